@@ -1,0 +1,50 @@
+# What people run and what CI runs. Needs python3 (3.11 or newer) and make; everything else goes into .venv.
+PYTHON ?= python3
+# The folder with the MNIST files, for `make mnist` and `make exact`.
+DATA ?= $(VOTRON_DATA)
+
+BIN := .venv/bin
+PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -qq
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint mnist exact bench clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: .venv/.ready  ## train on the digits that come with scikit-learn, print a table, write a report
+	$(BIN)/python -m votron.experiments.digits
+
+test: lint  ## all checks: lint, types, import contract, tests, doctests
+	$(BIN)/python -m pytest
+
+lint: .venv/.ready  ## the checks that run no code
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy src
+	$(BIN)/lint-imports
+
+mnist: .venv/.ready  ## train on MNIST: make mnist DATA=folder (or set VOTRON_DATA)
+	$(BIN)/python -m votron.experiments.mnist --data "$(DATA)"
+
+exact: .venv/.ready  ## compare with the one-example-at-a-time algorithm, bit for bit: make exact DATA=folder
+	$(BIN)/python -m benchmarks.exact --data "$(DATA)"
+
+bench: .venv/.bench  ## all benchmarks (installs the packages they compare with)
+	$(BIN)/python -m benchmarks.run_all
+
+clean:  ## remove .venv, caches and build output
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Votron needs Python 3.11 or newer: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	@echo "Installing into .venv (a minute or two, once)"
+	@$(PYTHON) -m venv .venv
+	@$(PIP_INSTALL) -e ".[dev]"
+	@touch $@
+
+.venv/.bench: .venv/.ready
+	@echo "Installing the packages of the benchmarks into .venv"
+	@$(PIP_INSTALL) -e ".[bench]"
+	@touch $@

@@ -1,0 +1,46 @@
+"""Votron: large-margin classification with perceptrons.
+
+>>> from sklearn.datasets import load_digits
+>>> from votron import VotedPerceptronClassifier
+>>> X, y = load_digits(return_X_y=True)
+>>> model = VotedPerceptronClassifier(degree=4, gamma=1.0, random_state=0).fit(X[:1200], y[:1200])
+>>> bool(model.score(X[1200:], y[1200:]) > 0.94)
+True
+
+Names are loaded when they are first used, so that importing the package is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from votron.errors import VotronError
+    from votron.estimators import VotedPerceptronClassifier
+    from votron.kernels import is_mercer, make_kernel
+    from votron.record import MistakeRecord
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "MistakeRecord": "votron.record",
+    "VotedPerceptronClassifier": "votron.estimators",
+    "VotronError": "votron.errors",
+    "is_mercer": "votron.kernels",
+    "make_kernel": "votron.kernels",
+}
+
+__all__ = ["MistakeRecord", "VotedPerceptronClassifier", "VotronError", "__version__", "is_mercer", "make_kernel"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'votron' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

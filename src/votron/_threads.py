@@ -1,0 +1,77 @@
+"""A few threads that share one block at a time, or one list of blocks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from votron.products import BlasProducts, Products
+
+_END = object()
+
+
+class Team:
+    """Runs a function over the pieces of a range of rows, one piece a thread, the caller's own thread included.
+
+    Compiled loops and BLAS release the interpreter's lock, so plain threads are enough; there is no second pool that spins while
+    the first one works.
+    """
+
+    def __init__(self, n_threads: int, pool: ThreadPoolExecutor | None) -> None:
+        self.n_threads = n_threads if pool is not None else 1
+        self._pool = pool
+
+    def over(self, width: int, work: Callable[[int, int], Any], *, worth_it: bool = True, multiple: int = 64) -> None:
+        """Call ``work(low, high)`` for pieces that cover ``range(width)``; bounds are multiples of ``multiple``."""
+        pieces = min(self.n_threads, width // multiple) if worth_it else 1
+        if self._pool is None or pieces <= 1:
+            work(0, width)
+            return
+        units = width // multiple
+        bounds = [multiple * (units * i // pieces) for i in range(pieces)] + [width]
+        futures = [self._pool.submit(work, bounds[i], bounds[i + 1]) for i in range(1, pieces)]
+        try:
+            work(bounds[0], bounds[1])
+        finally:
+            for future in futures:
+                future.result()
+
+
+    def each(self, items: Iterable[Any], work: Callable[[Any], Any]) -> None:
+        """Call ``work(item)`` for every item, several at a time."""
+        if self._pool is None:
+            for item in items:
+                work(item)
+            return
+        queue = iter(items)
+        lock = threading.Lock()
+
+        def drain() -> None:
+            while True:
+                with lock:
+                    item = next(queue, _END)
+                if item is _END:
+                    return
+                work(item)
+
+        futures = [self._pool.submit(drain) for _ in range(self.n_threads - 1)]
+        try:
+            drain()
+        finally:
+            for future in futures:
+                future.result()
+
+
+@contextmanager
+def team(n_threads: int, products: Products) -> Iterator[Team]:
+    """Open a team; BLAS is kept to one thread a piece while it works."""
+    with ExitStack() as stack:
+        if isinstance(products, BlasProducts):
+            stack.enter_context(threadpool_limits(1, user_api="blas"))
+        pool = stack.enter_context(ThreadPoolExecutor(n_threads - 1)) if n_threads > 1 else None
+        yield Team(n_threads, pool)

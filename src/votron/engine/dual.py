@@ -1,0 +1,473 @@
+"""The dual engine: the kernel perceptron one block at a time, with the record of the one-example-at-a-time algorithm.
+
+Problem: present examples x_1, x_2, ... in a given order, again and again; each class's vector v = Σ_j y_j Φ(x_j) over its mistakes j so
+far; a mistake is made where y v·Φ(x) ≤ τ K(x, x).
+Input: kernel, examples, labels, order, number of steps. Output: the list of mistakes.
+Reference: Freund & Schapire (1999), figure 1 and section 4; Aizerman, Braverman & Rozonoer (1964).
+
+Method: an **event** is a step at which one class or several err. Each block of examples keeps the scores of its rows as of its last visit. On a
+visit (1) the events since then are added: one batch of products, one kernel evaluation each, one addition a mistake, in order; (2)
+the rows that are wrong now have their kernel values with the block computed in one batch, since most of them will be mistakes; (3) the
+block is walked in order, each mistake added to the scores of the whole block, stopping for more kernel values only where a row turned
+wrong on the way. Scores are float64 left folds, so they do not depend on the blocks.
+
+=========  ==============================================================
+``F``      scores, [block, class, row]
+``seen``   events that a block's scores contain
+``slot``   number of a support example, in order of first mistakes
+``cache``  dot products [block, slot, row] of the first ``n_cached`` slots
+=========  ==============================================================
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from votron import _loops
+from votron._threads import Team, team
+from votron.blocks import KernelBlock
+from votron.errors import IndefiniteKernelError, NotRepresentableError
+from votron.kernels import Kernel
+from votron.products import Floats, Index, Products, Rows, Store, Traits, padded
+from votron.record import MistakeRecord
+
+EVENTS_AT_ONCE = 128
+"""Events whose kernel values are held at a time, so that they stay in the processor's cache."""
+CANDIDATES_AT_ONCE = 512
+"""Rows whose kernel values with the block are computed ahead of the walk, at most."""
+WORTH_A_THREAD = 40_000
+"""Kernel values from which a second thread pays."""
+BLOCK_SIZE = 512
+"""Rows in a block, unless told otherwise."""
+WORKING_MEMORY = 96 << 20
+"""Bytes set aside for support vectors, packed rows and kernel values when memory is shared out."""
+_NEGATIVE_NORM = 1e-7
+
+
+class Watcher(Protocol):
+    """Who looks on while training runs: told of progress, asked whether to stop."""
+
+    def update(self, step: int, epoch: int, mistakes: int) -> None:
+        """Hear where training is."""
+
+    def should_stop(self) -> bool:
+        """Answer whether to stop after this block."""
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """What one call of ``DualTrainer.run`` did."""
+
+    steps: int
+    converged: bool
+    interrupted: bool
+
+
+class _Column:
+    """A growing array."""
+
+    def __init__(self, dtype: Any) -> None:
+        self._data = np.empty(1024, dtype=dtype)
+        self.n = 0
+
+    def extend(self, values: Any) -> None:
+        values = np.asarray(values)
+        if self.n + len(values) > len(self._data):
+            data = np.empty(max(2 * len(self._data), self.n + len(values)), dtype=self._data.dtype)
+            data[: self.n] = self._data[: self.n]
+            self._data = data
+        self._data[self.n : self.n + len(values)] = values
+        self.n += len(values)
+
+    @property
+    def values(self) -> NDArray[Any]:
+        return self._data[: self.n]
+
+
+class DualTrainer:
+    """Makes a record, and can go on from it.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    n_vectors : int
+        1 for a binary problem, else the number of classes.
+    margin : float
+        τ: update where y · score ≤ τ K(x, x).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from votron.kernels import LinearKernel
+    >>> trainer = DualTrainer(LinearKernel(), n_vectors=1)
+    >>> X, codes = np.array([[1, 1], [1, -1], [-1, 1]]), np.array([0, 0, 1])
+    >>> trainer.run(X, codes, np.arange(3), n_steps=30)
+    TrainingRun(steps=9, converged=True, interrupted=False)
+    >>> trainer.record(n_examples=3).time
+    array([1, 3, 4])
+    """
+
+    def __init__(self, kernel: Kernel, n_vectors: int, margin: float = 0.0) -> None:
+        self.kernel, self.n_vectors, self.margin = kernel, n_vectors, margin
+        self.time = 0
+        self.norm2 = np.zeros(n_vectors)
+        self._example, self._vector, self._sign = _Column(np.int64), _Column(np.int32), _Column(np.int8)
+        self._when, self._score, self._norm2 = _Column(np.int64), _Column(np.float64), _Column(np.float64)
+        self._event_starts, self._event_slot = _Column(np.int64), _Column(np.int64)
+        self._event_starts.extend([0])
+        self._traits: Traits | None = None
+        self._products: Products | None = None
+        self._store: Store | None = None
+        self._terms = np.empty((0, 0))
+        self._largest = 0.0
+        self.support_rows: Rows = None
+
+    # -- the state ----------------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def resume(cls, kernel: Kernel, margin: float, record: MistakeRecord, support_rows: Rows) -> DualTrainer:
+        """Return a trainer that stands where this record ends."""
+        trainer = cls(kernel, record.n_vectors, margin)
+        trainer.time = record.n_steps
+        for c in range(record.n_vectors):
+            mine = record.norm2[record.vector == c]
+            trainer.norm2[c] = mine[-1] if len(mine) else 0.0
+        columns = ("_example", "_vector", "_sign", "_when", "_score", "_norm2")
+        for column, name in zip(columns, ("example", "vector", "sign", "time", "score", "norm2"), strict=True):
+            getattr(trainer, column).extend(getattr(record, name))
+        trainer._event_starts.extend(record.event_starts[1:])
+        trainer._event_slot.extend(record.slot[record.event_starts[:-1]])
+        trainer.support_rows = support_rows
+        return trainer
+
+    @property
+    def n_events(self) -> int:
+        """Steps with a mistake so far."""
+        return self._event_slot.n
+
+    @property
+    def n_mistakes(self) -> int:
+        """Mistakes so far, of all classes."""
+        return self._example.n
+
+    @property
+    def n_support(self) -> int:
+        """Distinct examples with a mistake so far."""
+        return 0 if self.support_rows is None else int(self.support_rows.shape[0])
+
+    def record(self, n_examples: int, n_steps: int | None = None) -> MistakeRecord:
+        """Return the record so far, counting ``n_steps`` steps in all (default: those taken)."""
+        return MistakeRecord(
+            example=self._example.values, vector=self._vector.values, sign=self._sign.values, time=self._when.values,
+            score=self._score.values, norm2=self._norm2.values,
+            n_vectors=self.n_vectors, n_examples=n_examples, n_steps=self.time if n_steps is None else n_steps,
+        )  # fmt: skip
+
+    # -- training -----------------------------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        X: Rows,
+        codes: NDArray[Any],
+        order: Index,
+        n_steps: int,
+        *,
+        ids: Index | None = None,
+        n_threads: int = 1,
+        memory: int = 0,
+        block_size: int = BLOCK_SIZE,
+        watcher: Watcher | None = None,
+    ) -> TrainingRun:
+        """Present the rows ``order`` of X, in that order, over and over, for ``n_steps`` steps or until a pass makes no mistake.
+
+        Parameters
+        ----------
+        X : array or CSR matrix
+            The examples.
+        codes : int array
+            For each row of X the number of the vector for which it is positive (binary: 0 for the positive class, 1 for the other).
+        order : int array
+            Rows with K(x, x) > 0, in order of presentation.
+        n_steps : int
+            Examples to present.
+        ids : int array, optional
+            Names of the rows in the record; their numbers by default.
+        n_threads, memory, block_size : int
+            How, not what: the record does not depend on them. ``memory`` is what may be used beside X, in bytes; what is left of it
+            keeps dot products.
+        watcher : Watcher, optional
+            Hears of progress and may stop the run.
+        """
+        visit = _Visits(self, X, codes, order, ids, memory, block_size)
+        n, first, interrupted = len(order), self.time, False
+        last_mistake = first
+        with team(n_threads, visit.products) as threads:
+            while self.time - first < n_steps and not interrupted:
+                for b in range(visit.n_blocks):
+                    stop = min(visit.rows_in(b), n_steps - (self.time - first))
+                    if visit.visit(b, stop, threads):
+                        last_mistake = int(self._when.values[-1])
+                    self.time += stop
+                    if watcher is not None:
+                        watcher.update(self.time - first, (self.time - first - 1) // n + 1, self.n_mistakes)
+                        interrupted = watcher.should_stop()
+                    if self.time - first >= n_steps or interrupted:
+                        break
+                if self.time - last_mistake >= n and (self.time - first) % n == 0:
+                    break
+        self._remember(X, visit)
+        return TrainingRun(self.time - first, self.time - last_mistake >= n, interrupted)
+
+    def _adopt(self, X: Rows) -> Products:
+        """Choose the arithmetic for these rows beside the supports there are, and bring the supports into its form."""
+        if self._traits is None and self.support_rows is not None:
+            self._traits = self.kernel.traits(self.support_rows)
+        traits = self.kernel.traits(X)
+        self._traits = traits if self._traits is None else self._traits.joined(traits)
+        products = self.kernel.products(self._traits)
+        if self._products is None or repr(products) != repr(self._products):
+            kept = X[:0] if self.support_rows is None else self.support_rows
+            self._store, squares = products.restore(kept, self._example.values[:0])
+            self._terms = self.kernel.terms(squares)
+            self._largest = max(self._largest, squares.max(initial=0.0))
+            self._products = products
+        return self._products
+
+    def _remember(self, X: Rows, visit: _Visits) -> None:
+        """Keep the rows of the new supports."""
+        fresh = visit.products.keep(X, np.array(visit.new_supports, dtype=np.int64))
+        old = self.support_rows
+        if old is None or old.shape[0] == 0:
+            self.support_rows = fresh
+        elif sp.issparse(old):
+            self.support_rows = sp.vstack([old, sp.csr_matrix(fresh)], format="csr")
+        else:
+            self.support_rows = np.concatenate([old, fresh.toarray() if sp.issparse(fresh) else fresh])
+
+
+class _Visits:
+    """The blocks of one run, and what happens on a visit to one."""
+
+    def __init__(
+        self, trainer: DualTrainer, X: Rows, codes: NDArray[Any], order: Index, ids: Index | None, memory: int, block_size: int
+    ) -> None:
+        self.trainer, self.X, self.order = trainer, X, np.asarray(order, dtype=np.int64)
+        self.ids = np.arange(X.shape[0]) if ids is None else ids
+        self.kernel = trainer.kernel
+        self.products = trainer._adopt(X)
+        self.block_size = max(1, min(block_size, len(order)))
+        self.n_blocks = -(-len(order) // self.block_size)
+        self.width = padded(self.block_size)
+        squares = self.products.squares(X)
+        self.largest = max(trainer._largest, float(squares.max(initial=0.0)))
+        trainer._largest = self.largest
+        diagonal = self.kernel.diagonal(squares)
+        self.bound = self.kernel.bound(self.largest)
+        if not math.isfinite(self.bound):
+            raise NotRepresentableError(
+                f"{self.kernel!r} exceeds the largest float64 on these data (x·x is up to {self.largest:g}): "
+                "lower the degree, or scale the data or gamma down."
+            )
+        self.slot_of = np.full(X.shape[0], -1, dtype=np.int64)
+        self.new_supports: list[int] = []
+        self.codes = self._in_blocks(np.asarray(codes, dtype=np.int32), np.int32)
+        self.diagonal = self._in_blocks(diagonal, np.float64)
+        self.threshold = trainer.margin * self.diagonal
+        self.squares = squares
+        terms = self.kernel.terms(squares)
+        self.own = np.zeros((self.n_blocks, len(terms), self.width))
+        for k, term in enumerate(terms):
+            self.own[:, k] = self._in_blocks(term, np.float64)
+        self.all_terms = terms
+        self.F = np.zeros((self.n_blocks, trainer.n_vectors, self.width))
+        self.seen = np.zeros(self.n_blocks, dtype=np.int64)
+        self.held = np.zeros(self.n_blocks, dtype=np.int64)
+        self.cache, self.n_cached = self._reserve(memory)
+
+    def _in_blocks(self, values: NDArray[Any], dtype: Any) -> NDArray[Any]:
+        out = np.zeros((self.n_blocks, self.width), dtype=dtype)
+        for b in range(self.n_blocks):
+            mine = self.order[b * self.block_size : (b + 1) * self.block_size]
+            out[b, : len(mine)] = values[mine]
+        return out
+
+    def _reserve(self, memory: int) -> tuple[NDArray[Any], int]:
+        """Reserve address space for the cache, within what else is needed; memory is taken only as it is filled."""
+        each = self.n_blocks * self.width * np.dtype(self.products.dtype).itemsize
+        own = self.F.nbytes + self.own.nbytes + 4 * self.diagonal.nbytes + WORKING_MEMORY
+        cache_bytes = max(0, memory - own)
+        n = min(cache_bytes // each, self.trainer.n_support + len(self.order))
+        while n > 0:
+            try:
+                return np.empty((self.n_blocks, n, self.width), dtype=self.products.dtype), n
+            except MemoryError:
+                n //= 2
+        return np.empty((self.n_blocks, 0, self.width), dtype=self.products.dtype), 0
+
+    def rows_in(self, b: int) -> int:
+        return min(self.block_size, len(self.order) - b * self.block_size)
+
+    def visit(self, b: int, stop: int, threads: Team) -> bool:
+        """Bring block b up to date and walk its first ``stop`` rows; tell whether there was a mistake."""
+        rows = self.order[b * self.block_size : b * self.block_size + self.rows_in(b)]
+        block = KernelBlock(self.kernel, self.products, self.X, rows, self.own[b], self.cache[b], int(self.held[b]))
+        self._catch_up(b, block, threads)
+        found = np.empty(stop, dtype=np.int64)
+        if not _loops.find_mistakes(self.F[b], self.codes[b], self.threshold[b], 0, stop, found):
+            return False
+        self._walk(b, rows, block, stop, threads)
+        return True
+
+    def _catch_up(self, b: int, block: KernelBlock, threads: Team) -> None:
+        """Add the events since the last visit to the scores."""
+        trainer = self.trainer
+        first, last = int(self.seen[b]), trainer.n_events
+        if first == last:
+            return
+        store, terms = trainer._store, trainer._terms
+        assert store is not None
+        packed = block.covers(store.n)
+        event_slot, event_starts = trainer._event_slot.values, trainer._event_starts.values
+        vector, sign = trainer._vector.values, trainer._sign.values
+
+        def work(low: int, high: int) -> None:
+            if not packed:
+                block.prepare(low, high)
+            K = np.empty((min(EVENTS_AT_ONCE, last - first), self.width))
+            held = block.held
+            for e in range(first, last, EVENTS_AT_ONCE):
+                slots = event_slot[e : min(e + EVENTS_AT_ONCE, last)]
+                held = block.values(store, slots, terms[:, slots], low, high, held, K)
+                _loops.fold(K, event_starts, e, len(slots), vector, sign, low, high, self.F[b])
+
+        threads.over(self.width, work, worth_it=(last - first) * self.width > WORTH_A_THREAD)
+        block.ready = block.ready or not packed
+        block.held = min(store.n, self.n_cached)
+        self.seen[b], self.held[b] = last, block.held
+
+    def _walk(self, b: int, rows: Index, block: KernelBlock, stop: int, threads: Team) -> None:
+        trainer = self.trainer
+        ahead = _Ahead(self, b, rows, block, threads)
+        room = stop * trainer.n_vectors
+        at, vector = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
+        score, norm2 = np.empty(room), np.empty(room)
+        r, n = ahead.fetch(0, stop), 0
+        while r < stop:
+            r, n = _loops.walk(
+                self.F[b], self.codes[b], self.threshold[b], self.diagonal[b], r, stop, ahead.row_of, ahead.K,
+                trainer.norm2, n, at, vector, score, norm2,
+            )  # fmt: skip
+            if r < stop:
+                ahead.fetch(r, stop)
+        self._check(norm2[:n], b, at[:n], rows)
+        self._commit(b, rows, ahead, at[:n], vector[:n], score[:n], norm2[:n])
+
+    def _commit(
+        self, b: int, rows: Index, ahead: _Ahead, at: Index, vector: NDArray[np.int32], score: Floats, norm2: Floats
+    ) -> None:
+        """Write a block's mistakes down: in the record, among the supports, in the cache."""
+        trainer = self.trainer
+        store = trainer._store
+        assert store is not None
+        first_of_event = np.flatnonzero(np.diff(at, prepend=-1))
+        where = at[first_of_event]
+        examples = rows[where]
+        fresh = np.flatnonzero(self.slot_of[examples] < 0)
+        n_before = store.n
+        if len(fresh):
+            store.append(self.products.pack(self.X, examples[fresh]), np.arange(len(fresh)))
+            self.slot_of[examples[fresh]] = np.arange(n_before, store.n)
+            self.new_supports.extend(examples[fresh].tolist())
+            trainer._terms = np.hstack([trainer._terms, self.all_terms[:, examples[fresh]]])
+            top = min(store.n, self.n_cached)
+            if top > n_before:
+                self.cache[b, n_before:top] = ahead.dots[ahead.row_of[where[fresh[: top - n_before]]]]
+        trainer._event_starts.extend(trainer.n_mistakes + np.append(first_of_event[1:], len(at)))
+        trainer._event_slot.extend(self.slot_of[examples])
+        trainer._example.extend(self.ids[rows[at]])
+        trainer._vector.extend(vector)
+        trainer._sign.extend(np.where(self.codes[b, at] == vector, 1, -1))
+        trainer._when.extend(trainer.time + at + 1)
+        trainer._score.extend(score)
+        trainer._norm2.extend(norm2)
+        self.seen[b], self.held[b] = trainer.n_events, min(store.n, self.n_cached)
+
+    def _check(self, norm2: Floats, b: int, at: Index, rows: Index) -> None:
+        """Catch a kernel that is none, and numbers that have grown out of reach."""
+        scale = np.maximum(self.diagonal[b, at], np.abs(norm2).max(initial=0.0))
+        bad = np.flatnonzero(norm2 < -_NEGATIVE_NORM * scale)
+        if len(bad):
+            raise IndefiniteKernelError(
+                f"{self.kernel!r} is not positive semi-definite on these data: ‖v‖² became {norm2[bad[0]]:g} "
+                f"after the mistake on row {rows[at[bad[0]]]}. Use a kernel whose Gram matrix has no negative eigenvalue."
+            )
+        if not (np.isfinite(norm2).all() and (self.trainer.n_mistakes + len(at)) * self.bound < 1e307):
+            raise NotRepresentableError(
+                f"Sums of {self.kernel!r} exceed the largest float64 on these data: lower the degree, or scale the data or gamma down."
+            )
+
+
+class _Ahead:
+    """Kernel values of rows of a block with the whole block, fetched before the walk comes by."""
+
+    def __init__(self, visits: _Visits, b: int, rows: Index, block: KernelBlock, threads: Team) -> None:
+        self.visits, self.b, self.rows, self.block, self.threads = visits, b, rows, block, threads
+        self.row_of = np.full(visits.width, -1, dtype=np.int64)
+        self.K = np.empty((0, visits.width))
+        self.dots = np.empty((0, visits.width), dtype=visits.products.dtype)
+        self.n = 0
+
+    def fetch(self, start: int, stop: int) -> int:
+        """Fetch the rows from ``start`` on that are wrong now and have no values yet; return ``start``."""
+        v, b = self.visits, self.b
+        wrong = np.empty(stop - start, dtype=np.int64)
+        n = _loops.find_mistakes(v.F[b], v.codes[b], v.threshold[b], start, stop, wrong)
+        wanted = wrong[:n][self.row_of[wrong[:n]] < 0][:CANDIDATES_AT_ONCE]
+        self._make_room(self.n + len(wanted))
+        mine = slice(self.n, self.n + len(wanted))
+        self._fill_dots(wanted, self.dots[mine])
+        terms = np.ascontiguousarray(v.all_terms[:, self.rows[wanted]])
+
+        def work(low: int, high: int) -> None:
+            v.kernel.from_dots(self.dots[mine], np.arange(len(wanted)), low, high, terms, v.own[b], self.K[mine])
+
+        self.threads.over(v.width, work, worth_it=len(wanted) * v.width > WORTH_A_THREAD)
+        self.row_of[wanted] = np.arange(mine.start, mine.stop)
+        self.n += len(wanted)
+        return start
+
+    def _fill_dots(self, wanted: Index, out: NDArray[Any]) -> None:
+        v, b = self.visits, self.b
+        slots = v.slot_of[self.rows[wanted]]
+        known = (slots >= 0) & (slots < v.held[b])
+        out[known] = v.cache[b][slots[known]]
+        fresh = np.flatnonzero(~known)
+        if not len(fresh):
+            return
+        store = v.products.pack(v.X, self.rows[wanted[fresh]])
+        part = out if len(fresh) == len(wanted) else np.empty((len(fresh), v.width), dtype=out.dtype)
+        ready = self.block.ready
+
+        def work(low: int, high: int) -> None:
+            if not ready:
+                self.block.prepare(low, high)
+            v.products.dots(store, np.arange(len(fresh)), self.block.block, low, high, part)
+
+        self.threads.over(v.width, work, worth_it=len(fresh) * v.width > WORTH_A_THREAD)
+        self.block.ready = True
+        if part is not out:
+            out[fresh] = part
+
+    def _make_room(self, needed: int) -> None:
+        if needed > len(self.K):
+            size = max(needed, 2 * len(self.K), 64)
+            K, dots = np.empty((size, self.visits.width)), np.empty((size, self.visits.width), dtype=self.dots.dtype)
+            K[: self.n], dots[: self.n] = self.K[: self.n], self.dots[: self.n]
+            self.K, self.dots = K, dots

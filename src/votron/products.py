@@ -1,0 +1,507 @@
+"""Dot products of support vectors with blocks of rows: which arithmetic, and the packed forms it works on.
+
+Problem: given support vectors z_1 .. z_k and a block of rows x_1 .. x_b, fill ``out[k, r]`` with their dot products, as fast as the data
+allow and, wherever possible, exactly.
+
+==============  ==============================================================  =========================================================
+arithmetic      chosen for                                                      result
+==============  ==============================================================  =========================================================
+``int32``       integer values up to 16 bits whose dot products fit 32 bits     exact
+``float32``     float32 data, mostly zeros or sparse                            a plain left-to-right sum: same bits dense, sparse, blocked
+``float64``     all other data, mostly zeros or sparse                          the same; exact for integers below 2^53
+BLAS            dense real data, float32 or float64                             within rounding, which depends on the block's shape
+gram            precomputed kernels and callables                               whatever they return
+==============  ==============================================================  =========================================================
+
+Integer-valued data are recognised by value, not by type: pixels that came as float64 are integers too.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from votron import _loops
+from votron.errors import VotronError
+
+Rows = Any
+"""A matrix of rows as users have it: a 2-d NumPy array or a CSR matrix."""
+Index = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+DENSE_ENOUGH = 0.35
+"""Share of nonzero values from which BLAS beats panel products on real-valued data."""
+_CHUNK = 4096
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What decides the arithmetic: whether values are integers, how large, how many are zero."""
+
+    integer: bool
+    low: float
+    high: float
+    density: float
+    sparse: bool
+    dtype: np.dtype[Any]
+    n_features: int
+
+    @property
+    def largest(self) -> float:
+        """Return the largest absolute value."""
+        return max(abs(self.low), abs(self.high))
+
+    def joined(self, other: Traits) -> Traits:
+        """Return the traits of both together."""
+        return Traits(
+            self.integer and other.integer,
+            min(self.low, other.low),
+            max(self.high, other.high),
+            max(self.density, other.density),
+            self.sparse or other.sparse,
+            np.result_type(self.dtype, other.dtype),
+            self.n_features,
+        )
+
+
+def chunks(n: int, size: int = _CHUNK) -> Iterator[slice]:
+    """Yield slices that cover ``range(n)``."""
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+def describe(X: Rows) -> Traits:
+    """Look at a matrix once and tell its traits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> describe(np.array([[0.0, 3.0], [255.0, 0.0]])).integer
+    True
+    >>> describe(np.array([[0.5, 3.0]])).integer
+    False
+    """
+    values = X.data if sp.issparse(X) else X
+    dtype, d = np.dtype(values.dtype), int(X.shape[1])
+    if values.size == 0:
+        return Traits(True, 0.0, 0.0, 0.0, sp.issparse(X), dtype, d)
+    low, high = float(values.min()), float(values.max())
+    integer = dtype.kind in "iub" or _is_integer_valued(values)
+    if sp.issparse(X):
+        low, high = min(low, 0.0), max(high, 0.0)
+        density = X.nnz / max(1, X.shape[0] * d)
+    else:
+        density = np.count_nonzero(values) / values.size
+    return Traits(integer, low, high, density, sp.issparse(X), dtype, d)
+
+
+def _is_integer_valued(values: NDArray[Any]) -> bool:
+    return all(
+        np.array_equal(values[part], np.rint(values[part])) for part in chunks(values.shape[0])
+    )
+
+
+def squares(X: Rows) -> Floats:
+    """Return the squared length of each row, summed from left to right (exact for integers).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> squares(np.array([[3, 4], [0, 2]], dtype=np.uint8))
+    array([25.,  4.])
+    """
+    out = np.empty(X.shape[0])
+    if sp.issparse(X):
+        _loops.squares_of_sparse(X.indptr.astype(np.int64), X.data.astype(np.float64), out)
+        return out
+    for part in chunks(X.shape[0]):
+        rows = np.ascontiguousarray(X[part])
+        if rows.dtype == np.uint8:
+            _loops.squares_of_integers(np.array(rows), out[part])
+        else:
+            _loops.squares_of_rows(np.array(rows, dtype=np.float64), out[part])
+    return out
+
+
+def padded(n: int) -> int:
+    """Round a block width up to the multiple that panels need."""
+    m = _loops.BLOCK_MULTIPLE
+    return -(-n // m) * m
+
+
+class Block(ABC):
+    """Rows that are about to be multiplied. ``prepare`` must have seen a range of rows before products with them are asked for."""
+
+    n_rows: int
+    width: int
+
+    @abstractmethod
+    def prepare(self, low: int, high: int) -> None:
+        """Make rows low..high-1 ready (bounds are multiples of 64 or the padded width)."""
+
+
+class Store(ABC):
+    """Support vectors in the form that products want, growing at the end."""
+
+    n: int
+
+    @abstractmethod
+    def append(self, other: Any, picks: Index) -> None:
+        """Append the picked rows of a store of the same kind."""
+
+
+class Products(ABC):
+    """One arithmetic: makes blocks and stores, and multiplies them."""
+
+    dtype: type[Any]
+
+    @abstractmethod
+    def block(self, X: Rows, rows: Index) -> Block:
+        """Return rows of X as a block, nothing prepared yet."""
+
+    @abstractmethod
+    def pack(self, X: Rows, rows: Index) -> Store:
+        """Return rows of X as a store."""
+
+    @abstractmethod
+    def dots(self, store: Any, slots: Index, block: Any, low: int, high: int, out: NDArray[Any]) -> None:
+        """Fill ``out[k, low:high]`` with the products of support ``slots[k]`` and the block's rows."""
+
+    def squares(self, X: Rows) -> Floats:
+        """Return each row's product with itself."""
+        return squares(X)
+
+    def keep(self, X: Rows, rows: Index) -> Rows:
+        """Return what must be kept of these rows so that they can be support vectors later, without X."""
+        return X[rows]
+
+    def restore(self, kept: Rows, names: Index) -> tuple[Store, Floats]:
+        """Return a store, and the products with themselves, of rows that were kept; ``names`` are their numbers in X."""
+        return self.pack(kept, np.arange(kept.shape[0])), self.squares(kept)
+
+
+# ---------------------------------------------------------------------------------------------------------------------------------
+# Panels
+# ---------------------------------------------------------------------------------------------------------------------------------
+
+_DOTS = {"int32": _loops.dots_int, "float32": _loops.dots_float, "float64": _loops.dots_double}
+
+
+class PackedRows(Store):
+    """Rows as lists of nonzero feature groups (see ``_loops``)."""
+
+    def __init__(self, starts: Index, groups: NDArray[np.int32], weights: NDArray[Any]) -> None:
+        self.n = len(starts) - 1
+        self.starts, self.groups, self.weights = starts, groups, weights
+
+    def append(self, other: PackedRows, picks: Index) -> None:
+        """Append the picked rows of another packed set."""
+        used = int(self.starts[self.n])
+        more = int((other.starts[picks + 1] - other.starts[picks]).sum())
+        self.starts = _grown(self.starts, self.n + 1, self.n + 1 + len(picks))
+        self.groups = _grown(self.groups, used, used + more)
+        self.weights = _grown(self.weights, used, used + more)
+        _loops.copy_segments(
+            other.starts, other.groups, other.weights, picks, self.n, self.starts, self.groups, self.weights
+        )
+        self.n += len(picks)
+
+
+def _grown(array: NDArray[Any], used: int, needed: int) -> NDArray[Any]:
+    """Return the array with room for ``needed`` entries along its first axis, the first ``used`` of them kept."""
+    if needed <= array.shape[0]:
+        return array
+    out = np.empty((max(needed, 2 * array.shape[0], 1024), *array.shape[1:]), dtype=array.dtype)
+    out[:used] = array[:used]
+    return out
+
+
+class PanelBlock(Block):
+    """A block as panels; sparse rows over the groups that occur in the block only."""
+
+    def __init__(self, products: PanelProducts, X: Rows, rows: Index) -> None:
+        self.products, self.X, self.rows = products, X, rows
+        self.n_rows, self.width = len(rows), padded(len(rows))
+        self.place: NDArray[np.int32] | None = None
+        self._packed: PackedRows | None = None
+        n_groups = products.n_groups
+        if sp.issparse(X):
+            self._packed = products.pack(X, rows)
+            used = self._packed.groups[: self._packed.starts[self.n_rows]]
+            self.place = np.full(n_groups, -1, dtype=np.int32)
+            n_groups = _loops.number_groups(used, self.place)
+        self.panels = np.empty((self.width // products.panel, max(1, n_groups) * products.panel), dtype=products.dtype)
+
+    def prepare(self, low: int, high: int) -> None:
+        """Pack rows low..high-1."""
+        w = self.products.panel
+        panels = self.panels[low // w : high // w]
+        if self._packed is not None:
+            panels[...] = 0
+            last = min(high, self.n_rows)
+            if last > low:
+                p = self._packed
+                _loops.panels_of_sparse(p.starts[low : last + 1], p.groups, p.weights, self.place, w, panels)
+            return
+        x = self.products.narrow(self.X[self.rows[low:high]])
+        pack = _loops.panels_of_integers if self.products.dtype is np.int32 else _loops.panels_of_reals
+        pack(x, w, panels)
+
+
+class PanelProducts(Products):
+    """Sparse support vectors times dense panels of rows."""
+
+    def __init__(self, kind: str, n_features: int) -> None:
+        self.kind = kind
+        self.dtype = {"int32": np.int32, "float32": np.float32, "float64": np.float64}[kind]
+        self.panel = _loops.PANEL_WIDTH[kind]
+        self.n_groups = -(-n_features // 2) if kind == "int32" else n_features
+
+    def __repr__(self) -> str:
+        return f"PanelProducts({self.kind!r})"
+
+    def narrow(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Return dense rows in the type that the packing loops take."""
+        if self.kind == "int32":
+            wanted: type[Any] = np.uint8 if x.dtype in (np.uint8, np.bool_) else np.int16
+        else:
+            wanted = self.dtype
+        return np.require(x, dtype=wanted, requirements=["C", "W"])
+
+    def block(self, X: Rows, rows: Index) -> PanelBlock:
+        """Return rows of X as panels."""
+        return PanelBlock(self, X, rows)
+
+    def pack(self, X: Rows, rows: Index) -> PackedRows:
+        """Return rows of X as lists of nonzero groups."""
+        starts = np.empty(len(rows) + 1, dtype=np.int64)
+        if sp.issparse(X):
+            part = X[rows]
+            part.sort_indices()
+            groups = np.empty(part.nnz, dtype=np.int32)
+            weights = np.empty(part.nnz, dtype=self.dtype)
+            indptr, indices = part.indptr.astype(np.int64), part.indices.astype(np.int32)
+            if self.kind == "int32":
+                _loops.sparse_pairs(indptr, indices, part.data.astype(np.int16), starts, groups, weights)
+            else:
+                starts[:], groups[:], weights[:] = indptr, indices, part.data
+            return PackedRows(starts, groups, weights)
+        x = self.narrow(X[rows])
+        groups = np.empty(x.shape[0] * self.n_groups, dtype=np.int32)
+        weights = np.empty(x.shape[0] * self.n_groups, dtype=self.dtype)
+        pack = _loops.nonzero_pairs if self.kind == "int32" else _loops.nonzero_values
+        n = pack(x, starts, groups, weights)
+        return PackedRows(starts, groups[:n].copy(), weights[:n].copy())
+
+    def dots(
+        self, store: PackedRows, slots: Index, block: PanelBlock, low: int, high: int, out: NDArray[Any]
+    ) -> None:
+        """Multiply, panel by panel."""
+        starts, groups, weights = store.starts, store.groups, store.weights
+        if block.place is not None:
+            starts, groups, weights = _translated(store, slots, block.place)
+            slots = np.arange(len(slots), dtype=np.int64)
+        w = self.panel
+        _DOTS[self.kind](groups, weights, starts, slots, block.panels, low // w, high // w, out)
+
+
+def _translated(
+    store: PackedRows, slots: Index, place: NDArray[np.int32]
+) -> tuple[Index, NDArray[np.int32], NDArray[Any]]:
+    n = int((store.starts[slots + 1] - store.starts[slots]).sum())
+    starts = np.empty(len(slots) + 1, dtype=np.int64)
+    groups, weights = np.empty(n, dtype=np.int32), np.empty(n, dtype=store.weights.dtype)
+    _loops.translate_groups(store.groups, store.weights, store.starts, slots, place, groups, weights, starts)
+    return starts, groups, weights
+
+
+# ---------------------------------------------------------------------------------------------------------------------------------
+# BLAS, and kernels that are given as numbers
+# ---------------------------------------------------------------------------------------------------------------------------------
+
+
+class RowStore(Store):
+    """Rows as they are, dense or CSR."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.n, self._rows = rows.shape[0], rows
+
+    @property
+    def rows(self) -> Rows:
+        """Return the rows in use."""
+        return self._rows[: self.n]
+
+    def append(self, other: RowStore, picks: Index) -> None:
+        """Append the picked rows of another store."""
+        more = other.rows[picks]
+        if sp.issparse(more):
+            self._rows = sp.vstack([self._rows, more], format="csr")
+        else:
+            self._rows = _grown(self._rows, self.n, self.n + len(picks))
+            self._rows[self.n : self.n + len(picks)] = more
+        self.n += len(picks)
+
+
+class RowBlock(Block):
+    """Rows gathered next to each other."""
+
+    def __init__(self, X: Rows, rows: Index, dtype: type[Any] | None) -> None:
+        self.X, self.index = X, rows
+        self.n_rows, self.width = len(rows), padded(len(rows))
+        self._dense = None if dtype is None else np.empty((self.n_rows, X.shape[1]), dtype=dtype)
+
+    def prepare(self, low: int, high: int) -> None:
+        """Gather rows low..high-1."""
+        if self._dense is not None:
+            self._dense[low:high] = self.X[self.index[low:high]]
+
+    def rows(self, low: int, high: int) -> Rows:
+        """Return rows low..high-1 (fewer at the end)."""
+        return self.X[self.index[low:high]] if self._dense is None else self._dense[low:high]
+
+
+class BlasProducts(Products):
+    """Dense real rows: one matrix multiplication."""
+
+    def __init__(self, dtype: type[Any]) -> None:
+        self.dtype = dtype
+
+    def __repr__(self) -> str:
+        return f"BlasProducts({np.dtype(self.dtype).name!r})"
+
+    def block(self, X: Rows, rows: Index) -> RowBlock:
+        """Return rows of X, to be gathered."""
+        return RowBlock(X, rows, self.dtype)
+
+    def pack(self, X: Rows, rows: Index) -> RowStore:
+        """Return rows of X as a contiguous matrix."""
+        return RowStore(np.ascontiguousarray(X[rows], dtype=self.dtype))
+
+    def dots(self, store: RowStore, slots: Index, block: RowBlock, low: int, high: int, out: NDArray[Any]) -> None:
+        """Multiply; rows past the end of the block are left alone."""
+        x = block.rows(low, high)
+        if len(x):
+            np.matmul(_taken(store.rows, slots), x.T, out=out[: len(slots), low : low + len(x)])
+
+
+def _taken(rows: NDArray[Any], slots: Index) -> NDArray[Any]:
+    """Return the rows of these slots, without a copy where they follow each other."""
+    first = int(slots[0]) if len(slots) else 0
+    if len(slots) and slots[-1] - first == len(slots) - 1 and np.array_equal(slots, np.arange(first, first + len(slots))):
+        return rows[first : first + len(slots)]
+    return rows[slots]
+
+
+class GramProducts(Products):
+    """A precomputed kernel: a row of the matrix is all that is known of an example, a support vector is a column number."""
+
+    dtype = np.float64
+
+    def __repr__(self) -> str:
+        return "GramProducts()"
+
+    def block(self, X: Rows, rows: Index) -> RowBlock:
+        """Return rows of the matrix."""
+        return RowBlock(X, rows, None)
+
+    def pack(self, X: Rows, rows: Index) -> RowStore:
+        """Return column numbers."""
+        return RowStore(np.asarray(rows, dtype=np.int64))
+
+    def dots(self, store: RowStore, slots: Index, block: RowBlock, low: int, high: int, out: NDArray[Any]) -> None:
+        """Look the values up."""
+        index = block.index[low:high]
+        if len(index):
+            out[: len(slots), low : low + len(index)] = block.X[np.ix_(index, store.rows[slots])].T
+
+    def squares(self, X: Rows) -> Floats:
+        """Return the diagonal."""
+        return np.array(np.diagonal(X), dtype=np.float64)
+
+    def keep(self, X: Rows, rows: Index) -> Rows:
+        """Return the diagonal values."""
+        return np.asarray(X[rows, rows], dtype=np.float64).reshape(-1, 1)
+
+    def restore(self, kept: Rows, names: Index) -> tuple[Store, Floats]:
+        """Return the column numbers and the diagonal values."""
+        return RowStore(np.asarray(names, dtype=np.int64)), np.array(kept[:, 0])
+
+
+class CallableProducts(Products):
+    """A kernel given as a Python function of two matrices of rows."""
+
+    dtype = np.float64
+
+    def __init__(self, function: Callable[[Rows, Rows], Any], name: str) -> None:
+        self.function, self.name = function, name
+
+    def __repr__(self) -> str:
+        return f"CallableProducts({self.name})"
+
+    def block(self, X: Rows, rows: Index) -> RowBlock:
+        """Return rows of X."""
+        return RowBlock(X, rows, None)
+
+    def pack(self, X: Rows, rows: Index) -> RowStore:
+        """Return rows of X."""
+        return RowStore(X[rows])
+
+    def values(self, A: Rows, B: Rows) -> Floats:
+        """Call the function and check what it returns."""
+        K = np.asarray(self.function(A, B), dtype=np.float64)
+        if K.shape != (A.shape[0], B.shape[0]):
+            raise VotronError(
+                f"The kernel function {self.name} must return a matrix of shape {(A.shape[0], B.shape[0])} for that many rows. "
+                f"Got shape {K.shape} instead."
+            )
+        if not np.isfinite(K).all():
+            raise VotronError(f"The kernel function {self.name} returned NaN or infinity; it must return finite numbers.")
+        return K
+
+    def dots(self, store: RowStore, slots: Index, block: RowBlock, low: int, high: int, out: NDArray[Any]) -> None:
+        """Call the function."""
+        x = block.rows(low, high)
+        if x.shape[0] and len(slots):
+            out[: len(slots), low : low + x.shape[0]] = self.values(store.rows[slots], x)
+
+    def squares(self, X: Rows) -> Floats:
+        """Return each row's value with itself, from small square pieces."""
+        pieces = [np.diagonal(self.values(X[part], X[part])) for part in chunks(X.shape[0], 32)]
+        return np.concatenate(pieces) if pieces else np.empty(0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------------------
+# The choice
+# ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def choose_products(traits: Traits, *, needs_distance: bool = False) -> Products:
+    """Return the arithmetic for data of these traits.
+
+    Parameters
+    ----------
+    traits : Traits
+        Of all the data that will meet: joined, if training and test data differ.
+    needs_distance : bool
+        Whether products will be subtracted from squared lengths (Gaussian kernel), which float32 does not survive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> choose_products(describe(np.eye(3)))
+    PanelProducts('int32')
+    >>> choose_products(describe(np.full((2, 3), 0.5)))
+    BlasProducts('float64')
+    """
+    if traits.integer and traits.largest <= 32767 and traits.largest**2 * max(1, traits.n_features) < 2**31:
+        return PanelProducts("int32", traits.n_features)
+    single = traits.dtype == np.float32 and not needs_distance and not traits.integer
+    if traits.sparse or traits.density < DENSE_ENOUGH:
+        return PanelProducts("float32" if single else "float64", traits.n_features)
+    return BlasProducts(np.float32 if single else np.float64)

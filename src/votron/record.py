@@ -1,0 +1,177 @@
+"""The record of a training run: the ordered list of its mistakes, from which everything else follows.
+
+Conventions (the sources differ; these are Votron's)
+-----------------------------------------------------
+* A **mistake** is ``y · score ≤ 0`` (``≤ τ K(x, x)`` with ``margin=τ``). A **prediction** of score 0 is +1.
+* **Time** counts presented examples: the t-th presentation is step t = 1, 2, .... The vector alive at time t is the one after step t; at
+  time 0 it is the zero vector.
+* A vector that fails at step t is not credited with it; the vector born there is. So its **survival** is the next mistake's time minus
+  its own, and for the last one the end of training, plus one, minus its own. The zero vector before the first mistake has no votes.
+* An **example** is named by its row in the data given to ``fit``; in ``partial_fit`` by the number of examples presented before it.
+* A binary problem has one vector, number 0, whose +1 is the second class. With more classes vector c is class c against the rest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron.errors import VotronError
+
+__all__ = ["MistakeRecord"]
+
+
+@dataclass(frozen=True, eq=False)
+class MistakeRecord:
+    """All mistakes of one training run, in order of time and, within a step, of class.
+
+    Attributes
+    ----------
+    example : int64 array of shape (k,)
+        Which example.
+    vector : int32 array of shape (k,)
+        Which class's vector.
+    sign : int8 array of shape (k,)
+        Which label, +1 or -1: what was added is sign times the example.
+    time : int64 array of shape (k,)
+        At which step, counted from 1.
+    score : float64 array of shape (k,)
+        The score v·x that was wrong.
+    norm2 : float64 array of shape (k,)
+        The squared length, in feature space, of the vector born there.
+    n_vectors : int
+        1 for binary problems, the number of classes otherwise.
+    n_examples : int
+        Examples in an epoch (for ``partial_fit``: presented so far).
+    n_steps : int
+        Length of training; steps after an early stop count as presented.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> record = MistakeRecord(example=np.array([0, 2, 0]), vector=np.zeros(3), sign=np.array([1, -1, 1]),
+    ...     time=np.array([1, 3, 4]), score=np.array([0.0, 2.0, -1.0]), norm2=np.array([4.0, 1.0, 3.0]),
+    ...     n_vectors=1, n_examples=3, n_steps=9)
+    >>> len(record), record.support, record.survival
+    (3, array([0, 2]), array([2, 1, 6]))
+    >>> record.dual_coef()
+    array([[ 2., -1.]])
+    """
+
+    example: NDArray[np.int64]
+    vector: NDArray[np.int32]
+    sign: NDArray[np.int8]
+    time: NDArray[np.int64]
+    score: NDArray[np.float64]
+    norm2: NDArray[np.float64]
+    n_vectors: int
+    n_examples: int
+    n_steps: int
+
+    def __post_init__(self) -> None:
+        """Fix types, forbid writing, and check that this is a record at all."""
+        kinds = {"example": np.int64, "vector": np.int32, "sign": np.int8, "time": np.int64, "score": np.float64, "norm2": np.float64}
+        for name, dtype in kinds.items():
+            array = np.array(getattr(self, name), dtype=dtype)
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        if len({getattr(self, name).shape for name in kinds}) != 1 or self.example.ndim != 1:
+            raise VotronError("The arrays of a MistakeRecord must be one-dimensional and equally long.")
+        if len(self) and not (
+            (np.diff(self.time) >= 0).all() and 1 <= self.time[0] and self.time[-1] <= self.n_steps
+        ):
+            raise VotronError("The times of a MistakeRecord must be sorted and lie between 1 and n_steps.")
+
+    def __len__(self) -> int:
+        return len(self.example)
+
+    def __repr__(self) -> str:
+        return (
+            f"MistakeRecord({len(self)} mistakes on {len(self.support)} examples, "
+            f"{self.n_vectors} vector(s), {self.n_steps} steps of {self.n_examples} examples)"
+        )
+
+    def __getstate__(self) -> dict[str, object]:
+        """Pickle the record itself, not what was derived from it."""
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
+    @cached_property
+    def _first_seen(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        _, first, inverse = np.unique(self.example, return_index=True, return_inverse=True)
+        order = np.argsort(first, kind="stable")
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        return self.example[np.sort(first)], rank[inverse.reshape(-1)]
+
+    @property
+    def support(self) -> NDArray[np.int64]:
+        """The distinct examples with a mistake, in order of their first."""
+        return self._first_seen[0]
+
+    @property
+    def slot(self) -> NDArray[np.int64]:
+        """For each mistake, the place of its example in ``support``."""
+        return self._first_seen[1]
+
+    @cached_property
+    def event_starts(self) -> NDArray[np.int64]:
+        """Where in the record each step with a mistake begins, and the end: mistakes of several classes at one step are one event."""
+        if not len(self):
+            return np.zeros(1, dtype=np.int64)
+        changes = np.flatnonzero(np.diff(self.time)) + 1
+        return np.concatenate([[0], changes, [len(self)]]).astype(np.int64)
+
+    @cached_property
+    def survival(self) -> NDArray[np.int64]:
+        """For each mistake, how many time steps the vector born there was alive."""
+        out = np.empty(len(self), dtype=np.int64)
+        for c in range(self.n_vectors):
+            mine = np.flatnonzero(self.vector == c)
+            out[mine] = np.diff(np.append(self.time[mine], self.n_steps + 1))
+        return out
+
+    @property
+    def n_mistakes(self) -> NDArray[np.int64]:
+        """Mistakes of each vector."""
+        return np.bincount(self.vector, minlength=self.n_vectors).astype(np.int64)
+
+    def until(self, time: int) -> MistakeRecord:
+        """Return the record as it was at an earlier time."""
+        k = int(np.searchsorted(self.time, time, side="right"))
+        parts = {name: getattr(self, name)[:k] for name in ("example", "vector", "sign", "time", "score", "norm2")}
+        return MistakeRecord(**parts, n_vectors=self.n_vectors, n_examples=self.n_examples, n_steps=int(time))
+
+    def dual_coef(self) -> NDArray[np.float64]:
+        """Return the final vectors as coefficients of the support examples, one row a vector."""
+        out = np.zeros((self.n_vectors, len(self.support)))
+        np.add.at(out, (self.vector, self.slot), self.sign)
+        return out
+
+    def pocket(self) -> NDArray[np.int64]:
+        """Return, for each vector, the birth time of the one that lived longest (0: none was born; the first among equals)."""
+        out = np.zeros(self.n_vectors, dtype=np.int64)
+        for c in range(self.n_vectors):
+            mine = np.flatnonzero(self.vector == c)
+            if len(mine):
+                out[c] = self.time[mine[np.argmax(self.survival[mine])]]
+        return out
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the record's bytes: equal digests, equal records, to the last bit."""
+        h = hashlib.sha256(f"{self.n_vectors} {self.n_examples} {self.n_steps}".encode())
+        for name, kind in (("example", "<i8"), ("vector", "<i4"), ("sign", "i1"), ("time", "<i8"), ("score", "<f8"), ("norm2", "<f8")):
+            h.update(getattr(self, name).astype(kind).tobytes())
+        return h.hexdigest()
+
+    def equals(self, other: MistakeRecord) -> bool:
+        """Tell whether two records are the same to the last bit."""
+        return self.digest() == other.digest()

@@ -1,0 +1,380 @@
+"""How a record predicts: one scan over the mistakes gives every rule at every moment of training.
+
+The vectors of class c after its mistakes are v_1, v_2, ...; v_{j+1}·x = v_j·x + y_j K(x_j, x), so carrying one score along the
+record visits them all. With t the time of the moment, and survival counts c_j up to it:
+
+========  ==========================================================  ==========================================================
+rule      score of class c                                            normalised (``normalize_vectors=True``)
+========  ==========================================================  ==========================================================
+vote      Σ c_j sign(v_j·x) / t                                       the same
+average   Σ c_j v_j·x / t                                             Σ c_j v_j·x/‖v_j‖ / t
+last      v·x, v alive at time t                                      v·x/‖v‖
+random    v·x, v alive at a time r drawn uniformly from {0, ..., t}   v·x/‖v‖
+pocket    v·x, v the longest-lived vector of this class               v·x/‖v‖
+holdout   v·x, v alive at the time with the least held-out error      v·x/‖v‖
+========  ==========================================================  ==========================================================
+
+Boundary conventions: sign(0) = +1, and a score of 0 predicts +1; the zero vector before the first mistake has count 0, and scores 0. The r
+of the random rule is the same for all classes and drawn from the seed and the content of the row, so a row has one answer, alone or
+among others.
+Reference: Freund & Schapire (1999), section 5; Gallant (1986) for the pocket, Littlestone (1989) for the held-out part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from votron import _loops
+from votron._threads import Team, team
+from votron.blocks import KernelBlock
+from votron.errors import VotronError
+from votron.kernels import Kernel
+from votron.products import Floats, GramProducts, Index, Products, Rows, Store, Traits, padded
+from votron.record import MistakeRecord
+
+__all__ = ["RULES", "HoldoutCurve", "RuleSet", "Vectors"]
+
+RULES = ("vote", "average", "last", "random", "pocket", "holdout")
+"""The prediction rules."""
+
+Choice = tuple[str, bool]
+"""A rule, and whether vectors are normalised."""
+
+_EVENTS_AT_ONCE = 128
+_ROWS_AT_ONCE = 256
+_DOTS_KEPT = 16 << 20
+"""Bytes of dot products that one block of a scan may keep for supports that err again."""
+
+
+@dataclass(frozen=True)
+class HoldoutCurve:
+    """Held-out errors over time: the times at which they fell below all before, and to what.
+
+    Attributes
+    ----------
+    times : int64 array
+        Times, rising; the vectors of that time have fewer errors than those of any time before.
+    errors : int64 array
+        How many.
+    n_examples : int
+        Size of the held-out part.
+
+    Examples
+    --------
+    >>> curve = HoldoutCurve(np.array([1, 7]), np.array([5, 2]), 10)
+    >>> curve.best(until=6), curve.best(until=100)
+    (1, 7)
+    """
+
+    times: Index
+    errors: Index
+    n_examples: int
+
+    def best(self, until: int) -> int:
+        """Return the first time with the least error, up to and including ``until`` (0 before the first mistake)."""
+        k = int(np.searchsorted(self.times, until, side="right"))
+        return int(self.times[k - 1]) if k else 0
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """The scores of several rules at one moment.
+
+    Attributes
+    ----------
+    time : int
+        The moment, in examples presented.
+    scores : dict
+        For each (rule, normalised) the scores, an array of shape (n_rows, n_vectors).
+    """
+
+    time: int
+    scores: dict[Choice, Floats]
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """All vectors of a training run: record, kernel, and the examples that the record names.
+
+    Parameters
+    ----------
+    record : MistakeRecord
+        The mistakes.
+    kernel : Kernel
+        The kernel they were made with.
+    support_rows : array or CSR matrix
+        The examples ``record.support``, in that order.
+    seed : int
+        Of the random rule.
+    holdout : HoldoutCurve, optional
+        Needed by the rule of that name.
+
+    Examples
+    --------
+    >>> from votron.kernels import LinearKernel
+    >>> record = MistakeRecord(example=[0, 1], vector=[0, 0], sign=[1, -1], time=[1, 2], score=[0.0, 1.0], norm2=[1.0, 1.0],
+    ...     n_vectors=1, n_examples=4, n_steps=4)
+    >>> vectors = Vectors(record, LinearKernel(), np.array([[1.0, 0.0], [1.0, 1.0]]))
+    >>> vectors.scores(np.array([[2.0, 3.0]]), "last")
+    array([[-3.]])
+    >>> vectors.scores(np.array([[2.0, 3.0]]), "vote")  # one vote for, three against, of four
+    array([[-0.5]])
+    """
+
+    record: MistakeRecord
+    kernel: Kernel
+    support_rows: Rows
+    seed: int = 0
+    holdout: HoldoutCurve | None = None
+    _packed: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def scores(
+        self, X: Rows, rule: str, normalized: bool = False, *, time: int | None = None, n_threads: int = 1
+    ) -> Floats:
+        """Return the scores of one rule, at the end of training or at an earlier time."""
+        time = self.record.n_steps if time is None else time
+        return next(self.staged(X, [time], [(rule, normalized)], n_threads=n_threads)).scores[rule, normalized]
+
+    def staged(
+        self, X: Rows, times: Sequence[int], choices: Sequence[Choice], *, n_threads: int = 1
+    ) -> Iterator[RuleSet]:
+        """Yield the scores of the chosen rules at each of the times, in rising order, from one scan."""
+        plan = _Plan(self, sorted(int(t) for t in times), list(choices))
+        products, store, terms, own = self._ready(X)
+        uniform = _uniform(X, self.seed) if plan.random else np.empty(0)
+        scans = [
+            _BlockScan(self, plan, products, store, terms, X, np.arange(low, min(low + _ROWS_AT_ONCE, X.shape[0])), own, uniform)
+            for low in range(0, X.shape[0], _ROWS_AT_ONCE)
+        ]
+        with team(n_threads if len(scans) > 1 else 1, products) as threads:
+            for i, time in enumerate(plan.times):
+                yield self._moment(plan, scans, i, time, threads, X.shape[0])
+
+    def _moment(
+        self, plan: _Plan, scans: list[_BlockScan], i: int, time: int, threads: Team, n_rows: int
+    ) -> RuleSet:
+        out = {choice: np.empty((n_rows, self.record.n_vectors)) for choice in plan.choices}
+        last = i == len(plan.times) - 1
+
+        def work(scan: _BlockScan) -> None:
+            scan.advance(time)
+            for choice in plan.choices:
+                out[choice][scan.rows] = scan.result(choice, i, time).T
+            if last:
+                scan.close()
+
+        threads.each(scans, work)
+        return RuleSet(time, out)
+
+    def holdout_curve(self, X: Rows, codes: NDArray[Any], *, n_threads: int = 1) -> HoldoutCurve:
+        """Find, in one scan over held-out rows, the times whose vectors err least on them."""
+        record = self.record
+        products, store, terms, own = self._ready(X)
+        n_events = len(record.event_starts) - 1
+        blocks = [np.arange(low, min(low + _ROWS_AT_ONCE, X.shape[0])) for low in range(0, X.shape[0], _ROWS_AT_ONCE)]
+        errors = np.zeros((len(blocks), n_events), dtype=np.int64)
+        plan = _Plan(self, [], [])
+        with team(n_threads if len(blocks) > 1 else 1, products) as threads:
+
+            def work(k: int) -> None:
+                scan = _BlockScan(self, plan, products, store, terms, X, blocks[k], own, np.empty(0))
+                scan.count_errors(np.asarray(codes, dtype=np.int32)[blocks[k]], errors[k])
+
+            threads.each(range(len(blocks)), work)
+        total = errors.sum(axis=0)
+        lows = np.flatnonzero(np.diff(np.minimum.accumulate(total), prepend=len(codes) + 1) < 0)
+        return HoldoutCurve(record.time[record.event_starts[lows]], total[lows], len(codes))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Vectors, (self.record, self.kernel, self.support_rows, self.seed, self.holdout)
+
+    def _ready(self, X: Rows) -> tuple[Products, Store, Floats, Floats]:
+        """Return the arithmetic for these rows, the supports in its form (kept for the next call), and the kernel's terms of both."""
+        kept = self._packed
+        if "traits" not in kept:
+            kept["traits"] = self.kernel.traits(self.support_rows)
+        mine: Traits = kept["traits"]
+        products = self.kernel.products(mine.joined(self.kernel.traits(X)))
+        if repr(products) not in kept:
+            store, squares = products.restore(self.support_rows, self.record.support)
+            kept.clear()
+            kept.update({"traits": mine, repr(products): (store, self.kernel.terms(squares))})
+        store, terms = kept[repr(products)]
+        own = self.kernel.terms(self._own_squares(products, X)) if len(terms) else np.empty((0, X.shape[0]))
+        return products, store, terms, own
+
+    def _own_squares(self, products: Products, X: Rows) -> Floats:
+        """Return K(x, x) or x·x of rows to predict; a precomputed kernel does not tell, and 1 stands for it: signs are unchanged."""
+        return np.ones(X.shape[0]) if isinstance(products, GramProducts) else products.squares(X)
+
+
+def _uniform(X: Rows, seed: int) -> Floats:
+    """Return a number in [0, 1) for each row, from the seed and its content."""
+    out = np.empty(X.shape[0])
+    start = np.uint64(seed % 2**64)
+    if sp.issparse(X):
+        _loops.hash_sparse(X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data.astype(np.float64), start, out)
+    else:
+        _loops.hash_dense(np.array(X, dtype=np.float64), start, out)
+    return out
+
+
+class _Plan:
+    """What a scan must keep on its way, for the rules and times asked for."""
+
+    def __init__(self, vectors: Vectors, times: list[int], choices: list[Choice]) -> None:
+        record = vectors.record
+        self.times, self.choices = times, choices
+        self.event_times = record.time[record.event_starts[:-1]]
+        names = {rule for rule, _ in choices}
+        if names - set(RULES):
+            raise VotronError(f"The rule must be one of {', '.join(map(repr, RULES))}. Got {sorted(names - set(RULES))[0]!r} instead.")
+        self.vote = "vote" in names
+        self.average, self.unit_average = ("average", False) in choices, ("average", True) in choices
+        self.random = "random" in names
+        self.pocket: list[Index] = [record.until(t).pocket() for t in times] if "pocket" in names else []
+        self.holdout: list[int] = []
+        if "holdout" in names:
+            if vectors.holdout is None:
+                raise VotronError(
+                    "The rule 'holdout' needs held-out data: fit with rule='holdout', or give X_val and y_val to with_rule('holdout', ...)."
+                )
+            self.holdout = [vectors.holdout.best(until=t) for t in times]
+        stops = set(times).union(*(map(int, p) for p in self.pocket), self.holdout)
+        self.stops = np.array(sorted(stops), dtype=np.int64)
+        self.keep = {int(t) for p in self.pocket for t in p} | set(self.holdout)
+
+
+class _BlockScan:
+    """One block of rows on its way through the record."""
+
+    def __init__(
+        self, vectors: Vectors, plan: _Plan, products: Products, store: Store, terms: Floats, X: Rows, rows: Index,
+        own: Floats, uniform: Floats,
+    ) -> None:  # fmt: skip
+        self.record, self.plan, self.store, self.terms, self.rows = vectors.record, plan, store, terms, rows
+        self.n_vectors, self.width = vectors.record.n_vectors, padded(len(rows))
+        self.event = 0
+        self._parts = (vectors.kernel, products, X, own)
+        self._uniform = uniform[rows] if len(uniform) else uniform
+        self._block: KernelBlock | None = None
+        self.kept: dict[int, tuple[Floats, Floats]] = {}
+
+    def _open(self) -> KernelBlock:
+        """Take memory when the scan begins, not before."""
+        if self._block is not None:
+            return self._block
+        kernel, products, X, all_own = self._parts
+        own = np.zeros((len(all_own), self.width))
+        own[:, : len(self.rows)] = all_own[:, self.rows]
+        size = np.dtype(products.dtype).itemsize * self.width
+        n_kept = self.store.n if self.store.n * size <= _DOTS_KEPT else 0
+        self._block = KernelBlock(kernel, products, X, self.rows, own, np.empty((n_kept, self.width), dtype=products.dtype))
+        self._block.prepare(0, self.width)
+        shape, none = (self.n_vectors, self.width), np.zeros((0, self.width))
+        self.F = np.zeros(shape)
+        self.born, self.length = np.zeros(self.n_vectors, dtype=np.int64), np.zeros(self.n_vectors)
+        self.votes = np.zeros(shape) if self.plan.vote else none
+        self.sums = np.zeros(shape) if self.plan.average else none
+        self.unit_sums = np.zeros(shape) if self.plan.unit_average else none
+        self.K = np.empty((_EVENTS_AT_ONCE, self.width))
+        self._plan_captures()
+        return self._block
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._block = None
+
+    def _plan_captures(self) -> None:
+        """Lay out the random rule: one (time, row) for each row and moment, sorted by time."""
+        times = np.array(self.plan.times if self.plan.random else [], dtype=np.float64)
+        draws = np.floor(np.multiply.outer(times + 1, self._uniform)).astype(np.int64).reshape(-1)
+        rows = np.tile(np.arange(len(self.rows)), len(times))
+        order = np.argsort(draws, kind="stable")
+        self.place = np.empty(len(order), dtype=np.int64)
+        self.place[order] = np.arange(len(order))
+        self.capture_times, self.capture_rows = draws[order], rows[order]
+        self.capture_state = np.zeros(1, dtype=np.int64)
+        self.captured = np.zeros((self.n_vectors, len(order)))
+        self.captured_unit = np.zeros((self.n_vectors, len(order)))
+
+    def _chunks(self, last: int) -> Iterator[tuple[int, int]]:
+        """Fill K chunk by chunk up to event ``last``; yield where each begins and its size."""
+        block, record = self._open(), self.record
+        slots_of_events = record.slot[record.event_starts[:-1]]
+        while self.event < last:
+            first = self.event
+            slots = slots_of_events[first : min(first + _EVENTS_AT_ONCE, last)]
+            block.held = block.values(
+                self.store, slots, self.terms[:, slots], 0, self.width, block.held, self.K
+            )
+            yield first, len(slots)
+            self.event = first + len(slots)
+
+    def advance(self, time: int) -> None:
+        """Carry the scores to this time, keeping what the plan asks for on the way."""
+        self._open()
+        stops = self.plan.stops
+        reached = int(self.plan.event_times[self.event - 1]) if self.event else -1
+        for stop in stops[(stops > reached) & (stops <= time)]:
+            self._carry(int(np.searchsorted(self.plan.event_times, stop, side="right")))
+            if int(stop) in self.plan.keep:
+                self.kept.setdefault(int(stop), (self.F.copy(), self.length.copy()))
+        if time in self.plan.keep and time not in self.kept:
+            self.kept[time] = (self.F.copy(), self.length.copy())
+
+    def _carry(self, last: int) -> None:
+        r = self.record
+        for first, n in self._chunks(last):
+            _loops.scan(
+                self.K, r.event_starts, first, n, r.vector, r.sign, r.time, r.norm2, self.born, self.length, self.F, self.votes,
+                self.sums, self.unit_sums, self.capture_times, self.capture_rows, self.capture_state, self.captured, self.captured_unit,
+            )  # fmt: skip
+
+    def count_errors(self, codes: NDArray[np.int32], errors: Index) -> None:
+        """Add up, for each event, the rows that the vectors after it get wrong."""
+        r = self.record
+        for first, n in self._chunks(len(r.event_starts) - 1):
+            _loops.scan_errors(self.K, r.event_starts, first, n, r.vector, r.sign, len(self.rows), codes, self.F, errors)
+
+    def result(self, choice: Choice, i: int, time: int) -> Floats:
+        """Return the scores of one rule at the i-th moment, which is now; an array of shape (n_vectors, n_rows)."""
+        rule, normalized = choice
+        n = len(self.rows)
+        if rule in ("vote", "average"):
+            tally = {"vote": self.votes, "average": self.unit_sums if normalized else self.sums}[rule].copy()
+            return self._with_current(tally, rule, normalized, time)[:, :n] / max(time, 1)
+        if rule == "random":
+            _loops.capture(
+                time + 1, self.length, self.F, self.capture_times, self.capture_rows, self.capture_state, self.captured, self.captured_unit
+            )  # fmt: skip
+            return (self.captured_unit if normalized else self.captured)[:, self.place[i * n : (i + 1) * n]]
+        if rule == "last":
+            return _scaled(self.F, self.length, normalized)[:, :n]
+        if rule == "holdout":
+            return _scaled(*self.kept[self.plan.holdout[i]], normalized)[:, :n]
+        born = self.plan.pocket[i]
+        scores = [_scaled(*self.kept[int(born[c])], normalized)[c] for c in range(self.n_vectors)]
+        return np.stack(scores)[:, :n]
+
+    def _with_current(self, tally: Floats, rule: str, normalized: bool, time: int) -> Floats:
+        """Credit the vectors that are still alive."""
+        none = np.zeros((0, self.width))
+        for c in np.flatnonzero(self.born):
+            into = [none, none, none]
+            into[0 if rule == "vote" else 2 if normalized else 1] = tally
+            _loops.credit(c, float(time + 1 - self.born[c]), self.length[c], self.F, *into)
+        return tally
+
+
+def _scaled(F: Floats, length: Floats, normalized: bool) -> Floats:
+    if not normalized:
+        return F.copy()
+    scale = np.where(length > 0, length, np.inf)
+    return np.asarray(F / scale[:, None])

@@ -1,0 +1,196 @@
+import io
+import os
+import re
+import struct
+
+import pytest
+
+from votron._progress import Progress
+
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Clock:
+    """A clock that stands still until it is told to go on."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Makes a terminal of a width; gives its stream and a function that returns what was written to it."""
+    pty = pytest.importorskip("pty")
+    fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    ends = []
+
+    def open_terminal(columns=100, encoding="utf-8"):
+        screen, keyboard = pty.openpty()
+        fcntl.ioctl(keyboard, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
+        stream = os.fdopen(keyboard, "w", encoding=encoding)
+        ends.extend([lambda: os.close(screen), stream.close])
+
+        def written():
+            stream.flush()
+            os.set_blocking(screen, False)
+            chunks = []
+            while True:
+                try:
+                    chunks.append(os.read(screen, 65536))
+                except BlockingIOError:
+                    return b"".join(chunks).decode(encoding)
+
+        return stream, written
+
+    yield open_terminal
+    for end in reversed(ends):
+        end()
+
+
+def run(stream, clock, n_updates=1000, seconds=10.0, total=100_000, **options):
+    with Progress(total, True, stream, clock=clock, **options) as progress:
+        for i in range(1, n_updates + 1):
+            clock.now += seconds / n_updates
+            progress.update(i * total // n_updates, epoch=1 + 4 * i // n_updates, mistakes=10 * i)
+
+
+def frames(text):
+    return [ESCAPE.sub("", frame) for frame in text.rstrip("\r\n").split("\r")[1:]]
+
+
+def test_disabled_writes_nothing_and_asks_no_clock():
+    def no_clock():
+        raise AssertionError
+
+    stream = io.StringIO()
+    with Progress(10, False, stream, clock=no_clock) as progress:
+        progress.update(5, 1, 2)
+    assert stream.getvalue() == ""
+
+
+def test_without_stderr_it_is_disabled(monkeypatch):
+    monkeypatch.setattr("sys.stderr", None)
+    with Progress(10, True) as progress:
+        progress.update(5, 1, 2)
+
+
+def test_the_default_is_the_stderr_of_the_moment(capsys):
+    with Progress(10, True, label="train") as progress:
+        progress.update(10, 3, 1234567)
+    assert re.match(r"train 100%, epoch 3, 1,234,567 mistakes", capsys.readouterr().err)
+
+
+def test_plain_lines_come_with_every_tenth(clock):
+    stream = io.StringIO()
+    run(stream, clock, seconds=4.0)
+    lines = stream.getvalue().splitlines()
+    assert [line[:8] for line in lines] == [f"fit {percent:3d}%" for percent in range(10, 101, 10)]
+    assert lines[4] == "fit  50%, epoch 3, 5,000 mistakes, 25,000 examples/s, 0:02 left"
+
+
+def test_plain_lines_come_every_five_seconds_when_training_is_slow(clock):
+    stream = io.StringIO()
+    run(stream, clock, n_updates=10_000, seconds=4000.0)
+    lines = stream.getvalue().splitlines()
+    assert 760 <= len(lines) <= 800
+    assert lines[0].endswith("25 examples/s, 1:06:35 left")
+
+
+def test_close_shows_the_newest_state_once(clock):
+    stream = io.StringIO()
+    progress = Progress(1000, True, stream, clock=clock)
+    progress.update(20, 1, 7)
+    assert stream.getvalue() == ""
+    progress.close()
+    progress.close()
+    progress.update(900, 1, 8)
+    assert stream.getvalue() == "fit   2%, epoch 1, 7 mistakes\n"
+
+
+def test_nothing_done_shows_nothing(terminal, clock):
+    stream, written = terminal()
+    Progress(1000, True, stream, clock=clock).close()
+    assert written() == ""
+
+
+@pytest.mark.parametrize(("total", "step"), [(0, 0), (0, 10), (10, 20)])
+def test_odd_totals_do_no_harm(clock, total, step):
+    stream = io.StringIO()
+    with Progress(total, True, stream, clock=clock) as progress:
+        clock.now += 1
+        progress.update(step, 1, 0)
+    assert stream.getvalue().startswith("fit ")
+
+
+def test_a_terminal_gets_one_line_redrawn_ten_times_a_second(terminal, clock):
+    stream, written = terminal()
+    run(stream, clock, n_updates=2000, seconds=2.0)
+    text = written()
+    assert text.count("\n") == 1
+    assert text.endswith("\r\n")
+    drawn = frames(text)
+    assert 15 <= len(drawn) <= 22
+    assert drawn[-1].startswith(
+        "fit 100% " + "━" * 30 + "  epoch 5, 20,000 mistakes, 50,000 examples/s, 0:00 left"
+    )
+    assert any("━─" in frame and "left" in frame for frame in drawn)
+
+
+@pytest.mark.parametrize("columns", [3, 20, 40, 60, 70, 80, 200])
+def test_a_line_fits_the_terminal_and_covers_the_one_before(terminal, clock, columns):
+    stream, written = terminal(columns)
+    run(stream, clock, seconds=1.0)
+    assert {len(frame) for frame in frames(written())} == {columns - 1}
+
+
+def test_a_terminal_without_a_size_counts_as_80_columns(terminal, clock):
+    stream, written = terminal(0)
+    run(stream, clock, seconds=1.0)
+    assert {len(frame) for frame in frames(written())} == {79}
+
+
+def test_colour_unless_no_color_is_set(terminal, clock, monkeypatch):
+    stream, written = terminal()
+    run(stream, clock, seconds=0.5)
+    assert ESCAPE.search(written())
+    monkeypatch.setenv("NO_COLOR", "1")
+    run(stream, clock, seconds=0.5)
+    assert "\x1b" not in written()
+
+
+def test_a_terminal_without_unicode_gets_ascii(terminal, clock):
+    stream, written = terminal(encoding="ascii")
+    run(stream, clock, seconds=0.5)
+    assert "#-" in ESCAPE.sub("", written())
+
+
+def test_a_dumb_terminal_gets_plain_lines(terminal, clock, monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    stream, written = terminal()
+    run(stream, clock, seconds=1.0)
+    lines = written().splitlines()
+    assert len(lines) == 10
+    assert lines[-1].startswith("fit 100%, epoch")
+
+
+def test_an_interruption_ends_the_line(terminal, clock):
+    stream, written = terminal()
+
+    def train():
+        with Progress(1000, True, stream, clock=clock) as progress:
+            progress.update(100, 1, 5)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train()
+    assert written().endswith("\n")

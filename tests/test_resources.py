@@ -1,0 +1,191 @@
+import sys
+
+import joblib
+import numpy as np
+import pytest
+
+from votron import _resources
+from votron._resources import AUTO_SHARE, available_memory, effective_threads, parse_memory_limit
+from votron.errors import VotronError
+
+GB = 10**9
+
+
+@pytest.fixture
+def system(tmp_path):
+    """A root with /proc and /sys to write into; returns the writer."""
+
+    def write(files):
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return tmp_path
+
+    write({"proc/meminfo": "MemTotal:  16000000 kB\nMemFree: 1 kB\nMemAvailable:  8000000 kB\n"})
+    return write
+
+
+def linux_memory(root):
+    return min(_resources._linux_memory(root))
+
+
+def test_this_machine_has_some_memory():
+    assert 0 < available_memory() < 2**60
+
+
+def test_without_control_groups_the_kernel_is_believed(system):
+    assert linux_memory(system({})) == 8_000_000 * 1024
+
+
+def test_a_limit_of_control_groups_v2_counts_at_every_level(system):
+    root = system(
+        {
+            "proc/self/cgroup": "0::/user/job\n",
+            "sys/fs/cgroup/user/job/memory.max": "max\n",
+            "sys/fs/cgroup/user/job/memory.current": "100\n",
+            "sys/fs/cgroup/user/memory.max": f"{3 * GB}\n",
+            "sys/fs/cgroup/user/memory.current": f"{2 * GB}\n",
+        }
+    )
+    assert linux_memory(root) == GB
+
+
+def test_old_file_pages_are_not_counted_as_used(system):
+    root = system(
+        {
+            "proc/self/cgroup": "0::/\n",
+            "sys/fs/cgroup/memory.max": f"{3 * GB}\n",
+            "sys/fs/cgroup/memory.current": f"{2 * GB}\n",
+            "sys/fs/cgroup/memory.stat": f"anon 5\ninactive_file {GB}\n",
+        }
+    )
+    assert linux_memory(root) == 2 * GB
+
+
+@pytest.mark.parametrize("seen", ["job/", ""])
+def test_a_limit_of_control_groups_v1_counts_even_where_the_path_is_the_hosts(system, seen):
+    root = system(
+        {
+            "proc/self/cgroup": "4:cpu,memory:/job\n3:cpuset:/\n0::/\n",
+            f"sys/fs/cgroup/memory/{seen}memory.limit_in_bytes": f"{2 * GB}\n",
+            f"sys/fs/cgroup/memory/{seen}memory.usage_in_bytes": f"{GB}\n",
+            f"sys/fs/cgroup/memory/{seen}memory.stat": f"total_inactive_file {GB // 2}\n",
+        }
+    )
+    assert linux_memory(root) == 3 * GB // 2
+
+
+def test_a_group_over_its_limit_leaves_nothing(monkeypatch):
+    monkeypatch.setattr(_resources, "_linux_memory", lambda root: iter([GB, -5]))
+    assert available_memory() == 0
+
+
+def test_where_there_is_no_proc_another_source_answers(monkeypatch, tmp_path):
+    assert list(_resources._linux_memory(tmp_path)) == []
+    monkeypatch.setattr(_resources, "_linux_memory", lambda root: iter([]))
+    assert 0 < available_memory() < 2**60
+    monkeypatch.setattr(_resources, "_other_memory", lambda: iter([]))
+    assert available_memory() == 2**30
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sysconf")
+@pytest.mark.parametrize("error", [OSError, ValueError])
+def test_a_system_that_does_not_tell_is_no_error(monkeypatch, error):
+    def refuse(name):
+        raise error(name)
+
+    monkeypatch.setattr("os.sysconf", refuse)
+    assert list(_resources._other_memory()) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0, 0),
+        (12345, 12345),
+        (np.int64(7), 7),
+        ("12345", 12345),
+        ("10B", 10),
+        ("2GB", 2 * GB),
+        ("500 MB", 500_000_000),
+        (" 3 kb ", 3000),
+        ("1TB", 10**12),
+        ("1.5GiB", 3 * 2**29),
+        ("1KiB", 1024),
+        ("2mib", 2**21),
+        ("0.5TiB", 2**39),
+        ("0.1GB", 100_000_000),
+        ("0.3kB", 300),
+    ],
+)
+def test_memory_limits(value, expected):
+    result = parse_memory_limit(value)
+    assert result == expected
+    assert type(result) is int
+
+
+def test_auto_is_a_share_of_what_is_available(monkeypatch):
+    monkeypatch.setattr(_resources, "available_memory", lambda: 1000)
+    assert parse_memory_limit("auto") == parse_memory_limit("AUTO") == AUTO_SHARE * 1000 == 500
+
+
+@pytest.mark.parametrize(
+    "value",
+    [-1, 1.5, None, True, b"2GB", "", "lots", "-2GB", "2 XB", "GB", "1e9", "1.GB", "inf", "1" * 5000, "٣GB"],
+)
+def test_other_memory_limits_are_refused(value):
+    with pytest.raises(VotronError) as caught:
+        parse_memory_limit(value, owner="SomeClassifier")
+    assert str(caught.value) == (
+        "The 'memory_limit' parameter of SomeClassifier must be an int in the range [0, inf), a size such as "
+        f"'2GB' or '1.5GiB', or 'auto'. Got {value!r} instead."
+    )
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "openmp", "expected"),
+    [
+        (None, None, 8),
+        (None, "3", 3),
+        (None, "3,2", 3),
+        (None, " 3 ", 3),
+        (None, "64", 8),
+        (None, "0", 1),
+        (None, "", 8),
+        (None, "many", 8),
+        (-1, "3", 8),
+        (-1, None, 8),
+        (-2, None, 7),
+        (-8, None, 1),
+        (-100, None, 1),
+        (1, None, 1),
+        (np.int32(5), None, 5),
+        (12, "3", 12),
+    ],
+)
+def test_threads(monkeypatch, n_jobs, openmp, expected):
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 8)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if openmp is not None:
+        monkeypatch.setenv("OMP_NUM_THREADS", openmp)
+    result = effective_threads(n_jobs)
+    assert result == expected
+    assert type(result) is int
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.0, "2", True])
+def test_other_numbers_of_threads_are_refused(n_jobs):
+    with pytest.raises(VotronError) as caught:
+        effective_threads(n_jobs, owner="SomeClassifier")
+    assert str(caught.value) == (
+        f"The 'n_jobs' parameter of SomeClassifier must be None or an int other than 0. "
+        f"Got {n_jobs!r} instead."
+    )
+
+
+def test_workers_of_joblib_share_the_cores(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    alone = effective_threads(-1)
+    inside = joblib.Parallel(n_jobs=2)(joblib.delayed(effective_threads)(None) for _ in range(2))
+    assert inside == [max(1, alone // 2)] * 2
