@@ -140,9 +140,7 @@ def test_a_terminal_gets_one_line_redrawn_ten_times_a_second(terminal, clock):
     assert text.endswith("\r\n")
     drawn = frames(text)
     assert 15 <= len(drawn) <= 22
-    assert drawn[-1].startswith(
-        "fit 100% " + "━" * 30 + "  epoch 5, 20,000 mistakes, 50,000 examples/s, 0:00 left"
-    )
+    assert drawn[-1].startswith("fit 100% " + "━" * 30 + "  epoch 5, 20,000 mistakes, 50,000 examples/s, 0:00 left")
     assert any("━─" in frame and "left" in frame for frame in drawn)
 
 

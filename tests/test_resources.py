@@ -179,8 +179,7 @@ def test_other_numbers_of_threads_are_refused(n_jobs):
     with pytest.raises(VotronError) as caught:
         effective_threads(n_jobs, owner="SomeClassifier")
     assert str(caught.value) == (
-        f"The 'n_jobs' parameter of SomeClassifier must be None or an int other than 0. "
-        f"Got {n_jobs!r} instead."
+        f"The 'n_jobs' parameter of SomeClassifier must be None or an int other than 0. Got {n_jobs!r} instead."
     )
 
 

@@ -60,9 +60,7 @@ def _integer_pairs(builder: Any, accumulator: Any, weight: Any, address: Any) ->
     """Add weight.low * x.low + weight.high * x.high for eight rows, in exact 32-bit arithmetic."""
     halves, wide = ir.VectorType(_I16, 16), ir.VectorType(_I32, 16)
     x = builder.load(builder.bitcast(address, halves.as_pointer()), align=4)
-    product = builder.mul(
-        builder.sext(builder.bitcast(weight, halves), wide), builder.sext(x, wide)
-    )
+    product = builder.mul(builder.sext(builder.bitcast(weight, halves), wide), builder.sext(x, wide))
     undefined = ir.Constant(wide, ir.Undefined)
     lanes = ir.VectorType(_I32, 8)
     even = builder.shuffle_vector(product, undefined, ir.Constant(lanes, list(range(0, 16, 2))))
@@ -87,11 +85,11 @@ def _panel_dot(element: Any, lanes: int, width: int, multiply_add: Any) -> Any:
     zero = ir.Constant(vector, [0 if isinstance(element, ir.IntType) else 0.0] * lanes)
 
     @intrinsic
-    def dot(typingctx, groups, weights, low, high, panel, start, out, offset):  # type: ignore[no-untyped-def]
+    def dot(typingctx, groups, weights, low, high, panel, start, out, offset):
         i64 = types.int64
         signature = types.void(groups, weights, i64, i64, panel, i64, out, i64)
 
-        def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        def codegen(context, builder, signature, arguments):
             def data(k: int) -> Any:
                 return context.make_array(signature.args[k])(context, builder, arguments[k]).data
 
@@ -127,9 +125,7 @@ def _panel_dot(element: Any, lanes: int, width: int, multiply_add: Any) -> Any:
             builder.position_at_end(done)
             for t, accumulator in enumerate(accumulators):
                 address = builder.gep(out_data, [builder.add(offset, ir.Constant(_I64, lanes * t))])
-                builder.store(
-                    accumulator, builder.bitcast(address, vector.as_pointer()), align=4
-                )
+                builder.store(accumulator, builder.bitcast(address, vector.as_pointer()), align=4)
             return context.get_dummy_value()
 
         return signature, codegen
@@ -144,7 +140,7 @@ _W_INT, _W_FLOAT, _W_DOUBLE = PANEL_WIDTH["int32"], PANEL_WIDTH["float32"], PANE
 
 
 @compiled
-def dots_int(groups, weights, starts, slots, panels, first, last, out):  # type: ignore[no-untyped-def]
+def dots_int(groups, weights, starts, slots, panels, first, last, out):
     """out[k, p*W + r] = support slots[k] times row r of panel p, for panels first..last-1."""
     stride = out.strides[0] // out.itemsize
     size = panels.shape[1]
@@ -155,7 +151,7 @@ def dots_int(groups, weights, starts, slots, panels, first, last, out):  # type:
 
 
 @compiled
-def dots_float(groups, weights, starts, slots, panels, first, last, out):  # type: ignore[no-untyped-def]
+def dots_float(groups, weights, starts, slots, panels, first, last, out):
     """The same for float32."""
     stride = out.strides[0] // out.itemsize
     size = panels.shape[1]
@@ -166,7 +162,7 @@ def dots_float(groups, weights, starts, slots, panels, first, last, out):  # typ
 
 
 @compiled
-def dots_double(groups, weights, starts, slots, panels, first, last, out):  # type: ignore[no-untyped-def]
+def dots_double(groups, weights, starts, slots, panels, first, last, out):
     """The same for float64."""
     stride = out.strides[0] // out.itemsize
     size = panels.shape[1]
@@ -177,7 +173,7 @@ def dots_double(groups, weights, starts, slots, panels, first, last, out):  # ty
 
 
 @compiled
-def translate_groups(groups, weights, starts, slots, place, new_groups, new_weights, new_starts):  # type: ignore[no-untyped-def]
+def translate_groups(groups, weights, starts, slots, place, new_groups, new_weights, new_starts):
     """Rewrite supports in the compact group numbers of a sparse block, leaving out groups the block does not have."""
     n = 0
     new_starts[0] = 0
@@ -192,7 +188,7 @@ def translate_groups(groups, weights, starts, slots, place, new_groups, new_weig
 
 
 @compiled
-def panels_of_integers(x, width, panels):  # type: ignore[no-untyped-def]
+def panels_of_integers(x, width, panels):
     """Pack rows of integers into panels of feature pairs; rows and features past the end are zero."""
     n, d = x.shape
     pairs = panels.shape[1] // width
@@ -213,7 +209,7 @@ def panels_of_integers(x, width, panels):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def panels_of_reals(x, width, panels):  # type: ignore[no-untyped-def]
+def panels_of_reals(x, width, panels):
     """Pack rows of floating-point numbers into panels, one feature a group."""
     n, d = x.shape
     for p in range(panels.shape[0]):
@@ -228,7 +224,7 @@ def panels_of_reals(x, width, panels):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def panels_of_sparse(indptr, groups, weights, place, width, panels):  # type: ignore[no-untyped-def]
+def panels_of_sparse(indptr, groups, weights, place, width, panels):
     """Pack packed sparse rows into zeroed panels over the compact groups that ``place`` numbers."""
     for row in range(indptr.shape[0] - 1):
         p = row // width
@@ -238,7 +234,7 @@ def panels_of_sparse(indptr, groups, weights, place, width, panels):  # type: ig
 
 
 @compiled
-def number_groups(groups, place):  # type: ignore[no-untyped-def]
+def number_groups(groups, place):
     """Number the groups that occur, in order of first occurrence; place is -1 elsewhere. Returns how many."""
     n = 0
     for j in range(groups.shape[0]):
@@ -249,7 +245,7 @@ def number_groups(groups, place):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def nonzero_pairs(x, starts, groups, weights):  # type: ignore[no-untyped-def]
+def nonzero_pairs(x, starts, groups, weights):
     """List the nonzero feature pairs of dense integer rows. Returns how many; arrays must hold them all."""
     n, d = x.shape
     whole = d // 2
@@ -272,7 +268,7 @@ def nonzero_pairs(x, starts, groups, weights):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def nonzero_values(x, starts, groups, weights):  # type: ignore[no-untyped-def]
+def nonzero_values(x, starts, groups, weights):
     """List the nonzero features of dense real rows. Returns how many; arrays must hold them all."""
     n, d = x.shape
     k = 0
@@ -288,7 +284,7 @@ def nonzero_values(x, starts, groups, weights):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def sparse_pairs(indptr, indices, data, starts, groups, weights):  # type: ignore[no-untyped-def]
+def sparse_pairs(indptr, indices, data, starts, groups, weights):
     """List the nonzero feature pairs of CSR rows with sorted indices. Returns how many."""
     k = 0
     starts[0] = 0
@@ -313,7 +309,7 @@ def sparse_pairs(indptr, indices, data, starts, groups, weights):  # type: ignor
 
 
 @compiled
-def copy_segments(starts, groups, weights, picks, first, to_starts, to_groups, to_weights):  # type: ignore[no-untyped-def]
+def copy_segments(starts, groups, weights, picks, first, to_starts, to_groups, to_weights):
     """Append the picked packed rows behind row ``first`` of another packed set."""
     n = to_starts[first]
     for k in range(picks.shape[0]):
@@ -325,7 +321,7 @@ def copy_segments(starts, groups, weights, picks, first, to_starts, to_groups, t
 
 
 @compiled
-def squares_of_rows(x, out):  # type: ignore[no-untyped-def]
+def squares_of_rows(x, out):
     """Squared length of dense rows, summed from left to right in float64."""
     for i in range(x.shape[0]):
         total = 0.0
@@ -336,7 +332,7 @@ def squares_of_rows(x, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def squares_of_integers(x, out):  # type: ignore[no-untyped-def]
+def squares_of_integers(x, out):
     """Squared length of dense integer rows, exact."""
     for i in range(x.shape[0]):
         total = np.int64(0)
@@ -347,7 +343,7 @@ def squares_of_integers(x, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def squares_of_sparse(indptr, data, out):  # type: ignore[no-untyped-def]
+def squares_of_sparse(indptr, data, out):
     """Squared length of CSR rows, summed from left to right in float64."""
     for i in range(indptr.shape[0] - 1):
         total = 0.0
@@ -364,7 +360,7 @@ def squares_of_sparse(indptr, data, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def kernel_linear(dots, source, first, last, out):  # type: ignore[no-untyped-def]
+def kernel_linear(dots, source, first, last, out):
     """K = x.z"""
     for k in range(source.shape[0]):
         dot, row = dots[source[k], first:last], out[k, first:last]
@@ -373,7 +369,7 @@ def kernel_linear(dots, source, first, last, out):  # type: ignore[no-untyped-de
 
 
 @compiled
-def kernel_polynomial(dots, source, first, last, gamma, coef0, degree, base, out):  # type: ignore[no-untyped-def]
+def kernel_polynomial(dots, source, first, last, gamma, coef0, degree, base, out):
     """K = (gamma x.z + coef0)^degree by repeated squaring, from the lowest bit of the degree up."""
     power = base[first:last]
     for k in range(source.shape[0]):
@@ -398,7 +394,7 @@ def kernel_polynomial(dots, source, first, last, gamma, coef0, degree, base, out
 
 
 @compiled
-def kernel_gaussian(dots, source, first, last, gamma, squares, own, out):  # type: ignore[no-untyped-def]
+def kernel_gaussian(dots, source, first, last, gamma, squares, own, out):
     """K = exp(-gamma |x - z|^2), the distance never below zero.
 
     The exponential is computed here, by range reduction and a Taylor polynomial of degree 13 (within one unit in the last place of the
@@ -435,12 +431,12 @@ def kernel_gaussian(dots, source, first, last, gamma, squares, own, out):  # typ
 
 
 @compiled
-def _power_of_two(n):  # type: ignore[no-untyped-def]
+def _power_of_two(n):
     return np.int64((np.int64(np.int32(n)) + 1023) << 52).view(np.float64)
 
 
 @compiled
-def kernel_conjunction(dots, source, first, last, out):  # type: ignore[no-untyped-def]
+def kernel_conjunction(dots, source, first, last, out):
     """K = 2^(x.z), for dot products from 0 to 1023."""
     for k in range(source.shape[0]):
         dot, row = dots[source[k], first:last], out[k, first:last]
@@ -449,7 +445,7 @@ def kernel_conjunction(dots, source, first, last, out):  # type: ignore[no-untyp
 
 
 @compiled
-def kernel_normalize(first, last, lengths, own, out):  # type: ignore[no-untyped-def]
+def kernel_normalize(first, last, lengths, own, out):
     """K / (|x| |z|) in place, with lengths in feature space; 0 where a length is 0."""
     mine = own[first:last]
     for k in range(lengths.shape[0]):
@@ -466,8 +462,8 @@ def kernel_normalize(first, last, lengths, own, out):  # type: ignore[no-untyped
 
 
 @compiled
-def _add_row(row, sign, score):  # type: ignore[no-untyped-def]
-    """score += sign * row, one addition an element."""
+def _add_row(row, sign, score):
+    """Score += sign * row, one addition an element."""
     if sign > 0:
         for r in range(row.shape[0]):
             score[r] += row[r]
@@ -477,7 +473,7 @@ def _add_row(row, sign, score):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def fold(K, event_starts, first_event, n_events, classes, signs, low, high, F):  # type: ignore[no-untyped-def]
+def fold(K, event_starts, first_event, n_events, classes, signs, low, high, F):
     """Add events to the scores of a block, one addition a mistake, in the order of the mistakes.
 
     K[k] belongs to event first_event + k, whose mistakes are event_starts[e] .. event_starts[e + 1] - 1.
@@ -489,7 +485,7 @@ def fold(K, event_starts, first_event, n_events, classes, signs, low, high, F): 
 
 
 @compiled
-def find_mistakes(F, codes, threshold, start, stop, out):  # type: ignore[no-untyped-def]
+def find_mistakes(F, codes, threshold, start, stop, out):
     """List the rows that some class gets wrong now. Returns how many."""
     n = 0
     for r in range(start, stop):
@@ -503,7 +499,7 @@ def find_mistakes(F, codes, threshold, start, stop, out):  # type: ignore[no-unt
 
 
 @compiled
-def walk(F, codes, threshold, diagonal, start, stop, row_of, K, norm2, n_mistakes, rows, classes, scores, norms):  # type: ignore[no-untyped-def]
+def walk(F, codes, threshold, diagonal, start, stop, row_of, K, norm2, n_mistakes, rows, classes, scores, norms):
     """Walk a block in order and make the mistakes, until its end or a row whose kernel values are not at hand.
 
     Returns the row where it stopped and the number of mistakes so far. A mistake of class c at row r with label sign y: y F[c, r] <=
@@ -544,8 +540,27 @@ def walk(F, codes, threshold, diagonal, start, stop, row_of, K, norm2, n_mistake
 
 
 @compiled
-def scan(K, event_starts, first_event, n_events, classes, signs, times, norms, born, length, F, votes, sums, unit_sums,
-         capture_times, capture_rows, capture_state, captured, captured_unit):  # type: ignore[no-untyped-def]
+def scan(
+    K,
+    event_starts,
+    first_event,
+    n_events,
+    classes,
+    signs,
+    times,
+    norms,
+    born,
+    length,
+    F,
+    votes,
+    sums,
+    unit_sums,
+    capture_times,
+    capture_rows,
+    capture_state,
+    captured,
+    captured_unit,
+):
     """Carry scores over events; credit each vector, when it dies, with the time steps it was alive.
 
     born[c] is the birth time of class c's vector (0: none yet), length[c] its norm in feature space. votes, sums and unit_sums have no
@@ -566,7 +581,7 @@ def scan(K, event_starts, first_event, n_events, classes, signs, times, norms, b
 
 
 @compiled
-def capture(time, length, F, capture_times, capture_rows, capture_state, captured, captured_unit):  # type: ignore[no-untyped-def]
+def capture(time, length, F, capture_times, capture_rows, capture_state, captured, captured_unit):
     """Answer the captures of times before ``time`` from the vectors of now."""
     i = capture_state[0]
     while i < capture_times.shape[0] and capture_times[i] < time:
@@ -579,7 +594,7 @@ def capture(time, length, F, capture_times, capture_rows, capture_state, capture
 
 
 @compiled
-def credit(c, survival, length, F, votes, sums, unit_sums):  # type: ignore[no-untyped-def]
+def credit(c, survival, length, F, votes, sums, unit_sums):
     """Add one vector of class c to the tallies. A score of 0 votes +1; a zero vector scores 0."""
     score = F[c]
     if votes.shape[0] > 0:
@@ -597,7 +612,7 @@ def credit(c, survival, length, F, votes, sums, unit_sums):  # type: ignore[no-u
 
 
 @compiled
-def scan_errors(K, event_starts, first_event, n_events, classes, signs, n_rows, codes, F, errors):  # type: ignore[no-untyped-def]
+def scan_errors(K, event_starts, first_event, n_events, classes, signs, n_rows, codes, F, errors):
     """Carry scores over events and count, after each event, the rows that the vectors of that moment get wrong.
 
     One class: wrong where the score's sign is. Several: wrong where the first largest score is another class's.
@@ -621,7 +636,7 @@ def scan_errors(K, event_starts, first_event, n_events, classes, signs, n_rows, 
 
 
 @compiled
-def hash_dense(x, seed, out):  # type: ignore[no-untyped-def]
+def hash_dense(x, seed, out):
     """A number in [0, 1) for each row, from the seed and the row's nonzero values and their places."""
     for i in range(x.shape[0]):
         h = uint64(seed)
@@ -633,7 +648,7 @@ def hash_dense(x, seed, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def hash_sparse(indptr, indices, data, seed, out):  # type: ignore[no-untyped-def]
+def hash_sparse(indptr, indices, data, seed, out):
     """The same for CSR rows with sorted indices: a row has one number, dense or sparse."""
     for i in range(indptr.shape[0] - 1):
         h = uint64(seed)
@@ -645,7 +660,7 @@ def hash_sparse(indptr, indices, data, seed, out):  # type: ignore[no-untyped-de
 
 
 @compiled
-def _mix(h):  # type: ignore[no-untyped-def]
+def _mix(h):
     """The finaliser of SplitMix64: every input bit moves every output bit."""
     h = (h ^ (h >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
     h = (h ^ (h >> uint64(27))) * uint64(0x94D049BB133111EB)

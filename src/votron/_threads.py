@@ -41,7 +41,6 @@ class Team:
             for future in futures:
                 future.result()
 
-
     def each(self, items: Iterable[Any], work: Callable[[Any], Any]) -> None:
         """Call ``work(item)`` for every item, several at a time."""
         if self._pool is None:

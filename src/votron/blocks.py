@@ -1,7 +1,8 @@
-"""Kernel values of support vectors with one block of rows, from a cache of dot products as far as it goes."""
+"""Kernel values of support vectors with blocks of rows, from a cache of dot products as far as it goes."""
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,106 @@ from numpy.typing import NDArray
 
 from votron.kernels import Kernel
 from votron.products import Block, Floats, Index, Products, Rows, Store
+
+_scratch = threading.local()
+
+
+def scratch(name: str, rows: int, width: int, dtype: Any) -> NDArray[Any]:
+    """Return this thread's working array of that name, with at least that shape; what it held is gone.
+
+    Working arrays are used over and over: fresh memory would cost as much as the work that is done in it.
+    """
+    key = f"{name} {np.dtype(dtype).name} {width}"
+    array: NDArray[Any] | None = _scratch.__dict__.get(key)
+    if array is None or array.shape[0] < rows:
+        for old in [k for k in _scratch.__dict__ if k.startswith(name + " ")]:
+            del _scratch.__dict__[old]
+        array = np.empty((rows, width), dtype=dtype)
+        _scratch.__dict__[key] = array
+    return array[:rows]
+
+
+class DotCache:
+    """Dot products [block, index, row] of the supports that are asked for again and again.
+
+    A support gets an index when it has been asked for ``after`` times (1: at once), while there is room. Every block asks for supports
+    in the same order, so what a block holds is always a beginning of the indexed ones.
+
+    Parameters
+    ----------
+    n_blocks, width : int
+        Number of blocks, and their padded width.
+    dtype : type
+        Of the dot products.
+    capacity : int
+        Supports that fit.
+    after : int
+        How often a support must be asked for before it is kept.
+
+    Examples
+    --------
+    >>> cache = DotCache(n_blocks=1, width=64, dtype=np.int32, capacity=10, after=2)
+    >>> cache.note(np.array([0, 1, 1, 0, 2])), cache.indexed
+    (array([2, 3]), array([1, 0]))
+    """
+
+    def __init__(self, n_blocks: int, width: int, dtype: Any, capacity: int, after: int = 1) -> None:
+        self.after = after
+        self.data = _reserved(n_blocks, width, dtype, capacity)
+        self.held = np.zeros(n_blocks, dtype=np.int64)
+        self._slots = np.empty(self.data.shape[1], dtype=np.int64)
+        self.n = 0
+        self._place = np.full(1024, -1, dtype=np.int64)
+        self._asked = np.zeros(1024, dtype=np.int64)
+
+    @property
+    def indexed(self) -> Index:
+        """The supports that have an index, in its order."""
+        return self._slots[: self.n]
+
+    def place(self, slots: Index) -> Index:
+        """Return the indices of supports, -1 for those without."""
+        return self._place[slots]
+
+    def note(self, slots: Index) -> Index:
+        """Hear which supports were asked for, in order; return the positions in ``slots`` at which one got its index."""
+        top = int(slots.max(initial=-1)) + 1
+        if top > len(self._place):
+            size = max(top, 2 * len(self._place))
+            self._place = np.concatenate([self._place, np.full(size - len(self._place), -1)])
+            self._asked = np.concatenate([self._asked, np.zeros(size - len(self._asked), dtype=np.int64)])
+        room = len(self._slots) - self.n
+        if room == 0:
+            return np.empty(0, dtype=np.int64)
+        # a step never has the same example twice, but several passes may be noted at once
+        rank = _occurrence(slots)
+        due = np.flatnonzero(self._asked[slots] + rank == self.after)[:room]
+        np.add.at(self._asked, slots, 1)
+        self._slots[self.n : self.n + len(due)] = slots[due]
+        self._place[slots[due]] = np.arange(self.n, self.n + len(due))
+        self.n += len(due)
+        return due
+
+
+def _occurrence(values: Index) -> Index:
+    """Return 1 at each value's first occurrence, 2 at its second, and so on."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    rank = np.arange(len(values)) - np.repeat(starts, np.diff(np.append(starts, len(values)))) + 1
+    out = np.empty(len(values), dtype=np.int64)
+    out[order] = rank
+    return out
+
+
+def _reserved(n_blocks: int, width: int, dtype: Any, capacity: int) -> NDArray[Any]:
+    """Reserve address space; memory is taken only as it is filled. Less is reserved where the system refuses."""
+    while capacity > 0:
+        try:
+            return np.empty((n_blocks, capacity, width), dtype=dtype)
+        except MemoryError:
+            capacity //= 2
+    return np.empty((n_blocks, 0, width), dtype=dtype)
 
 
 class KernelBlock:
@@ -22,65 +123,65 @@ class KernelBlock:
         The block is these rows of X.
     own : float array of shape (n_terms, width)
         The kernel's terms of the rows.
-    cache : array of shape (n_cached, width)
-        Room for the dot products of the first ``n_cached`` supports, of which ``held`` are there. Supports are numbered in order of
-        their first mistake and asked for in that order, so what is held is always a beginning.
+    cache, number : DotCache, int
+        The cache, and the number of this block in it.
     """
 
     def __init__(
-        self, kernel: Kernel, products: Products, X: Rows, rows: Index, own: Floats, cache: NDArray[Any], held: int = 0
+        self, kernel: Kernel, products: Products, X: Rows, rows: Index, own: Floats, cache: DotCache, number: int = 0
     ) -> None:
-        self.kernel, self.products, self.own = kernel, products, own
-        self.cache, self.held = cache, held
-        self.ready = False
-        self._X, self._rows = X, rows
+        self.kernel, self.products, self.own, self.rows = kernel, products, own, rows
+        self.cache, self.number = cache, number
+        self.packed = False
+        self._X = X
         self._block: Block | None = None
 
     @property
     def block(self) -> Block:
-        """The packed rows."""
+        """The rows in the form that products want; packed or not yet."""
         if self._block is None:
-            self._block = self.products.block(self._X, self._rows)
+            self._block = self.products.block(self._X, self.rows)
         return self._block
 
-    def covers(self, n_support: int) -> bool:
-        """Tell whether the values of all supports can be had without a product, or without packing; else make room to pack."""
-        if self.ready or self.held >= n_support:
-            return True
+    @property
+    def held(self) -> int:
+        """How many indexed supports the cache has for this block."""
+        return int(self.cache.held[self.number])
+
+    def needs_products(self, slots: Index) -> bool:
+        """Tell whether values of these supports take products; if so, make the block ready to be packed by several threads."""
+        place = self.cache.place(slots)
+        if ((place >= 0) & (place < self.held)).all():
+            return False
         self.block  # noqa: B018  made here, before threads share it
-        return False
+        return True
 
     def prepare(self, low: int, high: int) -> None:
         """Pack rows low..high-1."""
         self.block.prepare(low, high)
 
     def values(self, store: Store, slots: Index, terms: Floats, low: int, high: int, held: int, K: Floats) -> int:
-        """Fill ``K[k, low:high]`` with the kernel values of supports ``slots``; return how many slots the cache now holds there.
+        """Fill ``K[k, low:high]`` with the kernel values of supports ``slots``; return how many the cache now holds for these rows.
 
-        Products that are missing from the cache are made, and kept where there is room.
+        Products that are missing from the cache are made, and kept if they have an index.
         """
-        n_cached = len(self.cache)
-        top = min(int(slots.max()) + 1, n_cached)
+        data, place = self.cache.data[self.number], self.cache.place(slots)
+        top = int(place.max()) + 1
         if top > held:
-            self.products.dots(store, np.arange(held, top), self.block, low, high, self.cache[held:top])
+            self.products.dots(store, self.cache.indexed[held:top], self.block, low, high, data[held:top])
             held = top
-        inside = slots < n_cached
-        if inside.all():
-            dots, source = self.cache, slots
+        outside = np.flatnonzero(place < 0)
+        if not len(outside):
+            dots, source = data, place
         else:
-            dots, source = self._mixed(store, slots, inside, low, high), np.arange(len(slots))
+            dots, source = scratch("dots", len(slots), self.own.shape[1], data.dtype), np.arange(len(slots))
+            if len(outside) == len(slots):
+                self.products.dots(store, slots, self.block, low, high, dots)
+            else:
+                part = scratch("part", len(outside), dots.shape[1], dots.dtype)
+                self.products.dots(store, slots[outside], self.block, low, high, part)
+                dots[outside, low:high] = part[:, low:high]
+                inside = np.flatnonzero(place >= 0)
+                dots[inside, low:high] = data[place[inside], low:high]
         self.kernel.from_dots(dots, source, low, high, terms, self.own, K)
         return held
-
-    def _mixed(self, store: Store, slots: Index, inside: NDArray[np.bool_], low: int, high: int) -> NDArray[Any]:
-        """Return dot products of supports that are not all in the cache."""
-        dots = np.empty((len(slots), self.own.shape[1]), dtype=self.products.dtype)
-        outside = np.flatnonzero(~inside)
-        if len(outside) == len(slots):
-            self.products.dots(store, slots, self.block, low, high, dots)
-            return dots
-        part = np.empty((len(outside), dots.shape[1]), dtype=dots.dtype)
-        self.products.dots(store, slots[outside], self.block, low, high, part)
-        dots[outside, low:high] = part[:, low:high]
-        dots[inside, low:high] = self.cache[slots[inside], low:high]
-        return dots

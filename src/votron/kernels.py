@@ -146,9 +146,7 @@ class Kernel(ABC):
         """Return K(x, x) from x·x."""
 
     @abstractmethod
-    def from_dots(
-        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
-    ) -> None:
+    def from_dots(self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats) -> None:
         """Fill ``out[k, low:high]`` from ``dots[source[k], low:high]``.
 
         ``terms`` has a column for each k, ``own`` one for each row of the block.
@@ -178,9 +176,7 @@ class LinearKernel(Kernel):
         """Return x·x."""
         return np.array(squares, dtype=np.float64)
 
-    def from_dots(
-        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
-    ) -> None:
+    def from_dots(self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats) -> None:
         """Copy."""
         _loops.kernel_linear(dots, source, low, high, out)
 
@@ -217,12 +213,14 @@ class PolynomialKernel(Kernel):
     def __post_init__(self) -> None:
         """Refuse degrees below 1."""
         if isinstance(self.degree, bool) or int(self.degree) != self.degree or self.degree < 1:
-            raise VotronError(f"The 'degree' parameter of PolynomialKernel must be an int in the range [1, inf). Got {self.degree!r} instead.")
+            raise VotronError(
+                f"The 'degree' parameter of PolynomialKernel must be an int in the range [1, inf). Got {self.degree!r} instead."
+            )
 
     def _powers(self, dots: NDArray[Any]) -> Floats:
         out = np.empty((1, len(dots)))
         self.from_dots(dots[None, :], np.zeros(1, dtype=np.int64), 0, len(dots), np.empty((0, 1)), np.empty((0, len(dots))), out)
-        return out[0]
+        return np.asarray(out[0])
 
     def diagonal(self, squares: Floats) -> Floats:
         """Return (gamma x·x + coef0)^degree."""
@@ -231,22 +229,20 @@ class PolynomialKernel(Kernel):
     def bound(self, largest_square: float) -> float:
         """Return (|gamma| x·x + |coef0|)^degree."""
         base = abs(self.gamma) * largest_square + abs(self.coef0)
-        return PolynomialKernel(self.degree, 1.0, 0.0)._powers(np.array([base]))[0].item()
+        return float(PolynomialKernel(self.degree, 1.0, 0.0)._powers(np.array([base]))[0])
 
-    def from_dots(
-        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
-    ) -> None:
+    def from_dots(self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats) -> None:
         """Raise to the power by multiplications in a fixed order."""
         base = np.empty(out.shape[1])
-        _loops.kernel_polynomial(
-            dots, source, low, high, float(self.gamma), float(self.coef0), int(self.degree), base, out
-        )
+        _loops.kernel_polynomial(dots, source, low, high, float(self.gamma), float(self.coef0), int(self.degree), base, out)
 
     def feature_map(self, n_features: int) -> FeatureMap:
         """Return all monomials of degree at most ``degree``, each with the root of its multinomial coefficient."""
         n_monomials = math.comb(n_features + self.degree, self.degree)
         if n_monomials > FeatureMap.LIMIT:
-            raise VotronError(f"{self!r} over {n_features} features has {n_monomials:,} monomials, more than {FeatureMap.LIMIT:,}.")
+            raise VotronError(
+                f"{self!r} over {n_features} features has {n_monomials:,} monomials, more than {FeatureMap.LIMIT:,}."
+            )
         if self.gamma < 0 or self.coef0 < 0:
             raise VotronError(f"{self!r} has no real feature map: gamma and coef0 must not be negative.")
         monomials, scales = [], []
@@ -283,9 +279,7 @@ class GaussianKernel(Kernel):
         """Return ones."""
         return np.ones(len(squares))
 
-    def from_dots(
-        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
-    ) -> None:
+    def from_dots(self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats) -> None:
         """Exponentiate the distance."""
         _loops.kernel_gaussian(dots, source, low, high, float(self.gamma), terms[0], own[0], out)
 
@@ -318,9 +312,7 @@ class ConjunctionKernel(Kernel):
         """Return 2 to the number of ones."""
         return self._powers(np.asarray(squares, dtype=np.float64))
 
-    def from_dots(
-        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
-    ) -> None:
+    def from_dots(self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats) -> None:
         """Set the exponent; the number is exact."""
         _loops.kernel_conjunction(dots, source, low, high, out)
 
@@ -330,9 +322,7 @@ class ConjunctionKernel(Kernel):
             raise VotronError(
                 f"The conjunctions of {n_features} variables are 2^{n_features}; the explicit map is for 20 variables at most."
             )
-        subsets = itertools.chain.from_iterable(
-            itertools.combinations(range(n_features), size) for size in range(n_features + 1)
-        )
+        subsets = itertools.chain.from_iterable(itertools.combinations(range(n_features), size) for size in range(n_features + 1))
         return FeatureMap(n_features, tuple(subsets), (1.0,) * 2**n_features)
 
 
@@ -379,12 +369,12 @@ class NormalizedKernel(Kernel):
         if (diagonal < 0).any():
             raise _negative_diagonal(self.base, diagonal)
         if not np.isfinite(diagonal).all():
-            raise NotRepresentableError(f"{self!r} cannot be represented: {self.base!r} exceeds the largest float64 on these data.")
+            raise NotRepresentableError(
+                f"{self!r} cannot be represented: {self.base!r} exceeds the largest float64 on these data."
+            )
         return np.asarray(np.where(diagonal > 0, 1.0, 0.0))
 
-    def from_dots(
-        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
-    ) -> None:
+    def from_dots(self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats) -> None:
         """Let the kernel inside work, then divide."""
         self.base.from_dots(dots, source, low, high, terms[:-1], own[:-1], out)
         _loops.kernel_normalize(low, high, np.ascontiguousarray(terms[-1]), own[-1], out)
@@ -427,9 +417,7 @@ class PrecomputedKernel(Kernel):
         """Return the diagonal itself."""
         return np.array(squares, dtype=np.float64)
 
-    def from_dots(
-        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
-    ) -> None:
+    def from_dots(self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats) -> None:
         """Copy."""
         _loops.kernel_linear(dots, source, low, high, out)
 
@@ -460,9 +448,7 @@ class CallableKernel(Kernel):
         """Return the function's own values."""
         return np.array(squares, dtype=np.float64)
 
-    def from_dots(
-        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
-    ) -> None:
+    def from_dots(self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats) -> None:
         """Copy."""
         _loops.kernel_linear(dots, source, low, high, out)
 
@@ -497,7 +483,9 @@ def make_kernel(
         made = kernel
     elif isinstance(kernel, str):
         if kernel not in KERNELS:
-            raise VotronError(f"The 'kernel' must be one of {', '.join(map(repr, KERNELS))}, a Kernel or a function. Got {kernel!r} instead.")
+            raise VotronError(
+                f"The 'kernel' must be one of {', '.join(map(repr, KERNELS))}, a Kernel or a function. Got {kernel!r} instead."
+            )
         if kernel == "poly":
             made = PolynomialKernel(degree, gamma, coef0)
         elif kernel == "rbf":

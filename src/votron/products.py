@@ -37,6 +37,8 @@ Floats = NDArray[np.float64]
 
 DENSE_ENOUGH = 0.35
 """Share of nonzero values from which BLAS beats panel products on real-valued data."""
+CHEAP_INTEGERS, CHEAP_REALS = 256, 64
+"""Nonzero values in a row below which a product costs little more than fetching it from memory: kept at the third asking only."""
 _CHUNK = 4096
 
 
@@ -102,9 +104,7 @@ def describe(X: Rows) -> Traits:
 
 
 def _is_integer_valued(values: NDArray[Any]) -> bool:
-    return all(
-        np.array_equal(values[part], np.rint(values[part])) for part in chunks(values.shape[0])
-    )
+    return all(np.array_equal(values[part], np.rint(values[part])) for part in chunks(values.shape[0]))
 
 
 def squares(X: Rows) -> Floats:
@@ -160,6 +160,12 @@ class Products(ABC):
     """One arithmetic: makes blocks and stores, and multiplies them."""
 
     dtype: type[Any]
+    keep_after: int = 1
+    """How often a product must be asked for before keeping it pays; 0: never."""
+
+    def block_bytes(self, width: int) -> int:
+        """Return the memory that a packed block takes; 0 where it depends on the rows, or packing is nothing to save."""
+        return 0
 
     @abstractmethod
     def block(self, X: Rows, rows: Index) -> Block:
@@ -207,9 +213,7 @@ class PackedRows(Store):
         self.starts = _grown(self.starts, self.n + 1, self.n + 1 + len(picks))
         self.groups = _grown(self.groups, used, used + more)
         self.weights = _grown(self.weights, used, used + more)
-        _loops.copy_segments(
-            other.starts, other.groups, other.weights, picks, self.n, self.starts, self.groups, self.weights
-        )
+        _loops.copy_segments(other.starts, other.groups, other.weights, picks, self.n, self.starts, self.groups, self.weights)
         self.n += len(picks)
 
 
@@ -257,14 +261,18 @@ class PanelBlock(Block):
 class PanelProducts(Products):
     """Sparse support vectors times dense panels of rows."""
 
-    def __init__(self, kind: str, n_features: int) -> None:
-        self.kind = kind
+    def __init__(self, kind: str, n_features: int, *, sparse: bool = False, keep_after: int = 1) -> None:
+        self.kind, self.sparse, self.keep_after = kind, sparse, keep_after
         self.dtype = {"int32": np.int32, "float32": np.float32, "float64": np.float64}[kind]
         self.panel = _loops.PANEL_WIDTH[kind]
         self.n_groups = -(-n_features // 2) if kind == "int32" else n_features
 
     def __repr__(self) -> str:
         return f"PanelProducts({self.kind!r})"
+
+    def block_bytes(self, width: int) -> int:
+        """Return the size of the panels of dense rows."""
+        return 0 if self.sparse else width * self.n_groups * np.dtype(self.dtype).itemsize
 
     def narrow(self, x: NDArray[Any]) -> NDArray[Any]:
         """Return dense rows in the type that the packing loops take."""
@@ -299,9 +307,7 @@ class PanelProducts(Products):
         n = pack(x, starts, groups, weights)
         return PackedRows(starts, groups[:n].copy(), weights[:n].copy())
 
-    def dots(
-        self, store: PackedRows, slots: Index, block: PanelBlock, low: int, high: int, out: NDArray[Any]
-    ) -> None:
+    def dots(self, store: PackedRows, slots: Index, block: PanelBlock, low: int, high: int, out: NDArray[Any]) -> None:
         """Multiply, panel by panel."""
         starts, groups, weights = store.starts, store.groups, store.weights
         if block.place is not None:
@@ -311,9 +317,7 @@ class PanelProducts(Products):
         _DOTS[self.kind](groups, weights, starts, slots, block.panels, low // w, high // w, out)
 
 
-def _translated(
-    store: PackedRows, slots: Index, place: NDArray[np.int32]
-) -> tuple[Index, NDArray[np.int32], NDArray[Any]]:
+def _translated(store: PackedRows, slots: Index, place: NDArray[np.int32]) -> tuple[Index, NDArray[np.int32], NDArray[Any]]:
     n = int((store.starts[slots + 1] - store.starts[slots]).sum())
     starts = np.empty(len(slots) + 1, dtype=np.int64)
     groups, weights = np.empty(n, dtype=np.int32), np.empty(n, dtype=store.weights.dtype)
@@ -369,8 +373,12 @@ class RowBlock(Block):
 class BlasProducts(Products):
     """Dense real rows: one matrix multiplication."""
 
-    def __init__(self, dtype: type[Any]) -> None:
-        self.dtype = dtype
+    def __init__(self, dtype: type[Any], n_features: int) -> None:
+        self.dtype, self.n_features = dtype, n_features
+
+    def block_bytes(self, width: int) -> int:
+        """Return the size of the gathered rows."""
+        return width * self.n_features * np.dtype(self.dtype).itemsize
 
     def __repr__(self) -> str:
         return f"BlasProducts({np.dtype(self.dtype).name!r})"
@@ -402,6 +410,7 @@ class GramProducts(Products):
     """A precomputed kernel: a row of the matrix is all that is known of an example, a support vector is a column number."""
 
     dtype = np.float64
+    keep_after = 0
 
     def __repr__(self) -> str:
         return "GramProducts()"
@@ -499,9 +508,12 @@ def choose_products(traits: Traits, *, needs_distance: bool = False) -> Products
     >>> choose_products(describe(np.full((2, 3), 0.5)))
     BlasProducts('float64')
     """
+    per_row = traits.density * traits.n_features
     if traits.integer and traits.largest <= 32767 and traits.largest**2 * max(1, traits.n_features) < 2**31:
-        return PanelProducts("int32", traits.n_features)
+        after = 3 if per_row < CHEAP_INTEGERS else 1
+        return PanelProducts("int32", traits.n_features, sparse=traits.sparse, keep_after=after)
     single = traits.dtype == np.float32 and not needs_distance and not traits.integer
     if traits.sparse or traits.density < DENSE_ENOUGH:
-        return PanelProducts("float32" if single else "float64", traits.n_features)
-    return BlasProducts(np.float32 if single else np.float64)
+        kind, after = "float32" if single else "float64", 3 if per_row < CHEAP_REALS else 1
+        return PanelProducts(kind, traits.n_features, sparse=traits.sparse, keep_after=after)
+    return BlasProducts(np.float32 if single else np.float64, traits.n_features)

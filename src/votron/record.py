@@ -74,16 +74,21 @@ class MistakeRecord:
 
     def __post_init__(self) -> None:
         """Fix types, forbid writing, and check that this is a record at all."""
-        kinds = {"example": np.int64, "vector": np.int32, "sign": np.int8, "time": np.int64, "score": np.float64, "norm2": np.float64}
+        kinds = {
+            "example": np.int64,
+            "vector": np.int32,
+            "sign": np.int8,
+            "time": np.int64,
+            "score": np.float64,
+            "norm2": np.float64,
+        }
         for name, dtype in kinds.items():
             array = np.array(getattr(self, name), dtype=dtype)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
         if len({getattr(self, name).shape for name in kinds}) != 1 or self.example.ndim != 1:
             raise VotronError("The arrays of a MistakeRecord must be one-dimensional and equally long.")
-        if len(self) and not (
-            (np.diff(self.time) >= 0).all() and 1 <= self.time[0] and self.time[-1] <= self.n_steps
-        ):
+        if len(self) and not ((np.diff(self.time) >= 0).all() and self.time[0] >= 1 and self.time[-1] <= self.n_steps):
             raise VotronError("The times of a MistakeRecord must be sorted and lie between 1 and n_steps.")
 
     def __len__(self) -> int:
@@ -168,7 +173,14 @@ class MistakeRecord:
     def digest(self) -> str:
         """Return the SHA-256 of the record's bytes: equal digests, equal records, to the last bit."""
         h = hashlib.sha256(f"{self.n_vectors} {self.n_examples} {self.n_steps}".encode())
-        for name, kind in (("example", "<i8"), ("vector", "<i4"), ("sign", "i1"), ("time", "<i8"), ("score", "<f8"), ("norm2", "<f8")):
+        for name, kind in (
+            ("example", "<i8"),
+            ("vector", "<i4"),
+            ("sign", "i1"),
+            ("time", "<i8"),
+            ("score", "<f8"),
+            ("norm2", "<f8"),
+        ):
             h.update(getattr(self, name).astype(kind).tobytes())
         return h.hexdigest()
 

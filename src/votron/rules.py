@@ -14,9 +14,9 @@ pocket    v·x, v the longest-lived vector of this class               v·x/‖v
 holdout   v·x, v alive at the time with the least held-out error      v·x/‖v‖
 ========  ==========================================================  ==========================================================
 
-Boundary conventions: sign(0) = +1, and a score of 0 predicts +1; the zero vector before the first mistake has count 0, and scores 0. The r
-of the random rule is the same for all classes and drawn from the seed and the content of the row, so a row has one answer, alone or
-among others.
+Boundary conventions: sign(0) = +1, and a score of 0 predicts +1; the zero vector before the first mistake has count 0, and scores 0.
+The r of the random rule is the same for all classes and drawn from the seed and the content of the row, so a row has one answer, alone
+or among others.
 Reference: Freund & Schapire (1999), section 5; Gallant (1986) for the pocket, Littlestone (1989) for the held-out part.
 """
 
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from votron import _loops
 from votron._threads import Team, team
-from votron.blocks import KernelBlock
+from votron.blocks import DotCache, KernelBlock
 from votron.errors import VotronError
 from votron.kernels import Kernel
 from votron.products import Floats, GramProducts, Index, Products, Rows, Store, Traits, padded
@@ -134,16 +134,12 @@ class Vectors:
     holdout: HoldoutCurve | None = None
     _packed: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def scores(
-        self, X: Rows, rule: str, normalized: bool = False, *, time: int | None = None, n_threads: int = 1
-    ) -> Floats:
+    def scores(self, X: Rows, rule: str, normalized: bool = False, *, time: int | None = None, n_threads: int = 1) -> Floats:
         """Return the scores of one rule, at the end of training or at an earlier time."""
         time = self.record.n_steps if time is None else time
         return next(self.staged(X, [time], [(rule, normalized)], n_threads=n_threads)).scores[rule, normalized]
 
-    def staged(
-        self, X: Rows, times: Sequence[int], choices: Sequence[Choice], *, n_threads: int = 1
-    ) -> Iterator[RuleSet]:
+    def staged(self, X: Rows, times: Sequence[int], choices: Sequence[Choice], *, n_threads: int = 1) -> Iterator[RuleSet]:
         """Yield the scores of the chosen rules at each of the times, in rising order, from one scan."""
         plan = _Plan(self, sorted(int(t) for t in times), list(choices))
         products, store, terms, own = self._ready(X)
@@ -156,9 +152,7 @@ class Vectors:
             for i, time in enumerate(plan.times):
                 yield self._moment(plan, scans, i, time, threads, X.shape[0])
 
-    def _moment(
-        self, plan: _Plan, scans: list[_BlockScan], i: int, time: int, threads: Team, n_rows: int
-    ) -> RuleSet:
+    def _moment(self, plan: _Plan, scans: list[_BlockScan], i: int, time: int, threads: Team, n_rows: int) -> RuleSet:
         out = {choice: np.empty((n_rows, self.record.n_vectors)) for choice in plan.choices}
         last = i == len(plan.times) - 1
 
@@ -195,7 +189,7 @@ class Vectors:
         return Vectors, (self.record, self.kernel, self.support_rows, self.seed, self.holdout)
 
     def _ready(self, X: Rows) -> tuple[Products, Store, Floats, Floats]:
-        """Return the arithmetic for these rows, the supports in its form (kept for the next call), and the kernel's terms of both."""
+        """Return the arithmetic for these rows, the supports in its form (kept for later calls), and the kernel's terms of both."""
         kept = self._packed
         if "traits" not in kept:
             kept["traits"] = self.kernel.traits(self.support_rows)
@@ -210,7 +204,7 @@ class Vectors:
         return products, store, terms, own
 
     def _own_squares(self, products: Products, X: Rows) -> Floats:
-        """Return K(x, x) or x·x of rows to predict; a precomputed kernel does not tell, and 1 stands for it: signs are unchanged."""
+        """Return x·x of rows to predict; a precomputed kernel does not tell, and 1 stands for it: predictions are unchanged."""
         return np.ones(X.shape[0]) if isinstance(products, GramProducts) else products.squares(X)
 
 
@@ -234,7 +228,9 @@ class _Plan:
         self.event_times = record.time[record.event_starts[:-1]]
         names = {rule for rule, _ in choices}
         if names - set(RULES):
-            raise VotronError(f"The rule must be one of {', '.join(map(repr, RULES))}. Got {sorted(names - set(RULES))[0]!r} instead.")
+            raise VotronError(
+                f"The rule must be one of {', '.join(map(repr, RULES))}. Got {sorted(names - set(RULES))[0]!r} instead."
+            )
         self.vote = "vote" in names
         self.average, self.unit_average = ("average", False) in choices, ("average", True) in choices
         self.random = "random" in names
@@ -243,7 +239,8 @@ class _Plan:
         if "holdout" in names:
             if vectors.holdout is None:
                 raise VotronError(
-                    "The rule 'holdout' needs held-out data: fit with rule='holdout', or give X_val and y_val to with_rule('holdout', ...)."
+                    "The rule 'holdout' needs held-out data: fit with rule='holdout', "
+                    "or give X_val and y_val to with_rule('holdout', ...)."
                 )
             self.holdout = [vectors.holdout.best(until=t) for t in times]
         stops = set(times).union(*(map(int, p) for p in self.pocket), self.holdout)
@@ -274,8 +271,10 @@ class _BlockScan:
         own = np.zeros((len(all_own), self.width))
         own[:, : len(self.rows)] = all_own[:, self.rows]
         size = np.dtype(products.dtype).itemsize * self.width
-        n_kept = self.store.n if self.store.n * size <= _DOTS_KEPT else 0
-        self._block = KernelBlock(kernel, products, X, self.rows, own, np.empty((n_kept, self.width), dtype=products.dtype))
+        n_kept = self.store.n if products.keep_after and self.store.n * size <= _DOTS_KEPT else 0
+        cache = DotCache(1, self.width, products.dtype, n_kept)
+        cache.note(np.arange(self.store.n))
+        self._block = KernelBlock(kernel, products, X, self.rows, own, cache)
         self._block.prepare(0, self.width)
         shape, none = (self.n_vectors, self.width), np.zeros((0, self.width))
         self.F = np.zeros(shape)
@@ -303,6 +302,7 @@ class _BlockScan:
         self.capture_state = np.zeros(1, dtype=np.int64)
         self.captured = np.zeros((self.n_vectors, len(order)))
         self.captured_unit = np.zeros((self.n_vectors, len(order)))
+        self._captures = (self.capture_times, self.capture_rows, self.capture_state, self.captured, self.captured_unit)
 
     def _chunks(self, last: int) -> Iterator[tuple[int, int]]:
         """Fill K chunk by chunk up to event ``last``; yield where each begins and its size."""
@@ -311,9 +311,7 @@ class _BlockScan:
         while self.event < last:
             first = self.event
             slots = slots_of_events[first : min(first + _EVENTS_AT_ONCE, last)]
-            block.held = block.values(
-                self.store, slots, self.terms[:, slots], 0, self.width, block.held, self.K
-            )
+            block.cache.held[0] = block.values(self.store, slots, self.terms[:, slots], 0, self.width, block.held, self.K)
             yield first, len(slots)
             self.event = first + len(slots)
 
@@ -333,8 +331,8 @@ class _BlockScan:
         r = self.record
         for first, n in self._chunks(last):
             _loops.scan(
-                self.K, r.event_starts, first, n, r.vector, r.sign, r.time, r.norm2, self.born, self.length, self.F, self.votes,
-                self.sums, self.unit_sums, self.capture_times, self.capture_rows, self.capture_state, self.captured, self.captured_unit,
+                self.K, r.event_starts, first, n, r.vector, r.sign, r.time, r.norm2, self.born, self.length, self.F,
+                self.votes, self.sums, self.unit_sums, *self._captures,
             )  # fmt: skip
 
     def count_errors(self, codes: NDArray[np.int32], errors: Index) -> None:
@@ -351,9 +349,7 @@ class _BlockScan:
             tally = {"vote": self.votes, "average": self.unit_sums if normalized else self.sums}[rule].copy()
             return self._with_current(tally, rule, normalized, time)[:, :n] / max(time, 1)
         if rule == "random":
-            _loops.capture(
-                time + 1, self.length, self.F, self.capture_times, self.capture_rows, self.capture_state, self.captured, self.captured_unit
-            )  # fmt: skip
+            _loops.capture(time + 1, self.length, self.F, *self._captures)
             return (self.captured_unit if normalized else self.captured)[:, self.place[i * n : (i + 1) * n]]
         if rule == "last":
             return _scaled(self.F, self.length, normalized)[:, :n]

@@ -11,12 +11,12 @@ the rows that are wrong now have their kernel values with the block computed in 
 block is walked in order, each mistake added to the scores of the whole block, stopping for more kernel values only where a row turned
 wrong on the way. Scores are float64 left folds, so they do not depend on the blocks.
 
-=========  ==============================================================
+=========  =======================================================================
 ``F``      scores, [block, class, row]
 ``seen``   events that a block's scores contain
 ``slot``   number of a support example, in order of first mistakes
-``cache``  dot products [block, slot, row] of the first ``n_cached`` slots
-=========  ==============================================================
+``cache``  dot products of supports that err again, within a memory limit
+=========  =======================================================================
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from votron import _loops
 from votron._threads import Team, team
-from votron.blocks import KernelBlock
+from votron.blocks import DotCache, KernelBlock, scratch
 from votron.errors import IndefiniteKernelError, NotRepresentableError
 from votron.kernels import Kernel
 from votron.products import Floats, Index, Products, Rows, Store, Traits, padded
@@ -43,7 +43,7 @@ CANDIDATES_AT_ONCE = 512
 """Rows whose kernel values with the block are computed ahead of the walk, at most."""
 WORTH_A_THREAD = 40_000
 """Kernel values from which a second thread pays."""
-BLOCK_SIZE = 512
+BLOCK_SIZE = 1024
 """Rows in a block, unless told otherwise."""
 WORKING_MEMORY = 96 << 20
 """Bytes set aside for support vectors, packed rows and kernel values when memory is shared out."""
@@ -109,9 +109,9 @@ class DualTrainer:
     >>> trainer = DualTrainer(LinearKernel(), n_vectors=1)
     >>> X, codes = np.array([[1, 1], [1, -1], [-1, 1]]), np.array([0, 0, 1])
     >>> trainer.run(X, codes, np.arange(3), n_steps=30)
-    TrainingRun(steps=9, converged=True, interrupted=False)
-    >>> trainer.record(n_examples=3).time
-    array([1, 3, 4])
+    TrainingRun(steps=6, converged=True, interrupted=False)
+    >>> trainer.record(n_examples=3, n_steps=30)
+    MistakeRecord(2 mistakes on 2 examples, 1 vector(s), 30 steps of 3 examples)
     """
 
     def __init__(self, kernel: Kernel, n_vectors: int, margin: float = 0.0) -> None:
@@ -240,6 +240,9 @@ class DualTrainer:
             self._products = products
         return self._products
 
+    def _add_terms(self, more: Floats) -> None:
+        self._terms = np.hstack([self._terms, more])
+
     def _remember(self, X: Rows, visit: _Visits) -> None:
         """Keep the rows of the new supports."""
         fresh = visit.products.keep(X, np.array(visit.new_supports, dtype=np.int64))
@@ -280,7 +283,6 @@ class _Visits:
         self.codes = self._in_blocks(np.asarray(codes, dtype=np.int32), np.int32)
         self.diagonal = self._in_blocks(diagonal, np.float64)
         self.threshold = trainer.margin * self.diagonal
-        self.squares = squares
         terms = self.kernel.terms(squares)
         self.own = np.zeros((self.n_blocks, len(terms), self.width))
         for k, term in enumerate(terms):
@@ -288,8 +290,8 @@ class _Visits:
         self.all_terms = terms
         self.F = np.zeros((self.n_blocks, trainer.n_vectors, self.width))
         self.seen = np.zeros(self.n_blocks, dtype=np.int64)
-        self.held = np.zeros(self.n_blocks, dtype=np.int64)
-        self.cache, self.n_cached = self._reserve(memory)
+        self._share_out(memory)
+        self.cache.note(trainer._event_slot.values)
 
     def _in_blocks(self, values: NDArray[Any], dtype: Any) -> NDArray[Any]:
         out = np.zeros((self.n_blocks, self.width), dtype=dtype)
@@ -298,32 +300,37 @@ class _Visits:
             out[b, : len(mine)] = values[mine]
         return out
 
-    def _reserve(self, memory: int) -> tuple[NDArray[Any], int]:
-        """Reserve address space for the cache, within what else is needed; memory is taken only as it is filled."""
-        each = self.n_blocks * self.width * np.dtype(self.products.dtype).itemsize
+    def _share_out(self, memory: int) -> None:
+        """Divide the memory: what training cannot do without, then packed blocks, then the cache of dot products."""
         own = self.F.nbytes + self.own.nbytes + 4 * self.diagonal.nbytes + WORKING_MEMORY
-        cache_bytes = max(0, memory - own)
-        n = min(cache_bytes // each, self.trainer.n_support + len(self.order))
-        while n > 0:
-            try:
-                return np.empty((self.n_blocks, n, self.width), dtype=self.products.dtype), n
-            except MemoryError:
-                n //= 2
-        return np.empty((self.n_blocks, 0, self.width), dtype=self.products.dtype), 0
+        left = max(0, memory - own)
+        packed = self.n_blocks * self.products.block_bytes(self.width)
+        self.keeps_blocks = 0 < packed <= left // 2
+        left -= packed if self.keeps_blocks else 0
+        each = self.n_blocks * self.width * np.dtype(self.products.dtype).itemsize
+        after = self.products.keep_after
+        capacity = min(left // each, self.trainer.n_support + len(self.order)) if after else 0
+        self.cache = DotCache(self.n_blocks, self.width, self.products.dtype, capacity, after)
+        self.blocks: dict[int, KernelBlock] = {}
 
     def rows_in(self, b: int) -> int:
         return min(self.block_size, len(self.order) - b * self.block_size)
 
     def visit(self, b: int, stop: int, threads: Team) -> bool:
         """Bring block b up to date and walk its first ``stop`` rows; tell whether there was a mistake."""
-        rows = self.order[b * self.block_size : b * self.block_size + self.rows_in(b)]
-        block = KernelBlock(self.kernel, self.products, self.X, rows, self.own[b], self.cache[b], int(self.held[b]))
+        block = self.blocks.get(b) or self._block(b)
+        if self.keeps_blocks:
+            self.blocks[b] = block
         self._catch_up(b, block, threads)
         found = np.empty(stop, dtype=np.int64)
         if not _loops.find_mistakes(self.F[b], self.codes[b], self.threshold[b], 0, stop, found):
             return False
-        self._walk(b, rows, block, stop, threads)
+        self._walk(b, block, stop, threads)
         return True
+
+    def _block(self, b: int) -> KernelBlock:
+        rows = self.order[b * self.block_size : b * self.block_size + self.rows_in(b)]
+        return KernelBlock(self.kernel, self.products, self.X, rows, self.own[b], self.cache, b)
 
     def _catch_up(self, b: int, block: KernelBlock, threads: Team) -> None:
         """Add the events since the last visit to the scores."""
@@ -333,14 +340,14 @@ class _Visits:
             return
         store, terms = trainer._store, trainer._terms
         assert store is not None
-        packed = block.covers(store.n)
         event_slot, event_starts = trainer._event_slot.values, trainer._event_starts.values
         vector, sign = trainer._vector.values, trainer._sign.values
+        must_pack = not block.packed and block.needs_products(event_slot[first:last])
 
         def work(low: int, high: int) -> None:
-            if not packed:
+            if must_pack:
                 block.prepare(low, high)
-            K = np.empty((min(EVENTS_AT_ONCE, last - first), self.width))
+            K = scratch("K", EVENTS_AT_ONCE, self.width, np.float64)
             held = block.held
             for e in range(first, last, EVENTS_AT_ONCE):
                 slots = event_slot[e : min(e + EVENTS_AT_ONCE, last)]
@@ -348,13 +355,12 @@ class _Visits:
                 _loops.fold(K, event_starts, e, len(slots), vector, sign, low, high, self.F[b])
 
         threads.over(self.width, work, worth_it=(last - first) * self.width > WORTH_A_THREAD)
-        block.ready = block.ready or not packed
-        block.held = min(store.n, self.n_cached)
-        self.seen[b], self.held[b] = last, block.held
+        block.packed |= must_pack
+        self.seen[b], self.cache.held[b] = last, self.cache.n
 
-    def _walk(self, b: int, rows: Index, block: KernelBlock, stop: int, threads: Team) -> None:
+    def _walk(self, b: int, block: KernelBlock, stop: int, threads: Team) -> None:
         trainer = self.trainer
-        ahead = _Ahead(self, b, rows, block, threads)
+        ahead = _Ahead(self, b, block, threads)
         room = stop * trainer.n_vectors
         at, vector = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
         score, norm2 = np.empty(room), np.empty(room)
@@ -366,8 +372,8 @@ class _Visits:
             )  # fmt: skip
             if r < stop:
                 ahead.fetch(r, stop)
-        self._check(norm2[:n], b, at[:n], rows)
-        self._commit(b, rows, ahead, at[:n], vector[:n], score[:n], norm2[:n])
+        self._check(norm2[:n], b, at[:n], block.rows)
+        self._commit(b, block.rows, ahead, at[:n], vector[:n], score[:n], norm2[:n])
 
     def _commit(
         self, b: int, rows: Index, ahead: _Ahead, at: Index, vector: NDArray[np.int32], score: Floats, norm2: Floats
@@ -380,15 +386,15 @@ class _Visits:
         where = at[first_of_event]
         examples = rows[where]
         fresh = np.flatnonzero(self.slot_of[examples] < 0)
-        n_before = store.n
         if len(fresh):
+            n_before = store.n
             store.append(self.products.pack(self.X, examples[fresh]), np.arange(len(fresh)))
             self.slot_of[examples[fresh]] = np.arange(n_before, store.n)
             self.new_supports.extend(examples[fresh].tolist())
-            trainer._terms = np.hstack([trainer._terms, self.all_terms[:, examples[fresh]]])
-            top = min(store.n, self.n_cached)
-            if top > n_before:
-                self.cache[b, n_before:top] = ahead.dots[ahead.row_of[where[fresh[: top - n_before]]]]
+            trainer._add_terms(self.all_terms[:, examples[fresh]])
+        n_before = self.cache.n
+        indexed = self.cache.note(self.slot_of[examples])
+        self.cache.data[b, n_before : self.cache.n] = ahead.dots[ahead.row_of[where[indexed]]]
         trainer._event_starts.extend(trainer.n_mistakes + np.append(first_of_event[1:], len(at)))
         trainer._event_slot.extend(self.slot_of[examples])
         trainer._example.extend(self.ids[rows[at]])
@@ -397,7 +403,7 @@ class _Visits:
         trainer._when.extend(trainer.time + at + 1)
         trainer._score.extend(score)
         trainer._norm2.extend(norm2)
-        self.seen[b], self.held[b] = trainer.n_events, min(store.n, self.n_cached)
+        self.seen[b], self.cache.held[b] = trainer.n_events, self.cache.n
 
     def _check(self, norm2: Floats, b: int, at: Index, rows: Index) -> None:
         """Catch a kernel that is none, and numbers that have grown out of reach."""
@@ -417,8 +423,8 @@ class _Visits:
 class _Ahead:
     """Kernel values of rows of a block with the whole block, fetched before the walk comes by."""
 
-    def __init__(self, visits: _Visits, b: int, rows: Index, block: KernelBlock, threads: Team) -> None:
-        self.visits, self.b, self.rows, self.block, self.threads = visits, b, rows, block, threads
+    def __init__(self, visits: _Visits, b: int, block: KernelBlock, threads: Team) -> None:
+        self.visits, self.b, self.rows, self.block, self.threads = visits, b, block.rows, block, threads
         self.row_of = np.full(visits.width, -1, dtype=np.int64)
         self.K = np.empty((0, visits.width))
         self.dots = np.empty((0, visits.width), dtype=visits.products.dtype)
@@ -446,22 +452,23 @@ class _Ahead:
     def _fill_dots(self, wanted: Index, out: NDArray[Any]) -> None:
         v, b = self.visits, self.b
         slots = v.slot_of[self.rows[wanted]]
-        known = (slots >= 0) & (slots < v.held[b])
-        out[known] = v.cache[b][slots[known]]
+        place = np.where(slots >= 0, v.cache.place(np.maximum(slots, 0)), -1)
+        known = (place >= 0) & (place < v.cache.held[b])
+        out[known] = v.cache.data[b][place[known]]
         fresh = np.flatnonzero(~known)
         if not len(fresh):
             return
         store = v.products.pack(v.X, self.rows[wanted[fresh]])
         part = out if len(fresh) == len(wanted) else np.empty((len(fresh), v.width), dtype=out.dtype)
-        ready = self.block.ready
+        must_pack, packed = not self.block.packed, self.block.block
 
         def work(low: int, high: int) -> None:
-            if not ready:
+            if must_pack:
                 self.block.prepare(low, high)
-            v.products.dots(store, np.arange(len(fresh)), self.block.block, low, high, part)
+            v.products.dots(store, np.arange(len(fresh)), packed, low, high, part)
 
         self.threads.over(v.width, work, worth_it=len(fresh) * v.width > WORTH_A_THREAD)
-        self.block.ready = True
+        self.block.packed = True
         if part is not out:
             out[fresh] = part
 

@@ -30,7 +30,7 @@ def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
 
 def plain_rows(X: Any) -> Rows:
     """Return validated data in a form that the engine takes: no half floats, CSR in canonical form. Never writes to X."""
-    if X.dtype == np.float16 or X.dtype.kind == "f" and X.dtype.itemsize > 8:
+    if X.dtype == np.float16 or (X.dtype.kind == "f" and X.dtype.itemsize > 8):
         X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
     if sp.issparse(X) and not X.has_canonical_format:
         X = X.copy()
@@ -87,14 +87,14 @@ def check_gram(K: NDArray[Any]) -> None:
         rows = K[part].astype(np.float64)
         gap = np.abs(rows - K[:, part].T)
         if gap.max(initial=0.0) > 1e-8 * max(scale, float(np.abs(rows).max(initial=0.0))):
-            i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
+            i, j = map(int, np.unravel_index(int(np.argmax(gap)), gap.shape))
             raise VotronError(
                 f"The precomputed kernel matrix is not symmetric: K[{part.start + i}, {j}] is {rows[i, j]:g} "
                 f"and K[{j}, {part.start + i}] is {K[j, part.start + i]:g}."
             )
         minor = np.multiply.outer(diagonal[part], diagonal) * (1 + 1e-8) + (1e-8 * scale) ** 2 - rows**2
         if (minor < 0).any():
-            i, j = np.unravel_index(int(np.argmin(minor)), minor.shape)
+            i, j = map(int, np.unravel_index(int(np.argmin(minor)), minor.shape))
             raise IndefiniteKernelError(
                 f"The precomputed kernel matrix is not positive semi-definite: |K[{part.start + i}, {j}]| = {abs(rows[i, j]):g} "
                 f"exceeds √(K[{part.start + i}, {part.start + i}] K[{j}, {j}])."

@@ -36,7 +36,7 @@ class _WhereItMakesSense:
 
     def __init__(self, why_not: Callable[[Any], str | None], method: Callable[..., Any]) -> None:
         self._why_not, self._method = why_not, method
-        update_wrapper(self, method)
+        update_wrapper(self, method)  # type: ignore[arg-type]  # it is no callable: that is the point
 
     def __get__(self, obj: Any, owner: type | None = None) -> Any:
         if obj is None:
@@ -232,7 +232,9 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
             if len(held_out):
                 self._set_holdout(rows[held_out], engine_codes(codes, len(classes))[held_out])
         if run.interrupted:
-            raise KeyboardInterrupt(f"Training stopped after {self.n_epochs_:.2f} epochs; the model is fitted with what it learnt so far.")
+            raise KeyboardInterrupt(
+                f"Training stopped after {self.n_epochs_:.2f} epochs; the model is fitted with what it learnt so far."
+            )
         return self
 
     def _partial_fit(self, X: Any, y: Any, classes: Any = None) -> VotedPerceptronClassifier:
@@ -267,7 +269,7 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
                 run, _ = self._train(trainer, rows, engine_codes(codes, len(found)), order, ids=ids, n_steps=len(order))
             seed = self._vectors.seed if not first else int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
             self._adopt(trainer, trainer.record(max(1, trainer.time)), found, seed)
-            self._trainer = trainer
+            self._trainer: DualTrainer | None = trainer
             self.n_epochs_ = float(getattr(self, "n_epochs_", 0.0) + 1) if not first else 1.0
             self.converged_ = False
         if run.interrupted:
@@ -289,7 +291,9 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         """Validate parameters and data."""
         self._validate_params()
         parse_memory_limit(self.memory_limit, type(self).__name__)
-        X, y = validate_data(self, X, y, accept_sparse="csr" if not self._is_precomputed else False, reset=first, ensure_min_samples=1)
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr" if not self._is_precomputed else False, reset=first, ensure_min_samples=1
+        )
         rows = plain_rows(X)
         if first:
             found, codes = encode_labels(y, classes)
@@ -315,7 +319,11 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
             needed = self.kernel in ("poly", "rbf") if isinstance(self.kernel, str) else False
             gamma = _resolved_gamma(gamma, rows) if needed else 1.0
         return make_kernel(
-            self.kernel, degree=int(self.degree), gamma=float(gamma), coef0=float(self.coef0), normalize=bool(self.normalize_kernel)
+            self.kernel,
+            degree=int(self.degree),
+            gamma=float(gamma),
+            coef0=float(self.coef0),
+            normalize=bool(self.normalize_kernel),
         )
 
     def _presentation(self, rows: Rows, codes: NDArray[np.int64], kernel: Kernel, rng: Any) -> tuple[Index, Index]:
@@ -356,7 +364,14 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         return np.sort(kept), np.sort(held)
 
     def _train(
-        self, trainer: DualTrainer, rows: Rows, codes: NDArray[np.int64], order: Index, *, ids: Index | None = None, n_steps: int | None = None
+        self,
+        trainer: DualTrainer,
+        rows: Rows,
+        codes: NDArray[np.int64],
+        order: Index,
+        *,
+        ids: Index | None = None,
+        n_steps: int | None = None,
     ) -> tuple[TrainingRun, int]:
         """Run the engine; return what it did and how many steps the rules count."""
         m = len(order)
@@ -446,7 +461,9 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         self.kernel_.check(rows)
         return rows
 
-    def with_rule(self, rule: str, normalize_vectors: bool = False, *, X_val: Any = None, y_val: Any = None) -> VotedPerceptronClassifier:
+    def with_rule(
+        self, rule: str, normalize_vectors: bool = False, *, X_val: Any = None, y_val: Any = None
+    ) -> VotedPerceptronClassifier:
         """Return a shallow copy of the fitted model that predicts by another rule from the same record.
 
         Parameters
@@ -483,7 +500,9 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
             rows = self._rows_to_score(X_val)
             y_val = np.asarray(y_val)
             if y_val.shape != (rows.shape[0],):
-                raise VotronError(f"y_val must have one label for each of the {rows.shape[0]} rows of X_val. Got shape {y_val.shape}.")
+                raise VotronError(
+                    f"y_val must have one label for each of the {rows.shape[0]} rows of X_val. Got shape {y_val.shape}."
+                )
             _, codes = encode_labels(y_val, self.classes_)
             other._set_holdout(rows, engine_codes(codes, len(self.classes_)))
         elif rule == "holdout" and self._vectors.holdout is None:
@@ -529,12 +548,16 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         """
         rows = self._rows_to_score(X)
         m, n_steps = self.record_.n_examples, self.record_.n_steps
-        moments = sorted(at) if at is not None else [min(e, n_steps / m) for e in range(1, max(1, int(np.ceil(self.n_epochs_))) + 1)]
+        moments = (
+            sorted(at) if at is not None else [min(e, n_steps / m) for e in range(1, max(1, int(np.ceil(self.n_epochs_))) + 1)]
+        )
         asked = list(rules) if rules is not None else [(self.rule, bool(self.normalize_vectors))]
         choices = [(entry, False) if isinstance(entry, str) else (entry[0], bool(entry[1])) for entry in asked]
         times = [round(float(e) * m) for e in moments]
         if times and not 1 <= times[0] <= times[-1] <= n_steps:
-            raise VotronError(f"The moments 'at' must lie within training, from one example to {n_steps / m:g} epochs. Got {list(moments)}.")
+            raise VotronError(
+                f"The moments 'at' must lie within training, from one example to {n_steps / m:g} epochs. Got {list(moments)}."
+            )
         return self._staged(rows, moments, times, asked, choices)
 
     def _staged(
@@ -555,7 +578,7 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
 
 def _resolved_gamma(gamma: str, rows: Rows) -> float:
     """Return the number that "scale" or "auto" stands for, as in scikit-learn's SVC."""
-    n_features = rows.shape[1]
+    n_features = int(rows.shape[1])
     if gamma == "auto":
         return 1.0 / n_features
     if hasattr(rows, "multiply"):
@@ -564,4 +587,4 @@ def _resolved_gamma(gamma: str, rows: Rows) -> float:
         variance = float((data**2).sum() / n - (data.sum() / n) ** 2)
     else:
         variance = float(np.var(rows, dtype=np.float64))
-    return 1.0 / (n_features * variance) if variance > 0 else 1.0
+    return float(1.0 / (n_features * variance)) if variance > 0 else 1.0

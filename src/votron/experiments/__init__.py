@@ -1,0 +1,1 @@
+"""The papers' experiments: tables and figures as data."""
