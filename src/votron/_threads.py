@@ -5,12 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
-
-from threadpoolctl import threadpool_limits
-
-from votron.products import BlasProducts, Products
 
 _END = object()
 
@@ -18,8 +14,7 @@ _END = object()
 class Team:
     """Runs a function over the pieces of a range of rows, one piece a thread, the caller's own thread included.
 
-    Compiled loops and BLAS release the interpreter's lock, so plain threads are enough; there is no second pool that spins while
-    the first one works.
+    Compiled loops release the interpreter's lock, so plain threads are enough, and several fits may run at once.
     """
 
     def __init__(self, n_threads: int, pool: ThreadPoolExecutor | None) -> None:
@@ -67,10 +62,10 @@ class Team:
 
 
 @contextmanager
-def team(n_threads: int, products: Products) -> Iterator[Team]:
-    """Open a team; BLAS is kept to one thread a piece while it works."""
-    with ExitStack() as stack:
-        if isinstance(products, BlasProducts):
-            stack.enter_context(threadpool_limits(1, user_api="blas"))
-        pool = stack.enter_context(ThreadPoolExecutor(n_threads - 1)) if n_threads > 1 else None
+def team(n_threads: int) -> Iterator[Team]:
+    """Open a team."""
+    if n_threads <= 1:
+        yield Team(1, None)
+        return
+    with ThreadPoolExecutor(n_threads - 1) as pool:
         yield Team(n_threads, pool)

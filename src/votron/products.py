@@ -7,9 +7,8 @@ allow and, wherever possible, exactly.
 arithmetic      chosen for                                                      result
 ==============  ==============================================================  =========================================================
 ``int32``       integer values up to 16 bits whose dot products fit 32 bits     exact
-``float32``     float32 data, mostly zeros or sparse                            a plain left-to-right sum: same bits dense, sparse, blocked
-``float64``     all other data, mostly zeros or sparse                          the same; exact for integers below 2^53
-BLAS            dense real data, float32 or float64                             within rounding, which depends on the block's shape
+``float32``     float32 data                                                    a left-to-right sum: same bits dense, sparse, blocked
+``float64``     all other data                                                  the same; exact for integers below 2^53
 gram            precomputed kernels and callables                               whatever they return
 ==============  ==============================================================  =========================================================
 
@@ -35,8 +34,8 @@ Rows = Any
 Index = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-DENSE_ENOUGH = 0.35
-"""Share of nonzero values from which BLAS beats panel products on real-valued data."""
+DENSE_ENOUGH = 0.4
+"""Share of nonzero values from which it pays to treat real rows as dense."""
 CHEAP_INTEGERS, CHEAP_REALS = 256, 64
 """Nonzero values in a row below which a product costs little more than fetching it from memory: kept at the third asking only."""
 _CHUNK = 4096
@@ -326,7 +325,7 @@ def _translated(store: PackedRows, slots: Index, place: NDArray[np.int32]) -> tu
 
 
 # ---------------------------------------------------------------------------------------------------------------------------------
-# BLAS, and kernels that are given as numbers
+# Rows as they are: dense support vectors, and kernels that are given as numbers
 # ---------------------------------------------------------------------------------------------------------------------------------
 
 
@@ -353,57 +352,37 @@ class RowStore(Store):
 
 
 class RowBlock(Block):
-    """Rows gathered next to each other."""
+    """Rows that are taken from the data when they are asked for."""
 
-    def __init__(self, X: Rows, rows: Index, dtype: type[Any] | None) -> None:
+    def __init__(self, X: Rows, rows: Index) -> None:
         self.X, self.index = X, rows
         self.n_rows, self.width = len(rows), padded(len(rows))
-        self._dense = None if dtype is None else np.empty((self.n_rows, X.shape[1]), dtype=dtype)
 
     def prepare(self, low: int, high: int) -> None:
-        """Gather rows low..high-1."""
-        if self._dense is not None:
-            self._dense[low:high] = self.X[self.index[low:high]]
+        """Do nothing: rows are taken when they are asked for."""
 
     def rows(self, low: int, high: int) -> Rows:
         """Return rows low..high-1 (fewer at the end)."""
-        return self.X[self.index[low:high]] if self._dense is None else self._dense[low:high]
+        return self.X[self.index[low:high]]
 
 
-class BlasProducts(Products):
-    """Dense real rows: one matrix multiplication."""
-
-    def __init__(self, dtype: type[Any], n_features: int) -> None:
-        self.dtype, self.n_features = dtype, n_features
-
-    def block_bytes(self, width: int) -> int:
-        """Return the size of the gathered rows."""
-        return width * self.n_features * np.dtype(self.dtype).itemsize
+class DenseProducts(PanelProducts):
+    """Dense real support vectors, several at a time, times dense panels of rows."""
 
     def __repr__(self) -> str:
-        return f"BlasProducts({np.dtype(self.dtype).name!r})"
+        return f"DenseProducts({self.kind!r})"
 
-    def block(self, X: Rows, rows: Index) -> RowBlock:
-        """Return rows of X, to be gathered."""
-        return RowBlock(X, rows, self.dtype)
-
-    def pack(self, X: Rows, rows: Index) -> RowStore:
+    def pack(self, X: Rows, rows: Index) -> RowStore:  # type: ignore[override]
         """Return rows of X as a contiguous matrix."""
-        return RowStore(np.ascontiguousarray(X[rows], dtype=self.dtype))
+        part = X[rows]
+        return RowStore(np.ascontiguousarray(part.toarray() if sp.issparse(part) else part, dtype=self.dtype))
 
-    def dots(self, store: RowStore, slots: Index, block: RowBlock, low: int, high: int, out: NDArray[Any]) -> None:
-        """Multiply; rows past the end of the block are left alone."""
-        x = block.rows(low, high)
-        if len(x):
-            np.matmul(_taken(store.rows, slots), x.T, out=out[: len(slots), low : low + len(x)])
-
-
-def _taken(rows: NDArray[Any], slots: Index) -> NDArray[Any]:
-    """Return the rows of these slots, without a copy where they follow each other."""
-    first = int(slots[0]) if len(slots) else 0
-    if len(slots) and slots[-1] - first == len(slots) - 1 and np.array_equal(slots, np.arange(first, first + len(slots))):
-        return rows[first : first + len(slots)]
-    return rows[slots]
+    def dots(  # type: ignore[override]
+        self, store: RowStore, slots: Index, block: PanelBlock, low: int, high: int, out: NDArray[Any]
+    ) -> None:
+        """Multiply, panel by panel."""
+        multiply = _loops.dots_dense_float if self.kind == "float32" else _loops.dots_dense_double
+        multiply(store.rows, np.ascontiguousarray(slots), block.panels, low // self.panel, high // self.panel, out)
 
 
 class GramProducts(Products):
@@ -417,7 +396,7 @@ class GramProducts(Products):
 
     def block(self, X: Rows, rows: Index) -> RowBlock:
         """Return rows of the matrix."""
-        return RowBlock(X, rows, None)
+        return RowBlock(X, rows)
 
     def pack(self, X: Rows, rows: Index) -> RowStore:
         """Return column numbers."""
@@ -455,7 +434,7 @@ class CallableProducts(Products):
 
     def block(self, X: Rows, rows: Index) -> RowBlock:
         """Return rows of X."""
-        return RowBlock(X, rows, None)
+        return RowBlock(X, rows)
 
     def pack(self, X: Rows, rows: Index) -> RowStore:
         """Return rows of X."""
@@ -506,7 +485,7 @@ def choose_products(traits: Traits, *, needs_distance: bool = False) -> Products
     >>> choose_products(describe(np.eye(3)))
     PanelProducts('int32')
     >>> choose_products(describe(np.full((2, 3), 0.5)))
-    BlasProducts('float64')
+    DenseProducts('float64')
     """
     per_row = traits.density * traits.n_features
     if traits.integer and traits.largest <= 32767 and traits.largest**2 * max(1, traits.n_features) < 2**31:
@@ -516,4 +495,4 @@ def choose_products(traits: Traits, *, needs_distance: bool = False) -> Products
     if traits.sparse or traits.density < DENSE_ENOUGH:
         kind, after = "float32" if single else "float64", 3 if per_row < CHEAP_REALS else 1
         return PanelProducts(kind, traits.n_features, sparse=traits.sparse, keep_after=after)
-    return BlasProducts(np.float32 if single else np.float64, traits.n_features)
+    return DenseProducts("float32" if single else "float64", traits.n_features)

@@ -148,7 +148,7 @@ class Vectors:
             _BlockScan(self, plan, products, store, terms, X, np.arange(low, min(low + _ROWS_AT_ONCE, X.shape[0])), own, uniform)
             for low in range(0, X.shape[0], _ROWS_AT_ONCE)
         ]
-        with team(n_threads if len(scans) > 1 else 1, products) as threads:
+        with team(n_threads if len(scans) > 1 else 1) as threads:
             for i, time in enumerate(plan.times):
                 yield self._moment(plan, scans, i, time, threads, X.shape[0])
 
@@ -174,7 +174,7 @@ class Vectors:
         blocks = [np.arange(low, min(low + _ROWS_AT_ONCE, X.shape[0])) for low in range(0, X.shape[0], _ROWS_AT_ONCE)]
         errors = np.zeros((len(blocks), n_events), dtype=np.int64)
         plan = _Plan(self, [], [])
-        with team(n_threads if len(blocks) > 1 else 1, products) as threads:
+        with team(n_threads if len(blocks) > 1 else 1) as threads:
 
             def work(k: int) -> None:
                 scan = _BlockScan(self, plan, products, store, terms, X, blocks[k], own, np.empty(0))

@@ -208,7 +208,7 @@ class DualTrainer:
         visit = _Visits(self, X, codes, order, ids, memory, block_size)
         n, first, interrupted = len(order), self.time, False
         last_mistake = first
-        with team(n_threads, visit.products) as threads:
+        with team(n_threads) as threads:
             while self.time - first < n_steps and not interrupted:
                 for b in range(visit.n_blocks):
                     stop = min(visit.rows_in(b), n_steps - (self.time - first))
