@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron.kernels import Kernel
-from votron.products import Block, Floats, Index, Products, Rows, Store
+from votron.products import Block, Floats, Index, Products, Rows, Store, padded
 
 _scratch = threading.local()
 
@@ -132,6 +132,7 @@ class KernelBlock:
     ) -> None:
         self.kernel, self.products, self.own, self.rows = kernel, products, own, rows
         self.cache, self.number = cache, number
+        self.width = padded(len(rows))
         self.packed = False
         self._X = X
         self._block: Block | None = None

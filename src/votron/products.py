@@ -38,6 +38,7 @@ DENSE_ENOUGH = 0.4
 """Share of nonzero values from which it pays to treat real rows as dense."""
 CHEAP_INTEGERS, CHEAP_REALS = 256, 64
 """Nonzero values in a row below which a product costs little more than fetching it from memory: kept at the third asking only."""
+_MANY_GROUPS = 2048
 _CHUNK = 4096
 
 
@@ -161,6 +162,8 @@ class Products(ABC):
     dtype: type[Any]
     keep_after: int = 1
     """How often a product must be asked for before keeping it pays; 0: never."""
+    block_size: int = 1024
+    """Rows in a block, unless told otherwise."""
 
     def block_bytes(self, width: int) -> int:
         """Return the memory that a packed block takes; 0 where it depends on the rows, or packing is nothing to save."""
@@ -265,6 +268,8 @@ class PanelProducts(Products):
         self.dtype = {"int32": np.int32, "float32": np.float32, "float64": np.float64}[kind]
         self.panel = _loops.PANEL_WIDTH[kind]
         self.n_groups = -(-n_features // 2) if kind == "int32" else n_features
+        if sparse and self.n_groups > _MANY_GROUPS:
+            self.block_size = 256  # its panels have a column for every feature that occurs in the block
 
     def __repr__(self) -> str:
         return f"PanelProducts({self.kind!r})"
@@ -308,12 +313,19 @@ class PanelProducts(Products):
 
     def dots(self, store: PackedRows, slots: Index, block: PanelBlock, low: int, high: int, out: NDArray[Any]) -> None:
         """Multiply, panel by panel."""
+        _check_range(block, high, len(slots), out)
         starts, groups, weights = store.starts, store.groups, store.weights
         if block.place is not None:
             starts, groups, weights = _translated(store, slots, block.place)
             slots = np.arange(len(slots), dtype=np.int64)
         w = self.panel
         _DOTS[self.kind](groups, weights, starts, slots, block.panels, low // w, high // w, out)
+
+
+def _check_range(block: Block, high: int, n: int, out: NDArray[Any]) -> None:
+    """Guard the loops, which check nothing."""
+    if high > block.width or n > out.shape[0] or high > out.shape[1]:
+        raise IndexError(f"rows up to {high} and {n} supports, of a block {block.width} wide, into {out.shape}")
 
 
 def _translated(store: PackedRows, slots: Index, place: NDArray[np.int32]) -> tuple[Index, NDArray[np.int32], NDArray[Any]]:
@@ -381,6 +393,7 @@ class DenseProducts(PanelProducts):
         self, store: RowStore, slots: Index, block: PanelBlock, low: int, high: int, out: NDArray[Any]
     ) -> None:
         """Multiply, panel by panel."""
+        _check_range(block, high, len(slots), out)
         multiply = _loops.dots_dense_float if self.kind == "float32" else _loops.dots_dense_double
         multiply(store.rows, np.ascontiguousarray(slots), block.panels, low // self.panel, high // self.panel, out)
 

@@ -43,8 +43,6 @@ CANDIDATES_AT_ONCE = 512
 """Rows whose kernel values with the block are computed ahead of the walk, at most."""
 WORTH_A_THREAD = 40_000
 """Kernel values from which a second thread pays."""
-BLOCK_SIZE = 1024
-"""Rows in a block, unless told otherwise."""
 WORKING_MEMORY = 96 << 20
 """Bytes set aside for support vectors, packed rows and kernel values when memory is shared out."""
 _NEGATIVE_NORM = 1e-7
@@ -182,7 +180,7 @@ class DualTrainer:
         ids: Index | None = None,
         n_threads: int = 1,
         memory: int = 0,
-        block_size: int = BLOCK_SIZE,
+        block_size: int | None = None,
         watcher: Watcher | None = None,
     ) -> TrainingRun:
         """Present the rows ``order`` of X, in that order, over and over, for ``n_steps`` steps or until a pass makes no mistake.
@@ -199,7 +197,7 @@ class DualTrainer:
             Examples to present.
         ids : int array, optional
             Names of the rows in the record; their numbers by default.
-        n_threads, memory, block_size : int
+        n_threads, memory, block_size : int, optional
             How, not what: the record does not depend on them. ``memory`` is what may be used beside X, in bytes; what is left of it
             keeps dot products.
         watcher : Watcher, optional
@@ -259,13 +257,13 @@ class _Visits:
     """The blocks of one run, and what happens on a visit to one."""
 
     def __init__(
-        self, trainer: DualTrainer, X: Rows, codes: NDArray[Any], order: Index, ids: Index | None, memory: int, block_size: int
+        self, trainer: DualTrainer, X: Rows, codes: NDArray[Any], order: Index, ids: Index | None, memory: int, block_size: int | None
     ) -> None:
         self.trainer, self.X, self.order = trainer, X, np.asarray(order, dtype=np.int64)
         self.ids = np.arange(X.shape[0]) if ids is None else ids
         self.kernel = trainer.kernel
         self.products = trainer._adopt(X)
-        self.block_size = max(1, min(block_size, len(order)))
+        self.block_size = max(1, min(block_size or self.products.block_size, len(order)))
         self.n_blocks = -(-len(order) // self.block_size)
         self.width = padded(self.block_size)
         squares = self.products.squares(X)
@@ -354,7 +352,7 @@ class _Visits:
                 held = block.values(store, slots, terms[:, slots], low, high, held, K)
                 _loops.fold(K, event_starts, e, len(slots), vector, sign, low, high, self.F[b])
 
-        threads.over(self.width, work, worth_it=(last - first) * self.width > WORTH_A_THREAD)
+        threads.over(block.width, work, worth_it=(last - first) * block.width > WORTH_A_THREAD)
         block.packed |= must_pack
         self.seen[b], self.cache.held[b] = last, self.cache.n
 
@@ -444,7 +442,7 @@ class _Ahead:
         def work(low: int, high: int) -> None:
             v.kernel.from_dots(self.dots[mine], np.arange(len(wanted)), low, high, terms, v.own[b], self.K[mine])
 
-        self.threads.over(v.width, work, worth_it=len(wanted) * v.width > WORTH_A_THREAD)
+        self.threads.over(self.block.width, work, worth_it=len(wanted) * v.width > WORTH_A_THREAD)
         self.row_of[wanted] = np.arange(mine.start, mine.stop)
         self.n += len(wanted)
         return start
@@ -467,7 +465,7 @@ class _Ahead:
                 self.block.prepare(low, high)
             v.products.dots(store, np.arange(len(fresh)), packed, low, high, part)
 
-        self.threads.over(v.width, work, worth_it=len(fresh) * v.width > WORTH_A_THREAD)
+        self.threads.over(self.block.width, work, worth_it=len(fresh) * v.width > WORTH_A_THREAD)
         self.block.packed = True
         if part is not out:
             out[fresh] = part
@@ -475,6 +473,8 @@ class _Ahead:
     def _make_room(self, needed: int) -> None:
         if needed > len(self.K):
             size = max(needed, 2 * len(self.K), 64)
-            K, dots = np.empty((size, self.visits.width)), np.empty((size, self.visits.width), dtype=self.dots.dtype)
+            full = self.block.width == self.visits.width  # else the columns past the block's end must hold numbers
+            K = (np.empty if full else np.zeros)((size, self.visits.width))
+            dots = np.empty((size, self.visits.width), dtype=self.dots.dtype)
             K[: self.n], dots[: self.n] = self.K[: self.n], self.dots[: self.n]
             self.K, self.dots = K, dots

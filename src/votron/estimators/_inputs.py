@@ -10,22 +10,34 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.model_selection import train_test_split
 from sklearn.utils.multiclass import check_classification_targets
 
 from votron.errors import IndefiniteKernelError, VotronError
-from votron.products import Rows, chunks
+from votron.kernels import Kernel, NormalizedKernel, PrecomputedKernel
+from votron.products import Index, Rows, chunks
+
+SLACK = 1e-5
+"""How far a precomputed matrix may be from symmetric and positive, relatively: it may have been computed in float32."""
 
 
 @contextmanager
 def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
-    """Leave the estimator as it was if fitting fails."""
+    """Leave the estimator as it was if fitting fails or is broken off."""
     before = dict(estimator.__dict__)
     try:
         yield
-    except Exception:
+    except BaseException:
         estimator.__dict__.clear()
         estimator.__dict__.update(before)
         raise
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Tell whether data are kernel values, by a kernel's name or by the kernel itself."""
+    while isinstance(kernel, NormalizedKernel):
+        kernel = kernel.base
+    return isinstance(kernel, PrecomputedKernel) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
 def plain_rows(X: Any) -> Rows:
@@ -38,26 +50,43 @@ def plain_rows(X: Any) -> Rows:
     return X
 
 
+def resolved_gamma(gamma: str, rows: Rows) -> float:
+    """Return the number that "scale" or "auto" stands for, as in scikit-learn's SVC."""
+    n_features = int(rows.shape[1])
+    if gamma == "auto":
+        return 1.0 / n_features
+    values = rows.data if sp.issparse(rows) else rows
+    n, n_zeros = rows.shape[0] * n_features, rows.shape[0] * n_features - values.size
+    with np.errstate(over="ignore"):  # the engine refuses such data, in words
+        mean = sum(float(values[part].sum(dtype=np.float64)) for part in chunks(len(values))) / n
+        square = sum(float(np.square(values[part] - mean).sum(dtype=np.float64)) for part in chunks(len(values)))
+    variance = (square + n_zeros * mean**2) / n
+    return 1.0 / (n_features * variance) if variance > 0 else 1.0
+
+
+# -- labels -----------------------------------------------------------------------------------------------------------
+
+
 def encode_labels(y: Any, classes: Any = None) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the classes and each label's number among them."""
+    """Return the classes, and for each label the number of the vector for which it is positive.
+
+    Two classes have one vector, number 0, for the second of them: its labels are 0, those of the first class 1.
+    """
     check_classification_targets(y)
-    if classes is None:
-        found, codes = np.unique(y, return_inverse=True)
-    else:
-        found = np.unique(classes)
-        unknown = np.setdiff1d(y, found)
-        if len(unknown):
-            raise VotronError(
-                f"The label {unknown[0]!r} is not among the classes {_listed(found)} given at the first call of partial_fit; "
-                "name every class there with classes=[...]."
-            )
-        codes = np.searchsorted(found, y)
+    found = np.unique(y if classes is None else classes)
+    unknown = np.setdiff1d(y, found)
+    if len(unknown):
+        raise VotronError(
+            f"The label {unknown[:1].tolist()[0]!r} is not among the classes {_listed(found)} that this model knows; "
+            "name every class at the first call of partial_fit with classes=[...]."
+        )
     if len(found) < 2:
         raise VotronError(
-            f"The labels must have at least 2 classes to tell apart. Got 1 class, {_listed(found)}; "
-            "in partial_fit name all of them with classes=[...]."
+            f"The labels y must have at least 2 classes to tell apart (in partial_fit, classes=[...] names them). "
+            f"Got 1 class, {_listed(found)}, instead."
         )
-    return found, np.asarray(codes, dtype=np.int64).reshape(-1)
+    codes = np.searchsorted(found, y).astype(np.int64).reshape(-1)
+    return found, 1 - codes if len(found) == 2 else codes
 
 
 def _listed(values: NDArray[Any]) -> str:
@@ -65,37 +94,83 @@ def _listed(values: NDArray[Any]) -> str:
     return f"[{shown}, ...]" if len(values) > 5 else f"[{shown}]"
 
 
-def engine_codes(codes: NDArray[np.int64], n_classes: int) -> NDArray[np.int64]:
-    """Return the number of the vector for which each example is positive: binary problems have one vector, for the second class."""
-    return 1 - codes if n_classes == 2 else codes
+# -- which rows to present --------------------------------------------------------------------------------------------
+
+
+def learnable_rows(rows: Rows, kernel: Kernel) -> Index:
+    """Return the numbers of the rows with K(x, x) > 0."""
+    diagonal = kernel.diag(rows)
+    if (diagonal < 0).any():
+        i = int(np.argmin(diagonal))
+        raise IndefiniteKernelError(
+            f"{kernel!r} is not positive semi-definite on these data: K(x, x) must not be negative. "
+            f"Got {diagonal[i]:g} for row {i} instead."
+        )
+    return np.flatnonzero(diagonal != 0)
+
+
+def held_out_split(order: Index, codes: NDArray[np.int64], fraction: float, owner: str, rng: Any) -> tuple[Index, Index]:
+    """Return the rows to train on and those set aside, the same share of every class where there are enough examples."""
+    n_held = int(np.ceil(fraction * len(order)))
+    n_kept = len(order) - n_held
+    if n_kept < 1:
+        raise VotronError(
+            f"The 'validation_fraction' parameter of {owner} must leave an example to train on, "
+            f"of {len(order)} that can be learnt. Got {fraction!r} instead."
+        )
+    counts = np.unique(codes[order], return_counts=True)[1]
+    enough = counts.min() >= 2 and min(n_held, n_kept) >= len(counts)
+    kept, held = train_test_split(order, test_size=n_held, stratify=codes[order] if enough else None, random_state=rng)
+    return np.sort(kept), np.sort(held)
+
+
+# -- precomputed kernels ----------------------------------------------------------------------------------------------
 
 
 def check_gram(K: NDArray[Any]) -> None:
-    """Refuse a precomputed kernel matrix that is plainly none: not square, not symmetric, a negative diagonal or 2×2 minor."""
+    """Refuse a precomputed matrix that is plainly no kernel's: not square or symmetric, a negative diagonal or 2×2 minor.
+
+    Values may be rounded: as float32 numbers are, and whole numbers to the integer below.
+    """
     if K.shape[0] != K.shape[1]:
         raise VotronError(
-            f"With kernel='precomputed' X must be the square matrix of kernel values of the training examples. Got shape {K.shape}."
+            "With kernel='precomputed' X must be a square matrix, the kernel values of the training examples with each "
+            f"other. Got shape {K.shape} instead."
         )
     diagonal = np.diagonal(K).astype(np.float64)
     if (diagonal < 0).any():
         i = int(np.argmin(diagonal))
         raise IndefiniteKernelError(
-            f"The precomputed kernel matrix is not positive semi-definite: its diagonal has {diagonal[i]:g} at row {i}."
+            "Negative values in data: with kernel='precomputed' the diagonal of X must not be negative, "
+            f"since K(x, x) is a squared length. Got {diagonal[i]:g} at row {i} instead."
         )
-    scale = float(diagonal.max(initial=0.0))
     for part in chunks(len(K), 512):
         rows = K[part].astype(np.float64)
-        gap = np.abs(rows - K[:, part].T)
-        if gap.max(initial=0.0) > 1e-8 * max(scale, float(np.abs(rows).max(initial=0.0))):
-            i, j = map(int, np.unravel_index(int(np.argmax(gap)), gap.shape))
-            raise VotronError(
-                f"The precomputed kernel matrix is not symmetric: K[{part.start + i}, {j}] is {rows[i, j]:g} "
-                f"and K[{j}, {part.start + i}] is {K[j, part.start + i]:g}."
-            )
-        minor = np.multiply.outer(diagonal[part], diagonal) * (1 + 1e-8) + (1e-8 * scale) ** 2 - rows**2
-        if (minor < 0).any():
-            i, j = map(int, np.unravel_index(int(np.argmin(minor)), minor.shape))
-            raise IndefiniteKernelError(
-                f"The precomputed kernel matrix is not positive semi-definite: |K[{part.start + i}, {j}]| = {abs(rows[i, j]):g} "
-                f"exceeds √(K[{part.start + i}, {part.start + i}] K[{j}, {j}])."
-            )
+        _check_symmetric(rows, K[:, part].T, part.start)
+        _check_minors(rows, diagonal, part.start, whole=K.dtype.kind in "iub")
+
+
+def _check_symmetric(rows: NDArray[np.float64], columns: NDArray[Any], start: int) -> None:
+    gap = np.abs(rows - columns)
+    if gap.max(initial=0.0) > SLACK * np.abs(rows).max(initial=0.0):
+        i, j = map(int, np.unravel_index(int(np.argmax(gap)), gap.shape))
+        raise VotronError(
+            "With kernel='precomputed' X must be a symmetric matrix. "
+            f"Got X[{start + i}, {j}] = {rows[i, j]:g} and X[{j}, {start + i}] = {columns[i, j]:g} instead."
+        )
+
+
+def _check_minors(rows: NDArray[np.float64], diagonal: NDArray[np.float64], start: int, *, whole: bool) -> None:
+    mine = diagonal[start : start + len(rows)]
+    with np.errstate(over="ignore"):  # the engine refuses such values, in words
+        if whole:
+            limit = np.multiply.outer(mine + 1, diagonal + 1) - 0.5  # the exact values were below this
+        else:
+            limit = np.multiply.outer(mine, diagonal) * (1 + SLACK) ** 2 + (1e-8 * diagonal.max()) ** 2
+        bad = np.argwhere(rows**2 > limit)
+    if len(bad):
+        i, j = map(int, bad[0])
+        raise IndefiniteKernelError(
+            f"With kernel='precomputed' X must be positive semi-definite, so X[{start + i}, {j}]² must not exceed "
+            f"X[{start + i}, {start + i}] X[{j}, {j}] = {mine[i]:g} · {diagonal[j]:g}. Got {rows[i, j]:g}² instead."
+        )

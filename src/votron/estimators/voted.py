@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from functools import update_wrapper
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -13,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -21,40 +21,33 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from votron._resources import effective_threads, parse_memory_limit
 from votron.engine import DualTrainer, TrainingRun
 from votron.errors import VotronError
-from votron.estimators._inputs import check_gram, encode_labels, engine_codes, plain_rows, unchanged_on_error
+from votron.estimators import _inputs
 from votron.estimators._watch import watching
-from votron.kernels import KERNELS, Kernel, PrecomputedKernel, make_kernel
+from votron.estimators._where import WhereItMakesSense
+from votron.kernels import KERNELS, Kernel, make_kernel
 from votron.products import Floats, Index, Rows
 from votron.record import MistakeRecord
-from votron.rules import RULES, HoldoutCurve, Vectors
+from votron.rules import RULES, Vectors
 
 __all__ = ["VotedPerceptronClassifier"]
 
-
-class _WhereItMakesSense:
-    """A method that an object has only where ``why_not`` finds nothing against it; asking for it elsewhere tells the reason."""
-
-    def __init__(self, why_not: Callable[[Any], str | None], method: Callable[..., Any]) -> None:
-        self._why_not, self._method = why_not, method
-        update_wrapper(self, method)  # type: ignore[arg-type]  # it is no callable: that is the point
-
-    def __get__(self, obj: Any, owner: type | None = None) -> Any:
-        if obj is None:
-            return self._method
-        reason = self._why_not(obj)
-        if reason is not None:
-            raise AttributeError(reason)
-        return self._method.__get__(obj, owner)
+_LARGEST = float(np.finfo(np.float64).max)
+_LEAST_POSITIVE = float(np.finfo(np.float64).tiny)
+_LONGEST = 2**62
+"""Steps that can be counted."""
 
 
 def _why_no_partial_fit(model: Any) -> str | None:
     name = type(model).__name__
-    if model._is_precomputed:
-        return f"{name} has no partial_fit with kernel='precomputed': rows that arrive later have no kernel values with earlier ones."
-    if isinstance(model.gamma, str) and model.kernel in ("poly", "rbf"):
+    if _inputs.is_precomputed(model.kernel):
         return (
-            f"The 'gamma' parameter of {name} must be a number for partial_fit, since {model.gamma!r} depends on data "
-            f"not seen yet. Got {model.gamma!r} instead."
+            f"{name} has no partial_fit with kernel='precomputed', "
+            "since rows that arrive later have no kernel values with earlier ones."
+        )
+    if isinstance(model.gamma, str) and isinstance(model.kernel, str) and model.kernel in ("poly", "rbf"):
+        return (
+            f"The 'gamma' parameter of {name} must be a number for partial_fit, since the data that decide what "
+            f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead."
         )
     return None
 
@@ -154,13 +147,13 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(set(KERNELS)), Kernel, callable],
         "degree": [Interval(Integral, 1, None, closed="left")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, _LARGEST, closed="both")],
+        "coef0": [Interval(Real, -_LARGEST, _LARGEST, closed="both")],
         "normalize_kernel": ["boolean"],
-        "epochs": [Interval(Real, 0, None, closed="neither"), None],
+        "epochs": [Interval(Real, 0, _LARGEST, closed="right"), None],
         "rule": [StrOptions(set(RULES))],
         "normalize_vectors": ["boolean"],
-        "margin": [Interval(Real, 0, None, closed="left")],
+        "margin": [Interval(Real, 0, _LARGEST, closed="both")],
         "shuffle": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
@@ -203,7 +196,7 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # -- training -----------------------------------------------------------------------------------------------------------------
+    # -- training -----------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any) -> VotedPerceptronClassifier:
         """Train on data and labels.
@@ -220,20 +213,25 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         self : VotedPerceptronClassifier
             The fitted model.
         """
-        with unchanged_on_error(self):
-            rows, classes, codes, kernel = self._checked(X, y)
+        with _inputs.unchanged_on_error(self):
+            rows, codes = self._checked(X, y)
             rng = check_random_state(self.random_state)
-            order, held_out = self._presentation(rows, codes, kernel, rng)
-            trainer = DualTrainer(kernel, 1 if len(classes) == 2 else len(classes), float(self.margin))
-            run, n_steps = self._train(trainer, rows, engine_codes(codes, len(classes)), order)
-            seed = int(rng.randint(np.iinfo(np.int32).max))
-            self._adopt(trainer, trainer.record(len(order), n_steps), classes, seed)
+            order, held_out = self._presentation(self._learnable(rows, at_least=1), codes, rng)
+            trainer = DualTrainer(self.kernel_, _n_vectors(self.classes_), float(self.margin))
+            n_steps = self._n_steps(len(order))
+            run = self._train(trainer, rows, codes, order, n_steps)
+            counted = run.steps if self.epochs is None or run.interrupted else n_steps
+            self._keep(trainer, trainer.record(len(order), counted), _new_seed(rng))
             self.n_epochs_, self.converged_ = run.steps / len(order), run.converged
             if len(held_out):
-                self._set_holdout(rows[held_out], engine_codes(codes, len(classes))[held_out])
-        if run.interrupted:
-            raise KeyboardInterrupt(
-                f"Training stopped after {self.n_epochs_:.2f} epochs; the model is fitted with what it learnt so far."
+                self._set_holdout(rows[held_out], codes[held_out])
+        self._raise_if(run.interrupted)
+        if self.epochs is None and not run.converged:
+            warnings.warn(
+                f"Training made mistakes in each of {self.MAX_EPOCHS} epochs, the most that epochs=None allows: the data "
+                "may not be separable with this kernel; give a number of epochs, or raise the degree.",
+                ConvergenceWarning,
+                stacklevel=2,
             )
         return self
 
@@ -256,68 +254,69 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         self : VotedPerceptronClassifier
             The model.
         """
-        with unchanged_on_error(self):
+        with _inputs.unchanged_on_error(self):
             first = not hasattr(self, "record_")
-            rows, found, codes, kernel = self._checked(X, y, classes=classes, first=first)
-            n_vectors = 1 if len(found) == 2 else len(found)
-            trainer = DualTrainer(kernel, n_vectors, float(self.margin)) if first else self._resumed()
-            start = trainer.time
-            order = self._learnable(rows, kernel)
-            ids = start + np.cumsum(np.isin(np.arange(rows.shape[0]), order)) - 1
-            run = TrainingRun(0, False, False)
-            if len(order):
-                run, _ = self._train(trainer, rows, engine_codes(codes, len(found)), order, ids=ids, n_steps=len(order))
-            seed = self._vectors.seed if not first else int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-            self._adopt(trainer, trainer.record(max(1, trainer.time)), found, seed)
-            self._trainer: DualTrainer | None = trainer
-            self.n_epochs_ = float(getattr(self, "n_epochs_", 0.0) + 1) if not first else 1.0
-            self.converged_ = False
-        if run.interrupted:
-            raise KeyboardInterrupt("Training stopped within this batch; the model is fitted with what it learnt so far.")
+            rows, codes = self._checked(X, y, classes=classes, first=first)
+            order = self._learnable(rows, at_least=0)
+            trainer, next_id = self._resumed(rows)
+            ids = np.zeros(rows.shape[0], dtype=np.int64)
+            ids[order] = next_id + np.arange(len(order))
+            run = self._train(trainer, rows, codes, order, len(order), ids)
+            seed = _new_seed(check_random_state(self.random_state)) if first else self._vectors.seed
+            self._keep(trainer, trainer.record(max(1, trainer.time)), seed)
+            self.n_epochs_, self.converged_ = 1.0 if first else self.n_epochs_ + 1.0, False
+        self._raise_if(run.interrupted)
         return self
 
-    partial_fit = _WhereItMakesSense(_why_no_partial_fit, _partial_fit)
+    partial_fit = WhereItMakesSense(_why_no_partial_fit, _partial_fit)
 
-    def _resumed(self) -> DualTrainer:
-        """Return the trainer of the last partial_fit, or one that stands where the record ends."""
-        kept: DualTrainer | None = getattr(self, "_trainer", None)
-        if kept is not None and kept.time == self.record_.n_steps:
-            return copy.deepcopy(kept)
-        return DualTrainer.resume(self.kernel_, float(self.margin), self.record_, self.support_vectors_)
+    def _resumed(self, rows: Rows) -> tuple[DualTrainer, int]:
+        """Return a trainer that stands where the record ends, and the first number that names no example yet."""
+        if not hasattr(self, "record_"):
+            trainer = DualTrainer(self.kernel_, _n_vectors(self.classes_), float(self.margin))
+            trainer.support_rows = rows[:0]
+            return trainer, 0
+        record = self.record_
+        trainer = DualTrainer.resume(self.kernel_, float(self.margin), record, self.support_vectors_)
+        return trainer, max(record.n_steps, int(record.example.max(initial=-1)) + 1)
 
-    def _checked(
-        self, X: Any, y: Any, *, classes: Any = None, first: bool = True
-    ) -> tuple[Rows, NDArray[Any], NDArray[np.int64], Kernel]:
-        """Validate parameters and data."""
+    def _checked(self, X: Any, y: Any, *, classes: Any = None, first: bool = True) -> tuple[Rows, NDArray[np.int64]]:
+        """Validate parameters and data; set ``classes_`` and ``kernel_``."""
         self._validate_params()
         parse_memory_limit(self.memory_limit, type(self).__name__)
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr" if not self._is_precomputed else False, reset=first, ensure_min_samples=1
-        )
-        rows = plain_rows(X)
-        if first:
-            found, codes = encode_labels(y, classes)
-            kernel = self._make_kernel(rows)
-        else:
-            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-                raise VotronError(
-                    f"The classes of partial_fit cannot change: they are {self.classes_.tolist()}. Got {np.unique(classes).tolist()} instead."
-                )
-            (found, codes), kernel = encode_labels(y, self.classes_), self.kernel_
-        if self._is_precomputed:
-            check_gram(rows)
+        effective_threads(self.n_jobs, type(self).__name__)
+        precomputed = _inputs.is_precomputed(self.kernel)
+        X, y = validate_data(self, X, y, accept_sparse=False if precomputed else "csr", reset=first)
+        rows = _inputs.plain_rows(X)
+        if precomputed:
+            _inputs.check_gram(rows)
+        kernel = self._make_kernel(rows)
         kernel.check(rows)
-        return rows, found, codes, kernel
+        if first:
+            self.classes_, codes = _inputs.encode_labels(y, classes)
+            self.kernel_ = kernel
+        else:
+            self._check_same(kernel, classes)
+            _, codes = _inputs.encode_labels(y, self.classes_)
+        return rows, codes
 
-    @property
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, PrecomputedKernel) or (isinstance(self.kernel, str) and self.kernel == "precomputed")
+    def _check_same(self, kernel: Kernel, classes: Any) -> None:
+        """Refuse to go on from vectors of other classes or in another kernel's feature space."""
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise VotronError(
+                "The 'classes' of partial_fit must be the same at every call: "
+                f"{self.classes_.tolist()}. Got {np.unique(classes).tolist()} instead."
+            )
+        if kernel != self.kernel_:
+            raise VotronError(
+                f"The kernel must be the same at every call of partial_fit: {self.kernel_!r}. Got {kernel!r} instead."
+            )
 
     def _make_kernel(self, rows: Rows) -> Kernel:
         gamma = self.gamma
         if isinstance(gamma, str):
-            needed = self.kernel in ("poly", "rbf") if isinstance(self.kernel, str) else False
-            gamma = _resolved_gamma(gamma, rows) if needed else 1.0
+            needed = isinstance(self.kernel, str) and self.kernel in ("poly", "rbf")
+            gamma = _inputs.resolved_gamma(gamma, rows) if needed else 1.0
         return make_kernel(
             self.kernel,
             degree=int(self.degree),
@@ -326,42 +325,37 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
             normalize=bool(self.normalize_kernel),
         )
 
-    def _presentation(self, rows: Rows, codes: NDArray[np.int64], kernel: Kernel, rng: Any) -> tuple[Index, Index]:
+    def _learnable(self, rows: Rows, at_least: int) -> Index:
+        """Return the numbers of the rows that can be learnt, and tell of the others."""
+        order, n = _inputs.learnable_rows(rows, self.kernel_), rows.shape[0]
+        if len(order) < at_least:
+            raise VotronError(f"No row of X can be learnt: {self.kernel_!r} has K(x, x) = 0 for each of the {n}.")
+        if len(order) < n:
+            warnings.warn(
+                f"{n - len(order)} of {n} rows have K(x, x) = 0, can never be learnt, and are left out.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return order
+
+    def _presentation(self, order: Index, codes: NDArray[np.int64], rng: Any) -> tuple[Index, Index]:
         """Return the rows to present, in order, and the rows held out."""
-        order, held_out = self._learnable(rows, kernel), np.empty(0, dtype=np.int64)
-        if not len(order):
-            raise VotronError("No example can be learnt: K(x, x) = 0 for every row, so every score stays 0.")
+        held_out = np.empty(0, dtype=np.int64)
         if self.rule == "holdout":
-            order, held_out = self._split(order, codes, rng)
-        if self.shuffle:
-            order = rng.permutation(order)
-        return order, held_out
+            order, held_out = _inputs.held_out_split(order, codes, self.validation_fraction, type(self).__name__, rng)
+        return rng.permutation(order) if self.shuffle else order, held_out
 
-    def _learnable(self, rows: Rows, kernel: Kernel) -> Index:
-        diagonal = kernel.diag(rows)
-        if (diagonal < 0).any():
-            i = int(np.argmin(diagonal))
+    def _n_steps(self, n_examples: int) -> int:
+        """Return how many examples to present."""
+        if self.epochs is None:
+            return self.MAX_EPOCHS * n_examples
+        n_steps = round(float(self.epochs) * n_examples)
+        if not 1 <= n_steps <= _LONGEST:
             raise VotronError(
-                f"{kernel!r} is not positive semi-definite on these data: K(x, x) = {diagonal[i]:g} for row {i}. "
-                "A kernel's diagonal must not be negative."
+                f"The 'epochs' parameter of {type(self).__name__} must present between 1 and 2^62 examples, "
+                f"of {n_examples} in an epoch. Got {self.epochs!r} instead."
             )
-        zero = np.count_nonzero(diagonal == 0)
-        if zero:
-            warnings.warn(f"{zero} row(s) have K(x, x) = 0, can never be learnt, and are left out.", UserWarning, stacklevel=4)
-        return np.flatnonzero(diagonal != 0)
-
-    def _split(self, order: Index, codes: NDArray[np.int64], rng: Any) -> tuple[Index, Index]:
-        """Set a part aside, the same share of every class where there are enough examples."""
-        n_held = int(np.ceil(self.validation_fraction * len(order)))
-        if n_held >= len(order):
-            raise VotronError(
-                f"The 'validation_fraction' parameter of {type(self).__name__} must leave an example to train on: "
-                f"{self.validation_fraction} of {len(order)} examples is {n_held}. Got {self.validation_fraction} instead."
-            )
-        counts = np.bincount(codes[order])
-        stratify = codes[order] if counts[counts > 0].min() >= 2 and n_held >= len(counts) else None
-        kept, held = train_test_split(order, test_size=n_held, stratify=stratify, random_state=rng)
-        return np.sort(kept), np.sort(held)
+        return n_steps
 
     def _train(
         self,
@@ -369,53 +363,39 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         rows: Rows,
         codes: NDArray[np.int64],
         order: Index,
-        *,
+        n_steps: int,
         ids: Index | None = None,
-        n_steps: int | None = None,
-    ) -> tuple[TrainingRun, int]:
-        """Run the engine; return what it did and how many steps the rules count."""
-        m = len(order)
-        until_clean = self.epochs is None and n_steps is None
-        if n_steps is None:
-            n_steps = self.MAX_EPOCHS * m if self.epochs is None else round(float(self.epochs) * m)
-            if n_steps < 1:
-                raise VotronError(
-                    f"The 'epochs' parameter of {type(self).__name__} must present at least one example: {self.epochs} epochs of {m} "
-                    f"examples is none. Got {self.epochs} instead."
-                )
-        repeats = n_steps > m or trainer.n_events > trainer.n_support
+    ) -> TrainingRun:
+        """Run the engine."""
+        if not n_steps:
+            return TrainingRun(0, False, False)
+        repeats = n_steps > len(order) or trainer.n_events > trainer.n_support
+        memory = parse_memory_limit(self.memory_limit) if repeats else 0
+        n_threads = effective_threads(self.n_jobs)
         with watching(n_steps, bool(self.verbose)) as watch:
-            run = trainer.run(
-                rows, codes, order, n_steps, ids=ids, n_threads=effective_threads(self.n_jobs, type(self).__name__),
-                memory=parse_memory_limit(self.memory_limit) if repeats else 0, watcher=watch,
-            )  # fmt: skip
-        if until_clean and not (run.converged or run.interrupted):
-            warnings.warn(
-                f"Training made mistakes in every one of {self.MAX_EPOCHS} epochs, the most that epochs=None allows: the data may not be "
-                "separable with this kernel. Give a number of epochs, or raise the degree.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return run, trainer.time if until_clean or run.interrupted else n_steps
+            run = trainer.run(rows, codes, order, n_steps, ids=ids, n_threads=n_threads, memory=memory, watcher=watch)
+        return dataclasses.replace(run, interrupted=watch.interrupted)
 
-    def _adopt(self, trainer: DualTrainer, record: MistakeRecord, classes: NDArray[Any], seed: int) -> None:
+    def _keep(self, trainer: DualTrainer, record: MistakeRecord, seed: int) -> None:
         """Set the attributes."""
-        self.classes_, self.kernel_, self.record_ = classes, trainer.kernel, record
         rows = trainer.support_rows
+        self.record_ = record
         self.support_ = record.support
-        self.support_vectors_ = rows[:, :0] if self._is_precomputed else rows
+        self.support_vectors_ = rows[:, :0] if _inputs.is_precomputed(self.kernel_) else rows
         self.dual_coef_ = record.dual_coef()
         used = np.unique(np.stack([record.vector.astype(np.int64), record.slot]), axis=1)
         self.n_support_ = np.bincount(used[0], minlength=record.n_vectors)
         self.n_mistakes_ = record.n_mistakes
-        self._vectors = Vectors(record, trainer.kernel, rows, seed)
-        self._trainer = None
+        self._vectors = Vectors(record, self.kernel_, rows, seed)
 
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        return {key: None if key == "_trainer" else value for key, value in state.items()}
+    def _raise_if(self, interrupted: bool) -> None:
+        """Hand the user's Ctrl-C on, now that the model is fitted."""
+        if interrupted:
+            raise KeyboardInterrupt(
+                f"Training stopped after {self.record_.n_steps:,} examples; the model has what it learnt until then."
+            )
 
-    # -- prediction ---------------------------------------------------------------------------------------------------------------
+    # -- prediction ---------------------------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Floats:
         """Return the scores by the model's rule.
@@ -428,12 +408,20 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples,) for two classes, else (n_samples, n_classes)
-            Positive for the second class; the largest for the predicted one. The scores of "vote" are mean votes, from -1 to 1.
+            Positive for the second class; the largest for the predicted one. The scores of "vote" are mean votes, from -1
+            to 1. Of two classes, a score of 0 predicts the second, and is returned as the least positive number (2e-308), so
+            that the sign always tells the label.
         """
         rows = self._rows_to_score(X)
         self._validate_params()
-        scores = self._vectors.scores(rows, self.rule, bool(self.normalize_vectors), n_threads=effective_threads(self.n_jobs))
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        choice = self.rule, bool(self.normalize_vectors)
+        return self._shaped(self._vectors.scores(rows, *choice, n_threads=effective_threads(self.n_jobs)))
+
+    def _shaped(self, scores: Floats) -> Floats:
+        """Return scores as users get them."""
+        if len(self.classes_) > 2:
+            return scores
+        return np.where(scores[:, 0] == 0, _LEAST_POSITIVE, scores[:, 0])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels by the model's rule.
@@ -448,21 +436,24 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_samples,)
             The predicted labels.
         """
-        return self._labels(self.decision_function(X))
-
-    def _labels(self, scores: Floats) -> NDArray[Any]:
-        codes = (scores >= 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[codes])
 
     def _rows_to_score(self, X: Any) -> Rows:
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr" if not self._is_precomputed else False, reset=False)
-        rows = plain_rows(X)
+        precomputed = _inputs.is_precomputed(self.kernel_)
+        rows = _inputs.plain_rows(validate_data(self, X, accept_sparse=False if precomputed else "csr", reset=False))
         self.kernel_.check(rows)
         return rows
 
     def with_rule(
-        self, rule: str, normalize_vectors: bool = False, *, X_val: Any = None, y_val: Any = None
+        self,
+        rule: str,
+        normalize_vectors: bool = False,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
     ) -> VotedPerceptronClassifier:
         """Return a shallow copy of the fitted model that predicts by another rule from the same record.
 
@@ -495,27 +486,27 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         other.rule, other.normalize_vectors = rule, normalize_vectors
         other._validate_params()
         if (X_val is None) != (y_val is None) or (X_val is not None and rule != "holdout"):
-            raise VotronError("X_val and y_val go together, and with the rule 'holdout' only.")
+            raise VotronError(f"X_val and y_val go together, and with the rule 'holdout' only. Got the rule {rule!r} instead.")
         if X_val is not None:
-            rows = self._rows_to_score(X_val)
-            y_val = np.asarray(y_val)
+            rows, y_val = self._rows_to_score(X_val), np.asarray(y_val)
             if y_val.shape != (rows.shape[0],):
                 raise VotronError(
-                    f"y_val must have one label for each of the {rows.shape[0]} rows of X_val. Got shape {y_val.shape}."
+                    f"y_val must have one label for each of the {rows.shape[0]} rows of X_val. Got shape {y_val.shape} instead."
                 )
-            _, codes = encode_labels(y_val, self.classes_)
-            other._set_holdout(rows, engine_codes(codes, len(self.classes_)))
+            other._set_holdout(rows, _inputs.encode_labels(y_val, self.classes_)[1])
         elif rule == "holdout" and self._vectors.holdout is None:
             raise VotronError("The rule 'holdout' needs held-out data: give X_val and y_val, or fit with rule='holdout'.")
         return other
 
     def _set_holdout(self, rows: Rows, codes: NDArray[np.int64]) -> None:
-        old = self._vectors
-        curve: HoldoutCurve = old.holdout_curve(rows, codes, n_threads=effective_threads(self.n_jobs))
-        self._vectors = Vectors(old.record, old.kernel, old.support_rows, old.seed, curve)
+        curve = self._vectors.holdout_curve(rows, codes, n_threads=effective_threads(self.n_jobs))
+        self._vectors = dataclasses.replace(self._vectors, holdout=curve)
 
     def staged_decision_function(
-        self, X: Any, at: Sequence[float] | None = None, rules: Sequence[str | tuple[str, bool]] | None = None
+        self,
+        X: Any,
+        at: Iterable[float] | None = None,
+        rules: Sequence[str | tuple[str, bool]] | None = None,
     ) -> Iterator[tuple[float, dict[Any, Floats]]]:
         """Yield the scores of any rules at any moments of training, from one scan over the record.
 
@@ -547,44 +538,50 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         10 {'vote': (150, 3), ('last', True): (150, 3)}
         """
         rows = self._rows_to_score(X)
-        m, n_steps = self.record_.n_examples, self.record_.n_steps
-        moments = (
-            sorted(at) if at is not None else [min(e, n_steps / m) for e in range(1, max(1, int(np.ceil(self.n_epochs_))) + 1)]
+        moments, times = self._moments(at)
+        choices = {entry: _choice(entry) for entry in rules or [(self.rule, bool(self.normalize_vectors))]}
+        stages = self._vectors.staged(rows, times, list(choices.values()), n_threads=effective_threads(self.n_jobs))
+        return (
+            (moment, {entry: self._shaped(stage.scores[choice]) for entry, choice in choices.items()})
+            for moment, stage in zip(moments, stages, strict=True)
         )
-        asked = list(rules) if rules is not None else [(self.rule, bool(self.normalize_vectors))]
-        choices = [(entry, False) if isinstance(entry, str) else (entry[0], bool(entry[1])) for entry in asked]
-        times = [round(float(e) * m) for e in moments]
-        if times and not 1 <= times[0] <= times[-1] <= n_steps:
-            raise VotronError(
-                f"The moments 'at' must lie within training, from one example to {n_steps / m:g} epochs. Got {list(moments)}."
-            )
-        return self._staged(rows, moments, times, asked, choices)
 
-    def _staged(
-        self, rows: Rows, moments: Sequence[float], times: list[int], asked: list[Any], choices: list[tuple[str, bool]]
-    ) -> Iterator[tuple[float, dict[Any, Floats]]]:
-        binary = len(self.classes_) == 2
-        stages = self._vectors.staged(rows, times, choices, n_threads=effective_threads(self.n_jobs))
-        for moment, stage in zip(moments, stages, strict=True):
-            found = {a: stage.scores[c][:, 0] if binary else stage.scores[c] for a, c in zip(asked, choices, strict=True)}
-            yield moment, found
+    def _moments(self, at: Iterable[float] | None) -> tuple[list[float], list[int]]:
+        """Return moments in rising order, in epochs and in examples."""
+        m, n_steps = self.record_.n_examples, self.record_.n_steps
+        if at is None:
+            at = [min(epoch, n_steps / m) for epoch in range(1, max(1, math.ceil(self.n_epochs_)) + 1)]
+        moments = sorted(at)
+        for moment in moments:
+            if not (math.isfinite(moment) and 1 <= round(moment * m) <= n_steps):
+                raise VotronError(
+                    "The moments 'at' must lie within training, from its first example to its last, "
+                    f"{n_steps / m:g} epochs of {m} examples. Got {moment!r} instead."
+                )
+        return moments, [round(moment * m) for moment in moments]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not self._is_precomputed
-        tags.input_tags.pairwise = self._is_precomputed
+        precomputed = _inputs.is_precomputed(self.kernel)
+        tags.input_tags.sparse = not precomputed
+        tags.input_tags.pairwise = precomputed
+        # A precomputed matrix may have negative values, but not on its diagonal. Without this tag an estimator has to accept
+        # any; scikit-learn's nearest neighbours set it in the same way.
+        tags.input_tags.positive_only = precomputed
         return tags
 
 
-def _resolved_gamma(gamma: str, rows: Rows) -> float:
-    """Return the number that "scale" or "auto" stands for, as in scikit-learn's SVC."""
-    n_features = int(rows.shape[1])
-    if gamma == "auto":
-        return 1.0 / n_features
-    if hasattr(rows, "multiply"):
-        n = rows.shape[0] * n_features
-        data = rows.data.astype(np.float64)
-        variance = float((data**2).sum() / n - (data.sum() / n) ** 2)
-    else:
-        variance = float(np.var(rows, dtype=np.float64))
-    return float(1.0 / (n_features * variance)) if variance > 0 else 1.0
+def _n_vectors(classes: NDArray[Any]) -> int:
+    return 1 if len(classes) == 2 else len(classes)
+
+
+def _new_seed(rng: np.random.RandomState) -> int:
+    return int(rng.randint(2**31 - 1))
+
+
+def _choice(entry: str | tuple[str, bool]) -> tuple[str, bool]:
+    """Return a rule and whether vectors are normalised."""
+    rule, normalized = (entry, False) if isinstance(entry, str) else (entry[0], bool(entry[1]))
+    if rule not in RULES:
+        raise VotronError(f"The 'rules' must be among {', '.join(map(repr, RULES))}. Got {rule!r} instead.")
+    return rule, normalized

@@ -15,7 +15,7 @@ import numpy as np
 
 from votron._resources import effective_threads
 from votron.errors import VotronError
-from votron.experiments._table import Setting
+from votron.experiments._table import MOMENTS, Setting
 
 
 def parser(module: str, description: str, *, permutations: int) -> argparse.ArgumentParser:
@@ -52,9 +52,9 @@ def parser(module: str, description: str, *, permutations: int) -> argparse.Argu
     return made
 
 
-def setting_of(args: argparse.Namespace) -> Setting:
+def setting_of(args: argparse.Namespace, moments: tuple[float, ...] = MOMENTS) -> Setting:
     """Return what the options ask for."""
-    return Setting(degree=args.degree, epochs=args.epochs, seed=args.seed, permutations=args.permutations)
+    return Setting(args.degree, args.epochs, args.seed, args.permutations, moments)
 
 
 def _at_least_one(text: str) -> int:

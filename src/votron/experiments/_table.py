@@ -73,7 +73,7 @@ class RuleTable:
     setting : Setting
         What was run.
     rows : dict
-        For each rule the test errors in percent, for each of `COUNTS` the counts, one number a moment; means over the permutations.
+        For each rule the test errors in percent, for each of `COUNTS` the counts, one a moment; means over permutations.
     train_seconds : tuple of float
         Training time of each permutation.
     scan_seconds : tuple of float
@@ -155,7 +155,7 @@ def _labels(model: VotedPerceptronClassifier, scores: NDArray[np.float64]) -> ND
     return np.asarray(model.classes_[codes])
 
 
-# -- showing it -------------------------------------------------------------------------------------------------------------------
+# -- showing it -----------------------------------------------------------------------------------------------------------------
 
 Published = Mapping[str, Mapping[str, Mapping[float, Any]]]
 """For each paper its numbers, by row and moment."""

@@ -45,7 +45,7 @@ def report(table: RuleTable, command: str) -> str:
         f"(`train_test_split(..., test_size={N_TEST}, random_state=0, stratify=y)`)",
         "Kernel": f"(1 + x·z)^{setting.degree} on grey values 0 to 16",
         "Seeds": ", ".join(map(str, setting.seeds)),
-        "Training": f"{seconds(table.train_seconds)}; stopped after {_epochs(table)}",
+        "Training": f"{seconds(table.train_seconds)}; stopped at T = {_stopped(table)}",
         "Scan": f"{seconds(table.scan_seconds)} for all rules and moments",
         **environment(),
     }
@@ -62,7 +62,7 @@ def report(table: RuleTable, command: str) -> str:
             "",
             *(f"- {name}: {value}" for name, value in facts.items()),
             "",
-            "Times vary from run to run and include compilation when the loops are compiled for the first time; all else is the same.",
+            "Times vary, and include compilation where the loops run for the first time; all else is the same every time.",
             "",
         ]
     )
@@ -74,9 +74,9 @@ def _caption(table: RuleTable) -> str:
     return f"Test error in % after T epochs ({mean}), kernel (1 + x·z)^{table.setting.degree}."
 
 
-def _epochs(table: RuleTable) -> str:
+def _stopped(table: RuleTable) -> str:
     low, high = min(table.stopped_after), max(table.stopped_after)
-    return f"{low:g} epochs" if low == high else f"{low:g} to {high:g} epochs"
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

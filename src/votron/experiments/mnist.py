@@ -86,10 +86,8 @@ def show(table: RuleTable, *, colour: bool) -> None:
     for name in shown:
         print(f"{name}: {source(PAPERS[name])}.")
     if shown:
-        print(
-            "~ recalled: confirmed by replications to about 3 %, the last digit unknown. The papers' are means of 10 permutations."
-        )
-    print(f"\nTraining: {seconds(table.train_seconds)}, stopped after {np.mean(table.stopped_after):g} epochs.")
+        print("~ recalled: confirmed by replications to about 3 %, the last digit unknown. Papers: means of 10 permutations.")
+    print(f"\nTraining: {seconds(table.train_seconds)}, stopped at T = {np.mean(table.stopped_after):g}.")
     print(f"All rules at all moments on the test digits: {seconds(table.scan_seconds)}.\n")
 
 
