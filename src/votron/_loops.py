@@ -11,10 +11,11 @@ W            width of a panel: the block rows that one compiled loop carries in 
 
 Exactness
 ---------
-No loop is compiled with fast-math: what a loop computes is what its source says, in that order. Vectorised and remainder
-iterations use the same operations, so a value does not depend on where in a block it stands. Two consequences are relied upon
-elsewhere: integer dot products are exact, and a real dot product is the left-to-right sum over the features, one fused
-multiplication and addition each, the same bits for dense and sparse rows, any block size and any number of threads.
+No loop is compiled with fast-math: what a loop computes is what its source says, in that order. Vectorised and
+remainder iterations use the same operations, so a value does not depend on where in a block it stands. Two
+consequences are relied upon elsewhere: integer dot products are exact, and a real dot product is the left-to-right
+sum over the features, one fused multiplication and addition each, the same bits for dense and sparse rows, any block
+size and any number of threads.
 """
 
 from __future__ import annotations
@@ -36,15 +37,17 @@ PANEL_WIDTH = {"int32": 64, "float32": 32, "float64": 16}
 compiled = njit(cache=True, nogil=True, boundscheck=False)
 
 
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Panel products: sparse support vectors times dense panels of block rows
 #
-# A panel holds W rows of a block, feature by feature: panel[g * W + r] is feature group g of row r. A group is one feature for
-# floating-point data and two neighbouring features, packed as two 16-bit halves of an int32, for integer data. A support vector is
-# the list of its nonzero groups. One pass over that list accumulates its W dot products in registers, so zeros cost nothing and, for
-# integers, one instruction (multiply and add pairs) does sixteen products: on MNIST about five times the speed of SGEMM. Dense real
-# support vectors go three at a time, at the speed of SGEMM. The loops are written in LLVM's own vector types because the accumulators must stay in registers, which no plain loop ensures.
-# ---------------------------------------------------------------------------------------------------------------------------------
+# A panel holds W rows of a block, feature by feature: panel[g * W + r] is feature group g of row r. A group is one
+# feature for floating-point data and two neighbouring features, packed as two 16-bit halves of an int32, for integer
+# data. A support vector is the list of its nonzero groups. One pass over that list accumulates its W dot products in
+# registers, so zeros cost nothing and, for integers, one instruction (multiply and add pairs) does sixteen products:
+# on MNIST about five times the speed of SGEMM. Dense real support vectors go three at a time, at the speed of SGEMM.
+# The loops are written in LLVM's own vector types because the accumulators must stay in registers, which no plain
+# loop ensures.
+# ----------------------------------------------------------------------------------------------------------------------
 
 _I32, _I64, _I16 = ir.IntType(32), ir.IntType(64), ir.IntType(16)
 
@@ -145,9 +148,10 @@ def _panel_dot(element: Any, lanes: int, width: int, multiply_add: Any) -> Any:
 def _panel_tile(element: Any, lanes: int, width: int, height: int) -> Any:
     """Make the intrinsic ``tile(rows, slots, k, d, panel, start, out, offset, stride)`` for dense support vectors.
 
-    It writes the dot products of the supports ``slots[k] .. slots[k + height - 1]``, rows of ``rows``, with the ``width`` rows of a
-    panel: several supports at a time, so that a panel's values are loaded once for all of them. Terms are added from the first
-    feature to the last, as in the sparse loop, where zeros add nothing: both give the same bits.
+    It writes the dot products of the supports ``slots[k] .. slots[k + height - 1]``, rows of ``rows``, with the
+    ``width`` rows of a panel: several supports at a time, so that a panel's values are loaded once for all of them.
+    Terms are added from the first feature to the last, as in the sparse loop, where zeros add nothing: both give the
+    same bits.
     """
     vector = ir.VectorType(element, lanes)
     n_vectors = width // lanes
@@ -234,7 +238,7 @@ def dots_int(groups, weights, starts, slots, panels, first, last, out):
 
 @compiled
 def dots_float(groups, weights, starts, slots, panels, first, last, out):
-    """The same for float32."""
+    """Do the same for float32."""
     stride = out.strides[0] // out.itemsize
     size = panels.shape[1]
     for p in range(first, last):
@@ -245,7 +249,7 @@ def dots_float(groups, weights, starts, slots, panels, first, last, out):
 
 @compiled
 def dots_double(groups, weights, starts, slots, panels, first, last, out):
-    """The same for float64."""
+    """Do the same for float64."""
     stride = out.strides[0] // out.itemsize
     size = panels.shape[1]
     for p in range(first, last):
@@ -256,7 +260,7 @@ def dots_double(groups, weights, starts, slots, panels, first, last, out):
 
 @compiled
 def dots_dense_float(rows, slots, panels, first, last, out):
-    """The same for dense float32 support vectors."""
+    """Do the same for dense float32 support vectors."""
     d, size, stride = rows.shape[1], panels.shape[1], out.strides[0] // out.itemsize
     whole = slots.shape[0] // _HEIGHT * _HEIGHT
     for p in range(first, last):
@@ -268,7 +272,7 @@ def dots_dense_float(rows, slots, panels, first, last, out):
 
 @compiled
 def dots_dense_double(rows, slots, panels, first, last, out):
-    """The same for dense float64 support vectors."""
+    """Do the same for dense float64 support vectors."""
     d, size, stride = rows.shape[1], panels.shape[1], out.strides[0] // out.itemsize
     whole = slots.shape[0] // _HEIGHT * _HEIGHT
     for p in range(first, last):
@@ -341,7 +345,7 @@ def panels_of_sparse(indptr, groups, weights, place, width, panels):
 
 @compiled
 def number_groups(groups, place):
-    """Number the groups that occur, in order of first occurrence; place is -1 elsewhere. Returns how many."""
+    """Give numbers to the groups that occur, in order of first occurrence; return how many."""
     n = 0
     for j in range(groups.shape[0]):
         if place[groups[j]] < 0:
@@ -459,15 +463,15 @@ def squares_of_sparse(indptr, data, out):
         out[i] = total
 
 
-# ---------------------------------------------------------------------------------------------------------------------------------
-# Kernel functions: K[k] from dots[source[k]], one row of support k against a block. The same functions serve the engine, the
-# rules and the public evaluation of a kernel, which is what makes them agree to the bit.
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
+# Kernel functions: K[k] from dots[source[k]], one row of support k against a block. The same functions serve the
+# engine, the rules and the public evaluation of a kernel, which is what makes them agree to the bit.
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 @compiled
 def kernel_linear(dots, source, first, last, out):
-    """K = x.z"""
+    """Fill K = x.z."""
     for k in range(source.shape[0]):
         dot, row = dots[source[k], first:last], out[k, first:last]
         for r in range(row.shape[0]):
@@ -503,8 +507,8 @@ def kernel_polynomial(dots, source, first, last, gamma, coef0, degree, base, out
 def kernel_gaussian(dots, source, first, last, gamma, squares, own, out):
     """K = exp(-gamma |x - z|^2), the distance never below zero.
 
-    The exponential is computed here, by range reduction and a Taylor polynomial of degree 13 (within one unit in the last place of the
-    library's), because a library's vectorised one and the one that finishes a loop need not agree.
+    The exponential is computed here, by range reduction and a Taylor polynomial of degree 13 (within one unit in the
+    last place of the library's), because a library's vectorised one and the one that finishes a loop need not agree.
     """
     mine = own[first:last]
     for k in range(source.shape[0]):
@@ -562,9 +566,9 @@ def kernel_normalize(first, last, lengths, own, out):
             row[r] = row[r] / scale if scale > 0.0 else 0.0
 
 
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Training
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 @compiled
@@ -608,9 +612,9 @@ def find_mistakes(F, codes, threshold, start, stop, out):
 def walk(F, codes, threshold, diagonal, start, stop, row_of, K, norm2, n_mistakes, rows, classes, scores, norms):
     """Walk a block in order and make the mistakes, until its end or a row whose kernel values are not at hand.
 
-    Returns the row where it stopped and the number of mistakes so far. A mistake of class c at row r with label sign y: y F[c, r] <=
-    threshold[r]. It is written down with the score before and the squared norm after the update, and y K[row_of[r]] is added to the
-    scores of the whole block.
+    Returns the row where it stopped and the number of mistakes so far. A mistake of class c at row r with label sign
+    y: y F[c, r] <= threshold[r]. It is written down with the score before and the squared norm after the update, and
+    y K[row_of[r]] is added to the scores of the whole block.
     """
     C = F.shape[0]
     n = n_mistakes
@@ -640,9 +644,9 @@ def walk(F, codes, threshold, diagonal, start, stop, row_of, K, norm2, n_mistake
     return stop, n
 
 
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Prediction: one scan over the mistakes, for every rule
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 @compiled
@@ -669,9 +673,9 @@ def scan(
 ):
     """Carry scores over events; credit each vector, when it dies, with the time steps it was alive.
 
-    born[c] is the birth time of class c's vector (0: none yet), length[c] its norm in feature space. votes, sums and unit_sums have no
-    rows where they are not wanted. Captures, sorted by time, ask for the scores of one row under the vectors alive at one time;
-    capture_state[0] counts those done.
+    born[c] is the birth time of class c's vector (0: none yet), length[c] its norm in feature space. votes, sums and
+    unit_sums have no rows where they are not wanted. Captures, sorted by time, ask for the scores of one row under
+    the vectors alive at one time; capture_state[0] counts those done.
     """
     for k in range(n_events):
         row = K[k]
@@ -743,7 +747,7 @@ def scan_errors(K, event_starts, first_event, n_events, classes, signs, n_rows, 
 
 @compiled
 def hash_dense(x, seed, out):
-    """A number in [0, 1) for each row, from the seed and the row's nonzero values and their places."""
+    """Draw a number in [0, 1) for each row, from the seed and the row's nonzero values and their places."""
     for i in range(x.shape[0]):
         h = uint64(seed)
         for g in range(x.shape[1]):
@@ -755,7 +759,7 @@ def hash_dense(x, seed, out):
 
 @compiled
 def hash_sparse(indptr, indices, data, seed, out):
-    """The same for CSR rows with sorted indices: a row has one number, dense or sparse."""
+    """Do the same for CSR rows with sorted indices: a row has one number, dense or sparse."""
     for i in range(indptr.shape[0] - 1):
         h = uint64(seed)
         for j in range(indptr[i], indptr[i + 1]):
@@ -767,7 +771,7 @@ def hash_sparse(indptr, indices, data, seed, out):
 
 @compiled
 def _mix(h):
-    """The finaliser of SplitMix64: every input bit moves every output bit."""
+    """Mix as SplitMix64 does at its end: every input bit moves every output bit."""
     h = (h ^ (h >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
     h = (h ^ (h >> uint64(27))) * uint64(0x94D049BB133111EB)
     return h ^ (h >> uint64(31))

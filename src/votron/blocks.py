@@ -32,8 +32,8 @@ def scratch(name: str, rows: int, width: int, dtype: Any) -> NDArray[Any]:
 class DotCache:
     """Dot products [block, index, row] of the supports that are asked for again and again.
 
-    A support gets an index when it has been asked for ``after`` times (1: at once), while there is room. Every block asks for supports
-    in the same order, so what a block holds is always a beginning of the indexed ones.
+    A support gets an index when it has been asked for ``after`` times (1: at once), while there is room. Every block
+    asks for supports in the same order, so what a block holds is always a beginning of the indexed ones.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class DotCache:
         return self._place[slots]
 
     def note(self, slots: Index) -> Index:
-        """Hear which supports were asked for, in order; return the positions in ``slots`` at which one got its index."""
+        """Hear which supports were asked for, in order; return where in ``slots`` one got its index."""
         top = int(slots.max(initial=-1)) + 1
         if top > len(self._place):
             size = max(top, 2 * len(self._place))
@@ -150,7 +150,7 @@ class KernelBlock:
         return int(self.cache.held[self.number])
 
     def needs_products(self, slots: Index) -> bool:
-        """Tell whether values of these supports take products; if so, make the block ready to be packed by several threads."""
+        """Tell whether values of these supports take products; if so, make room to pack the block."""
         place = self.cache.place(slots)
         if ((place >= 0) & (place < self.held)).all():
             return False
@@ -162,7 +162,7 @@ class KernelBlock:
         self.block.prepare(low, high)
 
     def values(self, store: Store, slots: Index, terms: Floats, low: int, high: int, held: int, K: Floats) -> int:
-        """Fill ``K[k, low:high]`` with the kernel values of supports ``slots``; return how many the cache now holds for these rows.
+        """Fill ``K[k, low:high]`` with the kernel values of supports ``slots``; return how many are now held.
 
         Products that are missing from the cache are made, and kept if they have an index.
         """

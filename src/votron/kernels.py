@@ -1,10 +1,11 @@
 """Kernels: K(x, z) = Φ(x)·Φ(z) without writing Φ down, and Φ itself where it is in reach.
 
-A kernel here is a function of three numbers, x·z, x·x and z·z, so that blocks of kernel values are blocks of dot products with
-something done to each. The function exists once, compiled, and serves training, prediction and ``kernel(X, Y)`` alike.
+A kernel here is a function of three numbers, x·z, x·x and z·z, so that blocks of kernel values are blocks of dot
+products with something done to each. The function exists once, compiled, and serves training, prediction and
+``kernel(X, Y)`` alike.
 
-Boundary conventions: the squared distance inside a Gaussian kernel is never below 0; normalising divides by 0 nowhere, a row with
-K(x, x) = 0 has kernel value 0 with every row; values are float64, whatever the data are.
+Boundary conventions: the squared distance inside a Gaussian kernel is never below 0; normalising divides by 0
+nowhere, a row with K(x, x) = 0 has kernel value 0 with every row; values are float64, whatever the data are.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def _as_rows(X: Any) -> Rows:
         return X if X.has_canonical_format else _canonical(X)
     X = np.asarray(X)
     if X.ndim != 2:
-        raise VotronError(f"A kernel takes matrices with one example a row. Got an array of {X.ndim} dimension(s) instead.")
+        raise VotronError(
+            f"A kernel takes matrices with one example a row. Got an array of {X.ndim} dimension(s) instead."
+        )
     return X
 
 
@@ -98,7 +101,9 @@ class Kernel(ABC):
         self.check(X)
         self.check(Y)
         if X.shape[1] != Y.shape[1]:
-            raise VotronError(f"Kernel values need rows of the same length. Got {X.shape[1]} and {Y.shape[1]} features.")
+            raise VotronError(
+                f"Kernel values need rows of the same length. Got {X.shape[1]} and {Y.shape[1]} features."
+            )
         products = self.products_for(X, Y)
         store, slots = products.pack(X, np.arange(X.shape[0])), np.arange(X.shape[0])
         mine, theirs = self.terms(products.squares(X)), self.terms(products.squares(Y))
@@ -127,7 +132,11 @@ class Kernel(ABC):
 
     def traits(self, X: Rows) -> Traits:
         """Return what of X decides the arithmetic (nothing, for a kernel that is given as numbers)."""
-        return describe(X) if self.reads_features else Traits(False, 0.0, 0.0, 1.0, False, np.dtype(np.float64), X.shape[1])
+        return (
+            describe(X)
+            if self.reads_features
+            else Traits(False, 0.0, 0.0, 1.0, False, np.dtype(np.float64), X.shape[1])
+        )
 
     def products(self, traits: Traits) -> Products:
         """Return the arithmetic that makes this kernel's dot products on such data."""
@@ -138,7 +147,7 @@ class Kernel(ABC):
         return None
 
     def terms(self, squares: Floats) -> Floats:
-        """Return what the kernel must know of each row beside the dot product, from x·x; one row of the result a term."""
+        """Return what the kernel must know of each row beside dot products, from x·x: one row of numbers a term."""
         return np.empty((0, len(squares)))
 
     @abstractmethod
@@ -146,14 +155,16 @@ class Kernel(ABC):
         """Return K(x, x) from x·x."""
 
     @abstractmethod
-    def from_dots(self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats) -> None:
+    def from_dots(
+        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
+    ) -> None:
         """Fill ``out[k, low:high]`` from ``dots[source[k], low:high]``.
 
         ``terms`` has a column for each k, ``own`` one for each row of the block.
         """
 
     def bound(self, largest_square: float) -> float:
-        """Return a number that no |K(x, z)| exceeds while x·x and z·z are at most ``largest_square`` (inf: too large for float64)."""
+        """Return what no |K(x, z)| exceeds while x·x, z·z ≤ ``largest_square`` (inf: beyond float64)."""
         with np.errstate(over="ignore"):
             return float(self.diagonal(np.array([largest_square]))[0])
 
@@ -176,7 +187,9 @@ class LinearKernel(Kernel):
         """Return x·x."""
         return np.array(squares, dtype=np.float64)
 
-    def from_dots(self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats) -> None:
+    def from_dots(
+        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
+    ) -> None:
         """Copy."""
         _loops.kernel_linear(dots, source, low, high, out)
 
@@ -214,12 +227,15 @@ class PolynomialKernel(Kernel):
         """Refuse degrees below 1."""
         if isinstance(self.degree, bool) or int(self.degree) != self.degree or self.degree < 1:
             raise VotronError(
-                f"The 'degree' parameter of PolynomialKernel must be an int in the range [1, inf). Got {self.degree!r} instead."
+                "The 'degree' parameter of PolynomialKernel must be an int in the range [1, inf). "
+                f"Got {self.degree!r} instead."
             )
 
     def _powers(self, dots: NDArray[Any]) -> Floats:
         out = np.empty((1, len(dots)))
-        self.from_dots(dots[None, :], np.zeros(1, dtype=np.int64), 0, len(dots), np.empty((0, 1)), np.empty((0, len(dots))), out)
+        self.from_dots(
+            dots[None, :], np.zeros(1, dtype=np.int64), 0, len(dots), np.empty((0, 1)), np.empty((0, len(dots))), out
+        )
         return np.asarray(out[0])
 
     def diagonal(self, squares: Floats) -> Floats:
@@ -231,10 +247,14 @@ class PolynomialKernel(Kernel):
         base = abs(self.gamma) * largest_square + abs(self.coef0)
         return float(PolynomialKernel(self.degree, 1.0, 0.0)._powers(np.array([base]))[0])
 
-    def from_dots(self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats) -> None:
+    def from_dots(
+        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
+    ) -> None:
         """Raise to the power by multiplications in a fixed order."""
         base = np.empty(out.shape[1])
-        _loops.kernel_polynomial(dots, source, low, high, float(self.gamma), float(self.coef0), int(self.degree), base, out)
+        _loops.kernel_polynomial(
+            dots, source, low, high, float(self.gamma), float(self.coef0), int(self.degree), base, out
+        )
 
     def feature_map(self, n_features: int) -> FeatureMap:
         """Return all monomials of degree at most ``degree``, each with the root of its multinomial coefficient."""
@@ -279,7 +299,9 @@ class GaussianKernel(Kernel):
         """Return ones."""
         return np.ones(len(squares))
 
-    def from_dots(self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats) -> None:
+    def from_dots(
+        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
+    ) -> None:
         """Exponentiate the distance."""
         _loops.kernel_gaussian(dots, source, low, high, float(self.gamma), terms[0], own[0], out)
 
@@ -312,7 +334,9 @@ class ConjunctionKernel(Kernel):
         """Return 2 to the number of ones."""
         return self._powers(np.asarray(squares, dtype=np.float64))
 
-    def from_dots(self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats) -> None:
+    def from_dots(
+        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
+    ) -> None:
         """Set the exponent; the number is exact."""
         _loops.kernel_conjunction(dots, source, low, high, out)
 
@@ -320,9 +344,12 @@ class ConjunctionKernel(Kernel):
         """Return all 2^n monotone conjunctions of n ≤ 20 variables, the empty one first."""
         if n_features > 20:
             raise VotronError(
-                f"The conjunctions of {n_features} variables are 2^{n_features}; the explicit map is for 20 variables at most."
+                f"The conjunctions of {n_features} variables are 2^{n_features}; "
+                "the explicit map is for 20 variables at most."
             )
-        subsets = itertools.chain.from_iterable(itertools.combinations(range(n_features), size) for size in range(n_features + 1))
+        subsets = itertools.chain.from_iterable(
+            itertools.combinations(range(n_features), size) for size in range(n_features + 1)
+        )
         return FeatureMap(n_features, tuple(subsets), (1.0,) * 2**n_features)
 
 
@@ -374,7 +401,9 @@ class NormalizedKernel(Kernel):
             )
         return np.asarray(np.where(diagonal > 0, 1.0, 0.0))
 
-    def from_dots(self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats) -> None:
+    def from_dots(
+        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
+    ) -> None:
         """Let the kernel inside work, then divide."""
         self.base.from_dots(dots, source, low, high, terms[:-1], own[:-1], out)
         _loops.kernel_normalize(low, high, np.ascontiguousarray(terms[-1]), own[-1], out)
@@ -417,7 +446,9 @@ class PrecomputedKernel(Kernel):
         """Return the diagonal itself."""
         return np.array(squares, dtype=np.float64)
 
-    def from_dots(self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats) -> None:
+    def from_dots(
+        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
+    ) -> None:
         """Copy."""
         _loops.kernel_linear(dots, source, low, high, out)
 
@@ -448,7 +479,9 @@ class CallableKernel(Kernel):
         """Return the function's own values."""
         return np.array(squares, dtype=np.float64)
 
-    def from_dots(self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats) -> None:
+    def from_dots(
+        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
+    ) -> None:
         """Copy."""
         _loops.kernel_linear(dots, source, low, high, out)
 
@@ -484,7 +517,8 @@ def make_kernel(
     elif isinstance(kernel, str):
         if kernel not in KERNELS:
             raise VotronError(
-                f"The 'kernel' must be one of {', '.join(map(repr, KERNELS))}, a Kernel or a function. Got {kernel!r} instead."
+                f"The 'kernel' must be one of {', '.join(map(repr, KERNELS))}, a Kernel or a function. "
+                f"Got {kernel!r} instead."
             )
         if kernel == "poly":
             made = PolynomialKernel(degree, gamma, coef0)

@@ -1,16 +1,17 @@
 """Dot products of support vectors with blocks of rows: which arithmetic, and the packed forms it works on.
 
-Problem: given support vectors z_1 .. z_k and a block of rows x_1 .. x_b, fill ``out[k, r]`` with their dot products, as fast as the data
-allow and, wherever possible, exactly.
+Problem: given support vectors z_1 .. z_k and a block of rows x_1 .. x_b, fill ``out[k, r]`` with their dot products,
+as fast as the data allow and, wherever possible, exactly.
 
-==============  ==============================================================  =========================================================
-arithmetic      chosen for                                                      result
-==============  ==============================================================  =========================================================
-``int32``       integer values up to 16 bits whose dot products fit 32 bits     exact
-``float32``     float32 data                                                    a left-to-right sum: same bits dense, sparse, blocked
-``float64``     all other data                                                  the same; exact for integers below 2^53
-gram            precomputed kernels and callables                               whatever they return
-==============  ==============================================================  =========================================================
+===========  ===========================================================  ==========================================
+arithmetic   chosen for                                                   result
+===========  ===========================================================  ==========================================
+``int32``    integer values up to 16 bits whose dot products fit 32 bits  exact
+``float32``  float32 data                                                 a left-to-right sum, one rounding a term:
+                                                                          the same bits dense, sparse, blocked
+``float64``  all other data                                               the same; exact for integers below 2^53
+gram         precomputed kernels and callables                            whatever they return
+===========  ===========================================================  ==========================================
 
 Integer-valued data are recognised by value, not by type: pixels that came as float64 are integers too.
 """
@@ -37,7 +38,8 @@ Floats = NDArray[np.float64]
 DENSE_ENOUGH = 0.4
 """Share of nonzero values from which it pays to treat real rows as dense."""
 CHEAP_INTEGERS, CHEAP_REALS = 256, 64
-"""Nonzero values in a row below which a product costs little more than fetching it from memory: kept at the third asking only."""
+"""Nonzero values in a row below which a product costs little more than fetching it from memory: kept at the third
+asking only."""
 _MANY_GROUPS = 2048
 _CHUNK = 4096
 
@@ -136,7 +138,7 @@ def padded(n: int) -> int:
 
 
 class Block(ABC):
-    """Rows that are about to be multiplied. ``prepare`` must have seen a range of rows before products with them are asked for."""
+    """Rows that are about to be multiplied; ``prepare`` must come before products with them."""
 
     n_rows: int
     width: int
@@ -166,7 +168,7 @@ class Products(ABC):
     """Rows in a block, unless told otherwise."""
 
     def block_bytes(self, width: int) -> int:
-        """Return the memory that a packed block takes; 0 where it depends on the rows, or packing is nothing to save."""
+        """Return the memory that a packed block takes; 0 where it depends on the rows, or nothing is packed."""
         return 0
 
     @abstractmethod
@@ -190,13 +192,13 @@ class Products(ABC):
         return X[rows]
 
     def restore(self, kept: Rows, names: Index) -> tuple[Store, Floats]:
-        """Return a store, and the products with themselves, of rows that were kept; ``names`` are their numbers in X."""
+        """Return rows that were kept as a store, and their products with themselves; ``names`` are their numbers."""
         return self.pack(kept, np.arange(kept.shape[0])), self.squares(kept)
 
 
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Panels
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 
 _DOTS = {"int32": _loops.dots_int, "float32": _loops.dots_float, "float64": _loops.dots_double}
 
@@ -215,7 +217,9 @@ class PackedRows(Store):
         self.starts = _grown(self.starts, self.n + 1, self.n + 1 + len(picks))
         self.groups = _grown(self.groups, used, used + more)
         self.weights = _grown(self.weights, used, used + more)
-        _loops.copy_segments(other.starts, other.groups, other.weights, picks, self.n, self.starts, self.groups, self.weights)
+        _loops.copy_segments(
+            other.starts, other.groups, other.weights, picks, self.n, self.starts, self.groups, self.weights
+        )
         self.n += len(picks)
 
 
@@ -328,7 +332,9 @@ def _check_range(block: Block, high: int, n: int, out: NDArray[Any]) -> None:
         raise IndexError(f"rows up to {high} and {n} supports, of a block {block.width} wide, into {out.shape}")
 
 
-def _translated(store: PackedRows, slots: Index, place: NDArray[np.int32]) -> tuple[Index, NDArray[np.int32], NDArray[Any]]:
+def _translated(
+    store: PackedRows, slots: Index, place: NDArray[np.int32]
+) -> tuple[Index, NDArray[np.int32], NDArray[Any]]:
     n = int((store.starts[slots + 1] - store.starts[slots]).sum())
     starts = np.empty(len(slots) + 1, dtype=np.int64)
     groups, weights = np.empty(n, dtype=np.int32), np.empty(n, dtype=store.weights.dtype)
@@ -336,9 +342,9 @@ def _translated(store: PackedRows, slots: Index, place: NDArray[np.int32]) -> tu
     return starts, groups, weights
 
 
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Rows as they are: dense support vectors, and kernels that are given as numbers
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 class RowStore(Store):
@@ -399,7 +405,7 @@ class DenseProducts(PanelProducts):
 
 
 class GramProducts(Products):
-    """A precomputed kernel: a row of the matrix is all that is known of an example, a support vector is a column number."""
+    """A precomputed kernel: an example is a row of the matrix, a support vector the number of a column."""
 
     dtype = np.float64
     keep_after = 0
@@ -458,11 +464,14 @@ class CallableProducts(Products):
         K = np.asarray(self.function(A, B), dtype=np.float64)
         if K.shape != (A.shape[0], B.shape[0]):
             raise VotronError(
-                f"The kernel function {self.name} must return a matrix of shape {(A.shape[0], B.shape[0])} for that many rows. "
+                f"The kernel function {self.name} must return a matrix of shape {(A.shape[0], B.shape[0])}"
+                f" for {A.shape[0]} and {B.shape[0]} rows. "
                 f"Got shape {K.shape} instead."
             )
         if not np.isfinite(K).all():
-            raise VotronError(f"The kernel function {self.name} returned NaN or infinity; it must return finite numbers.")
+            raise VotronError(
+                f"The kernel function {self.name} returned NaN or infinity; it must return finite numbers."
+            )
         return K
 
     def dots(self, store: RowStore, slots: Index, block: RowBlock, low: int, high: int, out: NDArray[Any]) -> None:
@@ -477,9 +486,9 @@ class CallableProducts(Products):
         return np.concatenate(pieces) if pieces else np.empty(0)
 
 
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # The choice
-# ---------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 def choose_products(traits: Traits, *, needs_distance: bool = False) -> Products:

@@ -3,12 +3,15 @@
 Conventions (the sources differ; these are Votron's)
 -----------------------------------------------------
 * A **mistake** is ``y · score ≤ 0`` (``≤ τ K(x, x)`` with ``margin=τ``). A **prediction** of score 0 is +1.
-* **Time** counts presented examples: the t-th presentation is step t = 1, 2, .... The vector alive at time t is the one after step t; at
-  time 0 it is the zero vector.
-* A vector that fails at step t is not credited with it; the vector born there is. So its **survival** is the next mistake's time minus
-  its own, and for the last one the end of training, plus one, minus its own. The zero vector before the first mistake has no votes.
-* An **example** is named by its row in the data given to ``fit``; in ``partial_fit`` by the number of examples presented before it.
-* A binary problem has one vector, number 0, whose +1 is the second class. With more classes vector c is class c against the rest.
+* **Time** counts presented examples: the t-th presentation is step t = 1, 2, .... The vector alive at time t is the
+  one after step t; at time 0 it is the zero vector.
+* A vector that fails at step t is not credited with it; the vector born there is. So its **survival** is the next
+  mistake's time minus its own, and for the last one the end of training, plus one, minus its own. The zero vector
+  before the first mistake has no votes.
+* An **example** is named by its row in the data given to ``fit``; in ``partial_fit`` by the number of examples
+  presented before it.
+* A binary problem has one vector, number 0, whose +1 is the second class. With more classes vector c is class c
+  against the rest.
 """
 
 from __future__ import annotations
@@ -129,7 +132,7 @@ class MistakeRecord:
 
     @cached_property
     def event_starts(self) -> NDArray[np.int64]:
-        """Where in the record each step with a mistake begins, and the end: mistakes of several classes at one step are one event."""
+        """Where each event begins, and the end: the mistakes of one step, of one class or several, are an event."""
         if not len(self):
             return np.zeros(1, dtype=np.int64)
         changes = np.flatnonzero(np.diff(self.time)) + 1
@@ -162,7 +165,7 @@ class MistakeRecord:
         return out
 
     def pocket(self) -> NDArray[np.int64]:
-        """Return, for each vector, the birth time of the one that lived longest (0: none was born; the first among equals)."""
+        """Return when the longest-lived vector of each class was born (the first among equals; 0: none)."""
         out = np.zeros(self.n_vectors, dtype=np.int64)
         for c in range(self.n_vectors):
             mine = np.flatnonzero(self.vector == c)

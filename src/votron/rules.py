@@ -1,23 +1,24 @@
 """How a record predicts: one scan over the mistakes gives every rule at every moment of training.
 
-The vectors of class c after its mistakes are v_1, v_2, ...; v_{j+1}·x = v_j·x + y_j K(x_j, x), so carrying one score along the
-record visits them all. With t the time of the moment, and survival counts c_j up to it:
+The vectors of class c after its mistakes are v_1, v_2, ...; v_{j+1}·x = v_j·x + y_j K(x_j, x), so carrying one score
+along the record visits them all. With t the time of the moment, and survival counts c_j up to it:
 
-========  ==========================================================  ==========================================================
-rule      score of class c                                            normalised (``normalize_vectors=True``)
-========  ==========================================================  ==========================================================
-vote      Σ c_j sign(v_j·x) / t                                       the same
-average   Σ c_j v_j·x / t                                             Σ c_j v_j·x/‖v_j‖ / t
-last      v·x, v alive at time t                                      v·x/‖v‖
-random    v·x, v alive at a time r drawn uniformly from {0, ..., t}   v·x/‖v‖
-pocket    v·x, v the longest-lived vector of this class               v·x/‖v‖
-holdout   v·x, v alive at the time with the least held-out error      v·x/‖v‖
-========  ==========================================================  ==========================================================
+=======  ====================================================  ===================================
+rule     score of class c                                      with ``normalize_vectors=True``
+=======  ====================================================  ===================================
+vote     Σ c_j sign(v_j·x) / t                                 the same
+average  Σ c_j v_j·x / t                                       Σ c_j v_j·x/‖v_j‖ / t
+last     v·x, v alive at time t                                v·x/‖v‖
+random   v·x, v alive at a time r uniform in {0, ..., t}       v·x/‖v‖
+pocket   v·x, v the longest-lived vector of this class         v·x/‖v‖
+holdout  v·x, v alive at the time with the least held-out      v·x/‖v‖
+         error
+=======  ====================================================  ===================================
 
-Boundary conventions: sign(0) = +1, and a score of 0 predicts +1; the zero vector before the first mistake has count 0, and scores 0.
-The r of the random rule is the same for all classes and drawn from the seed and the content of the row, so a row has one answer, alone
-or among others.
-Reference: Freund & Schapire (1999), section 5; Gallant (1986) for the pocket, Littlestone (1989) for the held-out part.
+Boundary conventions: sign(0) = +1, and a score of 0 predicts +1; the zero vector before the first mistake has count
+0, and scores 0. The r of the random rule is the same for all classes and drawn from the seed and the content of the
+row, so a row has one answer, alone or among others. Reference: Freund & Schapire (1999), section 5; Gallant (1986)
+for the pocket, Littlestone (1989) for the held-out part.
 """
 
 from __future__ import annotations
@@ -118,8 +119,8 @@ class Vectors:
     Examples
     --------
     >>> from votron.kernels import LinearKernel
-    >>> record = MistakeRecord(example=[0, 1], vector=[0, 0], sign=[1, -1], time=[1, 2], score=[0.0, 1.0], norm2=[1.0, 1.0],
-    ...     n_vectors=1, n_examples=4, n_steps=4)
+    >>> record = MistakeRecord(example=[0, 1], vector=[0, 0], sign=[1, -1], time=[1, 2], score=[0.0, 1.0],
+    ...     norm2=[1.0, 1.0], n_vectors=1, n_examples=4, n_steps=4)
     >>> vectors = Vectors(record, LinearKernel(), np.array([[1.0, 0.0], [1.0, 1.0]]))
     >>> vectors.scores(np.array([[2.0, 3.0]]), "last")
     array([[-3.]])
@@ -134,18 +135,32 @@ class Vectors:
     holdout: HoldoutCurve | None = None
     _packed: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def scores(self, X: Rows, rule: str, normalized: bool = False, *, time: int | None = None, n_threads: int = 1) -> Floats:
+    def scores(
+        self, X: Rows, rule: str, normalized: bool = False, *, time: int | None = None, n_threads: int = 1
+    ) -> Floats:
         """Return the scores of one rule, at the end of training or at an earlier time."""
         time = self.record.n_steps if time is None else time
         return next(self.staged(X, [time], [(rule, normalized)], n_threads=n_threads)).scores[rule, normalized]
 
-    def staged(self, X: Rows, times: Sequence[int], choices: Sequence[Choice], *, n_threads: int = 1) -> Iterator[RuleSet]:
+    def staged(
+        self, X: Rows, times: Sequence[int], choices: Sequence[Choice], *, n_threads: int = 1
+    ) -> Iterator[RuleSet]:
         """Yield the scores of the chosen rules at each of the times, in rising order, from one scan."""
         plan = _Plan(self, sorted(int(t) for t in times), list(choices))
         products, store, terms, own = self._ready(X)
         uniform = _uniform(X, self.seed) if plan.random else np.empty(0)
         scans = [
-            _BlockScan(self, plan, products, store, terms, X, np.arange(low, min(low + _ROWS_AT_ONCE, X.shape[0])), own, uniform)
+            _BlockScan(
+                self,
+                plan,
+                products,
+                store,
+                terms,
+                X,
+                np.arange(low, min(low + _ROWS_AT_ONCE, X.shape[0])),
+                own,
+                uniform,
+            )
             for low in range(0, X.shape[0], _ROWS_AT_ONCE)
         ]
         with team(n_threads if len(scans) > 1 else 1) as threads:
@@ -189,7 +204,7 @@ class Vectors:
         return Vectors, (self.record, self.kernel, self.support_rows, self.seed, self.holdout)
 
     def _ready(self, X: Rows) -> tuple[Products, Store, Floats, Floats]:
-        """Return the arithmetic for these rows, the supports in its form (kept for later calls), and the kernel's terms of both."""
+        """Return arithmetic, supports in its form (kept for later calls), and the kernel's terms of them and of X."""
         kept = self._packed
         if "traits" not in kept:
             kept["traits"] = self.kernel.traits(self.support_rows)
@@ -204,7 +219,7 @@ class Vectors:
         return products, store, terms, own
 
     def _own_squares(self, products: Products, X: Rows) -> Floats:
-        """Return x·x of rows to predict; a precomputed kernel does not tell, and 1 stands for it: predictions are unchanged."""
+        """Return x·x of rows to predict; where a precomputed kernel does not tell it 1 will do: labels are the same."""
         return np.ones(X.shape[0]) if isinstance(products, GramProducts) else products.squares(X)
 
 
@@ -311,7 +326,9 @@ class _BlockScan:
         while self.event < last:
             first = self.event
             slots = slots_of_events[first : min(first + _EVENTS_AT_ONCE, last)]
-            block.cache.held[0] = block.values(self.store, slots, self.terms[:, slots], 0, self.width, block.held, self.K)
+            block.cache.held[0] = block.values(
+                self.store, slots, self.terms[:, slots], 0, self.width, block.held, self.K
+            )
             yield first, len(slots)
             self.event = first + len(slots)
 
@@ -339,7 +356,9 @@ class _BlockScan:
         """Add up, for each event, the rows that the vectors after it get wrong."""
         r = self.record
         for first, n in self._chunks(len(r.event_starts) - 1):
-            _loops.scan_errors(self.K, r.event_starts, first, n, r.vector, r.sign, len(self.rows), codes, self.F, errors)
+            _loops.scan_errors(
+                self.K, r.event_starts, first, n, r.vector, r.sign, len(self.rows), codes, self.F, errors
+            )
 
     def result(self, choice: Choice, i: int, time: int) -> Floats:
         """Return the scores of one rule at the i-th moment, which is now; an array of shape (n_vectors, n_rows)."""

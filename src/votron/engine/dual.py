@@ -1,15 +1,16 @@
 """The dual engine: the kernel perceptron one block at a time, with the record of the one-example-at-a-time algorithm.
 
-Problem: present examples x_1, x_2, ... in a given order, again and again; each class's vector v = Σ_j y_j Φ(x_j) over its mistakes j so
-far; a mistake is made where y v·Φ(x) ≤ τ K(x, x).
-Input: kernel, examples, labels, order, number of steps. Output: the list of mistakes.
-Reference: Freund & Schapire (1999), figure 1 and section 4; Aizerman, Braverman & Rozonoer (1964).
+Problem: present examples x_1, x_2, ... in a given order, again and again; each class's vector v = Σ_j y_j Φ(x_j) over
+its mistakes j so far; a mistake is made where y v·Φ(x) ≤ τ K(x, x). Input: kernel, examples, labels, order, number of
+steps. Output: the list of mistakes. Reference: Freund & Schapire (1999), figure 1 and section 4; Aizerman, Braverman
+& Rozonoer (1964).
 
-Method: an **event** is a step at which one class or several err. Each block of examples keeps the scores of its rows as of its last visit. On a
-visit (1) the events since then are added: one batch of products, one kernel evaluation each, one addition a mistake, in order; (2)
-the rows that are wrong now have their kernel values with the block computed in one batch, since most of them will be mistakes; (3) the
-block is walked in order, each mistake added to the scores of the whole block, stopping for more kernel values only where a row turned
-wrong on the way. Scores are float64 left folds, so they do not depend on the blocks.
+Method: an **event** is a step at which one class or several err. Each block of examples keeps the scores of its rows
+as of its last visit. On a visit (1) the events since then are added: one batch of products, one kernel evaluation
+each, one addition a mistake, in order; (2) the rows that are wrong now have their kernel values with the block
+computed in one batch, since most of them will be mistakes; (3) the block is walked in order, each mistake added to
+the scores of the whole block, stopping for more kernel values only where a row turned wrong on the way. Scores are
+float64 left folds, so they do not depend on the blocks.
 
 =========  =======================================================================
 ``F``      scores, [block, class, row]
@@ -127,7 +128,8 @@ class DualTrainer:
         self._largest = 0.0
         self.support_rows: Rows = None
 
-    # -- the state ----------------------------------------------------------------------------------------------------------------
+    # -- the state
+    # ----------------------------------------------------------------------------------------------------------------
 
     @classmethod
     def resume(cls, kernel: Kernel, margin: float, record: MistakeRecord, support_rows: Rows) -> DualTrainer:
@@ -168,7 +170,8 @@ class DualTrainer:
             n_vectors=self.n_vectors, n_examples=n_examples, n_steps=self.time if n_steps is None else n_steps,
         )  # fmt: skip
 
-    # -- training -----------------------------------------------------------------------------------------------------------------
+    # -- training
+    # -----------------------------------------------------------------------------------------------------------------
 
     def run(
         self,
@@ -183,14 +186,15 @@ class DualTrainer:
         block_size: int | None = None,
         watcher: Watcher | None = None,
     ) -> TrainingRun:
-        """Present the rows ``order`` of X, in that order, over and over, for ``n_steps`` steps or until a pass makes no mistake.
+        """Present the rows ``order`` of X, over and over, for ``n_steps`` steps or until a pass makes no mistake.
 
         Parameters
         ----------
         X : array or CSR matrix
             The examples.
         codes : int array
-            For each row of X the number of the vector for which it is positive (binary: 0 for the positive class, 1 for the other).
+            For each row of X the number of the vector for which it is positive (binary: 0 for the positive class, 1
+            for the other).
         order : int array
             Rows with K(x, x) > 0, in order of presentation.
         n_steps : int
@@ -198,8 +202,8 @@ class DualTrainer:
         ids : int array, optional
             Names of the rows in the record; their numbers by default.
         n_threads, memory, block_size : int, optional
-            How, not what: the record does not depend on them. ``memory`` is what may be used beside X, in bytes; what is left of it
-            keeps dot products.
+            How, not what: the record does not depend on them. ``memory`` is what may be used beside X, in bytes; what
+            is left of it keeps dot products.
         watcher : Watcher, optional
             Hears of progress and may stop the run.
         """
@@ -257,7 +261,14 @@ class _Visits:
     """The blocks of one run, and what happens on a visit to one."""
 
     def __init__(
-        self, trainer: DualTrainer, X: Rows, codes: NDArray[Any], order: Index, ids: Index | None, memory: int, block_size: int | None
+        self,
+        trainer: DualTrainer,
+        X: Rows,
+        codes: NDArray[Any],
+        order: Index,
+        ids: Index | None,
+        memory: int,
+        block_size: int | None,
     ) -> None:
         self.trainer, self.X, self.order = trainer, X, np.asarray(order, dtype=np.int64)
         self.ids = np.arange(X.shape[0]) if ids is None else ids
@@ -410,11 +421,12 @@ class _Visits:
         if len(bad):
             raise IndefiniteKernelError(
                 f"{self.kernel!r} is not positive semi-definite on these data: ‖v‖² became {norm2[bad[0]]:g} "
-                f"after the mistake on row {rows[at[bad[0]]]}. Use a kernel whose Gram matrix has no negative eigenvalue."
+                f"after the mistake on row {rows[at[bad[0]]]}; its Gram matrix must have no negative eigenvalue."
             )
         if not (np.isfinite(norm2).all() and (self.trainer.n_mistakes + len(at)) * self.bound < 1e307):
             raise NotRepresentableError(
-                f"Sums of {self.kernel!r} exceed the largest float64 on these data: lower the degree, or scale the data or gamma down."
+                f"Sums of {self.kernel!r} exceed the largest float64 on these data: lower the degree, "
+                "or scale the data or gamma down."
             )
 
 
