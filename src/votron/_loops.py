@@ -430,15 +430,24 @@ def copy_segments(starts, groups, weights, picks, first, to_starts, to_groups, t
         to_starts[first + k + 1] = n
 
 
+@intrinsic
+def _fma(typingctx, a, b, c):
+    """Return a * b + c with one rounding, as the panel loops compute it."""
+
+    def codegen(context, builder, signature, arguments):
+        return builder.fma(*arguments)
+
+    return a(a, a, a), codegen
+
+
 @compiled
-def squares_of_rows(x, out):
-    """Squared length of dense rows, summed from left to right in float64."""
+def squares_of_rows(x, zero, out):
+    """Fill in the squared length of dense real rows, summed as the panel loops sum; ``zero`` is of the type of x."""
     for i in range(x.shape[0]):
-        total = 0.0
+        total = zero
         for g in range(x.shape[1]):
-            v = np.float64(x[i, g])
-            total += v * v
-        out[i] = total
+            total = _fma(x[i, g], x[i, g], total)
+        out[i] = np.float64(total)
 
 
 @compiled
@@ -453,14 +462,13 @@ def squares_of_integers(x, out):
 
 
 @compiled
-def squares_of_sparse(indptr, data, out):
-    """Squared length of CSR rows, summed from left to right in float64."""
+def squares_of_sparse(indptr, data, zero, out):
+    """Fill in the squared length of CSR rows, summed as the panel loops sum."""
     for i in range(indptr.shape[0] - 1):
-        total = 0.0
+        total = zero
         for j in range(indptr[i], indptr[i + 1]):
-            v = np.float64(data[j])
-            total += v * v
-        out[i] = total
+            total = _fma(data[j], data[j], total)
+        out[i] = np.float64(total)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

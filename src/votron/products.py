@@ -109,8 +109,8 @@ def _is_integer_valued(values: NDArray[Any]) -> bool:
     return all(np.array_equal(values[part], np.rint(values[part])) for part in chunks(values.shape[0]))
 
 
-def squares(X: Rows) -> Floats:
-    """Return the squared length of each row, summed from left to right (exact for integers).
+def squares(X: Rows, dtype: type[Any] = np.float64) -> Floats:
+    """Return the squared length of each row, with the arithmetic that products of this type have.
 
     Examples
     --------
@@ -119,15 +119,15 @@ def squares(X: Rows) -> Floats:
     array([25.,  4.])
     """
     out = np.empty(X.shape[0])
+    real = np.float32 if dtype is np.float32 else np.float64  # float64 is exact for the integers that int32 is for
     if sp.issparse(X):
-        _loops.squares_of_sparse(X.indptr.astype(np.int64), X.data.astype(np.float64), out)
+        _loops.squares_of_sparse(X.indptr.astype(np.int64), X.data.astype(real), real(0), out)
         return out
     for part in chunks(X.shape[0]):
-        rows = np.ascontiguousarray(X[part])
-        if rows.dtype == np.uint8:
-            _loops.squares_of_integers(np.array(rows), out[part])
+        if X.dtype == np.uint8:
+            _loops.squares_of_integers(np.require(X[part], requirements=["C", "W"]), out[part])
         else:
-            _loops.squares_of_rows(np.array(rows, dtype=np.float64), out[part])
+            _loops.squares_of_rows(np.array(X[part], dtype=real, order="C"), real(0), out[part])
     return out
 
 
@@ -184,8 +184,8 @@ class Products(ABC):
         """Fill ``out[k, low:high]`` with the products of support ``slots[k]`` and the block's rows."""
 
     def squares(self, X: Rows) -> Floats:
-        """Return each row's product with itself."""
-        return squares(X)
+        """Return each row's product with itself, to the bit as ``dots`` would."""
+        return squares(X, self.dtype)
 
     def keep(self, X: Rows, rows: Index) -> Rows:
         """Return what must be kept of these rows so that they can be support vectors later, without X."""
