@@ -16,6 +16,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,6 +42,7 @@ from votron.products import (
 __all__ = [
     "KERNELS",
     "CallableKernel",
+    "ComposedKernel",
     "ConjunctionKernel",
     "FeatureMap",
     "GaussianKernel",
@@ -168,6 +170,10 @@ class Kernel(ABC):
         with np.errstate(over="ignore"):
             return float(self.diagonal(np.array([largest_square]))[0])
 
+    def of(self, inner: Kernel) -> ComposedKernel:
+        """Return this kernel over the feature space of another: x·z becomes ``inner``'s K(x, z)."""
+        return ComposedKernel(self, inner)
+
     def feature_map(self, n_features: int) -> FeatureMap:
         """Return Φ with Φ(x)·Φ(z) = K(x, z), where it is finite and in reach."""
         raise VotronError(f"{self!r} has no explicit feature map of finite size.")
@@ -225,11 +231,13 @@ class PolynomialKernel(Kernel):
 
     def __post_init__(self) -> None:
         """Refuse degrees below 1."""
-        if isinstance(self.degree, bool) or int(self.degree) != self.degree or self.degree < 1:
+        degree: Any = self.degree
+        if isinstance(degree, bool) or not isinstance(degree, Integral) or degree < 1:
             raise VotronError(
                 "The 'degree' parameter of PolynomialKernel must be an int in the range [1, inf). "
                 f"Got {self.degree!r} instead."
             )
+        object.__setattr__(self, "degree", int(degree))
 
     def _powers(self, dots: NDArray[Any]) -> Floats:
         out = np.empty((1, len(dots)))
@@ -293,6 +301,10 @@ class GaussianKernel(Kernel):
 
     def terms(self, squares: Floats) -> Floats:
         """Return x·x."""
+        if not np.isfinite(squares).all():
+            raise NotRepresentableError(
+                f"{self!r} needs x·x, which exceeds the largest float64 here: scale the data down."
+            )
         return np.array(squares, dtype=np.float64)[None, :]
 
     def diagonal(self, squares: Floats) -> Floats:
@@ -325,6 +337,12 @@ class ConjunctionKernel(Kernel):
             raise VotronError(
                 "The 'conjunction' kernel takes 0/1 data only, one column a Boolean variable. "
                 f"Got values from {traits.low:g} to {traits.high:g}; binarise or one-hot encode the columns first."
+            )
+        ones = squares(X).max(initial=0.0) if traits.n_features > self.LARGEST else 0.0
+        if ones > self.LARGEST:
+            raise NotRepresentableError(
+                f"{self!r} exceeds the largest float64 on these data: a row must have at most {self.LARGEST} ones. "
+                f"Got {ones:g} instead."
             )
 
     def _powers(self, dots: NDArray[Any]) -> Floats:
@@ -414,11 +432,74 @@ class NormalizedKernel(Kernel):
         return FeatureMap(inside.n_features, inside.monomials, inside.scales, unit_length=True)
 
 
+@dataclass(frozen=True)
+class ComposedKernel(Kernel):
+    """One kernel over the feature space of another.
+
+    ``PolynomialKernel(4).of(NormalizedKernel(LinearKernel()))`` is the polynomial kernel on rows scaled to length 1,
+    without scaling them: integers stay integers, and their products exact.
+
+    Examples
+    --------
+    >>> kernel = PolynomialKernel(2).of(NormalizedKernel(LinearKernel()))
+    >>> kernel([[3, 4]], [[30, 40], [4, 3]])
+    array([[4.    , 3.8416]])
+    """
+
+    outer: Kernel
+    inner: Kernel
+
+    def __post_init__(self) -> None:
+        """Refuse what is no function of a dot product."""
+        if not self.outer.reads_features or isinstance(self.outer, ConjunctionKernel):
+            raise VotronError(
+                f"{self.outer!r} cannot stand over another kernel: it is no function of real dot products."
+            )
+
+    @property
+    def needs_distance(self) -> bool:  # type: ignore[override]
+        """Tell whether either kernel subtracts dot products."""
+        return self.inner.needs_distance or self.outer.needs_distance
+
+    @property
+    def reads_features(self) -> bool:  # type: ignore[override]
+        """Tell whether the kernel inside works on features."""
+        return self.inner.reads_features
+
+    def products(self, traits: Traits) -> Products:
+        """Return the arithmetic of the kernel inside."""
+        return choose_products(traits, needs_distance=True) if self.needs_distance else self.inner.products(traits)
+
+    def check(self, X: Rows) -> None:
+        """Ask the kernel inside."""
+        self.inner.check(X)
+
+    def terms(self, squares: Floats) -> Floats:
+        """Return the terms of both."""
+        return np.vstack([self.inner.terms(squares), self.outer.terms(self.inner.diagonal(squares))])
+
+    def diagonal(self, squares: Floats) -> Floats:
+        """Return the outer kernel's diagonal at the inner one's."""
+        return self.outer.diagonal(self.inner.diagonal(squares))
+
+    def bound(self, largest_square: float) -> float:
+        """Return the outer bound at the inner bound."""
+        return self.outer.bound(self.inner.bound(largest_square))
+
+    def from_dots(
+        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
+    ) -> None:
+        """Let the kernel inside work, then the one outside on its values, in place."""
+        n = len(terms) - len(self.outer.terms(np.ones(1)))
+        self.inner.from_dots(dots, source, low, high, terms[:n], own[:n], out)
+        self.outer.from_dots(out, np.arange(len(source)), low, high, terms[n:], own[n:], out)
+
+
 def _negative_diagonal(kernel: Kernel, diagonal: Floats) -> IndefiniteKernelError:
     i = int(np.argmin(diagonal))
     return IndefiniteKernelError(
-        f"{kernel!r} is not positive semi-definite on these data: K(x, x) = {diagonal[i]:g} for row {i}. "
-        "A kernel's diagonal must not be negative."
+        f"{kernel!r} is not positive semi-definite on these data: K(x, x) must not be negative. "
+        f"Got {diagonal[i]:g} for row {i} instead."
     )
 
 
@@ -456,6 +537,8 @@ class PrecomputedKernel(Kernel):
 @dataclass(frozen=True)
 class CallableKernel(Kernel):
     """Any function ``f(A, B)`` that returns the matrix of kernel values of the rows of A and of B.
+
+    The rows come to it as float32 or float64, dense or CSR.
 
     Examples
     --------

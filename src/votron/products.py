@@ -361,10 +361,12 @@ class RowStore(Store):
     def append(self, other: RowStore, picks: Index) -> None:
         """Append the picked rows of another store."""
         more = other.rows[picks]
-        if sp.issparse(more):
-            self._rows = sp.vstack([self._rows, more], format="csr")
-        else:
-            self._rows = _grown(self._rows, self.n, self.n + len(picks))
+        if sp.issparse(self._rows):
+            self._rows = sp.vstack([self._rows, sp.csr_matrix(more)], format="csr")
+        else:  # the form of the first rows, and a type for all of them
+            more = more.toarray() if sp.issparse(more) else more
+            rows = self._rows.astype(np.result_type(self._rows, more), copy=False)
+            self._rows = _grown(rows, self.n, self.n + len(picks))
             self._rows[self.n : self.n + len(picks)] = more
         self.n += len(picks)
 
@@ -460,8 +462,14 @@ class CallableProducts(Products):
         return RowStore(X[rows])
 
     def values(self, A: Rows, B: Rows) -> Floats:
-        """Call the function and check what it returns."""
-        K = np.asarray(self.function(A, B), dtype=np.float64)
+        """Call the function and check what it returns; it sees real numbers, since integers would overflow in it."""
+        K = self.function(*(rows.astype(np.float64) if rows.dtype.kind in "biu" else rows for rows in (A, B)))
+        K = K.toarray() if sp.issparse(K) else np.asarray(K)
+        if K.dtype.kind not in "biuf":
+            raise VotronError(
+                f"The kernel function {self.name} must return real numbers. Got values of type {K.dtype} instead."
+            )
+        K = K.astype(np.float64, copy=False)
         if K.shape != (A.shape[0], B.shape[0]):
             raise VotronError(
                 f"The kernel function {self.name} must return a matrix of shape {(A.shape[0], B.shape[0])}"
@@ -514,6 +522,7 @@ def choose_products(traits: Traits, *, needs_distance: bool = False) -> Products
         after = 3 if per_row < CHEAP_INTEGERS else 1
         return PanelProducts("int32", traits.n_features, sparse=traits.sparse, keep_after=after)
     single = traits.dtype == np.float32 and not needs_distance and not traits.integer
+    single &= 1e-12 < traits.largest < 1e15  # their products are float32 numbers too
     if traits.sparse or traits.density < DENSE_ENOUGH:
         kind, after = "float32" if single else "float64", 3 if per_row < CHEAP_REALS else 1
         return PanelProducts(kind, traits.n_features, sparse=traits.sparse, keep_after=after)

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from votron import _loops
 from votron._threads import Team, team
 from votron.blocks import DotCache, KernelBlock
-from votron.errors import VotronError
+from votron.errors import NotRepresentableError, VotronError
 from votron.kernels import Kernel
 from votron.products import Floats, GramProducts, Index, Products, Rows, Store, Traits, padded
 from votron.record import MistakeRecord
@@ -173,12 +173,15 @@ class Vectors:
 
         def work(scan: _BlockScan) -> None:
             scan.advance(time)
+            scan.check()
             for choice in plan.choices:
                 out[choice][scan.rows] = scan.result(choice, i, time).T
             if last:
                 scan.close()
 
         threads.each(scans, work)
+        if not all(np.isfinite(scores).all() for scores in out.values()):
+            raise _too_large(self.kernel)
         return RuleSet(time, out)
 
     def holdout_curve(self, X: Rows, codes: NDArray[Any], *, n_threads: int = 1) -> HoldoutCurve:
@@ -359,6 +362,12 @@ class _BlockScan:
             _loops.scan_errors(
                 self.K, r.event_starts, first, n, r.vector, r.sign, len(self.rows), codes, self.F, errors
             )
+        self.check()
+
+    def check(self) -> None:
+        """Refuse rows whose scores do not fit a float64: what is too large once stays so."""
+        if not np.isfinite(self.F[:, : len(self.rows)]).all():
+            raise _too_large(self._parts[0])
 
     def result(self, choice: Choice, i: int, time: int) -> Floats:
         """Return the scores of one rule at the i-th moment, which is now; an array of shape (n_vectors, n_rows)."""
@@ -386,6 +395,12 @@ class _BlockScan:
             into[0 if rule == "vote" else 2 if normalized else 1] = tally
             _loops.credit(c, float(time + 1 - self.born[c]), self.length[c], self.F, *into)
         return tally
+
+
+def _too_large(kernel: Kernel) -> NotRepresentableError:
+    return NotRepresentableError(
+        f"Scores by {kernel!r} exceed the largest float64 on these rows: scale the data, or lower the degree."
+    )
 
 
 def _scaled(F: Floats, length: Floats, normalized: bool) -> Floats:

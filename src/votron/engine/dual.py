@@ -35,7 +35,7 @@ from votron._threads import Team, team
 from votron.blocks import DotCache, KernelBlock, scratch
 from votron.errors import IndefiniteKernelError, NotRepresentableError
 from votron.kernels import Kernel
-from votron.products import Floats, Index, Products, Rows, Store, Traits, padded
+from votron.products import Floats, GramProducts, Index, Products, Rows, Store, Traits, padded
 from votron.record import MistakeRecord
 
 EVENTS_AT_ONCE = 128
@@ -287,6 +287,7 @@ class _Visits:
                 f"{self.kernel!r} exceeds the largest float64 on these data (x·x is up to {self.largest:g}): "
                 "lower the degree, or scale the data or gamma down."
             )
+        self.rounding = self._rounding(squares, diagonal)
         self.slot_of = np.full(X.shape[0], -1, dtype=np.int64)
         self.new_supports: list[int] = []
         self.codes = self._in_blocks(np.asarray(codes, dtype=np.int32), np.int32)
@@ -414,10 +415,20 @@ class _Visits:
         trainer._norm2.extend(norm2)
         self.seen[b], self.cache.held[b] = trainer.n_events, self.cache.n
 
+    def _rounding(self, squares: Floats, diagonal: Floats) -> float:
+        """Return how far a kernel value may be off; one given as a whole number may have been rounded down to it."""
+        if isinstance(self.products, GramProducts) and self.X.dtype.kind in "iub":
+            some = squares > 0
+            return float((diagonal[some] / squares[some]).max(initial=0.0))
+        exact = self.kernel.reads_features and self.products.dtype is not np.float32
+        return self.bound * float(np.finfo(np.float64 if exact else np.float32).eps)
+
     def _check(self, norm2: Floats, b: int, at: Index, rows: Index) -> None:
         """Catch a kernel that is none, and numbers that have grown out of reach."""
         scale = np.maximum(self.diagonal[b, at], np.abs(norm2).max(initial=0.0))
-        bad = np.flatnonzero(norm2 < -_NEGATIVE_NORM * scale)
+        # ‖v‖² of k mistakes is a sum of k² kernel values
+        rounded = self.rounding * np.square(self.trainer.n_mistakes + np.arange(1.0, len(at) + 1))
+        bad = np.flatnonzero(norm2 < -_NEGATIVE_NORM * scale - rounded)
         if len(bad):
             raise IndefiniteKernelError(
                 f"{self.kernel!r} is not positive semi-definite on these data: ‖v‖² became {norm2[bad[0]]:g} "

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
 from votron.errors import IndefiniteKernelError, VotronError
 from votron.kernels import Kernel, NormalizedKernel, PrecomputedKernel
-from votron.products import Index, Rows, chunks
+from votron.products import Index, Rows, chunks, describe
 
 SLACK = 1e-5
 """How far a precomputed matrix may be from symmetric and positive, relatively: it may have been computed in float32."""
@@ -40,14 +41,28 @@ def is_precomputed(kernel: Any) -> bool:
     return isinstance(kernel, PrecomputedKernel) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
-def plain_rows(X: Any) -> Rows:
-    """Return validated data in a form that the engine takes: no half floats, CSR in canonical form. Never writes to X."""
+def validated(
+    estimator: BaseEstimator,
+    X: Any,
+    y: Any = "no_validation",
+    *,
+    kernel: Any,
+    reset: bool,
+) -> tuple[Rows, Any]:
+    """Return data, and labels if any, as the engine takes them: no half floats, CSR in canonical form.
+
+    What the user gave is not written to. A kernel that is made already also says whether the data are for it.
+    """
+    found = validate_data(estimator, X, y, accept_sparse=False if is_precomputed(kernel) else "csr", reset=reset)
+    X, y = found if isinstance(found, tuple) else (found, None)
     if X.dtype == np.float16 or (X.dtype.kind == "f" and X.dtype.itemsize > 8):
         X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
     if sp.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    return X
+    if isinstance(kernel, Kernel):
+        kernel.check(X)
+    return X, y
 
 
 def resolved_gamma(gamma: str, rows: Rows) -> float:
@@ -55,13 +70,13 @@ def resolved_gamma(gamma: str, rows: Rows) -> float:
     n_features = int(rows.shape[1])
     if gamma == "auto":
         return 1.0 / n_features
-    values = rows.data if sp.issparse(rows) else rows
-    n, n_zeros = rows.shape[0] * n_features, rows.shape[0] * n_features - values.size
-    with np.errstate(over="ignore"):  # the engine refuses such data, in words
-        mean = sum(float(values[part].sum(dtype=np.float64)) for part in chunks(len(values))) / n
-        square = sum(float(np.square(values[part] - mean).sum(dtype=np.float64)) for part in chunks(len(values)))
-    variance = (square + n_zeros * mean**2) / n
-    return 1.0 / (n_features * variance) if variance > 0 else 1.0
+    values, n = rows.data if sp.issparse(rows) else rows, rows.shape[0] * n_features
+    with np.errstate(over="ignore", invalid="ignore"):  # the engine refuses such data, in words
+        mean = np.sum([values[part].sum(dtype=np.float64) for part in chunks(len(values))]) / n
+        centre = np.rint(mean) if describe(rows).integer else mean  # sums of integers are exact, dense or sparse
+        squares = np.sum([np.square(values[part].astype(np.float64) - centre).sum() for part in chunks(len(values))])
+        variance = (squares + (n - values.size) * centre**2) / n - (mean - centre) ** 2
+    return float(1.0 / (n_features * variance)) if variance > 0 else 1.0
 
 
 # -- labels -----------------------------------------------------------------------------------------------------------
@@ -77,16 +92,20 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[NDArray[Any], NDArray[np
     unknown = np.setdiff1d(y, found)
     if len(unknown):
         raise VotronError(
-            f"The label {unknown[:1].tolist()[0]!r} is not among the classes {_listed(found)} that this model knows; "
-            "name every class at the first call of partial_fit with classes=[...]."
-        )
-    if len(found) < 2:
-        raise VotronError(
-            f"The labels y must have at least 2 classes to tell apart (in partial_fit, classes=[...] names them). "
-            f"Got 1 class, {_listed(found)}, instead."
+            f"The labels must be among the classes {_listed(found)} that this model knows "
+            f"(the first call of partial_fit can name more with classes=[...]). Got {unknown.tolist()[0]!r} instead."
         )
     codes = np.searchsorted(found, y).astype(np.int64).reshape(-1)
     return found, 1 - codes if len(found) == 2 else codes
+
+
+def check_two_classes(classes: NDArray[Any], shape: tuple[int, int]) -> None:
+    """Refuse labels that are all the same."""
+    if len(classes) < 2:
+        raise VotronError(
+            "The labels must have at least 2 classes to tell apart (in partial_fit name them with classes=[...]). "
+            f"Got 1 class, {_listed(classes)}, for data of n_samples={shape[0]}, n_features={shape[1]} instead."
+        )
 
 
 def _listed(values: NDArray[Any]) -> str:
@@ -109,8 +128,14 @@ def learnable_rows(rows: Rows, kernel: Kernel) -> Index:
     return np.flatnonzero(diagonal != 0)
 
 
-def held_out_split(order: Index, codes: NDArray[np.int64], fraction: float, owner: str, rng: Any) -> tuple[Index, Index]:
-    """Return the rows to train on and those set aside, the same share of every class where there are enough examples."""
+def held_out_split(
+    order: Index,
+    codes: NDArray[np.int64],
+    fraction: float,
+    owner: str,
+    rng: Any,
+) -> tuple[Index, Index]:
+    """Return the rows to train on and those set aside, the same share of every class where there are enough."""
     n_held = int(np.ceil(fraction * len(order)))
     n_kept = len(order) - n_held
     if n_kept < 1:
@@ -128,7 +153,7 @@ def held_out_split(order: Index, codes: NDArray[np.int64], fraction: float, owne
 
 
 def check_gram(K: NDArray[Any]) -> None:
-    """Refuse a precomputed matrix that is plainly no kernel's: not square or symmetric, a negative diagonal or 2×2 minor.
+    """Refuse a matrix that is plainly no kernel's: not square or symmetric, a negative diagonal or 2×2 minor.
 
     Values may be rounded: as float32 numbers are, and whole numbers to the integer below.
     """

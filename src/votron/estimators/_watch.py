@@ -35,7 +35,7 @@ class Watch:
 
 @contextmanager
 def watching(total_steps: int, verbose: bool) -> Iterator[Watch]:
-    """Watch a training run; Ctrl-C asks it to end after the current block instead of breaking into the middle of one."""
+    """Watch a training run; Ctrl-C asks it to end after the current block, instead of breaking into the middle."""
     with Progress(total_steps, enabled=verbose) as progress:
         watch = Watch(progress)
         mine = threading.current_thread() is threading.main_thread()

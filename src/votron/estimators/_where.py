@@ -8,7 +8,7 @@ from typing import Any
 
 
 class WhereItMakesSense:
-    """A method that an object has only where ``why_not`` finds nothing against it; asking for it elsewhere tells the reason.
+    """A method that an object has only where ``why_not`` finds no reason against it; asking elsewhere tells the reason.
 
     scikit-learn's ``available_if`` does the same, but says only that there is no such attribute.
 
@@ -16,13 +16,13 @@ class WhereItMakesSense:
     --------
     >>> class Bird:
     ...     wings = 0
-    ...     fly = WhereItMakesSense(lambda bird: None if bird.wings else "A bird needs wings to fly.", lambda bird: "up")
+    ...     fly = WhereItMakesSense(lambda bird: None if bird.wings else "It takes wings to fly.", lambda bird: "up")
     >>> hasattr(Bird(), "fly")
     False
     >>> Bird().fly
     Traceback (most recent call last):
         ...
-    AttributeError: A bird needs wings to fly.
+    AttributeError: It takes wings to fly.
     """
 
     def __init__(self, why_not: Callable[[Any], str | None], method: Callable[..., Any]) -> None:

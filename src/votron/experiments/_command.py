@@ -26,7 +26,11 @@ def parser(module: str, description: str, *, permutations: int) -> argparse.Argu
         allow_abbrev=False,
     )
     made.add_argument(
-        "--degree", type=_at_least_one, default=4, metavar="D", help="degree of the kernel (1 + x.z)^D (default: %(default)s)"
+        "--degree",
+        type=_at_least_one,
+        default=4,
+        metavar="D",
+        help="degree of the kernel (1 + x.z)^D (default: %(default)s)",
     )
     made.add_argument(
         "--epochs",
@@ -80,7 +84,7 @@ def _epochs(text: str) -> float:
 
 
 def ended(work: Callable[[], int]) -> int:
-    """Run a command; return its exit status. An error that Votron raises on purpose is one sentence, and the status 2."""
+    """Run a command; return its exit status. An error that Votron raises on purpose is one sentence and status 2."""
     try:
         return work()
     except (VotronError, OSError) as error:
@@ -118,7 +122,12 @@ class Counter:
 
 def wants_colour(stream: TextIO) -> bool:
     """Tell whether this is a terminal whose user has not asked for plain text."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and sys.platform != "win32"
+    return (
+        stream.isatty()
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM") != "dumb"
+        and sys.platform != "win32"
+    )
 
 
 def seconds(values: Sequence[float]) -> str:

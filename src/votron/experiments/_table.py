@@ -1,6 +1,7 @@
 """The table of Freund & Schapire's experiments: rules by moments of training, with support vectors and mistakes.
 
-Input: training and test data, a setting. Output: a `RuleTable`, from one fit a permutation and one scan over each record.
+Input: training and test data, a setting.
+Output: a `RuleTable`, from one fit a permutation and one scan over each record.
 Reference: Freund & Schapire (1999), section 5, Table 1.
 """
 
@@ -39,7 +40,7 @@ Data = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
 @dataclass(frozen=True)
 class Setting:
-    """What is run: the kernel (1 + x·z)^degree, the moments, and as many permutations as asked for, seeded seed, seed + 1, ..."""
+    """What is run: the kernel (1 + x·z)^degree, the moments, and permutations with seeds seed, seed + 1, ..."""
 
     degree: int = 4
     epochs: float = 30.0
@@ -60,7 +61,13 @@ class Setting:
     def model(self, seed: int, verbose: int = 0) -> VotedPerceptronClassifier:
         """Return the classifier of one permutation, not yet fitted."""
         return VotedPerceptronClassifier(
-            kernel="poly", degree=self.degree, gamma=1.0, coef0=1.0, epochs=self.epochs, random_state=seed, verbose=verbose
+            kernel="poly",
+            degree=self.degree,
+            gamma=1.0,
+            coef0=1.0,
+            epochs=self.epochs,
+            random_state=seed,
+            verbose=verbose,
         )
 
 
@@ -73,7 +80,7 @@ class RuleTable:
     setting : Setting
         What was run.
     rows : dict
-        For each rule the test errors in percent, for each of `COUNTS` the counts, one a moment; means over permutations.
+        For each rule the test errors in percent, for each of `COUNTS` the counts, one a moment: means.
     train_seconds : tuple of float
         Training time of each permutation.
     scan_seconds : tuple of float
@@ -155,7 +162,7 @@ def _labels(model: VotedPerceptronClassifier, scores: NDArray[np.float64]) -> ND
     return np.asarray(model.classes_[codes])
 
 
-# -- showing it -----------------------------------------------------------------------------------------------------------------
+# -- showing it -----------------------------------------------------------------------------------------------------
 
 Published = Mapping[str, Mapping[str, Mapping[float, Any]]]
 """For each paper its numbers, by row and moment."""

@@ -1,6 +1,7 @@
 """Learning curves on scikit-learn's digits: test error against epochs, four rules, as in Figure 2 of the paper.
 
-``python -m votron.experiments.curves`` draws them to an SVG and a PNG file. Needs matplotlib: ``pip install votron[plot]``.
+``python -m votron.experiments.curves`` draws them to an SVG and a PNG file.
+Needs matplotlib: ``pip install votron[plot]``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LINES = {
 """The rows of the table that are drawn, worst first, with their names and colours."""
 
 BESIDE = {"Rand (unnorm)": 1.6, "Last (unnorm)": 0.7}
-"""Moments at which a curve stands free, so that its name can be written beside it; the others are named at their ends."""
+"""Moments at which a curve stands free and its name can be written beside it; the others are named at their ends."""
 
 GAP = 0.62
 """Percentage points that two names at the ends must be apart."""
@@ -59,7 +60,7 @@ def tenths(epochs: float) -> tuple[float, ...]:
 def draw(table: RuleTable) -> Any:
     """Return a figure with the four curves of a table."""
     plt = _pyplot()
-    style = {"font.family": "DejaVu Sans", "font.size": 11, "text.color": INK, "axes.labelcolor": INK, "svg.hashsalt": "votron"}
+    style = {"font.family": "DejaVu Sans", "font.size": 11, "text.color": INK, "axes.labelcolor": INK}
     with plt.rc_context(style):
         figure, axes = plt.subplots(figsize=(7.2, 4.0), layout="constrained")
         moments = table.setting.reached
@@ -90,7 +91,9 @@ def _dress(axes: Any, table: RuleTable) -> None:
     n = setting.permutations
     means = f"one fit each of {n} permutations, mean" if n > 1 else "one fit"
     note = f"four rules, {len(setting.reached)} moments, {means}; kernel (1 + x·z)$^{{{setting.degree}}}$"
-    axes.annotate(note, (0, 1), (0, 7), xycoords="axes fraction", textcoords="offset points", fontsize=9.5, color="#666666")
+    axes.annotate(
+        note, (0, 1), (0, 7), xycoords="axes fraction", textcoords="offset points", fontsize=9.5, color="#666666"
+    )
 
 
 def _label(axes: Any, table: RuleTable) -> None:
@@ -102,15 +105,26 @@ def _label(axes: Any, table: RuleTable) -> None:
         middle = sum(height.values()) / len(height)
         height = {row: middle + GAP * (i - (len(at_end) - 1) / 2) for i, row in enumerate(at_end)}
     for row, (name, colour) in LINES.items():
-        at, offset = ((end, height[row]), (6, 0)) if row in height else ((BESIDE[row], table.at(row, BESIDE[row])), (8, 5))
+        at, offset = (
+            ((end, height[row]), (6, 0)) if row in height else ((BESIDE[row], table.at(row, BESIDE[row])), (8, 5))
+        )
         axes.annotate(
-            name, at, offset, textcoords="offset points", color=colour, fontweight="bold", va="center", annotation_clip=False
+            name,
+            at,
+            offset,
+            textcoords="offset points",
+            color=colour,
+            fontweight="bold",
+            va="center",
+            annotation_clip=False,
         )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    options = parser("curves", "Draw learning curves on scikit-learn's digits, as the paper's Figure 2 does.", permutations=10)
+    options = parser(
+        "curves", "Draw learning curves on scikit-learn's digits, as the paper's Figure 2 does.", permutations=10
+    )
     options.add_argument(
         "--out",
         type=Path,
@@ -127,7 +141,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         args.out.parent.mkdir(parents=True, exist_ok=True)
         for suffix, metadata in ((".svg", {"Date": None}), (".png", {})):
             path = args.out.with_name(args.out.name + suffix)
-            figure.savefig(path, dpi=160, facecolor="white", metadata=metadata)
+            with plt.rc_context({"svg.hashsalt": "votron"}):  # the same file every time
+                figure.savefig(path, dpi=160, facecolor="white", metadata=metadata)
             print(path)
         plt.close(figure)
         return 0

@@ -1,4 +1,4 @@
-"""The paper's table on the digits that come with scikit-learn: seven rules at seven moments, from one fit a permutation.
+"""The paper's table on the digits that come with scikit-learn: seven rules, seven moments, one fit a permutation.
 
 ``python -m votron.experiments.digits`` prints it and writes a report.
 """
@@ -14,7 +14,16 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from votron.experiments._command import Counter, command_line, ended, environment, parser, seconds, setting_of, wants_colour
+from votron.experiments._command import (
+    Counter,
+    command_line,
+    ended,
+    environment,
+    parser,
+    seconds,
+    setting_of,
+    wants_colour,
+)
 from votron.experiments._table import Data, RuleTable, as_markdown, as_text, cells, make_table
 
 __all__ = ["digits", "main"]
@@ -23,7 +32,7 @@ N_TEST = 597
 
 
 def digits() -> Data:
-    """Return the 1,797 digits of 8 x 8 pixels, grey values 0 to 16: 1,200 to train on, 597 to test with, always the same.
+    """Return the digits, 8 x 8 pixels, grey values 0 to 16: 1,200 to train on, 597 to test with, always the same.
 
     Examples
     --------
@@ -62,7 +71,7 @@ def report(table: RuleTable, command: str) -> str:
             "",
             *(f"- {name}: {value}" for name, value in facts.items()),
             "",
-            "Times vary, and include compilation where the loops run for the first time; all else is the same every time.",
+            "Times vary, and include compilation where the loops run for the first time; all else is the same.",
             "",
         ]
     )
@@ -83,10 +92,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     options = parser(
-        "digits", "Train on scikit-learn's digits; print the rules' errors as the paper's Table 1 does.", permutations=10
+        "digits",
+        "Train on scikit-learn's digits; print the rules' errors as the paper's Table 1 does.",
+        permutations=10,
     )
     options.add_argument(
-        "--out", type=Path, default=Path("reports/digits.md"), metavar="FILE", help="where the report goes (default: %(default)s)"
+        "--out",
+        type=Path,
+        default=Path("reports/digits.md"),
+        metavar="FILE",
+        help="where the report goes (default: %(default)s)",
     )
     args = options.parse_args(arguments)
 
@@ -97,9 +112,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         args.out.write_text(report(table, command_line("digits", arguments)), encoding="utf-8")
         print(f"\n{_caption(table).replace('·', '.')}\n")
         print(as_text(cells(table), colour=wants_colour(sys.stdout)))
-        print(
-            f"\nTraining took {seconds(table.train_seconds)}, the scan that all errors come from {seconds(table.scan_seconds)}."
-        )
+        train, scan = seconds(table.train_seconds), seconds(table.scan_seconds)
+        print(f"\nTraining took {train}, the scan that all errors come from {scan}.")
         print(f"Report: {args.out}")
         return 0
 

@@ -86,7 +86,7 @@ def show(table: RuleTable, *, colour: bool) -> None:
     for name in shown:
         print(f"{name}: {source(PAPERS[name])}.")
     if shown:
-        print("~ recalled: confirmed by replications to about 3 %, the last digit unknown. Papers: means of 10 permutations.")
+        print("~ recalled: confirmed by replications to about 3 %, the last digit unknown. Papers: means of 10 runs.")
     print(f"\nTraining: {seconds(table.train_seconds)}, stopped at T = {np.mean(table.stopped_after):g}.")
     print(f"All rules at all moments on the test digits: {seconds(table.scan_seconds)}.\n")
 
@@ -101,7 +101,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         data, setting = load_digits_folder(args.data), setting_of(args)
         alone = setting.permutations == 1
         table = make_table(
-            data, setting, verbose=1 if alone else 0, progress=(lambda done: None) if alone else Counter(setting.permutations)
+            data,
+            setting,
+            verbose=1 if alone else 0,
+            progress=(lambda done: None) if alone else Counter(setting.permutations),
         )
         show(table, colour=wants_colour(sys.stdout))
         made = list(checks(table))

@@ -1,0 +1,495 @@
+"""Bad input: one clear sentence that names the parameter, the rule and the value, and the estimator unchanged."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import InvalidParameterError
+
+from votron import VotedPerceptronClassifier, VotronError
+from votron.errors import IndefiniteKernelError, NotRepresentableError
+from votron.kernels import NormalizedKernel, PolynomialKernel, PrecomputedKernel
+
+rng = np.random.RandomState(0)
+X = rng.randn(20, 3)
+y = np.arange(20) % 2
+K = X @ X.T
+PIXELS = rng.randint(0, 256, (60, 784)).astype(np.uint8)
+LABELS = np.arange(60) % 3
+
+
+def changed(matrix, *entries):
+    """A copy of the matrix in which (row, column, value) are as given."""
+    matrix = np.array(matrix)
+    for row, column, value in entries:
+        matrix[row, column] = value
+    return matrix
+
+
+def refusal(model, act):
+    """Act on the model; return what it raised, having seen that the model is as it was."""
+    before = dict(model.__dict__)
+    with pytest.raises((ValueError, TypeError, AttributeError)) as caught:
+        act(model)
+    assert list(model.__dict__) == list(before)
+    assert all(model.__dict__[name] is before[name] for name in before)
+    return caught.value
+
+
+def assert_clear(error, *words):
+    """Whether it is a sentence (and what was got instead) that has these words."""
+    message = str(error)
+    for word in words:
+        assert word in message
+    assert "\n" not in message
+    assert len(message) < 400
+    assert re.fullmatch(r"[A-Z].*\.", message)
+
+
+def refused_by_fit(parameters, data, labels, *words, kind=VotronError):
+    """Whether fit refuses, of a new model, of one that was fitted before, and of one that learns in batches."""
+    error = refusal(VotedPerceptronClassifier(**parameters), lambda m: m.fit(data, labels))
+    assert isinstance(error, kind), repr(error)
+    assert_clear(error, *words)
+    fitted = VotedPerceptronClassifier(gamma=0.5, random_state=0).fit(pd.DataFrame(X, columns=list("abc")), y)
+    expected = fitted.decision_function(pd.DataFrame(X, columns=list("abc")))
+    fitted.set_params(**parameters)
+    assert_clear(refusal(fitted, lambda m: m.fit(data, labels)), *words)
+    fitted.set_params(**VotedPerceptronClassifier(gamma=0.5, random_state=0).get_params())
+    assert np.array_equal(fitted.decision_function(pd.DataFrame(X, columns=list("abc"))), expected)
+
+
+# -- parameters -------------------------------------------------------------------------------------------------------
+
+BAD_PARAMETERS = {
+    "kernel": ["polly", 3, None],
+    "degree": [-1, 0, 2.5, "3", None],
+    "gamma": [-1, np.nan, np.inf, "x", None],
+    "coef0": [np.nan, np.inf, -np.inf, "x", None],
+    "normalize_kernel": ["yes", None, 2],
+    "epochs": [0, -1, -0.5, np.nan, np.inf, "ten"],
+    "rule": ["best", "Vote", None, 1],
+    "normalize_vectors": ["yes", None],
+    "margin": [-0.1, np.nan, np.inf, "x", None],
+    "shuffle": [None, "yes"],
+    "validation_fraction": [0, 1, -0.5, 2, np.nan, None],
+    "random_state": ["seed", -1, 0.5],
+    "memory_limit": ["lots", "-1", "2 apples", "GB", "", -1, 1.5, None, True],
+    "n_jobs": [0, 1.5, "2", True],
+    "verbose": ["yes", -1, None],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name in BAD_PARAMETERS for value in BAD_PARAMETERS[name]]
+)
+def test_parameters(name, value):
+    words = f"The '{name}' parameter of VotedPerceptronClassifier must be", f"Got {value!r} instead."
+    refused_by_fit({name: value}, X, y, *words, kind=ValueError)
+    error = refusal(VotedPerceptronClassifier(**{"kernel": "linear", name: value}), lambda m: m.partial_fit(X, y))
+    assert_clear(error, *words)
+
+
+def test_every_parameter_is_tested():
+    assert set(BAD_PARAMETERS) == set(VotedPerceptronClassifier().get_params())
+
+
+@pytest.mark.parametrize("epochs", [1e-9, 0.02, 1e300])
+def test_epochs_that_present_nothing_or_too_much(epochs):
+    words = "The 'epochs' parameter of VotedPerceptronClassifier must present between 1 and 2^62 examples, of 20"
+    refused_by_fit({"epochs": epochs}, X, y, words, f"Got {epochs!r} instead.")
+
+
+def test_validation_fraction_that_leaves_nothing():
+    words = "The 'validation_fraction' parameter of VotedPerceptronClassifier must leave an example to train on, of 20"
+    refused_by_fit({"rule": "holdout", "validation_fraction": 0.99}, X, y, words, "Got 0.99 instead.")
+    VotedPerceptronClassifier(validation_fraction=0.99).fit(X, y)  # the other rules have no need of it
+
+
+# -- data -------------------------------------------------------------------------------------------------------------
+
+BAD_DATA = {
+    "NaN": (changed(X, (3, 1, np.nan)), y, "Input X contains NaN."),
+    "infinity": (changed(X, (3, 1, np.inf)), y, "Input X contains infinity"),
+    "NaN in a frame": (pd.DataFrame(changed(X, (3, 1, np.nan))), y, "Input X contains NaN."),
+    "NaN in CSR": (sp.csr_matrix(changed(X, (3, 1, np.nan))), y, "Input X contains NaN."),
+    "infinity in half floats": (changed(X.astype(np.float16), (3, 1, np.inf)), y, "Input X contains infinity"),
+    "NaN in objects": (changed(X.astype(object), (3, 1, np.nan)), y, "Input X contains NaN."),
+    "empty": (X[:0], y[:0], "Found array with 0 sample(s) (shape=(0, 3)) while a minimum of 1 is required"),
+    "no features": (X[:, :0], y, "Found array with 0 feature(s) (shape=(20, 0)) while a minimum of 1 is required"),
+    "one dimension": (X[:, 0], y, "Expected 2D array, got 1D array instead"),
+    "three dimensions": (X[:, :, None], y, "Found array with dim 3"),
+    "text": (np.array([["a", "b"]] * 20, dtype=object), y, "could not convert string to float"),
+    "complex numbers": (X * 1j, y, "Complex data not supported"),
+    "lengths": (X, y[:-1], "Found input variables with inconsistent numbers of samples: [20, 19]"),
+    "no labels": (X, None, "requires y to be passed, but the target y is None"),
+    "NaN in labels": (X, np.where(y, np.nan, 1.0), "Input y contains NaN."),
+    "real labels": (X, X[:, 0], "Unknown label type: continuous"),
+    "two columns of labels": (X, np.c_[y, y], "y should be a 1d array, got an array of shape (20, 2) instead."),
+    "mixed labels": (X, np.array([1, "a"] * 10, dtype=object), "Unknown label type"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_DATA)
+def test_data(case):
+    data, labels, words = BAD_DATA[case]
+    for model in (VotedPerceptronClassifier(), VotedPerceptronClassifier(gamma=1.0).fit(X, y)):
+        assert words in str(refusal(model, lambda m: m.fit(data, labels)))
+        if hasattr(model, "partial_fit"):
+            assert words in str(refusal(model, lambda m: m.partial_fit(data, labels)))
+
+
+def test_one_row_and_one_class():
+    words = "The labels must have at least 2 classes to tell apart", "Got 1 class, ", "n_features=3 instead."
+    refused_by_fit({}, X[:1], y[:1], *words, "n_samples=1,")
+    refused_by_fit({}, X, np.full(20, "spam"), *words, "['spam']", "n_samples=20,")
+    error = refusal(VotedPerceptronClassifier(gamma=1.0), lambda m: m.partial_fit(X, y, classes=[1]))
+    assert_clear(error, "The labels must be among the classes [1]", "Got 0 instead.")
+    assert_clear(refusal(VotedPerceptronClassifier(gamma=1.0), lambda m: m.partial_fit(X[:1], y[:1])), *words)
+
+
+def test_nothing_can_be_learnt():
+    words = "No row of X can be learnt", "K(x, x) = 0 for each of the 20"
+    refused_by_fit({"kernel": "linear"}, X * 0, y, "LinearKernel()", *words)
+    refused_by_fit({"kernel": "precomputed"}, K * 0, y, "PrecomputedKernel()", *words)
+
+
+def test_rows_to_predict():
+    fitted = VotedPerceptronClassifier(random_state=0).fit(X, y)
+    for ask in (fitted.predict, fitted.decision_function, fitted.staged_decision_function):
+        for data, words in (
+            (X[:, :2], "X has 2 features, but VotedPerceptronClassifier is expecting 3 features as input."),
+            (changed(X, (0, 0, np.nan)), "Input X contains NaN."),
+            (changed(X, (0, 0, -np.inf)), "Input X contains infinity"),
+            (X[0], "Expected 2D array, got 1D array instead"),
+            (X[:0], "Found array with 0 sample(s)"),
+        ):
+            assert words in str(refusal(fitted, lambda _, ask=ask, data=data: ask(data)))
+    assert "score" in dir(fitted)
+    given = VotedPerceptronClassifier(kernel="precomputed").fit(K, y)
+    assert "X has 5 features, but" in str(refusal(given, lambda m: m.predict(K[:, :5])))
+    named = VotedPerceptronClassifier().fit(pd.DataFrame(X, columns=list("abc")), y)
+    words = "feature names should match those that were passed during fit"
+    assert words in str(refusal(named, lambda m: m.predict(pd.DataFrame(X, columns=list("abd")))))
+
+
+def test_not_fitted():
+    for ask in ("predict", "decision_function", "staged_decision_function"):
+        error = refusal(VotedPerceptronClassifier(), lambda m, ask=ask: getattr(m, ask)(X))
+        assert isinstance(error, NotFittedError)
+        assert_clear(error)
+    assert isinstance(refusal(VotedPerceptronClassifier(), lambda m: m.with_rule("last")), NotFittedError)
+
+
+# -- rules and moments ------------------------------------------------------------------------------------------------
+
+
+def test_unknown_rules():
+    fitted = VotedPerceptronClassifier(random_state=0).fit(X, y)
+    words = "The 'rule' parameter of VotedPerceptronClassifier must be a str among {", "Got 'best' instead."
+    assert_clear(refusal(fitted, lambda m: m.with_rule("best")), *words)
+    assert_clear(refusal(fitted, lambda m: m.with_rule("last", "yes")), "'normalize_vectors'", "Got 'yes' instead.")
+    fitted.set_params(rule="best")
+    error = refusal(fitted, lambda m: m.predict(X))
+    assert isinstance(error, InvalidParameterError)
+    assert_clear(error, *words)
+    assert fitted.set_params(rule="last").predict(X).shape == (20,)
+    for rules in (["best"], ["vote", ("best", True)], [("last",)], [("last", True, 1)], [3], [None], "best"):
+        error = refusal(fitted, lambda m, rules=rules: m.staged_decision_function(X, rules=rules))
+        assert_clear(
+            error, "The 'rules' must be among 'vote', 'average', 'last', 'random', 'pocket', 'holdout'", "Got "
+        )
+
+
+def test_holdout_without_data():
+    fitted = VotedPerceptronClassifier(random_state=0).fit(X, y)
+    words = "The rule 'holdout' needs held-out data", "X_val and y_val", "fit with"
+    assert_clear(refusal(fitted, lambda m: m.with_rule("holdout")), *words)
+    assert_clear(refusal(fitted, lambda m: list(m.staged_decision_function(X, rules=["holdout"]))), *words)
+    assert_clear(refusal(fitted.set_params(rule="holdout"), lambda m: m.predict(X)), *words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"rule": "last", "X_val": X, "y_val": y}, "are for the rule 'holdout' only. Got the rule 'last' instead."),
+        ({"rule": "holdout", "X_val": X}, "X_val and y_val go together. Got X_val alone instead."),
+        ({"rule": "holdout", "y_val": y}, "X_val and y_val go together. Got y_val alone instead."),
+        ({"rule": "holdout", "X_val": X, "y_val": y[:-1]}, "inconsistent numbers of samples: [20, 19]"),
+        ({"rule": "holdout", "X_val": X[:, :2], "y_val": y}, "X has 2 features, but"),
+        ({"rule": "holdout", "X_val": X, "y_val": y + 5}, "must be among the classes [0, 1]"),
+        ({"rule": "holdout", "X_val": X, "y_val": y + 5}, "Got 5 instead."),
+        ({"rule": "holdout", "X_val": X[:0], "y_val": y[:0]}, "Found array with 0 sample(s)"),
+    ],
+)
+def test_held_out_data(arguments, words):
+    fitted = VotedPerceptronClassifier(random_state=0).fit(X, y)
+    assert words in str(refusal(fitted, lambda m: m.with_rule(**arguments)))
+
+
+@pytest.mark.parametrize("moment", [0, 0.01, 10.1, -1, np.nan, np.inf])
+def test_moments_outside_training(moment):
+    fitted = VotedPerceptronClassifier(random_state=0).fit(X, y)
+    error = refusal(fitted, lambda m: m.staged_decision_function(X, at=[1, moment]))
+    assert_clear(
+        error, "The moments 'at' must lie within training", "10 epochs of 20 examples", f"Got {moment!r} instead."
+    )
+
+
+@pytest.mark.parametrize("at", [0.5, "all", ["first"], [None]])
+def test_moments_that_are_none(at):
+    fitted = VotedPerceptronClassifier(random_state=0).fit(X, y)
+    error = refusal(fitted, lambda m: m.staged_decision_function(X, at=at))
+    assert_clear(error, "The moments 'at' must be epochs, such as [0.1, 1, 2]", f"Got {at!r} instead.")
+
+
+# -- precomputed kernels ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", PrecomputedKernel(), NormalizedKernel(PrecomputedKernel())])
+def test_precomputed_matrices(kernel):
+    kernel = {"kernel": kernel}
+    words = "With kernel='precomputed' X must be a square matrix", "Got shape (20, 5) instead."
+    refused_by_fit(kernel, K[:, :5], y, *words)
+    words = "With kernel='precomputed' X must be a symmetric matrix", "Got X[1, 2] = 7", "and X[2, 1] = "
+    refused_by_fit(kernel, changed(K, (1, 2, 7)), y, *words)
+    words = "with kernel='precomputed' the diagonal of X must not be negative", "Got -0.5 at row 4 instead."
+    refused_by_fit(kernel, changed(K, (4, 4, -0.5)), y, *words, kind=IndefiniteKernelError)
+    words = "With kernel='precomputed' X must be positive semi-definite", "X[4, 5]² must not exceed", "Got 50² instead."
+    refused_by_fit(kernel, changed(K, (4, 5, 50), (5, 4, 50)), y, *words, kind=IndefiniteKernelError)
+
+
+def test_sparse_precomputed_matrices_are_refused():
+    error = refusal(VotedPerceptronClassifier(kernel="precomputed"), lambda m: m.fit(sp.csr_matrix(K), y))
+    assert "dense" in str(error)
+
+
+@pytest.mark.parametrize("dtype", [int, float, np.float32])
+@pytest.mark.parametrize("matrix", [[[1, 2], [2, 1]], [[0, 1], [1, 0]], [[5, 6], [6, 5]], [[0, 4], [4, 9]]])
+def test_two_by_two_minors(matrix, dtype):
+    words = "X must be positive semi-definite, so X[0, 1]² must not exceed X[0, 0] X[1, 1]"
+    refused_by_fit({"kernel": "precomputed"}, np.array(matrix, dtype=dtype), [0, 1], words, kind=IndefiniteKernelError)
+
+
+def test_minors_far_down_a_matrix():
+    large = np.eye(1200)
+    large[1100, 700] = large[700, 1100] = 1.5
+    words = "X[700, 1100]² must not exceed X[700, 700] X[1100, 1100] = 1 · 1. Got 1.5² instead."
+    refused_by_fit({"kernel": "precomputed"}, large, np.arange(1200) % 2, words)
+
+
+INDEFINITE = np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]])
+"""Its 2×2 minors are positive, its determinant is not; with labels +, −, + each example adds to the contradiction."""
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, int])
+def test_a_negative_length_is_caught(dtype):
+    matrix = (10 * INDEFINITE).round().astype(dtype)
+    parameters = {"kernel": "precomputed", "shuffle": False}
+    words = (
+        "PrecomputedKernel() is not positive semi-definite on these data: ‖v‖² became -24 after the mistake on row 2"
+    )
+    refused_by_fit(parameters, matrix, [1, 0, 1], words, kind=IndefiniteKernelError)
+    VotedPerceptronClassifier(**parameters).fit(matrix, [1, 1, 0])  # not caught, since never met
+
+
+@pytest.mark.filterwarnings("ignore:.*rows have K.x, x. = 0:UserWarning")
+def test_rounding_is_no_crime():
+    """Matrices of rank 1 and 2 in float32 or rounded to integers are as indefinite as rounding can make them."""
+    for data in (X[:, :1], X[:, :2], np.vstack([X, -X, X])):
+        labels = rng.randint(0, 2, len(data))
+        for matrix in (
+            data @ data.T,
+            data.astype(np.float32) @ data.astype(np.float32).T,
+            (9 * data @ data.T).astype(int),
+        ):
+            trained = VotedPerceptronClassifier(kernel="precomputed", epochs=200, random_state=0).fit(matrix, labels)
+            assert len(trained.record_) > 50
+        VotedPerceptronClassifier(kernel="linear", epochs=200).fit(data.astype(np.float32), labels)
+
+
+# -- kernels ----------------------------------------------------------------------------------------------------------
+
+
+def test_conjunctions_are_of_booleans():
+    words = "The 'conjunction' kernel takes 0/1 data only", "binarise or one-hot encode"
+    for data, values in ((X, "from -2.5"), (np.eye(20) * 2, "from 0 to 2"), (sp.eye_array(20) * -1, "from -1 to 0")):
+        refused_by_fit({"kernel": "conjunction"}, data, y, *words, f"Got values {values}")
+    fitted = VotedPerceptronClassifier(kernel="conjunction").fit(np.eye(20), y)
+    assert_clear(refusal(fitted, lambda m: m.predict(np.eye(20) / 2)), *words, "Got values from 0 to 0.5")
+    assert_clear(refusal(fitted, lambda m: m.partial_fit(np.eye(20) * 3, y)), *words, "Got values from 0 to 3")
+    refused_by_fit({"kernel": "conjunction"}, np.ones((20, 1100)), y, "1023 ones", kind=NotRepresentableError)
+
+
+@pytest.mark.parametrize("kernel", [{"coef0": -100.0, "gamma": 1.0}, {"kernel": PolynomialKernel(1, 1.0, -9.0)}])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_kernels_that_are_none(kernel, normalize):
+    words = "PolynomialKernel(", "is not positive semi-definite on these data: K(x, x) must not be negative", "Got -"
+    refused_by_fit({**kernel, "normalize_kernel": normalize}, X, y, *words, kind=IndefiniteKernelError)
+    even = {"degree": 2, "coef0": -100.0, "gamma": 1.0, "random_state": 0}
+    refused_by_fit(even, X, y, "PolynomialKernel(degree=2", "‖v‖² became -", kind=IndefiniteKernelError)
+
+
+def test_large_kernel_values_are_no_problem():
+    trained = VotedPerceptronClassifier(degree=6, gamma=1.0, random_state=0).fit(PIXELS, LABELS)
+    assert trained.record_.norm2.max() > 1e40
+    for rule in ("vote", "average", "last", "random", "pocket"):
+        for normalized in (False, True):
+            assert np.isfinite(trained.with_rule(rule, normalized).decision_function(PIXELS)).all()
+    assert trained.with_rule("last").score(PIXELS, LABELS) == 1
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, lambda X: X.astype(np.float32)])
+def test_kernel_values_that_are_too_large(form):
+    data = form(PIXELS)
+    words = "PolynomialKernel(degree=200, gamma=1.0, coef0=1.0) exceeds the largest float64 on these data", "degree"
+    refused_by_fit({"degree": 200, "gamma": 1.0}, data, LABELS, *words, kind=NotRepresentableError)
+    words = "NormalizedKernel(base=PolynomialKernel(degree=200, gamma=1.0, coef0=1.0))", "largest float64"
+    parameters = {"degree": 200, "gamma": 1.0, "normalize_kernel": True}
+    refused_by_fit(parameters, data, LABELS, *words, kind=NotRepresentableError)
+    nearly = VotedPerceptronClassifier(degree=42, gamma=1.0, random_state=0)  # values fit, sums of them need not
+    try:
+        nearly.fit(data, LABELS)
+    except NotRepresentableError as error:
+        assert_clear(error, "PolynomialKernel(degree=42", "largest float64")
+    else:
+        assert np.isfinite(nearly.decision_function(data)).all()
+
+
+@pytest.mark.parametrize("kernel", [{"kernel": "linear"}, {"kernel": "rbf"}, {"kernel": "rbf", "gamma": 1.0}, {}])
+def test_data_that_are_too_large(kernel):
+    refused_by_fit(kernel, X * 1e200, y, "largest float64", "scale the data", kind=NotRepresentableError)
+    trained = VotedPerceptronClassifier(kernel="linear").fit(
+        X.astype(np.float32) * np.float32(1e25), y
+    )  # fits a float64
+    assert np.isfinite(trained.record_.norm2).all()
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_rows_to_predict_that_are_too_large(normalize):
+    fitted = VotedPerceptronClassifier(degree=6, gamma=1.0, normalize_kernel=normalize, random_state=0).fit(X, y)
+    for rule in ("vote", "average", "last", "random", "pocket"):
+        error = refusal(fitted, lambda m, rule=rule: m.with_rule(rule).predict(X * 1e80))
+        assert isinstance(error, NotRepresentableError)
+        assert_clear(error, "PolynomialKernel(degree=6", "largest float64", "scale the data")
+
+
+def wrong_shape(A, B):
+    return np.ones(3)
+
+
+def transposed(A, B):
+    return np.ones((len(B), len(A) + 1))
+
+
+def not_a_number(A, B):
+    return np.full((len(A), len(B)), np.nan)
+
+
+def infinite(A, B):
+    return np.full((len(A), len(B)), np.inf)
+
+
+def nothing(A, B):
+    return None
+
+
+def words(A, B):
+    return [["a"] * len(B)] * len(A)
+
+
+def imaginary(A, B):
+    return (A @ B.T) * 1j
+
+
+@pytest.mark.parametrize(
+    ("function", "complaint"),
+    [
+        (wrong_shape, "must return a matrix of shape (20, 20)"),
+        (transposed, "must return a matrix of shape (20, 20)"),
+        (not_a_number, "returned NaN or infinity"),
+        (infinite, "returned NaN or infinity"),
+        (nothing, "must return real numbers"),
+        (words, "must return real numbers"),
+        (imaginary, "must return real numbers"),
+    ],
+)
+def test_functions_that_are_no_kernels(function, complaint):
+    refused_by_fit({"kernel": function}, X, y, f"The kernel function {function.__name__} {complaint}")
+
+
+def test_functions_that_fail():
+    class MyKernelBrokeError(Exception):
+        pass
+
+    calls = []
+
+    def breaks(A, B):
+        calls.append(len(A))
+        if len(calls) > fine:
+            raise MyKernelBrokeError("after all")
+        return A @ B.T
+
+    for fine in (0, 3, 5):  # at once, and in the middle of training
+        for model in (VotedPerceptronClassifier(kernel=breaks), VotedPerceptronClassifier(gamma=1.0).fit(X, y)):
+            calls.clear()
+            model.kernel = breaks
+            before = dict(model.__dict__)
+            with pytest.raises(MyKernelBrokeError, match="after all"):
+                model.fit(X, y)
+            assert len(calls) == fine + 1
+            assert model.__dict__ == before
+
+
+# -- partial_fit ------------------------------------------------------------------------------------------------------
+
+
+def test_labels_that_were_not_named():
+    model = VotedPerceptronClassifier(gamma=1.0)
+    error = refusal(model, lambda m: m.partial_fit(X, y, classes=[1, 2, 3, 4, 5, 6]))
+    assert_clear(error, "The labels must be among the classes [1, 2, 3, 4, 5, ...]", "Got 0 instead.")
+    model.partial_fit(X, np.array(["ham", "spam"])[y])
+    words = "The labels must be among the classes ['ham', 'spam'] that this model knows", "classes=[...]", "Got 'eggs'"
+    assert_clear(refusal(model, lambda m: m.partial_fit(X, np.array(["ham", "eggs"])[y])), *words)
+    assert_clear(refusal(model, lambda m: m.partial_fit(X, y)), "Got 0 instead.")
+
+
+def test_what_may_not_change_between_batches():
+    model = VotedPerceptronClassifier(gamma=1.0).partial_fit(X, y)
+    model.partial_fit(X, y, classes=[1, 0])
+    error = refusal(model, lambda m: m.partial_fit(X, y, classes=[0, 1, 2]))
+    assert_clear(error, "The 'classes' of partial_fit must be the same at every call: [0, 1]", "Got [0, 1, 2] instead.")
+    assert "X has 2 features, but" in str(refusal(model, lambda m: m.partial_fit(X[:, :2], y)))
+    model.set_params(degree=5)
+    words = "The kernel must be the same at every call of partial_fit", "degree=3", "degree=5"
+    assert_clear(refusal(model, lambda m: m.partial_fit(X, y)), *words)
+
+
+@pytest.mark.parametrize("kernel", ["poly", "rbf"])
+@pytest.mark.parametrize("gamma", ["scale", "auto"])
+def test_batches_cannot_tell_what_gamma_is(kernel, gamma):
+    model = VotedPerceptronClassifier(kernel=kernel, gamma=gamma)
+    error = refusal(model, lambda m: m.partial_fit(X, y))
+    assert isinstance(error, AttributeError)
+    words = "The 'gamma' parameter of VotedPerceptronClassifier must be a number for partial_fit"
+    assert_clear(error, words, f"Got {gamma!r} instead.")
+    assert_clear(refusal(model.fit(X, y), lambda m: m.partial_fit(X, y)), words)
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", PrecomputedKernel(), NormalizedKernel(PrecomputedKernel())])
+def test_batches_have_no_precomputed_kernel(kernel):
+    error = refusal(VotedPerceptronClassifier(kernel=kernel), lambda m: m.partial_fit(K, y))
+    assert isinstance(error, AttributeError)
+    assert_clear(error, "VotedPerceptronClassifier has no partial_fit with kernel='precomputed', since rows")
+
+
+def test_a_batch_that_fails_is_forgotten():
+    model = VotedPerceptronClassifier(kernel="linear").partial_fit(X, y)
+    before = model.decision_function(X)
+    for data, labels in ((changed(X, (19, 0, np.nan)), y), (X * 1e200, y), (X, y + 1), (X[:, :1], y)):
+        refusal(model, lambda m, data=data, labels=labels: m.partial_fit(data, labels))
+        assert np.array_equal(model.decision_function(X), before)
+    assert model.partial_fit(X, y).record_.n_steps == 40

@@ -1,0 +1,631 @@
+"""What VotedPerceptronClassifier does with a record: rules, moments, labels, data of all forms, attributes."""
+
+import copy
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+
+from votron import MistakeRecord, VotedPerceptronClassifier
+from votron.kernels import KERNELS, NormalizedKernel, PolynomialKernel, PrecomputedKernel
+from votron.rules import RULES, Vectors
+
+CHOICES = [(rule, normalized) for rule in RULES for normalized in (False, True)]
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:300].astype(np.uint8), y[:300]
+
+
+@pytest.fixture(scope="module")
+def odd(digits):
+    """Two classes that take several epochs."""
+    X, y = digits
+    return X, y % 2
+
+
+def model(**parameters):
+    return VotedPerceptronClassifier(**{"degree": 2, "gamma": 1.0, "random_state": 0, **parameters})
+
+
+def scores_of_all_rules(fitted, X):
+    """The scores of every rule, "holdout" only where the model has a held-out part."""
+    choices = [c for c in CHOICES if c[0] != "holdout" or fitted._vectors.holdout is not None]
+    return {c: fitted.with_rule(*c).decision_function(X) for c in choices}
+
+
+def assert_same_scores(mine, theirs):
+    assert mine.keys() == theirs.keys()
+    for choice in mine:
+        assert np.array_equal(mine[choice], theirs[choice]), choice
+
+
+# -- the rule belongs to prediction -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_a_rule_needs_no_refit(digits, odd, binary):
+    X, y = odd if binary else digits
+    trained = model().fit(X, y)
+    for rule, normalized in CHOICES:
+        if rule == "holdout":
+            continue
+        again = model(rule=rule, normalize_vectors=normalized).fit(X, y)
+        assert again.record_.equals(trained.record_)
+        expected = again.decision_function(X)
+        assert np.array_equal(trained.with_rule(rule, normalized).decision_function(X), expected)
+        changed = copy.copy(trained).set_params(rule=rule, normalize_vectors=normalized)
+        assert np.array_equal(changed.decision_function(X), expected)
+        assert np.array_equal(changed.predict(X), again.predict(X))
+    assert (trained.rule, trained.normalize_vectors) == ("vote", False)
+
+
+def test_with_rule_is_a_shallow_copy(digits):
+    X, y = digits
+    trained = model().fit(X, y)
+    before = dict(trained.__dict__)
+    other = trained.with_rule("average", True)
+    assert type(other) is VotedPerceptronClassifier
+    assert (other.rule, other.normalize_vectors) == ("average", True)
+    assert other.record_ is trained.record_
+    assert other.support_vectors_ is trained.support_vectors_
+    best = trained.with_rule("holdout", X_val=X, y_val=y)
+    assert best.record_ is trained.record_
+    assert trained.__dict__ == before
+    trained.partial_fit(X[:9], y[:9])  # a copy does not learn with the original
+    assert other.record_ is before["record_"] is not trained.record_
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_holdout_is_the_first_moment_with_the_least_error(digits, odd, binary):
+    X, y = odd if binary else digits
+    trained = model(epochs=2, shuffle=False).fit(X[:150], y[:150])
+    moments = np.arange(1, 301) / 150
+    classes = trained.classes_
+    errors = []
+    for _, scores in trained.staged_decision_function(X[150:], at=moments, rules=["last"]):
+        codes = (scores["last"] > 0).astype(int) if binary else scores["last"].argmax(axis=1)
+        errors.append((classes[codes] != y[150:]).sum())
+    best = trained.with_rule("holdout", X_val=X[150:], y_val=y[150:])
+    assert (best.predict(X[150:]) != y[150:]).sum() == min(errors)
+    first = model(epochs=moments[int(np.argmin(errors))], shuffle=False, rule="last").fit(X[:150], y[:150])
+    assert np.array_equal(best.decision_function(X), first.decision_function(X))
+
+
+def test_holdout_carves_off_a_part_for_itself_only(digits):
+    X, y = digits
+    assert model(rule="last").fit(X, y).record_.n_examples == 300
+    held = model(rule="holdout", validation_fraction=0.2).fit(X, y)
+    assert held.record_.n_examples == 240
+    assert held._vectors.holdout.n_examples == 60
+    assert held.with_rule("vote").record_ is held.record_
+    # each class gives its share, and the record names rows of the data that were given
+    assert set(np.unique(y[np.setdiff1d(np.arange(300), held.support_)])) == set(range(10))
+    assert np.array_equal(held.support_vectors_, X[held.support_])
+
+
+def test_holdout_of_rare_classes(digits):
+    X, _ = digits
+    y = np.array(["common"] * 8 + ["rare", "other"])
+    trained = model(rule="holdout").fit(X[:10], y)  # one example cannot be both learnt and held out
+    assert trained.record_.n_examples == 9
+    assert model(rule="holdout", validation_fraction=0.5).fit(X[:4], [0, 1, 0, 1]).record_.n_examples == 2
+    assert model(rule="holdout", validation_fraction=0.7).fit(X[:4], [0, 1, 0, 1]).record_.n_examples == 1
+
+
+# -- moments of training ----------------------------------------------------------------------------------------------
+
+AT = [0.01, 0.1, 0.37, 1, 2.5, 4]
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("binary", [False, True])
+def test_a_moment_is_a_shorter_training(digits, odd, binary, rule):
+    X, y = odd if binary else digits
+    fitted_by = "holdout" if rule == "holdout" else "vote"
+    trained = model(rule=fitted_by, epochs=4, shuffle=False).fit(X, y)
+    rules = [rule, (rule, True)]
+    stages = list(trained.staged_decision_function(X, at=reversed(AT), rules=rules))
+    assert [moment for moment, _ in stages] == AT
+    for moment, scores in stages:
+        short = model(rule=fitted_by, epochs=moment, shuffle=False).fit(X, y)
+        for entry, normalized in zip(rules, (False, True), strict=True):
+            expected = short.with_rule(rule, normalized).decision_function(X)
+            assert np.array_equal(scores[entry], expected), (moment, entry)
+
+
+def test_one_scan_for_all_rules_and_moments(digits):
+    X, y = digits
+    trained = model(rule="holdout", epochs=3).fit(X, y)
+    together = list(trained.staged_decision_function(X, at=AT[:5], rules=CHOICES))
+    for choice in CHOICES:
+        alone = list(trained.staged_decision_function(X, at=AT[:5], rules=[choice]))
+        for (moment, one), (_, all_rules) in zip(alone, together, strict=True):
+            assert list(one) == [choice]
+            assert np.array_equal(one[choice], all_rules[choice]), (moment, choice)
+
+
+def test_moments_by_default_are_the_epochs_that_were_run(odd):
+    X, y = odd
+    trained = model(epochs=2.5, rule="average", normalize_vectors=True).fit(X, y)
+    stages = dict(trained.staged_decision_function(X))
+    assert list(stages) == [1, 2, 2.5]
+    assert list(stages[2.5]) == [("average", True)]
+    assert np.array_equal(stages[2.5]["average", True], trained.decision_function(X))
+    early = model(epochs=0.5).fit(X, y)
+    assert [moment for moment, _ in early.staged_decision_function(X)] == [0.5]
+    assert list(trained.staged_decision_function(X, at=[])) == []
+
+
+# -- epochs -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("epochs", "n_steps"), [(1, 300), (0.1, 30), (1 / 300, 1), (2.5, 750), (np.float32(1.5), 450)])
+def test_epochs_may_be_a_fraction(digits, epochs, n_steps):
+    X, y = digits
+    trained = model(epochs=epochs, degree=1).fit(X, y)
+    assert trained.record_.n_steps == n_steps
+    assert trained.n_epochs_ == pytest.approx(n_steps / 300)
+    assert not trained.converged_
+
+
+def test_until_a_pass_makes_no_mistake(digits):
+    X, y = digits
+    trained = model(epochs=None).fit(X, y)
+    assert trained.converged_
+    assert trained.n_epochs_ == int(trained.n_epochs_) > 1
+    assert trained.record_.n_steps == trained.n_epochs_ * 300
+    assert trained.record_.time[-1] <= trained.record_.n_steps - 300
+    assert trained.with_rule("last").score(X, y) == 1
+    assert VotedPerceptronClassifier.MAX_EPOCHS == 1000
+
+
+def test_a_ceiling_for_data_that_stay_inseparable(digits, monkeypatch):
+    X, y = digits
+    X, y = np.vstack([X, X[:1]]), np.append(y, y[0] + 1)  # the same example with two labels
+    monkeypatch.setattr(VotedPerceptronClassifier, "MAX_EPOCHS", 5)
+    with pytest.warns(ConvergenceWarning, match="in each of 5 epochs, the most that epochs=None allows") as caught:
+        trained = model(epochs=None).fit(X, y)
+    assert caught[0].filename == __file__
+    assert (trained.n_epochs_, trained.converged_, trained.record_.n_steps) == (5, False, 5 * 301)
+    assert model(epochs=5).fit(X, y).record_.equals(trained.record_)  # no warning where a number was asked for
+
+
+def test_early_stop_counts_what_the_full_training_would(digits, odd):
+    for X, y in (digits, odd):
+        early = model(epochs=40, shuffle=False).fit(X, y)
+        assert early.converged_
+        assert early.n_epochs_ < 40
+        assert early.record_.n_steps == 40 * 300
+        full = model()  # forty passes, none left out
+        for _ in range(40):
+            full.partial_fit(X, y)
+        for name in ("vector", "sign", "time", "score", "norm2"):
+            assert np.array_equal(getattr(early.record_, name), getattr(full.record_, name))
+        assert_same_scores(scores_of_all_rules(early, X), scores_of_all_rules(full, X))
+
+
+# -- partial_fit ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["poly", "linear", "rbf", "conjunction", PolynomialKernel(3)])
+@pytest.mark.parametrize("size", [1, 7, 128, 300])
+def test_batches_are_one_unshuffled_pass(digits, kernel, size):
+    X, y = digits
+    X = X > 6 if kernel == "conjunction" else X
+    whole = model(kernel=kernel, gamma=0.01, epochs=1, shuffle=False).fit(X, y)
+    parts = model(kernel=kernel, gamma=0.01)
+    for start in range(0, 300, size):
+        parts.partial_fit(X[start : start + size], y[start : start + size], classes=range(10))
+    if kernel != "rbf":  # which depends on the order of real numbers' sums
+        assert parts.record_.equals(whole.record_)
+        assert_same_scores(scores_of_all_rules(parts, X), scores_of_all_rules(whole, X))
+    assert np.array_equal(parts.predict(X), whole.predict(X))
+    assert np.array_equal(parts.support_vectors_, whole.support_vectors_)
+    assert parts.n_epochs_ == -(-300 // size)
+    assert not parts.converged_
+
+
+@pytest.mark.parametrize("parameters", [{"epochs": 0.3}, {"epochs": 1, "rule": "holdout"}, {"epochs": 2}, {}])
+def test_learning_on_after_fit_gives_new_names_to_new_examples(digits, parameters):
+    X, y = digits
+    trained = model(**parameters).fit(X[:200], y[:200])
+    k, n_steps = len(trained.record_), trained.record_.n_steps
+    trained.partial_fit(X[200:], y[200:]).set_params(rule="vote")
+    record = trained.record_
+    assert record.n_steps == n_steps + 100
+    assert record.time[k] > n_steps
+    assert not set(record.example[:k]) & set(record.example[k:])
+    assert len(trained.support_vectors_) == len(trained.support_) == len(set(record.example))
+    K = trained.kernel_(trained.support_vectors_, X)
+    assert np.array_equal(trained.with_rule("last").decision_function(X), (trained.dual_coef_ @ K).T)
+
+
+def test_an_interval_without_names_is_kept_free(digits):
+    """Rows that cannot be learnt are not presented, but have a number."""
+    X, y = digits
+    X = X.copy()
+    X[:50] = 0
+    trained = model(kernel="linear", epochs=1)
+    with pytest.warns(UserWarning, match="50 of 100 rows have") as caught:
+        trained.fit(X[:100], y[:100])
+    assert caught[0].filename == __file__
+    first = set(trained.record_.example)
+    with pytest.warns(UserWarning, match="1 of 3 rows have") as caught:
+        trained.partial_fit(X[[101, 0, 102]], y[[101, 0, 102]])
+    assert caught[0].filename == __file__
+    assert trained.record_.n_steps == 52
+    later = set(trained.record_.example) - first
+    assert later <= {100, 101}
+
+
+def test_a_batch_in_which_nothing_can_be_learnt(digits):
+    X, y = digits
+    trained = model(kernel="linear")
+    with pytest.warns(UserWarning, match="300 of 300 rows"):
+        trained.partial_fit(X * 0, y)
+    assert len(trained.record_) == 0
+    assert set(trained.predict(X)) == {0}
+    assert trained.partial_fit(X, y).record_.equals(model(kernel="linear").partial_fit(X, y).record_)
+
+
+def test_forms_of_data_may_change_between_batches(digits):
+    X, y = digits
+    whole = model(epochs=1, shuffle=False).fit(X, y)
+    parts = model().partial_fit(sp.csr_matrix(X[:100]), y[:100], classes=range(10))
+    parts.partial_fit(X[100:200].astype(np.float32), y[100:200])
+    parts.partial_fit(sp.csc_array(X[200:].astype(np.int64)), y[200:])
+    assert parts.record_.equals(whole.record_)
+    assert np.array_equal(parts.decision_function(sp.csr_array(X)), whole.decision_function(X))
+
+
+def test_partial_fit_is_there_only_where_it_makes_sense(digits):
+    for parameters in ({"gamma": "scale"}, {"gamma": "auto", "kernel": "rbf"}, {"kernel": "precomputed"}):
+        assert not hasattr(model(**parameters), "partial_fit")
+    for parameters in ({"kernel": "linear", "gamma": "scale"}, {"kernel": "conjunction", "gamma": "scale"}, {}):
+        assert hasattr(model(**parameters), "partial_fit")
+    assert "one pass over new data" in VotedPerceptronClassifier.partial_fit.__doc__
+    X, y = digits
+    scaled = VotedPerceptronClassifier(random_state=0).fit(X, y)
+    scaled.set_params(gamma=scaled.kernel_.gamma).partial_fit(X, y)  # the number that "scale" stood for
+    assert scaled.record_.n_steps == 3300
+
+
+# -- labels -----------------------------------------------------------------------------------------------------------
+
+LABELS = {
+    "strings": np.array(["no", "yes, certainly", "perhaps"]),
+    "objects": np.array(["no", "yes", "perhaps"], dtype=object),
+    "booleans": np.array([False, True]),
+    "negative": np.array([-1, 1]),
+    "many negative": np.array([-7, -1, 3], dtype=np.int8),
+    "floats": np.array([0.0, 1.0, 2.0]),
+    "float32": np.array([-1, 1], dtype=np.float32),
+    "large": np.array([2**60, 2**60 + 1]),
+    "unsigned": np.array([200, 7], dtype=np.uint8),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_labels_of_any_type(digits, kind):
+    X, y = digits
+    names = LABELS[kind]
+    labels = names[y % len(names)]
+    trained = model(epochs=None, rule="last").fit(X, labels)
+    assert np.array_equal(trained.classes_, np.unique(names))
+    predicted = trained.predict(X)
+    assert predicted.dtype == labels.dtype
+    assert np.array_equal(predicted, labels)
+    plain = model(epochs=None).fit(X, np.searchsorted(trained.classes_, labels))
+    assert plain.record_.equals(trained.record_)
+    assert model().partial_fit(X, labels, classes=names[::-1]).score(X, labels) > 0.8
+
+
+@pytest.mark.parametrize("form", [list, pd.Series, pl.Series, pd.Categorical, lambda y: pd.Series(y, dtype="category")])
+def test_labels_in_any_container(digits, form):
+    X, y = digits
+    labels = np.array(["even", "odd"])[y % 2]
+    trained = model(epochs=None, rule="last").fit(X, form(labels.tolist()))
+    assert list(trained.classes_) == ["even", "odd"]
+    assert trained.record_.equals(model(epochs=None).fit(X, labels).record_)
+    assert trained.score(X, form(labels.tolist())) == 1
+
+
+def test_two_classes_keep_one_score(odd, digits):
+    X, y = odd
+    trained = model().fit(X, y)
+    assert trained.decision_function(X).shape == (300,)
+    assert np.array_equal(trained.predict(X), (trained.decision_function(X) > 0).astype(int))
+    for attribute, shape in (("n_mistakes_", (1,)), ("n_support_", (1,)), ("dual_coef_", (1, len(trained.support_)))):
+        assert getattr(trained, attribute).shape == shape
+    assert trained.record_.n_vectors == 1
+    assert trained.record_.sign[0] == (1 if y[trained.record_.example[0]] == 1 else -1)
+    X, y = digits
+    assert model().fit(X, y).decision_function(X).shape == (300, 10)
+
+
+def test_a_score_of_zero_predicts_the_second_class():
+    """Nothing is known of a row that is orthogonal to all others; its label and the sign of its score agree."""
+    X, y = np.eye(3)[:2], np.array(["first", "second"])
+    trained = VotedPerceptronClassifier(kernel="linear", shuffle=False).fit(X, y)
+    for rule in ("average", "last", "pocket"):
+        other = trained.with_rule(rule)
+        assert other.predict([[0, 0, 1]]) == "second"
+        assert 0 < other.decision_function([[0, 0, 1]])[0] < 1e-300
+    many = VotedPerceptronClassifier(kernel="linear", rule="last").fit(np.eye(4)[:3], [2, 1, 0])
+    assert many.predict([[0, 0, 0, 1]]) == 0  # the first of equals
+    assert not many.decision_function([[0, 0, 0, 1]]).any()
+
+
+def test_the_random_rule_answers_by_row(odd):
+    X, y = odd
+    trained = model(rule="random", degree=1, epochs=2).fit(X, y)
+    together = trained.decision_function(X)
+    alone = np.concatenate([trained.decision_function(row[None, :]) for row in X])
+    assert np.array_equal(together, alone)
+    assert np.array_equal(trained.decision_function(sp.csr_matrix(X[::-1]))[::-1], together)
+    assert np.array_equal(trained.predict(X), (together > 0).astype(int))
+    seeds = {
+        tuple(model(rule="random", degree=1, shuffle=False, random_state=s).fit(X, y).predict(X)) for s in range(4)
+    }
+    assert len(seeds) == 4
+
+
+# -- data of all forms ------------------------------------------------------------------------------------------------
+
+
+def read_only(X):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+def memory_map(X, folder):
+    np.save(folder / "X.npy", X)
+    return np.load(folder / "X.npy", mmap_mode="r")
+
+
+def shuffled_csr(X):
+    """A CSR matrix with unsorted indices, duplicates that add up, and stored zeros."""
+    rows, columns = np.nonzero(X)
+    values = X[rows, columns].astype(np.int64)
+    half = values // 2
+    rows, columns = np.concatenate([rows, rows, [0]]), np.concatenate([columns, columns, [0]])
+    values = np.concatenate([half, values - half, [0]])
+    order = np.lexsort((np.random.RandomState(0).rand(len(rows)), rows))
+    starts = np.searchsorted(rows[order], np.arange(X.shape[0] + 1))
+    return sp.csr_matrix((values[order], columns[order], starts), shape=X.shape)
+
+
+FORMS = {
+    "uint8": lambda X, _: X,
+    "int8": lambda X, _: X.astype(np.int8),
+    "int64": lambda X, _: X.astype(np.int64),
+    "uint64": lambda X, _: X.astype(np.uint64),
+    "float16": lambda X, _: X.astype(np.float16),
+    "float32": lambda X, _: X.astype(np.float32),
+    "float64": lambda X, _: X.astype(np.float64),
+    "longdouble": lambda X, _: X.astype(np.longdouble),
+    "objects": lambda X, _: X.astype(object),
+    "big-endian": lambda X, _: X.astype(">f8"),
+    "list": lambda X, _: X.tolist(),
+    "Fortran order": lambda X, _: np.asfortranarray(X),
+    "every other column": lambda X, _: np.repeat(X, 2, axis=1)[:, ::2],
+    "backwards": lambda X, _: X[::-1].copy()[::-1],
+    "read-only": lambda X, _: read_only(X),
+    "memory map": memory_map,
+    "CSR": lambda X, _: sp.csr_matrix(X),
+    "CSR array": lambda X, _: sp.csr_array(X.astype(float)),
+    "CSC": lambda X, _: sp.csc_matrix(X),
+    "COO": lambda X, _: sp.coo_array(X),
+    "LIL": lambda X, _: sp.lil_array(X),
+    "unsorted CSR": lambda X, _: shuffled_csr(X),
+    "pandas": lambda X, _: pd.DataFrame(X, columns=[f"p{i}" for i in range(X.shape[1])]),
+    "polars": lambda X, _: pl.DataFrame(X, schema=[f"p{i}" for i in range(X.shape[1])]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kernel", ["poly", "linear"])
+def test_the_record_does_not_depend_on_the_form_of_the_data(digits, tmp_path, form, kernel):
+    X, y = digits
+    expected = model(kernel=kernel, gamma="scale", epochs=3).fit(X, y)
+    formed = FORMS[form](X, tmp_path)
+    trained = model(kernel=kernel, gamma="scale", epochs=3).fit(formed, y)
+    assert trained.record_.equals(expected.record_)
+    assert np.array_equal(trained.decision_function(formed), expected.decision_function(X))
+    if not hasattr(trained, "feature_names_in_"):
+        assert np.array_equal(trained.decision_function(X), expected.decision_function(X))
+
+
+@pytest.mark.parametrize("form", ["unsorted CSR", "CSR", "CSC", "COO", "float16", "Fortran order", "uint8"])
+def test_what_the_user_gave_is_not_written_to(digits, form):
+    X, y = digits
+    given, untouched = (FORMS[form](X, None) for _ in range(2))
+    labels = y.copy()
+    trained = model(rule="holdout").fit(given, labels)
+    trained.predict(given)
+    trained.with_rule("holdout", X_val=given, y_val=labels)
+    trained.set_params(rule="vote").partial_fit(given, labels)
+    assert np.array_equal(labels, y)
+    if sp.issparse(given):
+        for part in ("indptr", "indices", "row", "col", "data"):
+            if hasattr(given, part):
+                assert np.array_equal(getattr(given, part), getattr(untouched, part))
+        if hasattr(given, "has_sorted_indices"):
+            assert given.has_sorted_indices == untouched.has_sorted_indices
+    else:
+        assert np.array_equal(given, untouched)
+
+
+def test_booleans(digits):
+    X, y = digits
+    bits = X > 7
+    for kernel in ("conjunction", "poly", "rbf"):
+        trained = model(kernel=kernel).fit(bits, y)
+        assert trained.support_vectors_.dtype == bool
+        for form in (bits.astype(float), sp.csr_matrix(bits), sp.csr_array(bits.astype(np.int32)), pd.DataFrame(bits)):
+            assert model(kernel=kernel).fit(form, y).record_.equals(trained.record_)
+            assert np.array_equal(trained.predict(form), trained.predict(bits))
+
+
+def test_bytes_stay_bytes(digits):
+    X, y = digits
+    assert model().fit(X, y).support_vectors_.dtype == np.uint8
+    assert sp.issparse(model().fit(sp.csr_matrix(X), y).support_vectors_)
+    assert model().partial_fit(X[:100], y[:100]).partial_fit(X, y).support_vectors_.dtype == np.uint8
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_have_names(frame):
+    X, y = load_iris(return_X_y=True)
+    names = ["length", "width", "petal length", "petal width"]
+    table = frame(dict(zip(names, X.T, strict=True)))
+    trained = model().fit(table, y)
+    assert list(trained.feature_names_in_) == names
+    assert trained.n_features_in_ == 4
+    assert np.array_equal(trained.predict(table), model().fit(X, y).predict(X))
+    with pytest.raises(ValueError, match="feature names should match those that were passed during fit"):
+        trained.predict(frame(dict(zip(names[::-1], X.T, strict=True))))
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        trained.predict(X)
+    trained.fit(X, y)
+    assert not hasattr(trained, "feature_names_in_")
+
+
+# -- attributes -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS, "normalised", "callable"])
+def test_attributes_agree_with_the_record(digits, kernel):
+    X, y = digits
+    X = X > 7 if kernel == "conjunction" else X
+    parameters = {
+        "normalised": {"normalize_kernel": True},
+        "callable": {"kernel": lambda A, B: (A @ B.T + 1) ** 2},
+    }.get(kernel, {"kernel": kernel})
+    A = PolynomialKernel(2)(X) if kernel == "precomputed" else X
+    trained = model(**parameters, epochs=3).fit(A, y)
+    record = trained.record_
+    assert isinstance(record, MistakeRecord)
+    assert (record.n_vectors, record.n_examples, record.n_steps) == (10, 300, 900)
+    assert np.array_equal(trained.classes_, np.arange(10))
+    assert np.array_equal(trained.support_, record.support)
+    assert len(set(trained.support_)) == len(trained.support_)
+    assert trained.n_mistakes_.sum() == len(record)
+    for c in range(10):
+        mine = record.vector == c
+        assert trained.n_mistakes_[c] == mine.sum()
+        assert trained.n_support_[c] == len(set(record.example[mine]))
+        assert np.array_equal(record.sign[mine], np.where(y[record.example[mine]] == c, 1, -1))
+    assert trained.dual_coef_.shape == (10, len(trained.support_))
+    assert np.array_equal(trained.dual_coef_, record.dual_coef())
+    assert trained.n_features_in_ == A.shape[1]
+    assert 0 < trained.n_epochs_ <= 3
+    if kernel == "precomputed":
+        assert trained.support_vectors_.shape == (len(trained.support_), 0)
+        K = A[trained.support_]
+    else:
+        assert np.array_equal(trained.support_vectors_, X[trained.support_])
+        K = trained.kernel_(trained.support_vectors_, X)
+    assert np.allclose(trained.with_rule("last").decision_function(A), (trained.dual_coef_ @ K).T, rtol=1e-9)
+    last = [np.flatnonzero(record.vector == c)[-1] for c in range(10)]
+    G = K[:, trained.support_]
+    assert np.allclose(record.norm2[last], np.einsum("ci,ij,cj->c", trained.dual_coef_, G, trained.dual_coef_))
+
+
+def test_scores_are_those_of_the_vectors(digits):
+    X, y = digits
+    trained = model().fit(X, y)
+    vectors = Vectors(trained.record_, trained.kernel_, X[trained.support_], seed=trained._vectors.seed)
+    for rule, normalized in CHOICES[:-2]:
+        assert np.array_equal(
+            trained.with_rule(rule, normalized).decision_function(X), vectors.scores(X, rule, normalized)
+        )
+
+
+def test_precomputed_kernels_are_kernels(digits):
+    X, y = digits
+    by_name = model(kernel=NormalizedKernel(PolynomialKernel(2))).fit(X[:200], y[:200])
+    K = by_name.kernel_(X, X[:200])
+    given = model(kernel="precomputed").fit(K[:200], y[:200])
+    assert given.record_.equals(by_name.record_)
+    for rule in ("vote", "average", "last", "pocket"):  # the random rule draws from the content of a row
+        expected = by_name.with_rule(rule, True).decision_function(X)
+        assert np.array_equal(given.with_rule(rule, True).decision_function(K), expected)
+    plain = PolynomialKernel(2)(X, X[:200])
+    for kernel in (
+        model(kernel="precomputed", normalize_kernel=True),
+        model(kernel=NormalizedKernel(PrecomputedKernel())),
+    ):
+        normalised = kernel.fit(plain[:200], y[:200])
+        assert np.array_equal(normalised.predict(plain), by_name.predict(X))
+
+
+# -- margin -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_larger_margin_parameter_gives_a_larger_margin():
+    X, y = make_blobs(120, centers=[[3, 1], [-3, -1]], cluster_std=0.9, random_state=3)
+    y = y.astype(bool)
+    signs = np.where(y, 1, -1)
+    for length in ("any length", "unit length"):
+        if length == "unit length":
+            X = X / np.linalg.norm(X, axis=1, keepdims=True)
+        R = np.linalg.norm(X, axis=1).max()
+        attained, updates = {}, {}
+        for tau in (0, 0.1, 1, 10, 100):
+            trained = VotedPerceptronClassifier(kernel="linear", epochs=None, margin=tau, random_state=0).fit(X, y)
+            assert trained.converged_
+            scores = signs * trained.with_rule("last", True).decision_function(X)
+            assert (signs * trained.with_rule("last").decision_function(X) > tau * (X**2).sum(axis=1)).all()
+            attained[tau], updates[tau] = scores.min(), len(trained.record_)
+        best = max(attained.values())
+        assert attained[0] < attained[1] < attained[100] == best
+        for tau in attained:
+            assert updates[tau] <= (1 + 2 * tau) * (R / best) ** 2
+            if length == "unit length":
+                assert attained[tau] >= best * tau / (1 + 2 * tau)
+
+
+# -- how, not what ----------------------------------------------------------------------------------------------------
+
+
+def test_memory_and_threads_do_not_change_the_record(digits):
+    X, y = digits
+    expected = model(epochs=5).fit(X, y)
+    limits = [0, 1, 10**6, np.int64(10**9), "0", "100MB", "1.5 GiB", "2gb", "auto"]
+    for how in [{"memory_limit": limit} for limit in limits] + [{"n_jobs": n} for n in (1, 2, 3, -1, -2)]:
+        trained = model(epochs=5, **how).fit(X, y)
+        assert trained.record_.equals(expected.record_)
+        assert np.array_equal(trained.decision_function(X), expected.decision_function(X))
+
+
+def test_progress_is_shown_on_standard_error(digits, capsys):
+    X, y = digits
+    model(verbose=0).fit(X, y)
+    assert capsys.readouterr() == ("", "")
+    model(verbose=1, epochs=20).fit(X, y)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) > 3
+    assert all(line.startswith("fit ") and " mistakes, " in line for line in err.splitlines())
+    model(verbose=True).partial_fit(X, y)
+    assert "100%, epoch 1, " in capsys.readouterr().err
+
+
+def test_the_shuffle_is_the_seed_s(digits):
+    X, y = digits
+    same = [model(random_state=7).fit(X, y).record_.digest() for _ in range(2)]
+    assert same[0] == same[1] != model(random_state=8).fit(X, y).record_.digest()
+    rng = np.random.RandomState(7)
+    assert model(random_state=rng).fit(X, y).record_.digest() == same[0]
+    assert model(random_state=rng).fit(X, y).record_.digest() != same[0]
+    unshuffled = model(shuffle=False, epochs=1).fit(X, y).record_
+    assert np.array_equal(unshuffled.example, unshuffled.time - 1)

@@ -1,0 +1,421 @@
+"""Kernels: their values against plain formulas, their feature maps, and what they refuse."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import oracle
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import CALLABLE, CONTAINERS, contained, tables
+
+from votron import VotronError, is_mercer, make_kernel
+from votron.errors import IndefiniteKernelError, NotRepresentableError
+from votron.kernels import (
+    KERNELS,
+    CallableKernel,
+    ConjunctionKernel,
+    FeatureMap,
+    GaussianKernel,
+    LinearKernel,
+    NormalizedKernel,
+    PolynomialKernel,
+    PrecomputedKernel,
+)
+
+quick = settings(max_examples=40, deadline=None)
+
+
+def python_dots(X, Y):
+    return np.array(
+        [[sum(a * b for a, b in zip(x, z, strict=True)) for z in Y.tolist()] for x in X.tolist()], dtype=object
+    )
+
+
+# -- values -----------------------------------------------------------------------------------------------------------
+
+
+@quick
+@given(tables(), tables(), st.integers(1, 6), st.sampled_from([0, 1, 3]), st.sampled_from([1, 2]), st.data())
+def test_polynomials_of_integers(first, second, degree, coef0, gamma, data):
+    """Equal to Python's integers while these fit a float64, and to as many digits as one has beyond."""
+    (kind, X), Y = first, second[1]
+    d = min(X.shape[1], Y.shape[1])
+    X, Y = X[:, :d], Y[:, :d]
+    exact = (gamma * python_dots(X, Y) + coef0) ** degree
+    form = data.draw(st.sampled_from(CONTAINERS[kind]))
+    found = PolynomialKernel(degree, gamma, coef0)(contained(X, form), Y)
+    assert found.shape == (len(X), len(Y))
+    assert found.dtype == np.float64
+    for value, integer in zip(found.reshape(-1).tolist(), exact.reshape(-1).tolist(), strict=True):
+        if abs(integer) <= 2**53:
+            assert value == integer
+        else:
+            assert abs(Fraction(value) / integer - 1) <= degree * 2.0**-53
+    if degree == 1 and coef0 == 0 and gamma == 1:
+        np.testing.assert_array_equal(LinearKernel()(X, Y), found)
+
+
+@quick
+@given(tables(), st.sampled_from([1e-10, 1e-4, 0.01, 0.5, 1.0]))
+def test_gaussian_of_integers(table, gamma):
+    """To 1e-14, and in the far tails too, where the value is next to nothing; 1 on the diagonal."""
+    X = table[1]
+    distances = np.array(
+        [[sum((a - b) ** 2 for a, b in zip(x, z, strict=True)) for z in X.tolist()] for x in X.tolist()]
+    )
+    exact = np.exp(-np.longdouble(gamma * distances.astype(np.float64)))
+    found = GaussianKernel(gamma)(X)
+    assert (np.abs(found - exact) <= 1e-14 * exact + np.longdouble(5e-324) / 2).all()
+    assert (np.diagonal(found) == 1).all()
+
+
+def test_gaussian_of_reals_far_out():
+    X, Y = np.array([[0.5, 0.25]]), np.array([[26.5, 0.25], [0.5, -26.75], [1.0, 0.25], [0.5, 0.25], [38.0, 0.25]])
+    exact = np.exp(-np.longdouble([26.0**2, 27.0**2, 0.25, 0.0, 37.5**2]))
+    found = GaussianKernel(1.0)(X, Y)[0]
+    assert (np.abs(found - exact) <= 1e-14 * exact + np.longdouble(5e-324) / 2).all()
+    assert 0 < found[1] < found[0] < 1e-290
+    assert found[4] == 0
+
+
+@quick
+@given(tables("bits", max_features=40))
+def test_conjunctions_are_counted(table):
+    X = table[1]
+    both = python_dots(X, X)
+    np.testing.assert_array_equal(ConjunctionKernel()(X), np.array([[2.0**n for n in row] for row in both.tolist()]))
+
+
+NAIVE = {
+    "linear": (LinearKernel(), lambda dot, xx, zz: dot),
+    "poly": (PolynomialKernel(3, 0.5, 0.25), lambda dot, xx, zz: (0.5 * dot + 0.25) ** 3),
+    "rbf": (GaussianKernel(0.2), lambda dot, xx, zz: math.exp(-0.2 * (xx + zz - 2 * dot))),
+}
+
+
+@pytest.mark.parametrize("name", NAIVE)
+@pytest.mark.parametrize("density", [0.1, 0.9])
+@pytest.mark.parametrize(("dtype", "digits"), [("float32", 1e-5), ("float64", 1e-13)])
+def test_reals_against_plain_formulas(name, density, dtype, digits):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(30, 7)) * (rng.random((30, 7)) < density)).astype(dtype)
+    Y = (rng.normal(size=(530, 7)) * (rng.random((530, 7)) < density)).astype(dtype)  # more than one block
+    kernel, formula = NAIVE[name]
+    A, B = X.astype(np.float64), Y.astype(np.float64)
+    expected = [[formula(math.fsum(x * z), math.fsum(x * x), math.fsum(z * z)) for z in B] for x in A]
+    found = kernel(X, Y)
+    np.testing.assert_allclose(found, expected, rtol=digits, atol=digits)
+    np.testing.assert_array_equal(kernel(sp.csr_matrix(X), sp.csr_matrix(Y)), found)
+    np.testing.assert_array_equal(kernel(sp.csr_matrix(X), Y), found)
+    np.testing.assert_array_equal(kernel(X, sp.csr_matrix(Y)), found)
+    np.testing.assert_array_equal(kernel(Y, X), found.T)
+    if name != "rbf":
+        np.testing.assert_array_equal(kernel.diag(X), np.diagonal(kernel(X)))
+
+
+KERNELS_HERE = [
+    LinearKernel(),
+    PolynomialKernel(1, 0.5, 2.0),
+    PolynomialKernel(2),
+    PolynomialKernel(5, 0.1, 0.0),
+    GaussianKernel(0.01),
+    ConjunctionKernel(),
+    CALLABLE,
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS_HERE, ids=repr)
+@quick
+@given(data=st.data())
+def test_forms_and_diagonals(kernel, data):
+    """diag is the matrix's diagonal; forms do not matter; the matrix is symmetric; one row at a time is the same."""
+    kind, X = data.draw(tables("bits" if isinstance(kernel, ConjunctionKernel) else None))
+    gram = kernel(X)
+    np.testing.assert_array_equal(kernel.diag(X), np.diagonal(gram))
+    np.testing.assert_array_equal(gram, gram.T)
+    for form in CONTAINERS[kind]:
+        rows = contained(X, form)
+        np.testing.assert_array_equal(kernel(rows), gram)
+        np.testing.assert_array_equal(kernel(rows, X), gram)
+        np.testing.assert_array_equal(kernel.diag(rows), np.diagonal(gram))
+    one_by_one = oracle.pairs(kernel, X)
+    assert gram.tolist() == [[one_by_one(i, j) for j in range(len(X))] for i in range(len(X))]
+    unsorted = sp.csr_matrix(X.astype(np.float64))
+    unsorted = sp.csr_matrix((unsorted.data / 2, unsorted.indices, unsorted.indptr), shape=X.shape)
+    twice = sp.csr_matrix(
+        (np.repeat(unsorted.data, 2), np.repeat(unsorted.indices, 2)[::1], unsorted.indptr * 2), shape=X.shape
+    )
+    if not isinstance(kernel, CallableKernel):
+        np.testing.assert_array_equal(kernel(twice), gram)  # entries that are stored in two halves
+
+
+@pytest.mark.parametrize("base", KERNELS_HERE, ids=repr)
+@quick
+@given(data=st.data())
+def test_normalized_values(base, data):
+    """K / √(K K) with 1 (but for rounding) on the diagonal, and 0 for rows of length 0."""
+    _, X = data.draw(tables("bits" if isinstance(base, ConjunctionKernel) else None))
+    kernel, gram = NormalizedKernel(base), base(X)
+    lengths = np.sqrt(np.diagonal(gram))
+    scale = np.multiply.outer(lengths, lengths)
+    expected = np.divide(gram, scale, out=np.zeros_like(gram), where=scale > 0)
+    found = kernel(X)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(kernel.diag(X), np.where(np.diagonal(gram) > 0, 1.0, 0.0))
+    np.testing.assert_allclose(np.diagonal(found), kernel.diag(X), rtol=4e-16)
+    np.testing.assert_array_equal(kernel(sp.csr_matrix(X)), found)
+    assert (np.abs(found) <= 1 + 1e-12).all()
+
+
+def test_precomputed_values_are_taken_as_they_are():
+    G = np.array([[2, 1], [1, 3]])
+    assert PrecomputedKernel()(G).tolist() == [[2.0, 1.0], [1.0, 3.0]]
+    assert PrecomputedKernel().diag(G).tolist() == [2.0, 3.0]
+
+
+def test_no_rows():
+    none = np.empty((0, 3))
+    assert LinearKernel()(none).shape == (0, 0)
+    assert PolynomialKernel(2)(none, np.eye(3)).shape == (0, 3)
+    assert GaussianKernel()(np.eye(3), none).shape == (3, 0)
+    assert LinearKernel().diag(none).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    "kernel", [*KERNELS_HERE, PolynomialKernel(3, 2.0, -1.5), NormalizedKernel(PolynomialKernel(2))], ids=repr
+)
+def test_the_bound_is_one(kernel):
+    X = np.random.default_rng(0).integers(0, 2, (20, 6))
+    assert np.abs(kernel(X)).max() <= kernel.bound(float(kernel.products_for(X).squares(X).max())) * (1 + 1e-12)
+    assert kernel.bound(4.0) <= kernel.bound(9.0)
+
+
+# -- feature maps -----------------------------------------------------------------------------------------------------
+
+MAPS = [
+    (LinearKernel(), 5),
+    *[
+        (PolynomialKernel(degree, gamma, coef0), 3)
+        for degree in (1, 2, 3, 5)
+        for gamma, coef0 in ((1, 1), (0.5, 2.0), (2.0, 0.0))
+    ],
+    (PolynomialKernel(2, 0.0, 3.0), 4),
+    (NormalizedKernel(PolynomialKernel(3, 0.5, 1.0)), 3),
+    (NormalizedKernel(LinearKernel()), 4),
+]
+
+
+@pytest.mark.parametrize(("kernel", "d"), MAPS, ids=repr)
+@quick
+@given(seed=st.integers(0, 2**32 - 1))
+def test_feature_maps_are_what_the_kernel_sums(kernel, d, seed):
+    """Φ(a)·Φ(b) = K(a, b), for reals, negative ones and zero rows among them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(6, d)) * (rng.random((6, d)) < 0.8)
+    X[0] = 0
+    phi = kernel.feature_map(d)
+    images = phi(X)
+    assert images.shape == (6, len(phi.monomials)) == (6, len(phi.names))
+    scale = np.sqrt(np.multiply.outer((images**2).sum(axis=1), (images**2).sum(axis=1)))
+    assert (np.abs(images @ images.T - kernel(X)) <= 1e-13 * (scale + 1e-300)).all()
+    np.testing.assert_array_equal(phi(sp.csr_matrix(X)), images)
+
+
+@pytest.mark.parametrize("n", range(1, 11))
+def test_all_conjunctions_of_a_few_variables(n):
+    """Exact: every coordinate is 0 or 1, and each conjunction has its own."""
+    X = (np.arange(2**n)[:, None] >> np.arange(n) & 1)[:: max(1, 2**n // 64)]
+    phi = ConjunctionKernel().feature_map(n)
+    images = phi(X)
+    assert images.shape[1] == 2**n == len(set(phi.monomials))
+    assert phi.monomials[0] == ()
+    assert set(np.unique(images)) <= {0.0, 1.0}
+    np.testing.assert_array_equal(images @ images.T, ConjunctionKernel()(X))
+    for row, image in zip(X, images, strict=True):
+        assert [bool(v) for v in image] == [all(row[i] for i in chosen) for chosen in phi.monomials]
+
+
+def test_feature_maps_name_their_monomials():
+    assert PolynomialKernel(2).feature_map(2).names == ["1", "x1", "x2", "x1 x1", "x1 x2", "x2 x2"]
+    assert PolynomialKernel(2, 1.0, 0.0).feature_map(2).names == ["x1 x1", "x1 x2", "x2 x2"]
+    assert len(PolynomialKernel(4).feature_map(6).monomials) == math.comb(10, 4)
+    assert repr(LinearKernel().feature_map(3)) == "FeatureMap(3 variables to 3 coordinates)"
+    with pytest.raises(VotronError, match=r"for 2 variables\. Got rows of 3"):
+        PolynomialKernel(2).feature_map(2)(np.eye(3))
+
+
+def test_feature_maps_out_of_reach():
+    for kernel in (GaussianKernel(), NormalizedKernel(GaussianKernel()), PrecomputedKernel(), CALLABLE):
+        with pytest.raises(VotronError, match="no explicit feature map"):
+            kernel.feature_map(3)
+    with pytest.raises(VotronError, match=r"2\^21; the explicit map is for 20 variables"):
+        ConjunctionKernel().feature_map(21)
+    with pytest.raises(VotronError, match=r"monomials, more than 2,000,000"):
+        PolynomialKernel(6).feature_map(100)
+    for kernel in (PolynomialKernel(2, 1.0, -1.0), PolynomialKernel(2, -1.0, 1.0)):
+        with pytest.raises(VotronError, match="must not be negative"):
+            kernel.feature_map(2)
+    assert FeatureMap.LIMIT == 2_000_000
+
+
+# -- kernels as objects -----------------------------------------------------------------------------------------------
+
+
+def test_kernels_compare_by_value_and_cannot_change():
+    assert PolynomialKernel(4) == PolynomialKernel(degree=4, gamma=1.0, coef0=1.0)
+    assert PolynomialKernel(4) != PolynomialKernel(3)
+    assert PolynomialKernel(4) != PolynomialKernel(4, 2.0)
+    assert PolynomialKernel(4) != PolynomialKernel(4, 1.0, 0.0)
+    assert GaussianKernel(1.0) != GaussianKernel(2.0)
+    assert LinearKernel() == LinearKernel() != ConjunctionKernel()
+    assert NormalizedKernel(PolynomialKernel(4)) == NormalizedKernel(PolynomialKernel(4)) != PolynomialKernel(4)
+    assert CALLABLE == CallableKernel(CALLABLE.function) != CallableKernel(max)
+    kernels = [
+        LinearKernel(),
+        PolynomialKernel(4),
+        GaussianKernel(0.1),
+        NormalizedKernel(LinearKernel()),
+        PrecomputedKernel(),
+    ]
+    assert len({*kernels, *map(pickle.loads, map(pickle.dumps, kernels))}) == len(kernels)
+    for kernel, field in (
+        (PolynomialKernel(4), "degree"),
+        (GaussianKernel(), "gamma"),
+        (NormalizedKernel(LinearKernel()), "base"),
+    ):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(kernel, field, 7)
+
+
+def test_kernels_say_what_they_are():
+    assert repr(LinearKernel()) == "LinearKernel()"
+    assert repr(PolynomialKernel(4, 0.5)) == "PolynomialKernel(degree=4, gamma=0.5, coef0=1.0)"
+    assert repr(GaussianKernel(0.1)) == "GaussianKernel(gamma=0.1)"
+    assert repr(NormalizedKernel(ConjunctionKernel())) == "NormalizedKernel(base=ConjunctionKernel())"
+    assert repr(PrecomputedKernel()) == "PrecomputedKernel()"
+    assert repr(CallableKernel(max)) == "CallableKernel(max)"
+    for kernel in (
+        LinearKernel(),
+        PolynomialKernel(4, 0.5),
+        GaussianKernel(0.1),
+        NormalizedKernel(ConjunctionKernel()),
+    ):
+        assert eval(repr(kernel)) == kernel
+
+
+def test_make_kernel():
+    assert set(KERNELS) == {"linear", "poly", "rbf", "conjunction", "precomputed"}
+    assert make_kernel("linear") == LinearKernel()
+    assert make_kernel("poly", degree=5, gamma=0.5, coef0=2.0) == PolynomialKernel(5, 0.5, 2.0)
+    assert make_kernel("rbf", degree=5, gamma=0.5) == GaussianKernel(0.5)
+    assert make_kernel("conjunction", normalize=True) == NormalizedKernel(ConjunctionKernel())
+    assert make_kernel("precomputed") == PrecomputedKernel()
+    assert make_kernel(GaussianKernel(3.0), gamma=0.5) == GaussianKernel(3.0)
+    assert make_kernel(CALLABLE.function, normalize=True) == NormalizedKernel(CALLABLE)
+    with pytest.raises(VotronError, match=r"must be one of 'linear', 'poly'.* Got 'polly'"):
+        make_kernel("polly")
+
+
+# -- what they refuse -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("degree", [0, -1, 1.5, 2.0, True, "3", None, math.inf, math.nan])
+def test_degrees_that_are_none(degree):
+    with pytest.raises(VotronError, match="'degree' parameter of PolynomialKernel must be an int"):
+        PolynomialKernel(degree)
+
+
+@pytest.mark.parametrize("degree", [np.int64(2), np.uint8(2)])
+def test_degrees_of_any_integer_type_are_one_number(degree):
+    kernel = PolynomialKernel(degree)
+    assert kernel == PolynomialKernel(2)
+    assert repr(kernel) == repr(PolynomialKernel(2))
+    assert kernel.feature_map(3) == PolynomialKernel(2).feature_map(3)
+
+
+@pytest.mark.parametrize("X", [[[0, 2]], [[0.5, 1]], [[-1, 0]], sp.csr_matrix([[0, 3.0]])])
+def test_the_conjunction_kernel_takes_bits_only(X):
+    for kernel in (ConjunctionKernel(), NormalizedKernel(ConjunctionKernel())):
+        for call in (lambda k: k(X), lambda k: k.diag(X), lambda k: k([[0, 1]], X)):
+            with pytest.raises(VotronError, match="takes 0/1 data only"):
+                call(kernel)
+
+
+@pytest.mark.parametrize(
+    "kernel", [LinearKernel(), PolynomialKernel(), GaussianKernel(), NormalizedKernel(LinearKernel())], ids=repr
+)
+def test_rows_must_be_rows_of_one_length(kernel):
+    with pytest.raises(VotronError, match="Got 3 and 4 features"):
+        kernel(np.eye(3), np.eye(4))
+    with pytest.raises(VotronError, match="1 dimension"):
+        kernel(np.ones(3))
+    with pytest.raises(VotronError, match="3 dimension"):
+        kernel.diag(np.ones((1, 1, 1)))
+
+
+def test_lengths_that_are_none():
+    """A normalised kernel needs K(x, x) ≥ 0, and a number."""
+    odd = NormalizedKernel(PolynomialKernel(3, 1.0, -10.0))
+    for call in (odd, odd.diag):
+        with pytest.raises(IndefiniteKernelError, match=r"K\(x, x\) = -729 for row 1"):
+            call([[4.0], [1.0]])
+    with pytest.raises(NotRepresentableError, match="exceeds the largest float64"):
+        NormalizedKernel(PolynomialKernel(6)).diag([[1e60]])
+    for kernel in (ConjunctionKernel(), NormalizedKernel(ConjunctionKernel())):
+        for call in (kernel, kernel.diag, lambda X, k=kernel: k(np.zeros_like(X), X)):
+            with pytest.raises(NotRepresentableError, match=r"exceeds the largest float64.*1023 ones. Got 1024"):
+                call(np.ones((1, 1100), dtype=int) * (np.arange(1100) < 1024))
+    assert ConjunctionKernel()(np.ones((1, 1023))).tolist() == [[2.0**1023]]
+    assert ConjunctionKernel()(np.ones((1, 1100), dtype=int) * (np.arange(1100) < 1023)).tolist() == [[2.0**1023]]
+    assert NormalizedKernel(ConjunctionKernel()).diag(np.ones((1, 1023))).tolist() == [1.0]
+
+
+# -- Mercer -----------------------------------------------------------------------------------------------------------
+
+
+@quick
+@given(tables(max_distinct=6), st.integers(1, 4))
+def test_kernels_have_mercer_s_property(table, degree):
+    assert is_mercer(PolynomialKernel(degree, 1e-6)(table[1]))
+    assert is_mercer(GaussianKernel(1e-4)(table[1]))
+
+
+def test_mercer_or_not():
+    yes = is_mercer([[2, 1], [1, 2]])
+    assert yes
+    assert (yes.positive, yes.eigenvalue) == (True, pytest.approx(1.0))
+    no = is_mercer([[0.0, 1.0], [1.0, 0.0]])
+    assert not no
+    assert (no.positive, no.eigenvalue) == (False, pytest.approx(-1.0))
+    slight = [[1.0, 1.0 + 1e-6], [1.0 + 1e-6, 1.0]]
+    assert not is_mercer(slight)
+    assert is_mercer(slight, tolerance=1e-5)
+    assert is_mercer(slight, tolerance=1e-5).tolerance == 1e-5
+    assert is_mercer(np.zeros((3, 3)))
+    assert is_mercer(np.ones((40, 40)))  # eigenvalues that are 0 but for rounding
+    sigmoid = np.tanh(
+        np.array([[1.0, 0.2], [3.0, -0.1], [0.1, 2.0]]) @ np.array([[1.0, 3.0, 0.1], [0.2, -0.1, 2.0]]) - 1
+    )
+    assert not is_mercer(sigmoid)
+
+
+@pytest.mark.parametrize(
+    ("K", "message"),
+    [
+        ([[1.0, 2.0]], "square"),
+        ([1.0], "square"),
+        (np.empty((0, 0)), "at least one row"),
+        ([[np.nan]], "finite"),
+        ([[1.0, 0.5], [0.4, 1.0]], "symmetric"),
+    ],
+)
+def test_matrices_that_are_no_gram_matrices(K, message):
+    with pytest.raises(VotronError, match=message):
+        is_mercer(K)

@@ -1,0 +1,66 @@
+"""Every public name is documented with an example that runs, and importing the package is light."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import votron
+
+
+def public_modules():
+    yield "votron"
+    for module in pkgutil.walk_packages(votron.__path__, "votron."):
+        if not any(part.startswith("_") for part in module.name.split(".")):
+            yield module.name
+
+
+def public_names():
+    for module in public_modules():
+        for name in getattr(importlib.import_module(module), "__all__", []):
+            yield module, name
+
+
+@pytest.mark.parametrize(("module", "name"), list(public_names()))
+def test_public_names_have_examples(module, name):
+    thing = getattr(importlib.import_module(module), name)
+    if not (inspect.isclass(thing) or inspect.isroutine(thing)):
+        return  # a constant: its docstring stands beneath it, where Python does not keep it
+    assert thing.__doc__, f"{module}.{name} has no docstring"
+    assert thing.__doc__.split("\n")[0].endswith((".", ":")), f"{module}.{name} does not begin with a sentence"
+    assert "\n    Examples\n    --------\n" in "\n".join(
+        f"    {line}" for line in inspect.cleandoc(thing.__doc__).splitlines()
+    ), f"{module}.{name} has no section of examples"
+    assert doctest.DocTestParser().get_examples(thing.__doc__), f"{module}.{name} has no example that runs"
+
+
+@pytest.mark.parametrize("module", list(public_modules()))
+def test_public_modules_have_docstrings(module):
+    assert importlib.import_module(module).__doc__
+
+
+def test_methods_of_the_classifier_are_documented():
+    for name, thing in vars(votron.VotedPerceptronClassifier).items():
+        if not name.startswith("_") and (inspect.isroutine(thing) or name == "partial_fit"):
+            assert getattr(votron.VotedPerceptronClassifier, name).__doc__, name
+
+
+def test_names_are_found_and_listed():
+    assert set(votron.__all__) <= set(dir(votron))
+    for name in votron.__all__:
+        assert getattr(votron, name) is not None
+    with pytest.raises(AttributeError, match="module 'votron' has no attribute 'nothing'"):
+        votron.nothing  # noqa: B018
+
+
+def test_importing_is_light():
+    """Names are loaded when they are used: neither the compiler nor scikit-learn comes with the package itself."""
+    ask = (
+        "import sys, votron; print(*(m for m in ('numba', 'sklearn', 'scipy', 'numpy', 'joblib') if m in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == []

@@ -1,0 +1,280 @@
+"""VotedPerceptronClassifier among scikit-learn's own: its checks, without exemption, and its tools.
+
+Run as a script it runs the one check that scikit-learn leaves out unless SCIPY_ARRAY_API is set when Python starts.
+"""
+
+import io
+import os
+import pickle
+import subprocess
+import sys
+
+import joblib
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_digits, load_iris
+from sklearn.metrics.pairwise import polynomial_kernel
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from votron import VotedPerceptronClassifier
+from votron.kernels import NormalizedKernel, PolynomialKernel, PrecomputedKernel
+from votron.rules import RULES
+
+# -- check_estimator --------------------------------------------------------------------------------------------------
+
+
+def quadratic(A, B):
+    """A kernel as users write one."""
+    dots = A @ B.T
+    return ((dots.toarray() if sp.issparse(dots) else dots) + 1.0) ** 2
+
+
+class OnBits(ClassifierMixin, BaseEstimator):
+    """The conjunction kernel takes 0/1 data only, and the checks have real numbers: each is cut into eight bits first.
+
+    That is what a Pipeline is for, but a Pipeline fits its steps in place, and fails two of the checks for it
+    (check_estimators_overwrite_params, check_dont_overwrite_parameters) with scikit-learn's own estimators too.
+    """
+
+    def __init__(self, rule="vote", normalize_vectors=False, random_state=None):
+        self.rule = rule
+        self.normalize_vectors = normalize_vectors
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        X, y = validate_data(self, X, y)
+        self.model_ = VotedPerceptronClassifier(
+            kernel="conjunction",
+            rule=self.rule,
+            normalize_vectors=self.normalize_vectors,
+            random_state=self.random_state,
+        ).fit(self._bits(X), y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def partial_fit(self, X, y, classes=None):
+        first = not hasattr(self, "model_")
+        X, y = validate_data(self, X, y, reset=first)
+        if first:
+            self.model_ = VotedPerceptronClassifier(kernel="conjunction", rule=self.rule)
+        self.model_.partial_fit(self._bits(X), y, classes)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def decision_function(self, X):
+        check_is_fitted(self)
+        return self.model_.decision_function(self._bits(validate_data(self, X, reset=False)))
+
+    def predict(self, X):
+        check_is_fitted(self)
+        return self.model_.predict(self._bits(validate_data(self, X, reset=False)))
+
+    @staticmethod
+    def _bits(X):
+        return (X[:, :, None] > np.linspace(-1.75, 1.75, 8)).reshape(len(X), -1)
+
+
+KERNELS = {
+    "poly": {},
+    "poly, gamma=0.5": {"gamma": 0.5},  # has partial_fit, which gamma="scale" has not
+    "linear": {"kernel": "linear"},
+    "rbf": {"kernel": "rbf"},
+    "rbf, gamma=0.5": {"kernel": "rbf", "gamma": 0.5},
+    "precomputed": {"kernel": "precomputed"},
+    "callable": {"kernel": quadratic},
+    "normalised poly": {"normalize_kernel": True},
+    "normalised precomputed": {"kernel": NormalizedKernel(PrecomputedKernel())},
+}
+
+
+def estimators():
+    for rule in RULES:
+        for name, parameters in KERNELS.items():
+            yield f"{name} - {rule}", VotedPerceptronClassifier(rule=rule, **parameters)
+        yield f"conjunction - {rule}", OnBits(rule)
+        yield f"poly - {rule}, normalised", VotedPerceptronClassifier(rule=rule, normalize_vectors=True)
+        yield f"conjunction - {rule}, normalised", OnBits(rule, normalize_vectors=True)
+    yield "margin", VotedPerceptronClassifier(margin=0.5)
+    yield "unshuffled", VotedPerceptronClassifier(shuffle=False)
+    yield "a fraction of an epoch", VotedPerceptronClassifier(epochs=2.5)
+
+
+ESTIMATORS = dict(estimators())
+
+
+def test_every_kernel_and_rule_is_checked():
+    kernels = {model.kernel for model in ESTIMATORS.values() if isinstance(getattr(model, "kernel", None), str)}
+    assert kernels | {"conjunction"} == {"linear", "poly", "rbf", "conjunction", "precomputed"}
+    for kernel in [*KERNELS, "conjunction"]:
+        assert {f"{kernel} - {rule}" for rule in RULES} <= set(ESTIMATORS)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.filterwarnings("ignore:.*rows have K.x, x. = 0:UserWarning")  # as they have in the checks' sparse data
+def test_check_estimator(name):
+    results = check_estimator(ESTIMATORS[name], on_skip=None)  # raises at the first failure
+    assert len(results) > 50
+    # needs SCIPY_ARRAY_API set before scipy is imported: see the next test
+    assert {r["check_name"] for r in results if r["status"] != "passed"} <= {"check_array_api_input"}
+
+
+def test_check_estimator_with_nothing_left_out():
+    done = subprocess.run(
+        [sys.executable, "-W", "error", __file__],
+        env={**os.environ, "SCIPY_ARRAY_API": "1"},
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["passed", str(len(ESTIMATORS))]
+
+
+def _main():
+    """Run all checks on the defaults, and the check that needs SCIPY_ARRAY_API on all estimators."""
+    results = check_estimator(VotedPerceptronClassifier())
+    assert {r["status"] for r in results} == {"passed"}, results
+    for estimator in ESTIMATORS.values():
+        for instance, check in estimator_checks_generator(estimator):
+            if "check_array_api_input" in repr(check):
+                check(instance)
+    print("passed", len(ESTIMATORS))
+
+
+# -- tools ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    order = np.random.RandomState(0).permutation(len(y))
+    return X[order], y[order]
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:400].astype(np.uint8), y[:400]
+
+
+def test_pipeline(iris):
+    X, y = iris
+    pipe = make_pipeline(StandardScaler(), VotedPerceptronClassifier(random_state=0)).fit(X[:100], y[:100])
+    scaled = StandardScaler().fit(X[:100])
+    alone = VotedPerceptronClassifier(random_state=0).fit(scaled.transform(X[:100]), y[:100])
+    assert np.array_equal(pipe.decision_function(X[100:]), alone.decision_function(scaled.transform(X[100:])))
+    assert pipe.score(X[100:], y[100:]) > 0.9
+
+
+@pytest.mark.parametrize("encode", ["onehot", "onehot-dense"])
+def test_pipeline_with_an_encoder_in_front_of_conjunctions(iris, encode):
+    X, y = iris
+    encoder = KBinsDiscretizer(5, encode=encode, quantile_method="averaged_inverted_cdf")
+    pipe = make_pipeline(encoder, VotedPerceptronClassifier(kernel="conjunction", random_state=0))
+    assert cross_val_score(pipe, X, y).mean() > 0.85
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_grid_search(iris, n_jobs):
+    X, y = iris
+    grid = {"kernel": ["poly", "rbf"], "degree": [1, 2], "rule": ["vote", "last"], "normalize_vectors": [False, True]}
+    search = GridSearchCV(VotedPerceptronClassifier(random_state=0, epochs=3), grid, cv=3, n_jobs=n_jobs).fit(X, y)
+    assert search.best_score_ > 0.9
+    best = VotedPerceptronClassifier(random_state=0, epochs=3, **search.best_params_).fit(X, y)
+    assert search.best_estimator_.record_.equals(best.record_)
+
+
+def test_cross_validation_cuts_precomputed_matrices_both_ways(iris):
+    X, y = iris
+    by_name = VotedPerceptronClassifier(degree=2, gamma=1.0, random_state=0)
+    given = VotedPerceptronClassifier(kernel="precomputed", random_state=0)
+    K = polynomial_kernel(X, degree=2, gamma=1.0)
+    assert np.allclose(cross_val_score(given, K, y), cross_val_score(by_name, X, y), atol=0.05)
+    with pytest.raises(ValueError, match="square"):
+        cross_val_score(given, X, y, error_score="raise")
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+def test_calibration(iris, method):
+    X, y = iris
+    model = CalibratedClassifierCV(VotedPerceptronClassifier(random_state=0), method=method).fit(X[:100], y[:100])
+    probabilities = model.predict_proba(X[100:])
+    assert np.allclose(probabilities.sum(axis=1), 1)
+    assert model.score(X[100:], y[100:]) > 0.85
+
+
+@pytest.mark.parametrize("kernel", ["rbf", PolynomialKernel(2), quadratic])
+def test_clone(iris, kernel):
+    X, y = iris
+    model = VotedPerceptronClassifier(kernel=kernel, margin=0.25, random_state=3).fit(X, y)
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert not hasattr(copy, "record_")
+    assert copy.fit(X, y).record_.equals(model.record_)
+
+
+def through_pickle(model):
+    return pickle.loads(pickle.dumps(model))
+
+
+def through_joblib(model):
+    file = io.BytesIO()
+    joblib.dump(model, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+@pytest.mark.parametrize("copied", [through_pickle, through_joblib])
+@pytest.mark.parametrize("kernel", ["poly", "linear", "rbf", "precomputed", quadratic])
+def test_a_stored_model_predicts_the_same(digits, copied, kernel):
+    X, y = digits
+    A = polynomial_kernel(X, degree=2) if kernel == "precomputed" else X
+    model = VotedPerceptronClassifier(kernel=kernel, rule="holdout", epochs=2, random_state=0).fit(A, y)
+    other = copied(model)
+    assert other.record_.equals(model.record_)
+    for rule in RULES:
+        for normalized in (False, True):
+            scores = model.with_rule(rule, normalized).decision_function(A)
+            assert np.array_equal(other.with_rule(rule, normalized).decision_function(A), scores)
+
+
+@pytest.mark.parametrize("copied", [through_pickle, through_joblib])
+def test_a_stored_model_learns_on(digits, copied):
+    X, y = digits
+    model = VotedPerceptronClassifier(gamma=1.0, random_state=0).partial_fit(X[:150], y[:150], classes=range(10))
+    other = copied(model)
+    for part in (slice(150, 151), slice(151, 400)):
+        model.partial_fit(X[part], y[part])
+        other.partial_fit(X[part], y[part])
+    assert other.record_.equals(model.record_)
+    assert np.array_equal(other.decision_function(X), model.decision_function(X))
+    whole = VotedPerceptronClassifier(gamma=1.0, epochs=1, shuffle=False).fit(X, y)
+    assert whole.record_.equals(model.record_)
+
+
+@pytest.mark.parametrize("gamma", ["scale", "auto"])
+def test_gamma_is_that_of_svc(digits, gamma):
+    X, y = digits
+    theirs = SVC(gamma=gamma).fit(X, y)._gamma
+    mine = [
+        VotedPerceptronClassifier(gamma=gamma, epochs=0.1).fit(form, y).kernel_.gamma
+        for form in (X, X.astype(np.float32), X.astype(float), sp.csr_matrix(X), sp.csr_array(X.astype(float)))
+    ]
+    assert len(set(mine)) == 1  # to the bit: dense and sparse data get the same record
+    assert mine[0] == pytest.approx(theirs, rel=1e-12)
+    reals = X / 7 + 1e4
+    scale = VotedPerceptronClassifier(epochs=0.1).fit(reals, y).kernel_.gamma
+    assert scale == pytest.approx(1 / (64 * reals.var()), rel=1e-9)
+
+
+if __name__ == "__main__":
+    _main()
