@@ -76,6 +76,17 @@ FAMILIES: dict[str, st.SearchStrategy[Kernel]] = {
     "callable": st.just(CALLABLE),
     "precomputed": st.just(PrecomputedKernel()),
 }
+COMPOSED = [
+    PolynomialKernel(4).of(NormalizedKernel(LinearKernel())),
+    GaussianKernel(0.5).of(NormalizedKernel(PolynomialKernel(2))),
+    GaussianKernel(1e-9).of(PolynomialKernel(2)),
+    PolynomialKernel(2, 0.5, 0.0).of(GaussianKernel(0.01)),
+    PolynomialKernel(3, 1e-6).of(CALLABLE),
+    GaussianKernel(1e-9).of(CALLABLE),
+    PolynomialKernel(2).of(PolynomialKernel(2, 0.5).of(NormalizedKernel(PolynomialKernel(3)))),
+    NormalizedKernel(PolynomialKernel(2)).of(LinearKernel()),
+]
+FAMILIES["composed"] = st.sampled_from(COMPOSED)
 FAMILIES |= {f"normalized {name}": kernels.map(NormalizedKernel) for name, kernels in FAMILIES.items()}
 
 

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import CALLABLE, CONTAINERS, contained, tables
+from strategies import CALLABLE, COMPOSED, CONTAINERS, contained, tables
 
 from votron import VotronError, is_mercer, make_kernel
 from votron.errors import IndefiniteKernelError, NotRepresentableError
@@ -172,6 +172,50 @@ def test_normalized_values(base, data):
     np.testing.assert_allclose(np.diagonal(found), kernel.diag(X), rtol=4e-16)
     np.testing.assert_array_equal(kernel(sp.csr_matrix(X)), found)
     assert (np.abs(found) <= 1 + 1e-12).all()
+
+
+@pytest.mark.parametrize("kernel", COMPOSED, ids=repr)
+@quick
+@given(table=tables())
+def test_composed_values(kernel, table):
+    """The outer kernel of rows whose dot products are the inner kernel's values."""
+    X = table[1]
+    inner, outer = kernel.inner(X), kernel.outer
+    squares, n = kernel.inner.diag(X), len(X)
+    terms = outer.terms(squares)
+    expected = np.empty((n, n))
+    outer.from_dots(inner, np.arange(n), 0, n, terms, terms, expected)
+    np.testing.assert_array_equal(kernel(X), expected)
+    np.testing.assert_array_equal(kernel(sp.csr_matrix(X)), expected)
+    np.testing.assert_array_equal(kernel.diag(X), outer.diagonal(squares))
+    np.testing.assert_allclose(kernel.diag(X), np.diagonal(expected), rtol=1e-7 if outer.needs_distance else 1e-14)
+    assert np.abs(expected).max() <= kernel.bound(float(kernel.products_for(X).squares(X).max())) * (1 + 1e-12)
+
+
+def test_composing_with_plain_kernels_by_hand():
+    X = np.random.default_rng(0).integers(-9, 9, (8, 4))
+    unit = X / np.linalg.norm(X, axis=1)[:, None]
+    np.testing.assert_array_equal(GaussianKernel(0.1).of(LinearKernel())(X), GaussianKernel(0.1)(X))
+    np.testing.assert_array_equal(
+        PolynomialKernel(2).of(PolynomialKernel(3, 1.0, 0.0))(X), (python_dots(X, X) ** 3 + 1) ** 2
+    )
+    found = PolynomialKernel(4).of(NormalizedKernel(LinearKernel()))(X)
+    np.testing.assert_allclose(found, (unit @ unit.T + 1) ** 4, rtol=1e-12)
+    composed = PolynomialKernel(2).of(LinearKernel())
+    assert composed == PolynomialKernel(2).of(LinearKernel()) != PolynomialKernel(3).of(LinearKernel())
+    assert repr(composed) == f"ComposedKernel(outer={PolynomialKernel(2)!r}, inner=LinearKernel())"
+    assert pickle.loads(pickle.dumps(composed)) == composed
+    with pytest.raises(VotronError, match="takes 0/1 data only"):
+        PolynomialKernel(2).of(ConjunctionKernel())(X)
+
+
+def test_what_cannot_be_composed():
+    for outer in (ConjunctionKernel(), NormalizedKernel(ConjunctionKernel()), PrecomputedKernel(), CALLABLE):
+        with pytest.raises(VotronError, match="no function of real dot products"):
+            outer.of(LinearKernel())
+    for inner in (PrecomputedKernel(), NormalizedKernel(PrecomputedKernel())):
+        with pytest.raises(VotronError, match="over a precomputed kernel"):
+            PolynomialKernel(2).of(inner)
 
 
 def test_precomputed_values_are_taken_as_they_are():
@@ -364,7 +408,7 @@ def test_lengths_that_are_none():
     """A normalised kernel needs K(x, x) ≥ 0, and a number."""
     odd = NormalizedKernel(PolynomialKernel(3, 1.0, -10.0))
     for call in (odd, odd.diag):
-        with pytest.raises(IndefiniteKernelError, match=r"K\(x, x\) = -729 for row 1"):
+        with pytest.raises(IndefiniteKernelError, match="-729 for row 1"):
             call([[4.0], [1.0]])
     with pytest.raises(NotRepresentableError, match="exceeds the largest float64"):
         NormalizedKernel(PolynomialKernel(6)).diag([[1e60]])

@@ -247,8 +247,8 @@ def test_a_model_that_went_on_is_a_model_like_any_other():
 
 def test_threads_and_memory_do_not_matter_to_estimators():
     rng = np.random.default_rng(1)
-    X, y = rng.integers(0, 256, (300, 12)).astype(np.uint8), rng.integers(0, 3, 300)
-    expected = textbook("poly", X, y, oracle.present(range(300), 450), n_vectors=3, n_examples=300)
+    X, y = rng.integers(0, 256, (150, 12)).astype(np.uint8), rng.integers(0, 3, 150)
+    expected = textbook("poly", X, y, oracle.present(range(150), 225), n_vectors=3, n_examples=150)
     for n_jobs in (1, 2):
         for memory_limit in (0, "200MB"):
             fitted = model("poly", epochs=1.5, n_jobs=n_jobs, memory_limit=memory_limit).fit(X, y)

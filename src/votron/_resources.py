@@ -126,7 +126,9 @@ def effective_threads(n_jobs: int | None, owner: str = "VotedPerceptronClassifie
         openmp = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
         return min(n_cores, max(1, int(openmp))) if openmp.isdecimal() else n_cores
     if not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0:
-        raise VotronError(f"The 'n_jobs' parameter of {owner} must be None or an int other than 0. Got {n_jobs!r} instead.")
+        raise VotronError(
+            f"The 'n_jobs' parameter of {owner} must be None or an int other than 0. Got {n_jobs!r} instead."
+        )
     return int(n_jobs) if n_jobs > 0 else max(1, _n_cores() + 1 + int(n_jobs))
 
 

@@ -93,6 +93,11 @@ class RuleSet:
         The moment, in examples presented.
     scores : dict
         For each (rule, normalised) the scores, an array of shape (n_rows, n_vectors).
+
+    Examples
+    --------
+    >>> RuleSet(7, {("last", False): np.zeros((2, 1))}).scores["last", False].shape
+    (2, 1)
     """
 
     time: int

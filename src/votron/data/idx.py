@@ -111,7 +111,9 @@ def _read_header(file: IO[bytes] | gzip.GzipFile, name: str) -> tuple[np.dtype[A
         )
     n_dimensions = magic[3]
     if not 1 <= n_dimensions <= _MAX_DIMENSIONS:
-        raise DataError(f"The IDX file {name!r} must have 1 to {_MAX_DIMENSIONS} dimensions. Got {n_dimensions} instead.")
+        raise DataError(
+            f"The IDX file {name!r} must have 1 to {_MAX_DIMENSIONS} dimensions. Got {n_dimensions} instead."
+        )
     sizes = file.read(4 * n_dimensions)
     if len(sizes) < 4 * n_dimensions:
         raise DataError(f"The IDX file {name!r} ends within the header of its {n_dimensions} dimensions.")

@@ -61,7 +61,24 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """What one call of ``DualTrainer.run`` did."""
+    """What one call of ``DualTrainer.run`` did.
+
+    Attributes
+    ----------
+    steps : int
+        Examples presented.
+    converged : bool
+        Whether the last pass made no mistake.
+    interrupted : bool
+        Whether the watcher stopped it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from votron.kernels import LinearKernel
+    >>> DualTrainer(LinearKernel(), n_vectors=1).run(np.eye(2), np.array([0, 1]), np.arange(2), n_steps=1)
+    TrainingRun(steps=1, converged=False, interrupted=False)
+    """
 
     steps: int
     converged: bool

@@ -1,0 +1,34 @@
+"""Kernels: K(x, z) = Φ(x)·Φ(z) without writing Φ down, and Φ itself where it is in reach.
+
+A kernel here is a function of three numbers, x·z, x·x and z·z, so that blocks of kernel values are blocks of dot
+products with something done to each. The function exists once, compiled, and serves training, prediction and
+``kernel(X, Y)`` alike.
+
+Boundary conventions: the squared distance inside a Gaussian kernel is never below 0; normalising divides by 0
+nowhere, a row with K(x, x) = 0 has kernel value 0 with every row; values are float64, whatever the data are.
+"""
+
+from votron.kernels.base import Kernel
+from votron.kernels.features import FeatureMap
+from votron.kernels.given import CallableKernel, PrecomputedKernel
+from votron.kernels.mercer import MercerCheck, is_mercer
+from votron.kernels.registry import KERNELS, make_kernel
+from votron.kernels.standard import ConjunctionKernel, GaussianKernel, LinearKernel, PolynomialKernel
+from votron.kernels.wrapping import ComposedKernel, NormalizedKernel
+
+__all__ = [
+    "KERNELS",
+    "CallableKernel",
+    "ComposedKernel",
+    "ConjunctionKernel",
+    "FeatureMap",
+    "GaussianKernel",
+    "Kernel",
+    "LinearKernel",
+    "MercerCheck",
+    "NormalizedKernel",
+    "PolynomialKernel",
+    "PrecomputedKernel",
+    "is_mercer",
+    "make_kernel",
+]
