@@ -31,7 +31,7 @@ exact: .venv/.ready  ## compare with the one-example-at-a-time algorithm, bit fo
 	$(BIN)/python -m benchmarks.exact --data "$(DATA)"
 
 bench: .venv/.bench  ## all benchmarks (installs the packages they compare with)
-	$(BIN)/python -m benchmarks.run_all
+	$(BIN)/python -m benchmarks.run_all --data "$(DATA)"
 
 clean:  ## remove .venv, caches and build output
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -184,7 +184,6 @@ def test_curves_without_matplotlib_name_the_extra(tmp_path, capsys, monkeypatch)
 
 @pytest.mark.parametrize("epochs", ["0.5", "2"])
 def test_curves_are_drawn_the_same_every_time(epochs, tmp_path):
-    pytest.importorskip("matplotlib", reason="matplotlib is in the extra 'plot'")
     for name in ("one", "two"):
         assert curves.main(["--epochs", epochs, "--permutations", "1", "--out", str(tmp_path / name)]) == 0
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000

@@ -2,6 +2,8 @@
 
 Everything that runs once per (example, support vector) pair is here, so that the rest of Votron can be plain Python.
 
+They share one file because numba's cache of compiled code notices changes in a function's own file only.
+
 Symbols
 -------
 F[c, r]      score of block row r under the current vector of class c
