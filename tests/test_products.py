@@ -244,7 +244,7 @@ def test_products_do_not_write_out_of_bounds():
 def test_padding_and_chunks():
     assert [padded(n) for n in (0, 1, 64, 65, 128, 200)] == [0, 64, 64, 128, 128, 256]
     assert list(chunks(7, 3)) == [slice(0, 3), slice(3, 6), slice(6, 7)]
-    assert list(chunks(0)) == []
+    assert list(chunks(0, 3)) == []
 
 
 # -- squares ----------------------------------------------------------------------------------------------------------

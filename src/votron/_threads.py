@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any
 
-_END = object()
+_MULTIPLE = 64
 
 
 class Team:
@@ -21,20 +21,16 @@ class Team:
         self.n_threads = n_threads if pool is not None else 1
         self._pool = pool
 
-    def over(self, width: int, work: Callable[[int, int], Any], *, worth_it: bool = True, multiple: int = 64) -> None:
-        """Call ``work(low, high)`` for pieces that cover ``range(width)``; bounds are multiples of ``multiple``."""
-        pieces = min(self.n_threads, width // multiple) if worth_it else 1
+    def over(self, width: int, work: Callable[[int, int], Any], *, worth_it: bool = True) -> None:
+        """Call ``work(low, high)`` for pieces that cover ``range(width)``; bounds are multiples of 64."""
+        pieces = min(self.n_threads, width // _MULTIPLE) if worth_it else 1
         if self._pool is None or pieces <= 1:
             work(0, width)
             return
-        units = width // multiple
-        bounds = [multiple * (units * i // pieces) for i in range(pieces)] + [width]
+        units = width // _MULTIPLE
+        bounds = [_MULTIPLE * (units * i // pieces) for i in range(pieces)] + [width]
         futures = [self._pool.submit(work, bounds[i], bounds[i + 1]) for i in range(1, pieces)]
-        try:
-            work(bounds[0], bounds[1])
-        finally:
-            for future in futures:
-                future.result()
+        _together(lambda: work(bounds[0], bounds[1]), futures)
 
     def each(self, items: Iterable[Any], work: Callable[[Any], Any]) -> None:
         """Call ``work(item)`` for every item, several at a time."""
@@ -42,23 +38,34 @@ class Team:
             for item in items:
                 work(item)
             return
-        queue = iter(items)
+        queue = list(items)[::-1]
         lock = threading.Lock()
 
         def drain() -> None:
             while True:
                 with lock:
-                    item = next(queue, _END)
-                if item is _END:
-                    return
-                work(item)
+                    if not queue:
+                        return
+                    item = queue.pop()
+                try:
+                    work(item)
+                except BaseException:
+                    with lock:
+                        queue.clear()  # nobody begins another item after a failure
+                    raise
 
-        futures = [self._pool.submit(drain) for _ in range(self.n_threads - 1)]
-        try:
-            drain()
-        finally:
-            for future in futures:
-                future.result()
+        futures = [self._pool.submit(drain) for _ in range(min(self.n_threads, len(queue)) - 1)]
+        _together(drain, futures)
+
+
+def _together(work: Callable[[], Any], futures: Sequence[Future[Any]]) -> None:
+    """Do one's own part, wait for the others, and raise the first error: one's own, if there is one."""
+    try:
+        work()
+    finally:
+        wait(futures)
+    for future in futures:
+        future.result()
 
 
 @contextmanager

@@ -19,13 +19,10 @@ def scratch(name: str, rows: int, width: int, dtype: Any) -> NDArray[Any]:
 
     Working arrays are used over and over: fresh memory would cost as much as the work that is done in it.
     """
-    key = f"{name} {np.dtype(dtype).name} {width}"
-    array: NDArray[Any] | None = _scratch.__dict__.get(key)
-    if array is None or array.shape[0] < rows:
-        for old in [k for k in _scratch.__dict__ if k.startswith(name + " ")]:
-            del _scratch.__dict__[old]
-        array = np.empty((rows, width), dtype=dtype)
-        _scratch.__dict__[key] = array
+    kept: dict[str, NDArray[Any]] = _scratch.__dict__
+    array = kept.get(name)
+    if array is None or array.shape[0] < rows or array.shape[1] != width or array.dtype != dtype:
+        array = kept[name] = np.empty((rows, width), dtype=dtype)
     return array[:rows]
 
 

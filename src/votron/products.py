@@ -38,10 +38,12 @@ Floats = NDArray[np.float64]
 DENSE_ENOUGH = 0.4
 """Share of nonzero values from which it pays to treat real rows as dense."""
 CHEAP_INTEGERS, CHEAP_REALS = 256, 64
-"""Nonzero values in a row below which a product costs little more than fetching it from memory: kept at the third
-asking only."""
+"""Nonzero values in a row below which a product costs no more than taking memory to keep it."""
+CHEAP_AFTER = 5
+"""How often such a product is made before it is kept, if it is asked for again."""
 _MANY_GROUPS = 2048
-_CHUNK = 4096
+_LARGE_BLOCK = 16 << 20
+_CHUNK_BYTES = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,13 @@ class Traits:
         )
 
 
-def chunks(n: int, size: int = _CHUNK) -> Iterator[slice]:
+def rows_in_bytes(X: Rows, n_bytes: int = _CHUNK_BYTES) -> int:
+    """Return how many rows of X, as float64 numbers, take about that much memory."""
+    per_row = X.nnz // max(1, X.shape[0]) if sp.issparse(X) else X.shape[1] if X.ndim > 1 else 1
+    return max(1, n_bytes // (8 * max(1, per_row)))
+
+
+def chunks(n: int, size: int) -> Iterator[slice]:
     """Yield slices that cover ``range(n)``."""
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
@@ -106,7 +114,9 @@ def describe(X: Rows) -> Traits:
 
 
 def _is_integer_valued(values: NDArray[Any]) -> bool:
-    return all(np.array_equal(values[part], np.rint(values[part])) for part in chunks(values.shape[0]))
+    return all(
+        np.array_equal(values[part], np.rint(values[part])) for part in chunks(values.shape[0], rows_in_bytes(values))
+    )
 
 
 def squares(X: Rows, dtype: type[Any] = np.float64) -> Floats:
@@ -123,7 +133,7 @@ def squares(X: Rows, dtype: type[Any] = np.float64) -> Floats:
     if sp.issparse(X):
         _loops.squares_of_sparse(X.indptr.astype(np.int64), X.data.astype(real), real(0), out)
         return out
-    for part in chunks(X.shape[0]):
+    for part in chunks(X.shape[0], rows_in_bytes(X)):
         if X.dtype == np.uint8:
             _loops.squares_of_integers(np.require(X[part], requirements=["C", "W"]), out[part])
         else:
@@ -274,6 +284,8 @@ class PanelProducts(Products):
         self.n_groups = -(-n_features // 2) if kind == "int32" else n_features
         if sparse and self.n_groups > _MANY_GROUPS:
             self.block_size = 256  # its panels have a column for every feature that occurs in the block
+        while self.block_size > 64 and self.block_bytes(self.block_size) > _LARGE_BLOCK:
+            self.block_size //= 2
 
     def __repr__(self) -> str:
         return f"PanelProducts({self.kind!r})"
@@ -517,13 +529,15 @@ def choose_products(traits: Traits, *, needs_distance: bool = False) -> Products
     >>> choose_products(describe(np.full((2, 3), 0.5)))
     DenseProducts('float64')
     """
+    if traits.n_features >= 2**31:
+        raise VotronError(f"The data must have fewer than 2^31 features. Got {traits.n_features} instead.")
     per_row = traits.density * traits.n_features
     if traits.integer and traits.largest <= 32767 and traits.largest**2 * max(1, traits.n_features) < 2**31:
-        after = 3 if per_row < CHEAP_INTEGERS else 1
+        after = CHEAP_AFTER if per_row < CHEAP_INTEGERS else 1
         return PanelProducts("int32", traits.n_features, sparse=traits.sparse, keep_after=after)
     single = traits.dtype == np.float32 and not needs_distance and not traits.integer
     single &= 1e-12 < traits.largest < 1e15  # their products are float32 numbers too
     if traits.sparse or traits.density < DENSE_ENOUGH:
-        kind, after = "float32" if single else "float64", 3 if per_row < CHEAP_REALS else 1
+        kind, after = "float32" if single else "float64", CHEAP_AFTER if per_row < CHEAP_REALS else 1
         return PanelProducts(kind, traits.n_features, sparse=traits.sparse, keep_after=after)
     return DenseProducts("float32" if single else "float64", traits.n_features)

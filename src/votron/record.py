@@ -93,6 +93,11 @@ class MistakeRecord:
             raise VotronError("The arrays of a MistakeRecord must be one-dimensional and equally long.")
         if len(self) and not ((np.diff(self.time) >= 0).all() and self.time[0] >= 1 and self.time[-1] <= self.n_steps):
             raise VotronError("The times of a MistakeRecord must be sorted and lie between 1 and n_steps.")
+        if not ((self.vector >= 0) & (self.vector < self.n_vectors) & (np.abs(self.sign) == 1)).all():
+            raise VotronError("A MistakeRecord has vectors from 0 to n_vectors - 1, and signs +1 and -1.")
+        same_step = np.diff(self.time) == 0
+        if (same_step & ((np.diff(self.example) != 0) | (np.diff(self.vector) <= 0))).any():
+            raise VotronError("A step of a MistakeRecord has one example, and each vector once, in rising order.")
 
     def __len__(self) -> int:
         return len(self.example)

@@ -23,6 +23,7 @@ for the pocket, Littlestone (1989) for the held-out part.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,7 +37,7 @@ from votron._threads import Team, team
 from votron.blocks import DotCache, KernelBlock
 from votron.errors import NotRepresentableError, VotronError
 from votron.kernels import Kernel
-from votron.products import Floats, GramProducts, Index, Products, Rows, Store, Traits, padded
+from votron.products import Floats, GramProducts, Index, Products, Rows, Store, Traits, chunks, padded, rows_in_bytes
 from votron.record import MistakeRecord
 
 __all__ = ["RULES", "HoldoutCurve", "RuleSet", "Vectors"]
@@ -51,9 +52,11 @@ _EVENTS_AT_ONCE = 128
 _ROWS_AT_ONCE = 256
 _DOTS_KEPT = 16 << 20
 """Bytes of dot products that one block of a scan may keep for supports that err again."""
+_DOTS_KEPT_IN_ALL = 512 << 20
+"""The same for all blocks together, when a scan stops at several moments."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HoldoutCurve:
     """Held-out errors over time: the times at which they fell below all before, and to what.
 
@@ -83,7 +86,7 @@ class HoldoutCurve:
         return int(self.times[k - 1]) if k else 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RuleSet:
     """The scores of several rules at one moment.
 
@@ -104,7 +107,7 @@ class RuleSet:
     scores: dict[Choice, Floats]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Vectors:
     """All vectors of a training run: record, kernel, and the examples that the record names.
 
@@ -138,7 +141,14 @@ class Vectors:
     support_rows: Rows
     seed: int = 0
     holdout: HoldoutCurve | None = None
-    _packed: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    _packed: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check that the rows are those of the record."""
+        if self.support_rows.shape[0] != len(self.record.support):
+            raise VotronError(
+                f"The record names {len(self.record.support)} examples. Got {self.support_rows.shape[0]} rows instead."
+            )
 
     def scores(
         self, X: Rows, rule: str, normalized: bool = False, *, time: int | None = None, n_threads: int = 1
@@ -151,7 +161,9 @@ class Vectors:
         self, X: Rows, times: Sequence[int], choices: Sequence[Choice], *, n_threads: int = 1
     ) -> Iterator[RuleSet]:
         """Yield the scores of the chosen rules at each of the times, in rising order, from one scan."""
-        plan = _Plan(self, sorted(int(t) for t in times), list(choices))
+        return self._stages(X, _Plan(self, sorted(int(t) for t in times), list(choices)), n_threads)
+
+    def _stages(self, X: Rows, plan: _Plan, n_threads: int) -> Iterator[RuleSet]:
         products, store, terms, own = self._ready(X)
         uniform = _uniform(X, self.seed) if plan.random else np.empty(0)
         scans = [
@@ -168,6 +180,8 @@ class Vectors:
             )
             for low in range(0, X.shape[0], _ROWS_AT_ONCE)
         ]
+        if len(plan.times) > 1:  # all blocks stay open from one moment to the next
+            plan.dots_kept = min(_DOTS_KEPT, _DOTS_KEPT_IN_ALL // max(1, len(scans)))
         with team(n_threads if len(scans) > 1 else 1) as threads:
             for i, time in enumerate(plan.times):
                 yield self._moment(plan, scans, i, time, threads, X.shape[0])
@@ -195,16 +209,19 @@ class Vectors:
         products, store, terms, own = self._ready(X)
         n_events = len(record.event_starts) - 1
         blocks = [np.arange(low, min(low + _ROWS_AT_ONCE, X.shape[0])) for low in range(0, X.shape[0], _ROWS_AT_ONCE)]
-        errors = np.zeros((len(blocks), n_events), dtype=np.int64)
+        total = np.zeros(n_events, dtype=np.int64)
+        adding = threading.Lock()
         plan = _Plan(self, [], [])
         with team(n_threads if len(blocks) > 1 else 1) as threads:
 
             def work(k: int) -> None:
                 scan = _BlockScan(self, plan, products, store, terms, X, blocks[k], own, np.empty(0))
-                scan.count_errors(np.asarray(codes, dtype=np.int32)[blocks[k]], errors[k])
+                errors = np.zeros(n_events, dtype=np.int64)
+                scan.count_errors(np.asarray(codes, dtype=np.int32)[blocks[k]], errors)
+                with adding:
+                    np.add(total, errors, out=total)
 
             threads.each(range(len(blocks)), work)
-        total = errors.sum(axis=0)
         lows = np.flatnonzero(np.diff(np.minimum.accumulate(total), prepend=len(codes) + 1) < 0)
         return HoldoutCurve(record.time[record.event_starts[lows]], total[lows], len(codes))
 
@@ -213,16 +230,14 @@ class Vectors:
 
     def _ready(self, X: Rows) -> tuple[Products, Store, Floats, Floats]:
         """Return arithmetic, supports in its form (kept for later calls), and the kernel's terms of them and of X."""
-        kept = self._packed
-        if "traits" not in kept:
-            kept["traits"] = self.kernel.traits(self.support_rows)
-        mine: Traits = kept["traits"]
+        mine: Traits = self._packed.get("traits") or self.kernel.traits(self.support_rows)
         products = self.kernel.products(mine.joined(self.kernel.traits(X)))
-        if repr(products) not in kept:
+        name, packed = self._packed.get("packed", ("", ()))
+        if name != repr(products):  # several threads may get here at once, and do the same thing twice
             store, squares = products.restore(self.support_rows, self.record.support)
-            kept.clear()
-            kept.update({"traits": mine, repr(products): (store, self.kernel.terms(squares))})
-        store, terms = kept[repr(products)]
+            packed = store, self.kernel.terms(squares)
+            self._packed.update(traits=mine, packed=(repr(products), packed))
+        store, terms = packed
         own = self.kernel.terms(self._own_squares(products, X)) if len(terms) else np.empty((0, X.shape[0]))
         return products, store, terms, own
 
@@ -235,10 +250,13 @@ def _uniform(X: Rows, seed: int) -> Floats:
     """Return a number in [0, 1) for each row, from the seed and its content."""
     out = np.empty(X.shape[0])
     start = np.uint64(seed % 2**64)
-    if sp.issparse(X):
-        _loops.hash_sparse(X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data.astype(np.float64), start, out)
-    else:
-        _loops.hash_dense(np.array(X, dtype=np.float64), start, out)
+    for part in chunks(X.shape[0], rows_in_bytes(X)):
+        rows = X[part]
+        if sp.issparse(rows):
+            indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
+            _loops.hash_sparse(indptr, indices, rows.data.astype(np.float64), start, out[part])
+        else:
+            _loops.hash_dense(np.array(rows, dtype=np.float64, order="C"), start, out[part])
     return out
 
 
@@ -248,6 +266,7 @@ class _Plan:
     def __init__(self, vectors: Vectors, times: list[int], choices: list[Choice]) -> None:
         record = vectors.record
         self.times, self.choices = times, choices
+        self.dots_kept = _DOTS_KEPT
         self.event_times = record.time[record.event_starts[:-1]]
         names = {rule for rule, _ in choices}
         if names - set(RULES):
@@ -268,7 +287,12 @@ class _Plan:
             self.holdout = [vectors.holdout.best(until=t) for t in times]
         stops = set(times).union(*(map(int, p) for p in self.pocket), self.holdout)
         self.stops = np.array(sorted(stops), dtype=np.int64)
-        self.keep = {int(t) for p in self.pocket for t in p} | set(self.holdout)
+        self.keep: dict[int, set[int]] = {}  # which vectors' scores to keep, by time
+        for time in self.holdout:
+            self.keep[time] = set(range(record.n_vectors))
+        for born in self.pocket:
+            for c, time in enumerate(born.tolist()):
+                self.keep.setdefault(time, set()).add(c)
 
 
 class _BlockScan:
@@ -280,11 +304,11 @@ class _BlockScan:
     ) -> None:  # fmt: skip
         self.record, self.plan, self.store, self.terms, self.rows = vectors.record, plan, store, terms, rows
         self.n_vectors, self.width = vectors.record.n_vectors, padded(len(rows))
-        self.event = 0
+        self.event, self.reached = 0, -1
         self._parts = (vectors.kernel, products, X, own)
         self._uniform = uniform[rows] if len(uniform) else uniform
         self._block: KernelBlock | None = None
-        self.kept: dict[int, tuple[Floats, Floats]] = {}
+        self.kept: dict[tuple[int, int], tuple[Floats, float]] = {}
 
     def _open(self) -> KernelBlock:
         """Take memory when the scan begins, not before."""
@@ -294,7 +318,7 @@ class _BlockScan:
         own = np.zeros((len(all_own), self.width))
         own[:, : len(self.rows)] = all_own[:, self.rows]
         size = np.dtype(products.dtype).itemsize * self.width
-        n_kept = self.store.n if products.keep_after and self.store.n * size <= _DOTS_KEPT else 0
+        n_kept = self.store.n if products.keep_after and self.store.n * size <= self.plan.dots_kept else 0
         cache = DotCache(1, self.width, products.dtype, n_kept)
         cache.note(np.arange(self.store.n))
         self._block = KernelBlock(kernel, products, X, self.rows, own, cache)
@@ -344,13 +368,11 @@ class _BlockScan:
         """Carry the scores to this time, keeping what the plan asks for on the way."""
         self._open()
         stops = self.plan.stops
-        reached = int(self.plan.event_times[self.event - 1]) if self.event else -1
-        for stop in stops[(stops > reached) & (stops <= time)]:
+        for stop in stops[(stops > self.reached) & (stops <= time)]:
             self._carry(int(np.searchsorted(self.plan.event_times, stop, side="right")))
-            if int(stop) in self.plan.keep:
-                self.kept.setdefault(int(stop), (self.F.copy(), self.length.copy()))
-        if time in self.plan.keep and time not in self.kept:
-            self.kept[time] = (self.F.copy(), self.length.copy())
+            for c in self.plan.keep.get(int(stop), ()):
+                self.kept[int(stop), c] = self.F[c].copy(), float(self.length[c])
+        self.reached = time
 
     def _carry(self, last: int) -> None:
         r = self.record
@@ -386,11 +408,9 @@ class _BlockScan:
             return (self.captured_unit if normalized else self.captured)[:, self.place[i * n : (i + 1) * n]]
         if rule == "last":
             return _scaled(self.F, self.length, normalized)[:, :n]
-        if rule == "holdout":
-            return _scaled(*self.kept[self.plan.holdout[i]], normalized)[:, :n]
-        born = self.plan.pocket[i]
-        scores = [_scaled(*self.kept[int(born[c])], normalized)[c] for c in range(self.n_vectors)]
-        return np.stack(scores)[:, :n]
+        times = [self.plan.holdout[i]] * self.n_vectors if rule == "holdout" else self.plan.pocket[i].tolist()
+        kept = [self.kept[time, c] for c, time in enumerate(times)]
+        return _scaled(np.stack([F for F, _ in kept]), np.array([length for _, length in kept]), normalized)[:, :n]
 
     def _with_current(self, tally: Floats, rule: str, normalized: bool, time: int) -> Floats:
         """Credit the vectors that are still alive."""

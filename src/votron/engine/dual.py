@@ -391,7 +391,8 @@ class _Visits:
         room = stop * trainer.n_vectors
         at, vector = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
         score, norm2 = np.empty(room), np.empty(room)
-        r, n = ahead.fetch(0, stop), 0
+        r, n = 0, 0
+        ahead.fetch(r, stop)
         while r < stop:
             r, n = _loops.walk(
                 self.F[b], self.codes[b], self.threshold[b], self.diagonal[b], r, stop, ahead.row_of, ahead.K,
@@ -468,8 +469,8 @@ class _Ahead:
         self.dots = np.empty((0, visits.width), dtype=visits.products.dtype)
         self.n = 0
 
-    def fetch(self, start: int, stop: int) -> int:
-        """Fetch the rows from ``start`` on that are wrong now and have no values yet; return ``start``."""
+    def fetch(self, start: int, stop: int) -> None:
+        """Fetch the rows from ``start`` on that are wrong now and have no values yet."""
         v, b = self.visits, self.b
         wrong = np.empty(stop - start, dtype=np.int64)
         n = _loops.find_mistakes(v.F[b], v.codes[b], v.threshold[b], start, stop, wrong)
@@ -485,7 +486,6 @@ class _Ahead:
         self.threads.over(self.block.width, work, worth_it=len(wanted) * v.width > WORTH_A_THREAD)
         self.row_of[wanted] = np.arange(mine.start, mine.stop)
         self.n += len(wanted)
-        return start
 
     def _fill_dots(self, wanted: Index, out: NDArray[Any]) -> None:
         v, b = self.visits, self.b

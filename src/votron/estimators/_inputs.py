@@ -16,7 +16,8 @@ from sklearn.utils.validation import validate_data
 
 from votron.errors import IndefiniteKernelError, VotronError
 from votron.kernels import Kernel, NormalizedKernel, PrecomputedKernel
-from votron.products import Index, Rows, chunks, describe
+from votron.kernels.base import negative_diagonal
+from votron.products import Index, Rows, chunks, describe, rows_in_bytes
 
 SLACK = 1e-5
 """How far a precomputed matrix may be from symmetric and positive, relatively: it may have been computed in float32."""
@@ -72,9 +73,10 @@ def resolved_gamma(gamma: str, rows: Rows) -> float:
         return 1.0 / n_features
     values, n = rows.data if sp.issparse(rows) else rows, rows.shape[0] * n_features
     with np.errstate(over="ignore", invalid="ignore"):  # the engine refuses such data, in words
-        mean = np.sum([values[part].sum(dtype=np.float64) for part in chunks(len(values))]) / n
+        parts = list(chunks(len(values), rows_in_bytes(values)))
+        mean = np.sum([values[part].sum(dtype=np.float64) for part in parts]) / n
         centre = np.rint(mean) if describe(rows).integer else mean  # sums of integers are exact, dense or sparse
-        squares = np.sum([np.square(values[part].astype(np.float64) - centre).sum() for part in chunks(len(values))])
+        squares = np.sum([np.square(values[part].astype(np.float64) - centre).sum() for part in parts])
         variance = (squares + (n - values.size) * centre**2) / n - (mean - centre) ** 2
     return float(1.0 / (n_features * variance)) if variance > 0 else 1.0
 
@@ -120,11 +122,7 @@ def learnable_rows(rows: Rows, kernel: Kernel) -> Index:
     """Return the numbers of the rows with K(x, x) > 0."""
     diagonal = kernel.diag(rows)
     if (diagonal < 0).any():
-        i = int(np.argmin(diagonal))
-        raise IndefiniteKernelError(
-            f"{kernel!r} is not positive semi-definite on these data: K(x, x) must not be negative. "
-            f"Got {diagonal[i]:g} for row {i} instead."
-        )
+        raise negative_diagonal(kernel, diagonal)
     return np.flatnonzero(diagonal != 0)
 
 

@@ -61,7 +61,8 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     kernel : {"poly", "linear", "rbf", "conjunction", "precomputed"}, Kernel or callable, default="poly"
-        The kernel. A callable gets two matrices of rows, float32 or float64, and returns the matrix of kernel values.
+        The kernel. A callable gets two matrices of rows, float32 or float64, and returns the matrix of kernel values;
+        several threads may call it at once, unless ``n_jobs=1``.
     degree : int, default=3
         Degree of the polynomial kernel (gamma x·z + coef0)^degree.
     gamma : float or {"scale", "auto"}, default="scale"
@@ -70,7 +71,8 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
     coef0 : float, default=1.0
         Constant of the polynomial kernel.
     normalize_kernel : bool, default=False
-        Use K(x, z) / √(K(x, x) K(z, z)).
+        Use K(x, z) / √(K(x, x) K(z, z)). With "precomputed", where K(x, x) of a row to predict is not known, its scores
+        lack the factor 1 / √K(x, x); labels are the same.
     epochs : float or None, default=10
         Passes through the data, T; a fraction stops within a pass. Training ends early when a pass makes no mistake,
         and the rules count the remaining steps as if it had not. None trains until then, for 1000 passes at most.
@@ -149,7 +151,7 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(set(KERNELS)), Kernel, callable],
-        "degree": [Interval(Integral, 1, None, closed="left")],
+        "degree": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "normalize_kernel": ["boolean"],
@@ -243,7 +245,9 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         """Go on learning: one pass over new data, in their order, from where the record ends.
 
         Earlier data need not be kept. One call after another gives exactly the record of one unshuffled pass over all
-        of the data. The rule "holdout" then needs data of its own, given to `with_rule`.
+        of the data (to rounding only, if float32 data are whole numbers in some batches and fractions in others). A
+        call costs time in the number of support vectors, so give rows in batches where you can. The rule "holdout"
+        then needs data of its own, given to `with_rule`.
 
         Parameters
         ----------
@@ -385,8 +389,8 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         self.support_ = record.support
         self.support_vectors_ = rows[:, :0] if _inputs.is_precomputed(self.kernel_) else rows
         self.dual_coef_ = record.dual_coef()
-        used = np.unique(np.stack([record.vector.astype(np.int64), record.slot]), axis=1)
-        self.n_support_ = np.bincount(used[0], minlength=record.n_vectors)
+        used = np.unique(record.vector * (len(record.support) + 1) + record.slot)
+        self.n_support_ = np.bincount(used // (len(record.support) + 1), minlength=record.n_vectors)
         self.n_mistakes_ = record.n_mistakes
         self._vectors = Vectors(record, self.kernel_, rows, seed)
 
@@ -547,7 +551,7 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         """Return moments in rising order, in epochs and in examples."""
         m, n_steps = self.record_.n_examples, self.record_.n_steps
         if at is None:
-            at = [min(epoch, n_steps / m) for epoch in range(1, max(1, math.ceil(self.n_epochs_)) + 1)]
+            at = [min(epoch, n_steps / m) for epoch in range(1, math.ceil(min(self.n_epochs_, n_steps / m)) + 1)]
         try:
             moments = sorted(at, key=float)
         except (TypeError, ValueError):

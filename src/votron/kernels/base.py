@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron.errors import IndefiniteKernelError, VotronError
+from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
 from votron.kernels.features import FeatureMap
 from votron.products import Floats, Index, Products, Rows, Traits, choose_products, chunks, describe
 
@@ -55,6 +55,7 @@ class Kernel(ABC):
     """
 
     needs_distance: ClassVar[bool] = False
+    n_terms: ClassVar[int] = 0
     reads_features: ClassVar[bool] = True
 
     def __call__(self, X: Any, Y: Any = None) -> Floats:
@@ -81,13 +82,21 @@ class Kernel(ABC):
             values = np.empty((len(slots), block.width))
             self.from_dots(dots, slots, 0, block.width, mine, own, values)
             out[:, part] = values[:, : block.n_rows]
-        return out
+        return self._finite(out)
+
+    def _finite(self, values: Floats) -> Floats:
+        if not np.isfinite(values).all():
+            raise NotRepresentableError(
+                f"{self!r} exceeds the largest float64 on these data: lower the degree, "
+                "or scale the data or gamma down."
+            )
+        return values
 
     def diag(self, X: Any) -> Floats:
         """Return K(x, x) for each row of X."""
         X = as_rows(X)
         self.check(X)
-        return self.diagonal(self.products_for(X).squares(X))
+        return self._finite(self.diagonal(self.products_for(X).squares(X)))
 
     def products_for(self, *matrices: Rows) -> Products:
         """Return the arithmetic that makes this kernel's dot products between these matrices."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -71,12 +71,14 @@ class PolynomialKernel(Kernel):
     def __post_init__(self) -> None:
         """Refuse degrees below 1."""
         degree: Any = self.degree
-        if isinstance(degree, bool) or not isinstance(degree, Integral) or degree < 1:
+        if isinstance(degree, bool) or not isinstance(degree, Integral) or not 1 <= int(degree) < 2**31:
             raise VotronError(
-                "The 'degree' parameter of PolynomialKernel must be an int in the range [1, inf). "
+                "The 'degree' parameter of PolynomialKernel must be an int in the range [1, 2^31). "
                 f"Got {self.degree!r} instead."
             )
         object.__setattr__(self, "degree", int(degree))
+        _check_finite(self, "gamma")
+        _check_finite(self, "coef0")
 
     def _powers(self, dots: NDArray[Any]) -> Floats:
         out = np.empty((1, len(dots)))
@@ -137,6 +139,11 @@ class GaussianKernel(Kernel):
 
     gamma: float = 1.0
     needs_distance: ClassVar[bool] = True
+    n_terms: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what is no kernel."""
+        _check_finite(self, "gamma", least=0.0)
 
     def terms(self, squares: Floats) -> Floats:
         """Return x·x."""
@@ -208,3 +215,11 @@ class ConjunctionKernel(Kernel):
             itertools.combinations(range(n_features), size) for size in range(n_features + 1)
         )
         return FeatureMap(n_features, tuple(subsets), (1.0,) * 2**n_features)
+
+
+def _check_finite(kernel: Kernel, name: str, least: float = -math.inf) -> None:
+    """Refuse a parameter that is no number, or below the least."""
+    value: Any = getattr(kernel, name)
+    if not (isinstance(value, Real) and math.isfinite(value) and float(value) >= least):
+        wanted = "a number" if least == -math.inf else f"a number of at least {least:g}"
+        raise VotronError(f"The '{name}' parameter of {type(kernel).__name__} must be {wanted}. Got {value!r} instead.")

@@ -31,6 +31,11 @@ class NormalizedKernel(Kernel):
     base: Kernel
 
     @property
+    def n_terms(self) -> int:  # type: ignore[override]
+        """Count the terms: one more than the kernel inside has."""
+        return self.base.n_terms + 1
+
+    @property
     def needs_distance(self) -> bool:  # type: ignore[override]
         """Tell whether the kernel inside subtracts dot products."""
         return self.base.needs_distance
@@ -110,6 +115,11 @@ class ComposedKernel(Kernel):
             )
 
     @property
+    def n_terms(self) -> int:  # type: ignore[override]
+        """Count the terms of both."""
+        return self.inner.n_terms + self.outer.n_terms
+
+    @property
     def needs_distance(self) -> bool:  # type: ignore[override]
         """Tell whether either kernel subtracts dot products."""
         return self.inner.needs_distance or self.outer.needs_distance
@@ -145,7 +155,7 @@ class ComposedKernel(Kernel):
         self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
     ) -> None:
         """Let the kernel inside work, then the one outside on its values, in place."""
-        n = len(terms) - len(self.outer.terms(np.ones(1)))
+        n = self.inner.n_terms
         self.inner.from_dots(dots, source, low, high, terms[:n], own[:n], out)
         self.outer.from_dots(out, np.arange(len(source)), low, high, terms[n:], own[n:], out)
 
