@@ -463,3 +463,39 @@ def test_mercer_or_not():
 def test_matrices_that_are_no_gram_matrices(K, message):
     with pytest.raises(VotronError, match=message):
         is_mercer(K)
+
+
+@pytest.mark.parametrize("make", [lambda g: GaussianKernel(g), lambda g: PolynomialKernel(2, gamma=g)])
+@pytest.mark.parametrize("gamma", [float("nan"), float("inf"), "scale"])
+def test_gamma_must_be_a_number(make, gamma):
+    with pytest.raises(VotronError, match=r"The 'gamma' parameter of .*Kernel must be a number"):
+        make(gamma)
+
+
+def test_a_negative_gamma_is_no_gaussian_kernel():
+    with pytest.raises(VotronError, match=r"must be a number of at least 0. Got -1.0 instead"):
+        GaussianKernel(-1.0)
+
+
+def test_values_beyond_float64_are_refused():
+    with pytest.raises(VotronError, match="exceeds the largest float64"):
+        PolynomialKernel(200)([[1e5]])
+    with pytest.raises(VotronError, match="exceeds the largest float64"):
+        PolynomialKernel(200).diag([[1e5]])
+    with pytest.raises(VotronError, match="2\\^31"):
+        PolynomialKernel(10**20)
+
+
+@pytest.mark.parametrize(
+    "outer",
+    [PolynomialKernel(4), PolynomialKernel(3, 2.0, 0.0), GaussianKernel(0.7), NormalizedKernel(PolynomialKernel(2))],
+)
+def test_a_kernel_over_the_cosine_is_the_kernel_on_rows_of_length_1(outer):
+    rng = np.random.default_rng(0)
+    X, Y = rng.integers(0, 255, (12, 9)).astype(np.uint8), rng.integers(0, 255, (7, 9)).astype(np.uint8)
+    kernel = outer.of(NormalizedKernel(LinearKernel()))
+    unit = [Z / np.linalg.norm(Z.astype(float), axis=1, keepdims=True) for Z in (X, Y)]
+    np.testing.assert_allclose(kernel(X, Y), outer(*unit), rtol=1e-12)
+    np.testing.assert_allclose(kernel.diag(X), outer.diag(unit[0]), rtol=1e-12)
+    np.testing.assert_array_equal(kernel(sp.csr_matrix(X), Y), kernel(X, Y))
+    assert is_mercer(kernel(X))

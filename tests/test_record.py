@@ -59,7 +59,7 @@ def test_what_follows_from_a_record():
 
 
 def test_supports_are_in_order_of_their_first_mistake():
-    record = record_of(example=[7, 7, 3, 7, 5], n_examples=8)
+    record = record_of(example=[7, 7, 3, 7, 5], time=[1, 1, 3, 4, 5], n_examples=8)
     assert record.support.tolist() == [7, 3, 5]
     assert record.slot.tolist() == [0, 0, 1, 0, 2]
     np.testing.assert_array_equal(record.support[record.slot], record.example)
@@ -200,4 +200,21 @@ def test_types():
 )
 def test_what_is_no_record(changes, message):
     with pytest.raises(VotronError, match=message):
+        record_of(**changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"vector": [0, 900_000, 1, 0, 1]},
+        {"vector": [0, -1, 1, 0, 1]},
+        {"sign": [1, -1, 0, 1, -1]},
+        {"sign": [1, -1, 2, 1, -1]},
+        {"example": [0, 1, 2, 0, 0]},  # two examples at one step
+        {"vector": [0, 0, 1, 0, 1]},  # one vector twice at one step
+        {"vector": [1, 0, 1, 0, 1]},  # out of order
+    ],
+)
+def test_what_the_loops_could_not_survive_is_no_record(changes):
+    with pytest.raises(VotronError, match=r"A (MistakeRecord|step of a MistakeRecord) has"):
         record_of(**changes)

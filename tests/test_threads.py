@@ -1,0 +1,86 @@
+"""Several threads: pieces of a block, lists of blocks, one model for all of them."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from votron import VotedPerceptronClassifier
+from votron._threads import team
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 5])
+@pytest.mark.parametrize("width", [64, 128, 320])
+def test_pieces_cover_a_range_once(n_threads, width):
+    seen = np.zeros(width, dtype=int)
+
+    def work(low, high):
+        assert low % 64 == 0
+        seen[low:high] += 1
+
+    with team(n_threads) as threads:
+        threads.over(width, work)
+    assert (seen == 1).all()
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 4])
+def test_every_item_is_worked_on_once(n_threads):
+    seen, lock = [], threading.Lock()
+
+    def work(item):
+        with lock:
+            seen.append(item)
+
+    with team(n_threads) as threads:
+        threads.each(range(50), work)
+    assert sorted(seen) == list(range(50))
+
+
+@pytest.mark.parametrize("failing", ["main", "other"])
+def test_a_failure_ends_the_work_and_is_raised(failing):
+    begun = []
+
+    def work(item):
+        begun.append(item)
+        mine = threading.current_thread() is threading.main_thread()
+        if mine == (failing == "main"):
+            raise ArithmeticError("broken")
+        time.sleep(0.02)
+
+    with team(2) as threads, pytest.raises(ArithmeticError, match="broken"):
+        threads.each(range(1000), work)
+    assert len(begun) < 20
+
+
+def test_threads_may_share_a_model():
+    """Rows of two kinds, so that the threads ask for the supports in two forms in turn."""
+    rng = np.random.default_rng(0)
+    whole = rng.integers(0, 9, (60, 8))
+    kinds = [whole, whole + 0.5]
+    model = VotedPerceptronClassifier(gamma=0.1, random_state=0, n_jobs=1).fit(whole, rng.integers(0, 3, 60))
+    expected = [model.decision_function(X) for X in kinds]
+    failures = []
+
+    def ask(k):
+        for i in range(60):
+            try:
+                np.testing.assert_array_equal(model.decision_function(kinds[(i + k) % 2]), expected[(i + k) % 2])
+            except BaseException as error:
+                failures.append(error)
+                return
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=ask, args=(k,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert failures == []
