@@ -38,7 +38,7 @@ from votron.kernels import Kernel
 from votron.products import Floats, GramProducts, Index, Products, Rows, Store, Traits, padded
 from votron.record import MistakeRecord
 
-EVENTS_AT_ONCE = 128
+EVENTS_AT_ONCE = 256
 """Events whose kernel values are held at a time, so that they stay in the processor's cache."""
 CANDIDATES_AT_ONCE = 512
 """Rows whose kernel values with the block are computed ahead of the walk, at most."""
