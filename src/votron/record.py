@@ -159,6 +159,8 @@ class MistakeRecord:
 
     def until(self, time: int) -> MistakeRecord:
         """Return the record as it was at an earlier time."""
+        if not 0 <= time <= self.n_steps:
+            raise VotronError(f"The time must lie within training, from 0 to {self.n_steps}. Got {time} instead.")
         k = int(np.searchsorted(self.time, time, side="right"))
         parts = {name: getattr(self, name)[:k] for name in ("example", "vector", "sign", "time", "score", "norm2")}
         return MistakeRecord(**parts, n_vectors=self.n_vectors, n_examples=self.n_examples, n_steps=int(time))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -241,7 +242,8 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
             )
         return self
 
-    def _partial_fit(self, X: Any, y: Any, classes: Any = None) -> VotedPerceptronClassifier:
+    @functools.partial(WhereItMakesSense, _why_no_partial_fit)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> VotedPerceptronClassifier:
         """Go on learning: one pass over new data, in their order, from where the record ends.
 
         Earlier data need not be kept. One call after another gives exactly the record of one unshuffled pass over all
@@ -278,8 +280,6 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
             self._n_named = first_id + len(order)
         self._raise_if(run.interrupted)
         return self
-
-    partial_fit = WhereItMakesSense(_why_no_partial_fit, _partial_fit)
 
     def _resumed(self, rows: Rows) -> DualTrainer:
         """Return a trainer that stands where the record ends, if there is one."""
