@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron import _loops
 from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
 from votron.kernels.features import FeatureMap
 from votron.products import Floats, Index, Products, Rows, Traits, choose_products, chunks, describe
@@ -149,6 +150,20 @@ class Kernel(ABC):
     def feature_map(self, n_features: int) -> FeatureMap:
         """Return Φ with Φ(x)·Φ(z) = K(x, z), where it is finite and in reach."""
         raise VotronError(f"{self!r} has no explicit feature map of finite size.")
+
+
+class ValueKernel(Kernel):
+    """A kernel whose values are the products themselves, whatever makes the products."""
+
+    def diagonal(self, squares: Floats) -> Floats:
+        """Return each row's product with itself."""
+        return np.array(squares, dtype=np.float64)
+
+    def from_dots(
+        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
+    ) -> None:
+        """Copy."""
+        _loops.kernel_linear(dots, source, low, high, out)
 
 
 def negative_diagonal(kernel: Kernel, diagonal: Floats) -> IndefiniteKernelError:

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from votron import _loops
-from votron.kernels.base import Kernel, as_rows
-from votron.products import CallableProducts, Floats, GramProducts, Index, Products, Rows, Traits
+from votron.kernels.base import ValueKernel, as_rows
+from votron.products import CallableProducts, Floats, GramProducts, Products, Rows, Traits
 
 
 @dataclass(frozen=True)
-class PrecomputedKernel(Kernel):
+class PrecomputedKernel(ValueKernel):
     """The data are the kernel values: row i holds K(x_i, z) for every training example z.
 
     Examples
@@ -34,19 +32,9 @@ class PrecomputedKernel(Kernel):
         """Return look-ups."""
         return GramProducts()
 
-    def diagonal(self, squares: Floats) -> Floats:
-        """Return the diagonal itself."""
-        return np.array(squares, dtype=np.float64)
-
-    def from_dots(
-        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
-    ) -> None:
-        """Copy."""
-        _loops.kernel_linear(dots, source, low, high, out)
-
 
 @dataclass(frozen=True)
-class CallableKernel(Kernel):
+class CallableKernel(ValueKernel):
     """Any function ``f(A, B)`` that returns the matrix of kernel values of the rows of A and of B.
 
     The rows come to it as float32 or float64, dense or CSR.
@@ -68,13 +56,3 @@ class CallableKernel(Kernel):
     def products(self, traits: Traits) -> Products:
         """Return calls of the function."""
         return CallableProducts(self.function, getattr(self.function, "__name__", type(self.function).__name__))
-
-    def diagonal(self, squares: Floats) -> Floats:
-        """Return the function's own values."""
-        return np.array(squares, dtype=np.float64)
-
-    def from_dots(
-        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
-    ) -> None:
-        """Copy."""
-        _loops.kernel_linear(dots, source, low, high, out)

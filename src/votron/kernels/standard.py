@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from votron import _loops
 from votron.errors import NotRepresentableError, VotronError
-from votron.kernels.base import Kernel
+from votron.kernels.base import Kernel, ValueKernel
 from votron.kernels.features import FeatureMap
 from votron.products import Floats, Index, Rows, describe, squares
 
 
 @dataclass(frozen=True)
-class LinearKernel(Kernel):
+class LinearKernel(ValueKernel):
     """K(x, z) = x·z.
 
     Examples
@@ -27,16 +27,6 @@ class LinearKernel(Kernel):
     >>> LinearKernel()([[1.0, 2.0]], [[3.0, 4.0]])
     array([[11.]])
     """
-
-    def diagonal(self, squares: Floats) -> Floats:
-        """Return x·x."""
-        return np.array(squares, dtype=np.float64)
-
-    def from_dots(
-        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
-    ) -> None:
-        """Copy."""
-        _loops.kernel_linear(dots, source, low, high, out)
 
     def feature_map(self, n_features: int) -> FeatureMap:
         """Return the identity."""
