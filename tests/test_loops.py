@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from votron import _loops
+from votron._loops import dual as _loops
 
 ALL = np.arange(1)
 

@@ -16,22 +16,51 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from votron.data import tabular_encoder
     from votron.errors import VotronError
-    from votron.estimators import VotedPerceptronClassifier
+    from votron.estimators import (
+        AveragedPerceptronClassifier,
+        NaiveBayesLinearClassifier,
+        VotedPerceptronClassifier,
+        WinnowClassifier,
+    )
     from votron.kernels import is_mercer, make_kernel
+    from votron.online import OnlinePerceptron
     from votron.record import MistakeRecord
+    from votron.reductions import add_bias, normalize_examples
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AveragedPerceptronClassifier": "votron.estimators",
     "MistakeRecord": "votron.record",
+    "NaiveBayesLinearClassifier": "votron.estimators",
+    "OnlinePerceptron": "votron.online",
     "VotedPerceptronClassifier": "votron.estimators",
     "VotronError": "votron.errors",
+    "WinnowClassifier": "votron.estimators",
+    "add_bias": "votron.reductions",
     "is_mercer": "votron.kernels",
     "make_kernel": "votron.kernels",
+    "normalize_examples": "votron.reductions",
+    "tabular_encoder": "votron.data",
 }
 
-__all__ = ["MistakeRecord", "VotedPerceptronClassifier", "VotronError", "__version__", "is_mercer", "make_kernel"]
+__all__ = [
+    "AveragedPerceptronClassifier",
+    "MistakeRecord",
+    "NaiveBayesLinearClassifier",
+    "OnlinePerceptron",
+    "VotedPerceptronClassifier",
+    "VotronError",
+    "WinnowClassifier",
+    "__version__",
+    "add_bias",
+    "is_mercer",
+    "make_kernel",
+    "normalize_examples",
+    "tabular_encoder",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron import _loops
+from votron._loops import dual as _loops
 from votron.errors import VotronError
 
 Rows = Any

@@ -32,7 +32,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron import _loops
+from votron._loops import dual as _loops
 from votron._threads import Team, team
 from votron.blocks import DotCache, KernelBlock
 from votron.errors import NotRepresentableError, VotronError

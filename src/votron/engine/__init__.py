@@ -1,5 +1,7 @@
-"""How a record is made."""
+"""How training is done: in the dual, on kernel values, and in the primal, on weight vectors."""
 
-from votron.engine.dual import DualTrainer, TrainingRun
+from votron.engine.dual import DualTrainer
+from votron.engine.primal import PrimalTrainer
+from votron.engine.run import TrainingRun
 
-__all__ = ["DualTrainer", "TrainingRun"]
+__all__ = ["DualTrainer", "PrimalTrainer", "TrainingRun"]

@@ -23,16 +23,16 @@ float64 left folds, so they do not depend on the blocks.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron import _loops
+from votron._loops import dual as _loops
 from votron._threads import Team, team
 from votron.blocks import DotCache, KernelBlock, scratch
+from votron.engine.run import TrainingRun, Watcher
 from votron.errors import IndefiniteKernelError, NotRepresentableError
 from votron.kernels import Kernel
 from votron.products import Floats, GramProducts, Index, Products, Rows, Store, Traits, padded
@@ -47,42 +47,6 @@ WORTH_A_THREAD = 40_000
 WORKING_MEMORY = 96 << 20
 """Bytes set aside for support vectors, packed rows and kernel values when memory is shared out."""
 _NEGATIVE_NORM = 1e-7
-
-
-class Watcher(Protocol):
-    """Who looks on while training runs: told of progress, asked whether to stop."""
-
-    def update(self, step: int, epoch: int, mistakes: int) -> None:
-        """Hear where training is."""
-
-    def should_stop(self) -> bool:
-        """Answer whether to stop after this block."""
-
-
-@dataclass(frozen=True)
-class TrainingRun:
-    """What one call of ``DualTrainer.run`` did.
-
-    Attributes
-    ----------
-    steps : int
-        Examples presented.
-    converged : bool
-        Whether the last pass made no mistake.
-    interrupted : bool
-        Whether the watcher stopped it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from votron.kernels import LinearKernel
-    >>> DualTrainer(LinearKernel(), n_vectors=1).run(np.eye(2), np.array([0, 1]), np.arange(2), n_steps=1)
-    TrainingRun(steps=1, converged=False, interrupted=False)
-    """
-
-    steps: int
-    converged: bool
-    interrupted: bool
 
 
 class _Column:

@@ -1,5 +1,13 @@
 """The scikit-learn faces of Votron."""
 
+from votron.estimators.averaged import AveragedPerceptronClassifier
+from votron.estimators.naive_bayes import NaiveBayesLinearClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
+from votron.estimators.winnow import WinnowClassifier
 
-__all__ = ["VotedPerceptronClassifier"]
+__all__ = [
+    "AveragedPerceptronClassifier",
+    "NaiveBayesLinearClassifier",
+    "VotedPerceptronClassifier",
+    "WinnowClassifier",
+]

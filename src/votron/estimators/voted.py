@@ -6,15 +6,12 @@ import copy
 import dataclasses
 import functools
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -23,6 +20,7 @@ from votron._resources import effective_threads, parse_memory_limit
 from votron.engine import DualTrainer, TrainingRun
 from votron.errors import VotronError
 from votron.estimators import _inputs
+from votron.estimators._epochs import EpochClassifier
 from votron.estimators._watch import watching
 from votron.estimators._where import WhereItMakesSense
 from votron.kernels import KERNELS, Kernel, make_kernel
@@ -31,10 +29,6 @@ from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors
 
 __all__ = ["VotedPerceptronClassifier"]
-
-_LEAST_POSITIVE = float(np.finfo(np.float64).tiny)
-_LONGEST = 2**62
-"""Steps that can be counted."""
 
 
 def _why_no_partial_fit(model: Any) -> str | None:
@@ -52,7 +46,7 @@ def _why_no_partial_fit(model: Any) -> str | None:
     return None
 
 
-class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
+class VotedPerceptronClassifier(EpochClassifier):
     """Voted perceptron with kernels (Freund & Schapire, 1999).
 
     Training presents the examples in turn; each mistake adds the example to its class's vector. One training run yields
@@ -144,10 +138,6 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
     second one breaks off at once, and leaves the model as it was before.
     """
 
-    MAX_EPOCHS: ClassVar[int] = 1000
-    """Passes after which ``epochs=None`` gives up, with a warning."""
-
-    classes_: NDArray[Any]
     kernel_: Kernel
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -223,7 +213,7 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
             rows, codes = self._checked(X, y)
             rng = check_random_state(self.random_state)
             order, held_out = self._presentation(self._learnable(rows, at_least=1), codes, rng)
-            trainer = DualTrainer(self.kernel_, _n_vectors(self.classes_), float(self.margin))
+            trainer = DualTrainer(self.kernel_, self._n_vectors, float(self.margin))
             n_steps = self._n_steps(len(order))
             run = self._train(trainer, rows, codes, order, n_steps)
             counted = run.steps if self.epochs is None or run.interrupted else n_steps
@@ -232,14 +222,11 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
             self._n_named = rows.shape[0]
             if len(held_out):
                 self._set_holdout(rows[held_out], codes[held_out])
-        self._raise_if(run.interrupted)
-        if self.epochs is None and not run.converged:
-            warnings.warn(
-                f"Training made mistakes in each of {self.MAX_EPOCHS} epochs, the most that epochs=None allows: the "
-                "data may not be separable with this kernel; give a number of epochs, or raise the degree.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self._raise_if(run.interrupted, self.record_.n_steps)
+        self._warn_if(
+            not run.converged,
+            "the data may not be separable with this kernel; give a number of epochs, or raise the degree",
+        )
         return self
 
     @functools.partial(WhereItMakesSense, _why_no_partial_fit)
@@ -278,14 +265,14 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
             self._keep(trainer, trainer.record(max(1, trainer.time)), seed)
             self.n_epochs_, self.converged_ = 1.0 if first else self.n_epochs_ + 1.0, False
             self._n_named = first_id + len(order)
-        self._raise_if(run.interrupted)
+        self._raise_if(run.interrupted, self.record_.n_steps)
         return self
 
     def _resumed(self, rows: Rows) -> DualTrainer:
         """Return a trainer that stands where the record ends, if there is one."""
         if hasattr(self, "record_"):
             return DualTrainer.resume(self.kernel_, float(self.margin), self.record_, self.support_vectors_)
-        trainer = DualTrainer(self.kernel_, _n_vectors(self.classes_), float(self.margin))
+        trainer = DualTrainer(self.kernel_, self._n_vectors, float(self.margin))
         trainer.support_rows = rows[:0]
         return trainer
 
@@ -308,11 +295,7 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_same(self, kernel: Kernel, classes: Any) -> None:
         """Refuse to go on from vectors of other classes or in another kernel's feature space."""
-        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise VotronError(
-                "The 'classes' of partial_fit must be the same at every call: "
-                f"{self.classes_.tolist()}. Got {np.unique(classes).tolist()} instead."
-            )
+        self._check_same_classes(classes)
         if kernel != self.kernel_:
             raise VotronError(
                 f"The kernel must be the same at every call of partial_fit: {self.kernel_!r}. Got {kernel!r} instead."
@@ -333,16 +316,8 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
 
     def _learnable(self, rows: Rows, at_least: int) -> Index:
         """Return the numbers of the rows that can be learnt, and tell of the others."""
-        order, n = _inputs.learnable_rows(rows, self.kernel_), rows.shape[0]
-        if len(order) < at_least:
-            raise VotronError(f"No row of X can be learnt: {self.kernel_!r} has K(x, x) = 0 for each of the {n}.")
-        if len(order) < n:
-            warnings.warn(
-                f"{n - len(order)} of {n} rows have K(x, x) = 0, can never be learnt, and are left out.",
-                UserWarning,
-                stacklevel=3,
-            )
-        return order
+        learnable = _inputs.learnable_rows(rows, self.kernel_)
+        return self._learnable_of(rows, learnable, at_least, "K(x, x) = 0", repr(self.kernel_))
 
     def _presentation(self, order: Index, codes: NDArray[np.int64], rng: Any) -> tuple[Index, Index]:
         """Return the rows to present, in order, and the rows held out."""
@@ -350,18 +325,6 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         if self.rule == "holdout":
             order, held_out = _inputs.held_out_split(order, codes, self.validation_fraction, type(self).__name__, rng)
         return rng.permutation(order) if self.shuffle else order, held_out
-
-    def _n_steps(self, n_examples: int) -> int:
-        """Return how many examples to present."""
-        if self.epochs is None:
-            return self.MAX_EPOCHS * n_examples
-        n_steps = round(float(self.epochs) * n_examples)
-        if not 1 <= n_steps <= _LONGEST:
-            raise VotronError(
-                f"The 'epochs' parameter of {type(self).__name__} must present between 1 and 2^62 examples, "
-                f"of {n_examples} in an epoch. Got {self.epochs!r} instead."
-            )
-        return n_steps
 
     def _train(
         self,
@@ -394,13 +357,6 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         self.n_mistakes_ = record.n_mistakes
         self._vectors = Vectors(record, self.kernel_, rows, seed)
 
-    def _raise_if(self, interrupted: bool) -> None:
-        """Hand the user's Ctrl-C on, now that the model is fitted."""
-        if interrupted:
-            raise KeyboardInterrupt(
-                f"Training stopped after {self.record_.n_steps:,} examples; the model has what it learnt until then."
-            )
-
     # -- prediction ---------------------------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Floats:
@@ -423,29 +379,6 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         self._validate_params()
         choice = self.rule, bool(self.normalize_vectors)
         return self._shaped(self._vectors.scores(rows, *choice, n_threads=effective_threads(self.n_jobs)))
-
-    def _shaped(self, scores: Floats) -> Floats:
-        """Return scores as users get them."""
-        if len(self.classes_) > 2:
-            return scores
-        return np.where(scores[:, 0] == 0, _LEAST_POSITIVE, scores[:, 0])
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the labels by the model's rule.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The predicted labels.
-        """
-        scores = self.decision_function(X)
-        codes = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[codes])
 
     def with_rule(
         self,
@@ -577,10 +510,6 @@ class VotedPerceptronClassifier(ClassifierMixin, BaseEstimator):
         linear = isinstance(self.kernel, str) and self.kernel == "linear"
         tags.classifier_tags.poor_score = precomputed or (linear and self.rule == "last")
         return tags
-
-
-def _n_vectors(classes: NDArray[Any]) -> int:
-    return 1 if len(classes) == 2 else len(classes)
 
 
 def _new_seed(rng: np.random.RandomState) -> int:

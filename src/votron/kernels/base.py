@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron import _loops
+from votron._loops import dual as _loops
 from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
 from votron.kernels.features import FeatureMap
 from votron.products import Floats, Index, Products, Rows, Traits, choose_products, chunks, describe

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from votron import _loops
+from votron._loops import dual as _loops
 from votron.errors import NotRepresentableError, VotronError
 from votron.kernels.base import Kernel, ValueKernel
 from votron.kernels.features import FeatureMap

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron import _loops
+from votron._loops import dual as _loops
 from votron.errors import NotRepresentableError, VotronError
 from votron.kernels.base import Kernel, negative_diagonal
 from votron.kernels.features import FeatureMap

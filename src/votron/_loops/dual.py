@@ -1,8 +1,4 @@
-"""The compiled loops: contiguous arrays and scalars in, arrays filled, nothing else.
-
-Everything that runs once per (example, support vector) pair is here, so that the rest of Votron can be plain Python.
-
-They share one file because numba's cache of compiled code notices changes in a function's own file only.
+"""The loops of the dual engine and its rules: everything that runs once per (example, support vector) pair.
 
 Symbols
 -------
@@ -27,17 +23,16 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types, uint64
+from numba import types, uint64
 from numba.extending import intrinsic
+
+from votron._loops._llvm import I16, I32, I64, broadcast, compiled
 
 BLOCK_MULTIPLE = 64
 """Block widths are padded to a multiple of this, which every panel width divides."""
 
 PANEL_WIDTH = {"int32": 64, "float32": 32, "float64": 16}
 """Rows in a panel, by the type of the dot products: eight or four 256-bit accumulators."""
-
-compiled = njit(cache=True, nogil=True, boundscheck=False)
-
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Panel products: sparse support vectors times dense panels of block rows
@@ -51,23 +46,14 @@ compiled = njit(cache=True, nogil=True, boundscheck=False)
 # loop ensures.
 # ----------------------------------------------------------------------------------------------------------------------
 
-_I32, _I64, _I16 = ir.IntType(32), ir.IntType(64), ir.IntType(16)
-
-
-def _broadcast(builder: Any, value: Any, vector: Any) -> Any:
-    undefined = ir.Constant(vector, ir.Undefined)
-    lanes = ir.VectorType(_I32, vector.count)
-    first = builder.insert_element(undefined, value, ir.Constant(_I32, 0))
-    return builder.shuffle_vector(first, undefined, ir.Constant(lanes, [0] * vector.count))
-
 
 def _integer_pairs(builder: Any, accumulator: Any, weight: Any, address: Any) -> Any:
     """Add weight.low * x.low + weight.high * x.high for eight rows, in exact 32-bit arithmetic."""
-    halves, wide = ir.VectorType(_I16, 16), ir.VectorType(_I32, 16)
+    halves, wide = ir.VectorType(I16, 16), ir.VectorType(I32, 16)
     x = builder.load(builder.bitcast(address, halves.as_pointer()), align=4)
     product = builder.mul(builder.sext(builder.bitcast(weight, halves), wide), builder.sext(x, wide))
     undefined = ir.Constant(wide, ir.Undefined)
-    lanes = ir.VectorType(_I32, 8)
+    lanes = ir.VectorType(I32, 8)
     even = builder.shuffle_vector(product, undefined, ir.Constant(lanes, list(range(0, 16, 2))))
     odd = builder.shuffle_vector(product, undefined, ir.Constant(lanes, list(range(1, 16, 2))))
     return builder.add(accumulator, builder.add(even, odd))
@@ -116,7 +102,7 @@ def _panel_dot(element: Any, lanes: int, width: int, multiply_add: Any) -> Any:
             done = builder.append_basic_block("done")
             builder.branch(head)
             builder.position_at_end(head)
-            k = builder.phi(_I64)
+            k = builder.phi(I64)
             k.add_incoming(low, entry)
             accumulators = [builder.phi(vector) for _ in range(n_accumulators)]
             for accumulator in accumulators:
@@ -124,21 +110,21 @@ def _panel_dot(element: Any, lanes: int, width: int, multiply_add: Any) -> Any:
             builder.cbranch(builder.icmp_signed("<", k, high), body, done)
 
             builder.position_at_end(body)
-            group = builder.zext(builder.load(builder.gep(group_data, [k])), _I64)
-            weight = _broadcast(builder, builder.load(builder.gep(weight_data, [k])), vector)
-            base = builder.mul(group, ir.Constant(_I64, width))
+            group = builder.zext(builder.load(builder.gep(group_data, [k])), I64)
+            weight = broadcast(builder, builder.load(builder.gep(weight_data, [k])), vector)
+            base = builder.mul(group, ir.Constant(I64, width))
             sums = []
             for t, accumulator in enumerate(accumulators):
-                address = builder.gep(panel_data, [builder.add(base, ir.Constant(_I64, lanes * t))])
+                address = builder.gep(panel_data, [builder.add(base, ir.Constant(I64, lanes * t))])
                 sums.append(multiply_add(builder, accumulator, weight, address))
-            k.add_incoming(builder.add(k, ir.Constant(_I64, 1)), builder.block)
+            k.add_incoming(builder.add(k, ir.Constant(I64, 1)), builder.block)
             for accumulator, total in zip(accumulators, sums, strict=True):
                 accumulator.add_incoming(total, builder.block)
             builder.branch(head)
 
             builder.position_at_end(done)
             for t, accumulator in enumerate(accumulators):
-                address = builder.gep(out_data, [builder.add(offset, ir.Constant(_I64, lanes * t))])
+                address = builder.gep(out_data, [builder.add(offset, ir.Constant(I64, lanes * t))])
                 builder.store(accumulator, builder.bitcast(address, vector.as_pointer()), align=4)
             return context.get_dummy_value()
 
@@ -169,7 +155,7 @@ def _panel_tile(element: Any, lanes: int, width: int, height: int) -> Any:
                 return context.make_array(signature.args[k])(context, builder, arguments[k]).data
 
             def constant(n: int) -> Any:
-                return ir.Constant(_I64, n)
+                return ir.Constant(I64, n)
 
             k, d, start, offset, stride = (arguments[i] for i in (2, 3, 5, 7, 8))
             row_data, slot_data, out_data = data(0), data(1), data(6)
@@ -184,7 +170,7 @@ def _panel_tile(element: Any, lanes: int, width: int, height: int) -> Any:
             done = builder.append_basic_block("done")
             builder.branch(head)
             builder.position_at_end(head)
-            g = builder.phi(_I64)
+            g = builder.phi(I64)
             g.add_incoming(constant(0), entry)
             accumulators = [[builder.phi(vector) for _ in range(n_vectors)] for _ in range(height)]
             for line in accumulators:
@@ -194,7 +180,7 @@ def _panel_tile(element: Any, lanes: int, width: int, height: int) -> Any:
 
             builder.position_at_end(body)
             base = builder.mul(g, constant(width))
-            weights = [_broadcast(builder, builder.load(builder.gep(s, [g])), vector) for s in supports]
+            weights = [broadcast(builder, builder.load(builder.gep(s, [g])), vector) for s in supports]
             for t in range(n_vectors):
                 address = builder.gep(panel_data, [builder.add(base, constant(lanes * t))])
                 x = builder.load(builder.bitcast(address, vector.as_pointer()), align=4)
@@ -216,7 +202,7 @@ def _panel_tile(element: Any, lanes: int, width: int, height: int) -> Any:
     return tile
 
 
-_dot_int = _panel_dot(_I32, 8, PANEL_WIDTH["int32"], _integer_pairs)
+_dot_int = _panel_dot(I32, 8, PANEL_WIDTH["int32"], _integer_pairs)
 _dot_float = _panel_dot(ir.FloatType(), 8, PANEL_WIDTH["float32"], _real_values)
 _dot_double = _panel_dot(ir.DoubleType(), 4, PANEL_WIDTH["float64"], _real_values)
 _HEIGHT = 3

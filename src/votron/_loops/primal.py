@@ -1,0 +1,217 @@
+"""The loops of the primal engine: linear perceptrons on explicit weight vectors.
+
+Problem: present rows x_1, x_2, ... with their classes to one perceptron a class, and keep what their average over time
+needs. Input: rows one after another as lists of features and values, gathered from a CSR or dense matrix in the order
+of presentation. Output: weights, changed in place.
+
+Symbols
+-------
+W[j, c]      weight of feature j in the current vector v of class c: a row's features touch contiguous memory over c
+U[j, c]      sum over mistakes of t y x_j, t the time of the mistake, so that the sum of v over the times 1..T,
+             vectors counted from the mistake that made them on, is (T + 1) W - U: work on mistakes only
+b, ub        the same of the always-one feature, which comes last in every sum
+F[c]         score of a row
+
+A score is the left-to-right sum over the row's nonzero features of weight times value, a multiplication and an addition
+each, in float64, whatever type the data have: the same bits for dense and sparse rows, and for any sharing of classes
+between threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from votron._loops._llvm import I64, broadcast, compiled
+
+LANES = 8
+"""Classes come in groups of this many: 64 bytes of weights, a cache line."""
+_WIDE = 32
+_SOON = 4
+"""How many rows ahead of the one being read memory is asked for."""
+_LINE = 64
+
+
+def _row_scores(width: int) -> Any:
+    """Make the intrinsic that scores a row under ``width`` classes at once, the sums held in registers.
+
+    ``score(features, values, low, high, W, first, F)`` writes to ``F[first + c]`` the sum over k in [low, high) of
+    ``values[k] * W[features[k], first + c]``.
+    """
+    vector = ir.VectorType(ir.DoubleType(), 4)
+    zero = ir.Constant(vector, [0.0] * 4)
+
+    @intrinsic
+    def score(typingctx, features, values, low, high, W, first, F):
+        i64 = types.int64
+        signature = types.void(features, values, i64, i64, W, i64, F)
+
+        def codegen(context, builder, signature, arguments):
+            def array(k: int) -> Any:
+                return context.make_array(signature.args[k])(context, builder, arguments[k])
+
+            low, high, first = arguments[2], arguments[3], arguments[5]
+            feature_data, value_data = array(0).data, array(1).data
+            stride = builder.extract_value(array(4).shape, 1)
+            weights, out = builder.gep(array(4).data, [first]), builder.gep(array(6).data, [first])
+            entry = builder.block
+            head = builder.append_basic_block("head")
+            body = builder.append_basic_block("body")
+            done = builder.append_basic_block("done")
+            builder.branch(head)
+            builder.position_at_end(head)
+            k = builder.phi(I64)
+            k.add_incoming(low, entry)
+            sums = [builder.phi(vector) for _ in range(width // 4)]
+            for total in sums:
+                total.add_incoming(zero, entry)
+            builder.cbranch(builder.icmp_signed("<", k, high), body, done)
+
+            builder.position_at_end(body)
+            feature = builder.zext(builder.load(builder.gep(feature_data, [k])), I64)
+            x = broadcast(builder, builder.load(builder.gep(value_data, [k])), vector)
+            line = builder.gep(weights, [builder.mul(feature, stride)])
+            for t, total in enumerate(sums):
+                address = builder.gep(line, [ir.Constant(I64, 4 * t)])
+                w = builder.load(builder.bitcast(address, vector.as_pointer()), align=8)
+                total.add_incoming(builder.fadd(total, builder.fmul(x, w)), builder.block)
+            k.add_incoming(builder.add(k, ir.Constant(I64, 1)), builder.block)
+            builder.branch(head)
+
+            builder.position_at_end(done)
+            for t, total in enumerate(sums):
+                address = builder.gep(out, [ir.Constant(I64, 4 * t)])
+                builder.store(total, builder.bitcast(address, vector.as_pointer()), align=8)
+            return context.get_dummy_value()
+
+        return signature, codegen
+
+    return score
+
+
+_score_wide, _score_narrow = _row_scores(_WIDE), _row_scores(LANES)
+
+
+@intrinsic
+def _prefetch(typingctx, array, position):
+    """Ask for the cache line of ``array[position]``, which need not exist."""
+    signature = types.void(array, types.int64)
+
+    def codegen(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        pointer, i32 = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, i32, i32, i32])
+        function = builder.module.globals.get("llvm.prefetch.p0i8") or ir.Function(
+            builder.module, kind, "llvm.prefetch.p0i8"
+        )
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), pointer)
+        builder.call(function, [address, i32(0), i32(3), i32(1)])
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+# -- gathering rows ----------------------------------------------------------------------------------------------------
+
+
+@compiled
+def _prefetch_row(indptr, array, row):
+    """Ask for a row that comes soon: rows in shuffled order are nothing that the processor could foresee."""
+    for k in range(indptr[row], indptr[row + 1], _LINE // array.itemsize):
+        _prefetch(array, k)
+
+
+@compiled
+def _copy(source, first, length, target, start):
+    for k in range(np.uint64(length)):
+        target[np.uint64(start) + k] = source[np.uint64(first) + k]
+
+
+@compiled
+def gather_sparse(indptr, indices, data, rows, starts, features, values):
+    """Copy CSR rows one after another."""
+    n = 0
+    starts[0] = 0
+    for i in range(rows.shape[0]):
+        if i + _SOON < rows.shape[0]:
+            _prefetch_row(indptr, indices, rows[i + _SOON])
+            _prefetch_row(indptr, data, rows[i + _SOON])
+        first = indptr[rows[i]]
+        length = indptr[rows[i] + 1] - first
+        _copy(indices, first, length, features, n)
+        _copy(data, first, length, values, n)
+        n += length
+        starts[i + 1] = n
+
+
+@compiled
+def gather_dense(x, rows, starts, features, values):
+    """Copy the nonzero values of dense rows one after another, and which features they are of."""
+    n = 0
+    starts[0] = 0
+    for i in range(rows.shape[0]):
+        for j in range(x.shape[1]):
+            features[n] = j
+            values[n] = x[rows[i], j]
+            n += x[rows[i], j] != 0  # no branch: where zeros are is nothing to foresee either
+        starts[i + 1] = n
+
+
+# -- presenting rows ---------------------------------------------------------------------------------------------------
+
+
+@compiled
+def walk_many(starts, features, values, codes, time, bias, low, high, n_vectors, W, U, b, ub, mistakes):
+    """Present rows to the vectors low..high-1, multiples of LANES; return the number of the last wrong row, or -1."""
+    F = np.empty(W.shape[1])
+    last = -1
+    for i in range(starts.shape[0] - 1):
+        begin, end = starts[i], starts[i + 1]
+        c = low
+        while c + _WIDE <= high:
+            _score_wide(features, values, begin, end, W, c, F)
+            c += _WIDE
+        while c < high:
+            _score_narrow(features, values, begin, end, W, c, F)
+            c += LANES
+        for c in range(low, min(high, n_vectors)):
+            y = 1.0 if codes[i] == c else -1.0
+            if y * (F[c] + b[c]) <= 0.0:
+                yt = y * (time + i + 1)
+                for k in range(np.uint64(begin), np.uint64(end)):
+                    j = features[k]
+                    W[j, c] += y * values[k]
+                    U[j, c] += yt * values[k]
+                if bias:
+                    b[c] += y
+                    ub[c] += yt
+                mistakes[c] += 1
+                last = i
+    return last
+
+
+@compiled
+def walk_one(starts, features, values, codes, time, bias, w, u, b, ub, mistakes):
+    """Present rows to the one vector of a two-class problem; return the number of the last wrong row, or -1."""
+    last = -1
+    for i in range(starts.shape[0] - 1):
+        begin, end = np.uint64(starts[i]), np.uint64(starts[i + 1])
+        score = 0.0
+        for k in range(begin, end):
+            score += values[k] * w[features[k]]
+        y = 1.0 if codes[i] == 0 else -1.0
+        if y * (score + b[0]) <= 0.0:
+            yt = y * (time + i + 1)
+            for k in range(begin, end):
+                w[features[k]] += y * values[k]
+                u[features[k]] += yt * values[k]
+            if bias:
+                b[0] += y
+                ub[0] += yt
+            mistakes[0] += 1
+            last = i
+    return last

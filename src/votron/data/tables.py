@@ -1,0 +1,345 @@
+"""Tables as vectors: which columns of a frame become which features.
+
+Problem: examples are rows of a table with numbers and words, and a linear classifier takes vectors of numbers.
+Input: a frame of pandas or polars. Output: a scikit-learn transformer from such frames to vectors.
+Reference: W. Cohen's notes on linear classifiers, section 1: an attribute with the values Rainy, Sunny and Cloudy
+becomes three 0/1 features, one a value; or one number, the chance of rain.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, StandardScaler
+
+from votron.errors import DataError, VotronError
+
+__all__ = ["tabular_encoder"]
+
+_SCALERS = {"keep": None, "standard": StandardScaler, "minmax": MinMaxScaler, "maxabs": MaxAbsScaler}
+_SPARSE_BELOW = 0.3
+"""Share of features that are not 0 below which the vectors are sparse, as in ColumnTransformer."""
+
+
+def tabular_encoder(
+    frame: Any,
+    *,
+    numeric: str = "keep",
+    probabilities: Iterable[str] = (),
+    discrete: Iterable[str] = (),
+) -> ColumnTransformer:
+    """Return a transformer that turns the rows of tables like this one into vectors.
+
+    Each column becomes features by its type, in the order of the columns:
+
+    - text (also a categorical type) becomes a 0/1 feature for each value, in the order in which the values first appear
+      in ``frame``, or in the order that a Categorical of pandas or an Enum of polars declares. A value that is
+      missing, or that ``frame`` does not have, sets none of them;
+    - numbers stay numbers, kept or scaled;
+    - True and False become 1 and 0.
+
+    Parameters
+    ----------
+    frame : DataFrame of pandas or polars
+        The features of the examples, without the label. It decides types and values; nothing else of it is kept.
+    numeric : {"keep", "standard", "minmax", "maxabs"}, default="keep"
+        What happens to numbers: kept as they are, shifted and scaled to mean 0 and variance 1 or to the range from 0 to
+        1, or divided by the largest absolute value. The data given to ``fit`` decide by how much.
+    probabilities : names of columns
+        Columns of probabilities, such as the chance of rain: kept as they are, and refused outside of 0 to 1.
+    discrete : names of columns
+        Columns whose numbers are names, such as postcodes: treated as text is.
+
+    Returns
+    -------
+    ColumnTransformer
+        Not fitted, with one transformer a column, of the column's name where scikit-learn allows it. It takes frames
+        that have these columns in any order, and passes over others. Features are called "Outlook=Rainy" or "Temp".
+
+    Raises
+    ------
+    DataError
+        If a column is neither text nor numbers, has no values, or has a probability outside of 0 to 1.
+    VotronError
+        If the frame is none, or a parameter does not fit it.
+
+    Notes
+    -----
+    A missing number stays missing, as NaN, which the classifiers refuse: a `sklearn.impute.SimpleImputer` after the
+    encoder fills it in.
+
+    Vectors are CSR matrices if more than 0.7 of their features are 0 by the number of values alone, and arrays
+    otherwise; only arrays can be turned into frames with ``set_output``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from votron.data import tabular_encoder
+    >>> days = pd.DataFrame({"Outlook": ["Rainy", "Sunny", "Cloudy"], "Temp": [85, 87, 75]})
+    >>> encoder = tabular_encoder(days)
+    >>> encoder.fit_transform(days)
+    array([[ 1.,  0.,  0., 85.],
+           [ 0.,  1.,  0., 87.],
+           [ 0.,  0.,  1., 75.]])
+    >>> encoder.transform(pd.DataFrame({"Outlook": ["Snowy"], "Temp": [20]}))
+    array([[ 0.,  0.,  0., 20.]])
+    >>> encoder.get_feature_names_out().tolist()
+    ['Outlook=Rainy', 'Outlook=Sunny', 'Outlook=Cloudy', 'Temp']
+    """
+    if not (isinstance(numeric, str) and numeric in _SCALERS):
+        choices = ", ".join(map(repr, _SCALERS))
+        raise VotronError(
+            f"The 'numeric' parameter of tabular_encoder must be one of {choices}. Got {numeric!r} instead."
+        )
+    names = _checked_columns(frame)
+    kept = _checked_names("probabilities", probabilities, names)
+    coded = _checked_names("discrete", discrete, names)
+    for name in names:
+        if name in kept and name in coded:
+            raise VotronError(
+                "The 'probabilities' and 'discrete' of tabular_encoder must not share a column. "
+                f"Got {name!r} in both instead."
+            )
+    values = {name: _values(frame[name], name, as_text=name in coded, as_chance=name in kept) for name in names}
+    _check_features(values)
+    sparse = len(names) < _SPARSE_BELOW * sum(1 if found is None else len(found) for found in values.values())
+    parts = [
+        _number_part(name, "keep" if name in kept or _kind(frame[name]) == "boolean" else numeric, name in kept)
+        if found is None
+        else _discrete_part(name, found, sparse)
+        for name, found in values.items()
+    ]
+    transformers = [(key, part, [name]) for key, part, name in zip(_keys(names), parts, names, strict=True)]
+    return ColumnTransformer(transformers, verbose_feature_names_out=False, sparse_threshold=_SPARSE_BELOW)
+
+
+# -- what the frame and the parameters say ----------------------------------------------------------------------------
+
+
+def _checked_columns(frame: Any) -> list[str]:
+    """Return the names of the columns of what must be a frame with values."""
+    pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")  # without them there is no frame of theirs
+    if not any(module is not None and isinstance(frame, module.DataFrame) for module in (pandas, polars)):
+        kind = type(frame).__name__
+        raise VotronError(
+            f"tabular_encoder takes a DataFrame of pandas or polars. Got an object of type {kind} instead."
+        )
+    if 0 in frame.shape:
+        raise VotronError(
+            f"tabular_encoder takes a frame with rows and columns. Got one of shape {frame.shape} instead."
+        )
+    names = list(frame.columns)
+    for i, name in enumerate(names):
+        if not isinstance(name, str):
+            raise VotronError(f"The names of a frame's columns must be of type str. Got {name!r} instead.")
+        if name in names[:i]:
+            raise VotronError(f"The names of a frame's columns must differ. Got {name!r} twice instead.")
+    return names
+
+
+def _checked_names(parameter: str, given: Any, columns: list[str]) -> list[str]:
+    names = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    for name in names:
+        if name not in columns:
+            raise VotronError(
+                f"The {parameter!r} parameter of tabular_encoder must be names of columns of the frame, "
+                f"which are {columns}. Got {name!r} instead."
+            )
+    return names
+
+
+def _check_features(values: dict[str, list[Any] | None]) -> None:
+    """Refuse features that would have the same name, such as "a=b=c" of column "a" and of column "a=b"."""
+    seen: dict[str, str] = {}
+    for column, found in values.items():
+        for feature in [column] if found is None else [_feature_name(column, "", value) for value in found]:
+            if feature in seen:
+                raise DataError(
+                    f"Two features would be called {feature!r}, from column {seen[feature]!r} and column {column!r}: "
+                    "rename a column, or a value."
+                )
+            seen[feature] = column
+
+
+# -- types of columns -------------------------------------------------------------------------------------------------
+
+_PANDAS_KINDS = {
+    "boolean": "boolean",
+    "categorical": "text",
+    "decimal": "number",
+    "floating": "number",
+    "integer": "number",
+    "mixed-integer-float": "number",
+    "string": "text",
+}
+
+
+def _kind(column: Any) -> str:
+    """Return what a column holds: "text", "number", "boolean", "nothing" or "other"."""
+    if _in_pandas(column):
+        found = sys.modules["pandas"].api.types.infer_dtype(column, skipna=True)
+        empty = found != "categorical" and bool(column.isna().all())
+        return "nothing" if empty else _PANDAS_KINDS.get(found, "other")
+    pl: Any = sys.modules["polars"]
+    if isinstance(column.dtype, pl.Enum):
+        return "text"
+    if column.null_count() == len(column):
+        return "nothing"
+    if column.dtype in (pl.String, pl.Categorical):
+        return "text"
+    if column.dtype == pl.Boolean:
+        return "boolean"
+    return "number" if column.dtype.is_numeric() else "other"
+
+
+def _in_pandas(thing: Any) -> bool:
+    """Tell whether a frame or column is one of pandas."""
+    return hasattr(thing, "iloc")
+
+
+def _refusal(column: Any, name: str, what: str) -> DataError:
+    return DataError(
+        f"The column {name!r} must hold {what}: convert it, or leave it out. Got values of type {column.dtype} instead."
+    )
+
+
+def _values(column: Any, name: str, *, as_text: bool, as_chance: bool) -> list[Any] | None:
+    """Return the values that get a feature each, or None if the column is one of numbers."""
+    kind = _kind(column)
+    if kind == "other":
+        raise _refusal(column, name, "numbers, truth values or text")
+    if as_text or (kind == "text" and not as_chance):
+        found = None if kind == "nothing" else _categories(column, name)
+        empty = not found
+    else:
+        found = None
+        empty = bool(np.isnan(_as_floats(column, name, as_chance)).all())
+    if empty:
+        raise DataError(f"The column {name!r} must have a value in some row: leave it out. Got missing values instead.")
+    return found
+
+
+def _categories(column: Any, name: str) -> list[Any]:
+    """Return the distinct values of a column, in the order declared or else the order of appearance."""
+    declared = None
+    if _in_pandas(column) and hasattr(column, "cat"):
+        declared = column.cat.categories.tolist()
+    elif not _in_pandas(column) and isinstance(column.dtype, sys.modules["polars"].Enum):
+        declared = column.dtype.categories.to_list()
+    found = dict.fromkeys(_objects(column).tolist()) if declared is None else declared
+    # pandas makes floats of whole numbers where others are missing; they are equal, and read better without ".0"
+    values = [int(v) if isinstance(v, float) and v.is_integer() else v for v in found if v is not None]
+    try:
+        sorted(values)  # as OneHotEncoder does, to see whether they are of one type
+    except TypeError:
+        raise _refusal(column, name, "values of one type") from None
+    return values
+
+
+# -- the transformers of the columns ----------------------------------------------------------------------------------
+
+
+def _keys(columns: list[str]) -> list[str]:
+    """Return names that ColumnTransformer takes: those of the columns, where they have no meaning for it already."""
+    taken = set(ColumnTransformer([]).get_params(deep=False))
+    keys: list[str] = []
+    for name in columns:
+        plain = name
+        while "__" in plain:
+            plain = plain.replace("__", "_")
+        key, n = plain, 1
+        while key in taken or (key != name and key in columns):
+            n += 1
+            key = f"{plain} ({n})"
+        taken.add(key)
+        keys.append(key)
+    return keys
+
+
+def _number_part(name: str, numeric: str, as_chance: bool) -> Any:
+    """Return the transformer of a column of numbers."""
+    arguments = {"name": name, "as_chance": as_chance}
+    numbers = FunctionTransformer(_number_column, kw_args=arguments, feature_names_out="one-to-one")
+    scaler = _SCALERS[numeric]
+    return numbers if scaler is None else Pipeline([("numbers", numbers), ("scale", scaler())])
+
+
+def _number_column(frame: Any, name: str, as_chance: bool) -> NDArray[np.float64]:
+    return _as_floats(frame[name], name, as_chance)[:, None]
+
+
+def _as_floats(column: Any, name: str, as_chance: bool) -> NDArray[np.float64]:
+    """Return numbers or truth values as floats, missing ones as NaN."""
+    if _kind(column) not in ("number", "boolean", "nothing"):
+        raise _refusal(column, name, "probabilities" if as_chance else "numbers")
+    if _in_pandas(column):
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        numbers = column.cast(sys.modules["polars"].Float64).to_numpy()
+    if as_chance and ((numbers < 0) | (numbers > 1)).any():
+        row = int(np.argmax((numbers < 0) | (numbers > 1)))
+        raise DataError(
+            f"The column {name!r} must hold probabilities, from 0 to 1. Got {numbers[row]:g} in row {row} instead."
+        )
+    return np.asarray(numbers)
+
+
+def _discrete_part(name: str, values: list[Any], sparse: bool) -> _DiscreteEncoder:
+    """Return the transformer of a column of discrete values."""
+    return _DiscreteEncoder(
+        categories=[_object_array(values)],
+        handle_unknown="ignore",
+        sparse_output=sparse,
+        feature_name_combiner=partial(_feature_name, name),
+    )
+
+
+def _feature_name(column: str, _: str, value: Any) -> str:
+    return f"{column}={value}"
+
+
+class _DiscreteEncoder(OneHotEncoder):  # type: ignore[misc]  # scikit-learn has no types
+    """OneHotEncoder for one column of a frame, for which every kind of missing value is an unknown one.
+
+    Its own treatment of missing values depends on their kind, and it wants numeric categories to be sorted.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> _DiscreteEncoder:
+        super().fit(_object_column(X), y)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return super().transform(_object_column(X))
+
+
+def _object_column(frame: Any) -> Any:
+    """Return a frame of one column as objects with None for missing values: of pandas as a frame, with its index."""
+    name = frame.columns[0]
+    if _kind(frame[name]) == "other":
+        raise _refusal(frame[name], name, "discrete values, as in the frame that made the encoder")
+    objects = _objects(frame[name])
+    if _in_pandas(frame):
+        return sys.modules["pandas"].DataFrame({name: objects}, index=frame.index, dtype=object)
+    return objects[:, None]
+
+
+def _objects(column: Any) -> NDArray[Any]:
+    """Return a column's values as Python objects, None where missing."""
+    if not _in_pandas(column):
+        return _object_array([None if value is None or value != value else value for value in column.to_list()])
+    objects: NDArray[Any] = column.to_numpy(dtype=object, copy=True)
+    objects[column.isna().to_numpy()] = None
+    return objects
+
+
+def _object_array(values: list[Any]) -> NDArray[Any]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array

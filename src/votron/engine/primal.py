@@ -1,0 +1,317 @@
+"""The primal engine: linear perceptrons on explicit weight vectors, with their averages.
+
+Rows are gathered in the order of presentation, a few megabytes at a time, by one thread, while others present the rows
+gathered before: so the loop that learns reads memory in a row, whatever the shuffle, and the data are never copied
+whole. The vectors of several classes do not depend on one another, so threads share the classes; two classes have one
+vector, and one thread that learns. The result depends on none of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from votron._loops import primal as _loops
+from votron._threads import Team, team
+from votron.engine.run import TrainingRun, Watcher
+from votron.errors import NotRepresentableError
+from votron.products import Floats, Index, Rows, chunks
+
+__all__ = ["PrimalTrainer"]
+
+VALUES_AT_ONCE = 1 << 19
+"""Values in a batch of gathered rows, unless one row alone has more."""
+_CACHE_LINE = 64
+_LARGEST = 1e300
+_ARRAYS = ("weights", "timed", "bias_weights", "bias_timed", "_mistakes")
+
+
+class PrimalTrainer:
+    """Weight vectors, one for each class or one for two classes, and what their average over time needs.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of features.
+    n_vectors : int
+        1 for a binary problem, else the number of classes.
+    bias : bool
+        Whether every example has Cohen's extra feature that is always one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> trainer = PrimalTrainer(n_features=2, n_vectors=1)
+    >>> X, codes = np.array([[1, 1], [1, -1], [-1, 1]]), np.array([0, 0, 1])
+    >>> trainer.run(X, codes, np.arange(3), n_steps=30)
+    TrainingRun(steps=6, converged=True, interrupted=False)
+    >>> trainer.last()
+    (array([[2., 0.]]), array([0.]))
+    >>> trainer.average()  # of the vectors (1, 1), and from time 2 on (2, 0)
+    (array([[1.83333333, 0.16666667]]), array([0.]))
+    """
+
+    def __init__(self, n_features: int, n_vectors: int, *, bias: bool = False) -> None:
+        self.n_features, self.n_vectors, self.bias = n_features, n_vectors, bias
+        width = 1 if n_vectors == 1 else -(-n_vectors // _loops.LANES) * _loops.LANES
+        self.weights: Any = _aligned_zeros(n_features, width)
+        self.timed: Any = _aligned_zeros(n_features, width)
+        self.bias_weights, self.bias_timed = np.zeros(width), np.zeros(width)
+        self._mistakes = np.zeros(width, dtype=np.int64)
+        self.time = 0
+        self._made: dict[str, tuple[Any, Floats]] = {}
+
+    # -- results ------------------------------------------------------------------------------------------------------
+
+    @property
+    def n_mistakes(self) -> NDArray[np.int64]:
+        """Mistakes of each vector."""
+        return self._mistakes[: self.n_vectors].copy()
+
+    def last(self) -> tuple[Any, Floats]:
+        """Return the current vectors, (n_vectors, n_features), and their bias weights."""
+        return self._once("last", lambda now, timed: now.copy())
+
+    def average(self) -> tuple[Any, Floats]:
+        """Return the mean of the vectors that were alive at the times 1, 2, ... until now."""
+        time = self.time
+
+        def mean(now: Any, timed: Any) -> Any:
+            total = now * (time + 1.0)
+            total -= timed
+            values = total.data if sp.issparse(total) else total  # scipy would multiply by 1 / time
+            values /= max(1, time)
+            return total
+
+        return self._once("average", mean)
+
+    def _once(self, name: str, make: Callable[[Any, Any], Any]) -> tuple[Any, Floats]:
+        """Make vectors, unless they were made since the last change."""
+        if name not in self._made:
+            n = self.n_vectors
+            vectors = make(self.weights[:, :n], self.timed[:, :n]).T
+            self._made[name] = (
+                vectors.tocsr() if self.is_sparse else vectors,
+                make(self.bias_weights[:n], self.bias_timed[:n]),
+            )
+        return self._made[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_made": {}}
+
+    # -- states -------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only nonzero weights are kept."""
+        return bool(sp.issparse(self.weights))
+
+    def sparsify(self) -> None:
+        """Keep the nonzero weights only; training makes them dense again."""
+        if not self.is_sparse:
+            self.weights, self.timed, self._made = sp.csr_matrix(self.weights), sp.csr_matrix(self.timed), {}
+
+    def densify(self) -> None:
+        """Keep all weights."""
+        if self.is_sparse:
+            dense = _aligned_zeros(*self.weights.shape), _aligned_zeros(*self.weights.shape)
+            self.weights.toarray(out=dense[0])
+            self.timed.toarray(out=dense[1])
+            (self.weights, self.timed), self._made = dense, {}
+
+    def copy(self) -> PrimalTrainer:
+        """Return a trainer that stands where this one stands."""
+        self.densify()
+        other = PrimalTrainer(self.n_features, self.n_vectors, bias=self.bias)
+        for name in _ARRAYS:
+            getattr(other, name)[:] = getattr(self, name)
+        other.time = self.time
+        return other
+
+    @contextmanager
+    def undone_on_error(self, X: Rows) -> Iterator[None]:
+        """Take training on these rows back if it fails or is broken off: it only changes the features they have."""
+        self.densify()
+        touched: Any = slice(None)
+        if sp.issparse(X):
+            seen = np.zeros(self.n_features, dtype=np.bool_)
+            seen[X.indices] = True
+            touched = np.flatnonzero(seen)
+        before = [self.weights[touched].copy(), self.timed[touched].copy()]
+        before += [getattr(self, name).copy() for name in _ARRAYS[2:]]
+        time = self.time
+        try:
+            yield
+        except BaseException:
+            self.weights[touched], self.timed[touched] = before[:2]
+            for name, values in zip(_ARRAYS[2:], before[2:], strict=True):
+                getattr(self, name)[:] = values
+            self.time, self._made = time, {}
+            raise
+
+    # -- training -----------------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        X: Rows,
+        codes: NDArray[Any],
+        order: Index,
+        n_steps: int,
+        *,
+        n_threads: int = 1,
+        watcher: Watcher | None = None,
+    ) -> TrainingRun:
+        """Present examples, in passes over ``order``, until they are through, a pass made no mistake, or told to stop.
+
+        Parameters
+        ----------
+        X : array or CSR matrix
+            The examples.
+        codes : int array
+            For each row the number of the vector for which it is positive; in a binary problem 0 for positive, 1 for
+            negative.
+        order : int array
+            Rows in the order of presentation.
+        n_steps : int
+            Examples to present.
+        n_threads : int
+            Threads.
+        watcher : Watcher, optional
+            Is told where training is, and asked whether it shall go on.
+
+        Returns
+        -------
+        TrainingRun
+            What happened.
+        """
+        self._check_size(X, n_steps)
+        self.densify()
+        self._made = {}
+        first, n = self.time, len(order)
+        last_mistake, done, interrupted = first, False, False
+        batches = _Batches(X, np.asarray(codes, dtype=np.int64), np.asarray(order, dtype=np.int64), self._width)
+        with team(n_threads) as threads:
+            for batch in batches.presented(n_steps, threads, self._walks):
+                if batch.last >= 0:
+                    last_mistake = self.time + batch.last + 1
+                self.time += batch.n
+                steps = self.time - first
+                if watcher is not None:
+                    watcher.update(steps, (steps - 1) // n + 1, int(self._mistakes.sum()))
+                    interrupted = watcher.should_stop()
+                done = steps % n == 0 and self.time - last_mistake >= n
+                if done or interrupted:
+                    break
+        return TrainingRun(self.time - first, self.time - last_mistake >= n, interrupted)
+
+    @property
+    def _width(self) -> int:
+        return int(self.weights.shape[1])
+
+    def _walks(self, batch: _Batch, n_threads: int) -> list[Callable[[], None]]:
+        """Return the tasks that present a batch, which may run side by side."""
+        rows = batch.starts[: batch.n + 1], batch.features, batch.values, batch.codes[: batch.n], self.time, self.bias
+        state = self.bias_weights, self.bias_timed, self._mistakes
+        if self._width == 1:
+            w, u = self.weights.reshape(-1), self.timed.reshape(-1)
+            return [lambda: batch.note(_loops.walk_one(*rows, w, u, *state))]
+
+        def walk(low: int, high: int) -> None:
+            batch.note(_loops.walk_many(*rows, low, high, self.n_vectors, self.weights, self.timed, *state))
+
+        groups = self._width // _loops.LANES
+        pieces = min(n_threads, groups)
+        bounds = [_loops.LANES * (groups * i // pieces) for i in range(pieces + 1)]
+        return [partial(walk, low, high) for low, high in pairwise(bounds)]
+
+    def _check_size(self, X: Rows, n_steps: int) -> None:
+        """Refuse data with which a number could grow out of reach: no score or sum exceeds this bound."""
+        values = X.data if sp.issparse(X) else X
+        largest = max(abs(float(values.max(initial=0))), abs(float(values.min(initial=0))), 1.0)
+        steps = float(self.time + n_steps + 1)
+        if not largest * largest * steps * steps * (self.n_features + 1.0) < _LARGEST:
+            raise NotRepresentableError(
+                f"Sums over values as large as {largest:g} can exceed the largest float64: scale the data down."
+            )
+
+
+class _Batch:
+    """Rows in the order of presentation, as lists of features and values, and their classes."""
+
+    def __init__(self) -> None:
+        self.n, self.last = 0, -1
+        self.starts, self.features = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint32)
+        self.values, self.codes = np.empty(0), np.empty(0, dtype=np.int64)
+
+    def fill(self, X: Rows, codes: NDArray[np.int64], rows: Index) -> None:
+        """Gather rows."""
+        self.n, self.last = len(rows), -1
+        sparse = sp.issparse(X)
+        size = int((X.indptr[rows + 1] - X.indptr[rows]).sum()) if sparse else len(rows) * X.shape[1]
+        if len(self.values) < size:
+            self.features, self.values = np.empty(size, dtype=np.uint32), np.empty(size)
+        if len(self.starts) <= len(rows):
+            self.starts = np.empty(len(rows) + 1, dtype=np.int64)
+        self.codes = codes[rows]
+        to = self.starts[: len(rows) + 1], self.features, self.values
+        if sparse:
+            _loops.gather_sparse(X.indptr, X.indices, _numbers(X.data), rows, *to)
+        else:
+            _loops.gather_dense(_numbers(X), rows, *to)
+
+    def note(self, last: int) -> None:
+        """Remember the last wrong row among all classes."""
+        self.last = max(self.last, last)
+
+
+class _Batches:
+    """Gathers the rows of a run, a batch ahead of where they are presented."""
+
+    def __init__(self, X: Rows, codes: NDArray[np.int64], order: Index, width: int) -> None:
+        self.X, self.codes, self.order = X, codes, order
+        per_row = max(1, X.nnz // max(1, X.shape[0]) if sp.issparse(X) else X.shape[1])
+        self.rows_at_once = max(1, VALUES_AT_ONCE // (per_row * max(1, width // 64)))
+
+    def presented(
+        self, n_steps: int, threads: Team, walks: Callable[[_Batch, int], list[Callable[[], None]]]
+    ) -> Iterator[_Batch]:
+        """Yield batches that have just been presented."""
+        now, following = _Batch(), _Batch()
+        parts = self._parts(n_steps)
+        now.fill(self.X, self.codes, self.order[next(parts)])
+        while now.n:
+            part = next(parts, None)
+            tasks = walks(now, threads.n_threads)
+            if part is not None:
+                tasks.insert(0, partial(following.fill, self.X, self.codes, self.order[part]))
+            else:
+                following.n = 0
+            threads.each(tasks, lambda task: task())
+            yield now
+            now, following = following, now
+
+    def _parts(self, n_steps: int) -> Iterator[slice]:
+        """Yield the parts of the order, pass after pass."""
+        n = len(self.order)
+        while n_steps > 0:
+            yield from chunks(min(n, n_steps), self.rows_at_once)
+            n_steps -= n
+
+
+def _aligned_zeros(rows: int, columns: int) -> Floats:
+    """Return zeros whose first stands at the beginning of a cache line."""
+    spare = _CACHE_LINE // 8
+    flat = np.zeros(rows * columns + spare)
+    skip = -flat.ctypes.data % _CACHE_LINE // 8
+    return flat[skip : skip + rows * columns].reshape(rows, columns)
+
+
+def _numbers(values: NDArray[Any]) -> NDArray[Any]:
+    return values.view(np.uint8) if values.dtype == np.bool_ else values

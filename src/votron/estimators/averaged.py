@@ -1,0 +1,394 @@
+"""The averaged perceptron on explicit weights, as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted
+
+from votron._resources import available_memory, effective_threads
+from votron.engine import PrimalTrainer, TrainingRun
+from votron.errors import VotronError
+from votron.estimators import _inputs
+from votron.estimators._epochs import EpochClassifier
+from votron.estimators._watch import Watch, watching
+from votron.products import Floats, Index, Rows, chunks, rows_in_bytes
+
+__all__ = ["AveragedPerceptronClassifier"]
+
+_WORTH_ASKING = 256 << 20
+"""Bytes of weights from which it is asked whether there is room for them."""
+
+
+class AveragedPerceptronClassifier(EpochClassifier):
+    """Averaged perceptron for dense and sparse data, many features and many classes.
+
+    The perceptron adds an example to its class's weight vector where it made a mistake; the average of its vectors over
+    all steps of training predicts better than the last of them. Averages cost work on mistakes only, and all classes
+    share one pass over a row.
+
+    Parameters
+    ----------
+    epochs : float or None, default=5
+        Passes through the data; a fraction stops within a pass. Training ends early when a pass makes no mistake, and
+        the average counts the remaining steps as if it had not. None trains until then, for 1000 passes at most.
+    average : bool, default=True
+        Predict by the mean of all vectors; otherwise by the last. Like the rule of `VotedPerceptronClassifier` it
+        belongs to prediction, and can be changed after training with ``set_params``.
+    fit_intercept : bool, default=True
+        Give every example one more feature that is always one. Its weight is the intercept.
+    shuffle : bool, default=True
+        Shuffle the examples once, before the first pass.
+    early_stopping : bool, default=False
+        Set ``validation_fraction`` of the data aside, end after `PATIENCE` passes in a row that do not predict it
+        better, and keep the vectors of the best pass.
+    validation_fraction : float, default=0.1
+        Share of the data that ``early_stopping`` sets aside in ``fit``.
+    random_state : int, RandomState instance or None, default=None
+        For the shuffle and the held-out part.
+    verbose : int, default=0
+        1 shows a progress bar on a terminal and plain lines elsewhere, on standard error.
+    n_jobs : int or None, default=None
+        Threads. None: as many as this process may use. The result does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    coef_ : array or CSR matrix of shape (1, n_features) for two classes, else (n_classes, n_features)
+        Weights of the features. Two classes have one vector, for the second of them.
+    intercept_ : array of shape (1,) or (n_classes,)
+        Weights of the feature that is always one.
+    n_mistakes_ : int array of shape (1,) or (n_classes,)
+        Mistakes of each vector in training.
+    n_epochs_ : float
+        Passes that were run; calls of `partial_fit` count as one each.
+    converged_ : bool
+        Whether `fit` ended with a whole pass without a mistake: the last vectors make none on the training data.
+    validation_scores_ : list of float
+        With early stopping: the accuracy on the held-out part after each pass.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of str
+        Names of the features, where the data have names.
+
+    See Also
+    --------
+    VotedPerceptronClassifier : With kernels, and with more rules of prediction.
+    OnlinePerceptron : One example at a time.
+
+    Notes
+    -----
+    A mistake is y · score ≤ 0, and a score of 0 predicts the second class; of several classes, one against the rest,
+    the highest score wins. The vector alive at a step is the one after it, so the first step's counts, and v = 0 does
+    not. Values are added up in float64, whatever their type, so dense and sparse data give the same weights to the last
+    bit. CSR matrices and arrays are not copied. Ctrl-C leaves a fitted model of what was learnt until then; a second
+    one breaks off at once, and leaves the model as it was before.
+
+    References
+    ----------
+    W. Cohen, *Linear Classifiers and the Perceptron*, 2008, section 3.6. Y. Freund and R. E. Schapire, *Large Margin
+    Classification Using the Perceptron Algorithm*, Machine Learning 37 (1999), 277-296.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from votron import AveragedPerceptronClassifier
+    >>> texts = ["rain and wind", "wind, then rain", "sun all day", "a day of sun", "snow, no wind", "snow, more snow"]
+    >>> labels = ["rain", "rain", "sun", "sun", "snow", "snow"]
+    >>> model = make_pipeline(TfidfVectorizer(), AveragedPerceptronClassifier(random_state=0)).fit(texts, labels)
+    >>> model.predict(["more rain", "a little sun"]).tolist()
+    ['rain', 'sun']
+    """
+
+    PATIENCE: ClassVar[int] = 3
+    """Passes without a better prediction of the held-out part after which ``early_stopping`` ends training."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "epochs": [Interval(Real, 0, None, closed="neither"), None],
+        "average": ["boolean"],
+        "fit_intercept": ["boolean"],
+        "shuffle": ["boolean"],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        epochs: float | None = 5,
+        average: bool = True,
+        fit_intercept: bool = True,
+        shuffle: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        random_state: Any = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.epochs = epochs
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.shuffle = shuffle
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    # -- training -----------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> AveragedPerceptronClassifier:
+        """Train on data and labels.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            The examples.
+        y : array of shape (n_samples,)
+            The labels, of any type.
+
+        Returns
+        -------
+        self : AveragedPerceptronClassifier
+            The fitted model.
+        """
+        with _inputs.unchanged_on_error(self):
+            rows, codes = self._checked(X, y)
+            order, held_out = self._presentation(self._learnable(rows, at_least=1), codes)
+            n_steps = self._n_steps(len(order))
+            trainer = self._new_trainer()
+            with watching(n_steps, bool(self.verbose)) as watch:
+                if self.early_stopping:
+                    run, trainer = self._train_until_best(trainer, rows, codes, order, n_steps, held_out, watch)
+                else:
+                    run = self._train(trainer, rows, codes, order, n_steps, watch)
+                    self.__dict__.pop("validation_scores_", None)
+                    if self.epochs is not None and not run.interrupted:
+                        trainer.time = n_steps  # after convergence the vectors only grow older
+            self._keep(trainer, run.steps / len(order), run.converged)
+        self._raise_if(run.interrupted, run.steps)
+        given_up = not (run.converged or self.early_stopping)
+        self._warn_if(given_up, "the data may not be separable; give a number of epochs")
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> AveragedPerceptronClassifier:
+        """Go on learning: one pass over new data, in their order.
+
+        Earlier data need not be kept. One call after another gives exactly the weights of one unshuffled pass over all
+        of the data. After `fit` it goes on from where that ended.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            New examples.
+        y : array of shape (n_samples,)
+            Their labels.
+        classes : array, optional
+            All labels that will ever come; needed at the first call unless its y has them all.
+
+        Returns
+        -------
+        self : AveragedPerceptronClassifier
+            The model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from votron import AveragedPerceptronClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> stream = AveragedPerceptronClassifier()
+        >>> for start in range(0, len(X), 100):
+        ...     stream = stream.partial_fit(X[start : start + 100], y[start : start + 100], classes=range(10))
+        >>> whole = AveragedPerceptronClassifier(epochs=1, shuffle=False).fit(X, y)
+        >>> bool((stream.coef_ == whole.coef_).all())
+        True
+        """
+        first = not hasattr(self, "_trainer")
+        with _inputs.unchanged_on_error(self):
+            rows, codes = self._checked(X, y, classes=classes, first=first)
+            order = self._learnable(rows, at_least=0)
+            trainer = self._new_trainer() if first else self._trainer
+            run = TrainingRun(0, False, False)
+            if len(order):
+                with trainer.undone_on_error(rows), watching(len(order), bool(self.verbose)) as watch:
+                    run = self._train(trainer, rows, codes, order, len(order), watch)
+            self._keep(trainer, 1.0 if first else self.n_epochs_ + 1.0, False)
+        self._raise_if(run.interrupted, run.steps)
+        return self
+
+    def _checked(self, X: Any, y: Any, *, classes: Any = None, first: bool = True) -> tuple[Rows, NDArray[np.int64]]:
+        """Validate parameters and data; set ``classes_``."""
+        self._validate_params()
+        effective_threads(self.n_jobs, type(self).__name__)
+        X, y = _inputs.validated(self, X, y, kernel=None, reset=first)
+        if not first:
+            self._check_same_classes(classes)
+            if bool(self.fit_intercept) != self._trainer.bias:
+                raise VotronError(
+                    f"The 'fit_intercept' parameter of {type(self).__name__} must be the same at every call of "
+                    f"partial_fit: {self._trainer.bias!r}. Got {self.fit_intercept!r} instead."
+                )
+        self.classes_, codes = _inputs.encode_labels(y, classes if first else self.classes_)
+        _inputs.check_two_classes(self.classes_, X.shape)
+        return X, codes
+
+    def _new_trainer(self) -> PrimalTrainer:
+        """Return weights of 0, if there is room for them."""
+        n_features, n_vectors = self.n_features_in_, self._n_vectors
+        needed = 3 * 8 * n_features * n_vectors  # the vectors, their sums, and the average
+        if needed > _WORTH_ASKING and needed > (free := available_memory()):
+            raise VotronError(
+                f"The weights of {n_features:,} features and {len(self.classes_):,} classes take {needed / 1e9:.1f} GB "
+                f"in training, and {free / 1e9:.1f} GB are free: select or hash features, or take fewer classes."
+            )
+        return PrimalTrainer(n_features, n_vectors, bias=bool(self.fit_intercept))
+
+    def _learnable(self, rows: Rows, at_least: int) -> Index:
+        """Return the numbers of the rows that can be learnt, and tell of the others."""
+        if self.fit_intercept:
+            return np.arange(rows.shape[0])
+        nonzero = (rows != 0).sum(axis=1) if sp.issparse(rows) else (rows != 0).any(axis=1)
+        return self._learnable_of(rows, np.flatnonzero(np.asarray(nonzero)), at_least, "no value but 0")
+
+    def _presentation(self, order: Index, codes: NDArray[np.int64]) -> tuple[Index, Index]:
+        """Return the rows to present, in order, and the rows held out."""
+        rng = check_random_state(self.random_state)
+        held_out = np.empty(0, dtype=np.int64)
+        if self.early_stopping:
+            order, held_out = _inputs.held_out_split(order, codes, self.validation_fraction, type(self).__name__, rng)
+        return rng.permutation(order) if self.shuffle else order, held_out
+
+    def _train(
+        self, trainer: PrimalTrainer, rows: Rows, codes: NDArray[np.int64], order: Index, n_steps: int, watch: Watch
+    ) -> TrainingRun:
+        """Run the engine."""
+        run = trainer.run(rows, codes, order, n_steps, n_threads=effective_threads(self.n_jobs), watcher=watch)
+        return replace(run, interrupted=watch.interrupted)
+
+    def _train_until_best(
+        self,
+        trainer: PrimalTrainer,
+        rows: Rows,
+        codes: NDArray[np.int64],
+        order: Index,
+        n_steps: int,
+        held_out: Index,
+        watch: Watch,
+    ) -> tuple[TrainingRun, PrimalTrainer]:
+        """Run the engine pass by pass; return what happened, and where the held-out part was predicted best."""
+        unseen, answers = rows[held_out], codes[held_out]
+        scores: list[float] = []
+        best, best_score, best_at = trainer, -1.0, 0
+        run = TrainingRun(0, False, False)
+        while run.steps < n_steps and not (run.converged or run.interrupted):
+            before = run.steps
+            watch.start_at(before, len(scores))
+            run = self._train(trainer, rows, codes, order, min(len(order), n_steps - before), watch)
+            run = replace(run, steps=before + run.steps)
+            scores.append(float(np.mean(self._codes(self._scores(unseen, trainer)) == answers)))
+            if scores[-1] > best_score:
+                best, best_score, best_at = trainer.copy(), scores[-1], len(scores)
+            elif len(scores) - best_at >= self.PATIENCE:
+                break
+        self.validation_scores_ = scores
+        return replace(run, converged=run.converged and best_at == len(scores)), best
+
+    def _keep(self, trainer: PrimalTrainer, n_epochs: float, converged: bool) -> None:
+        """Set the attributes."""
+        self._trainer = trainer
+        self.n_mistakes_ = trainer.n_mistakes
+        self.n_epochs_, self.converged_ = n_epochs, converged
+
+    # -- prediction ---------------------------------------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the features."""
+        return self._linear()[0]
+
+    @property
+    def intercept_(self) -> Floats:
+        """Weights of the feature that is always one."""
+        return self._linear()[1]
+
+    def _linear(self, trainer: PrimalTrainer | None = None) -> tuple[Any, Floats]:
+        """Return the weights that predict; made when they are first asked for after training."""
+        if trainer is None:
+            if not hasattr(self, "_trainer"):
+                raise AttributeError(f"This {type(self).__name__} is not fitted yet: call fit or partial_fit first.")
+            trainer = self._trainer
+        return trainer.average() if self.average else trainer.last()
+
+    def _scores(self, rows: Rows, trainer: PrimalTrainer | None = None) -> Floats:
+        coefficients, intercept = self._linear(trainer)
+        if sp.issparse(rows) or rows.dtype == np.float64:
+            return np.asarray(safe_sparse_dot(rows, coefficients.T, dense_output=True) + intercept)
+        parts = chunks(rows.shape[0], rows_in_bytes(rows))  # as float64, which all of it might be too large for
+        scores = [safe_sparse_dot(rows[part].astype(np.float64), coefficients.T, dense_output=True) for part in parts]
+        return np.asarray(np.concatenate(scores) + intercept)
+
+    def _codes(self, scores: Floats) -> NDArray[np.int64]:
+        """Return the numbers of the vectors for which rows are positive, as training has them."""
+        return np.where(scores[:, 0] >= 0, 0, 1) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the scores: ``X @ coef_.T + intercept_``.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        array of shape (n_samples,) for two classes, else (n_samples, n_classes)
+            Positive for the second class; the largest for the predicted one. Of two classes, a score of 0 predicts the
+            second: it is returned as 2.2e-308, so that the sign always tells the label.
+        """
+        check_is_fitted(self)
+        rows, _ = _inputs.validated(self, X, kernel=None, reset=False)
+        return self._shaped(self._scores(rows))
+
+    def sparsify(self) -> AveragedPerceptronClassifier:
+        """Keep the nonzero weights only, with ``coef_`` as a CSR matrix.
+
+        That saves memory, and room in a pickle, where most weights are zero. `densify` takes it back, and so does
+        further training.
+
+        Returns
+        -------
+        self : AveragedPerceptronClassifier
+            The model.
+        """
+        check_is_fitted(self)
+        self._trainer.sparsify()
+        return self
+
+    def densify(self) -> AveragedPerceptronClassifier:
+        """Keep all weights, with ``coef_`` as an array, as after training.
+
+        Returns
+        -------
+        self : AveragedPerceptronClassifier
+            The model.
+        """
+        check_is_fitted(self)
+        self._trainer.densify()
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,380 @@
+"""Naive Bayes as the linear classifier that it is.
+
+Problem: of binary features x_1 .. x_n that are independent given the class y, which class is the more probable?
+Input: examples with labels. Output: weights, w·x + w_0 being the log-odds of the classes.
+Reference: W. Cohen's notes on linear classifiers, section 2, whose symbols are these:
+
+    p_i = log P(x_i = 1 | y = +1) / P(x_i = 1 | y = -1)     what the presence of feature i says
+    q_i = log P(x_i = 0 | y = +1) / P(x_i = 0 | y = -1)     what its absence says
+    w_i = p_i - q_i
+    w_0 = Σ_i q_i + log P(y = +1) / P(y = -1)
+
+The probabilities are those of scikit-learn's BernoulliNB, and so are the predictions.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.naive_bayes import BernoulliNB
+from sklearn.preprocessing import binarize
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from votron.errors import VotronError
+from votron.estimators import _inputs
+
+__all__ = ["NaiveBayesLinearClassifier"]
+
+Floats = NDArray[np.float64]
+
+
+class NaiveBayesLinearClassifier(BernoulliNB):
+    """Naive Bayes for binary features, with the weights of the linear classifier that it is.
+
+    Learning, probabilities and predictions are those of scikit-learn's `BernoulliNB`, on which this class is built; it
+    adds the weights.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Smoothing: examples with a feature, and as many without it, that are added to each class's counts.
+    force_alpha : bool, default=True
+        Whether an alpha below 1e-10 is used as it is; if not, 1e-10 is used instead.
+    binarize : float or None, default=0.0
+        A feature is present where its value is above this number. None takes data that are 0 and 1 already.
+    fit_prior : bool, default=True
+        Whether classes are as probable as they are frequent in the data. If not, all are equally probable.
+    class_prior : array of shape (n_classes,), default=None
+        Probabilities of the classes, in the order of their labels, instead of learnt ones.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    coef_ : array of shape (1, n_features) for two classes, else (n_classes, n_features)
+        The weights w. Of two classes the second is the positive one.
+    intercept_ : array of shape (1,) for two classes, else (n_classes,)
+        The weight w_0, of a feature that is always 1.
+    presence_log_ratio_ : array of the shape of coef_
+        What the presence of a feature says, p. For more than two classes, which have no one class to be compared with,
+        log P(x_i = 1 | y): the difference of two rows is the log-ratio of their classes.
+    absence_log_ratio_ : array of the shape of coef_
+        What the absence of a feature says, q; for more than two classes log P(x_i = 0 | y).
+    class_log_odds_ : array of the shape of intercept_
+        What is said before any feature is seen, log P(y = +1) / P(y = -1); for more than two classes log P(y).
+    class_count_, class_log_prior_, feature_count_, feature_log_prob_ : arrays
+        As in BernoulliNB.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of str
+        Names of the features, where the data have names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from votron.estimators.naive_bayes import NaiveBayesLinearClassifier
+    >>> X = np.array([[1, 0], [1, 1], [0, 1], [0, 0], [0, 1]])
+    >>> y = np.array(["spam", "spam", "ham", "ham", "ham"])
+    >>> model = NaiveBayesLinearClassifier().fit(X, y)
+    >>> model.classes_
+    array(['ham', 'spam'], dtype='<U4')
+    >>> model.coef_.round(3)  # log (3/4)/(1/5) - log (1/4)/(4/5), and log (2/4)/(3/5) - log (2/4)/(2/5)
+    array([[ 2.485, -0.405]])
+    >>> bool(np.allclose(X @ model.coef_[0] + model.intercept_, model.decision_function(X)))
+    True
+    >>> model.predict([[1, 1]])
+    array(['spam'], dtype='<U4')
+
+    Notes
+    -----
+    Log-odds of 0 leave both classes equally probable: BernoulliNB predicts the first of them, where the other
+    classifiers of Votron predict the second. Within rounding of 0 the sign of `decision_function` and the label of
+    `predict` may differ, since they add up the same numbers in different orders.
+
+    A class that partial_fit has been told of and not yet shown has the log-odds -inf, unless the priors are given.
+    """
+
+    classes_: NDArray[Any]
+    class_count_: Floats
+    class_log_prior_: Floats
+    feature_count_: Floats
+    feature_log_prob_: Floats
+
+    # An array of alphas is left out: BernoulliNB adds it to the counts of the classes as if it were one alpha a class.
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BernoulliNB._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        force_alpha: bool = True,
+        binarize: float | None = 0.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+    ) -> None:
+        super().__init__(
+            alpha=alpha, force_alpha=force_alpha, binarize=binarize, fit_prior=fit_prior, class_prior=class_prior
+        )
+
+    # -- training -----------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NaiveBayesLinearClassifier:
+        """Count the features of each class.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            The examples.
+        y : array of shape (n_samples,)
+            The labels, of any type.
+        sample_weight : array of shape (n_samples,), optional
+            How much each example counts; 1 if not given.
+
+        Returns
+        -------
+        self : NaiveBayesLinearClassifier
+            The fitted model.
+        """
+        with _inputs.unchanged_on_error(self), np.errstate(all="ignore"):  # what is no number is refused in words
+            self._checked_classes(X, y, None, sample_weight, first=True)
+            super().fit(X, y, sample_weight)
+            self._check_finite()
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> NaiveBayesLinearClassifier:
+        """Go on counting, with new examples.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            New examples.
+        y : array of shape (n_samples,)
+            Their labels.
+        classes : array, optional
+            All labels that will ever come; needed at the first call unless its y has them all.
+        sample_weight : array of shape (n_samples,), optional
+            How much each example counts; 1 if not given.
+
+        Returns
+        -------
+        self : NaiveBayesLinearClassifier
+            The model.
+        """
+        first = not hasattr(self, "classes_")
+        with _inputs.unchanged_on_error(self), np.errstate(all="ignore"):
+            known = self._checked_classes(X, y, classes, sample_weight, first=first)
+            if not first:  # BernoulliNB adds to these in place, and they are to be as before if something fails
+                self.feature_count_, self.class_count_ = self.feature_count_.copy(), self.class_count_.copy()
+            super().partial_fit(X, y, known if first else None, sample_weight)
+            self._check_finite()
+        return self
+
+    def _checked_classes(self, X: Any, y: Any, classes: Any, weights: Any, *, first: bool) -> NDArray[Any]:
+        """Refuse what BernoulliNB would pass over in silence; return the classes."""
+        self._validate_params()
+        rows, labels = validate_data(self, X, y, accept_sparse="csr", reset=first)
+        if not first and classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise VotronError(
+                "The 'classes' of partial_fit must be the same at every call: "
+                f"{self.classes_.tolist()}. Got {np.unique(classes).tolist()} instead."
+            )
+        known, _ = _inputs.encode_labels(labels, classes if first else self.classes_)
+        _inputs.check_two_classes(known, rows.shape)
+        if self.binarize is None:
+            _check_binary(rows)
+        self._check_class_prior(known)
+        if weights is not None:
+            _check_weights(weights)
+        return known
+
+    def _check_class_prior(self, classes: NDArray[Any]) -> None:
+        if self.class_prior is None:
+            return
+        try:
+            prior = np.asarray(self.class_prior, dtype=np.float64)
+            fine = prior.shape == (len(classes),) and bool(np.all((prior > 0) & (prior < np.inf)))
+        except (TypeError, ValueError):
+            fine = False
+        if not fine:
+            raise VotronError(
+                f"The 'class_prior' parameter of {type(self).__name__} must be {len(classes)} positive numbers, one "
+                f"for each class. Got {self.class_prior!r} instead."
+            )
+
+    def _check_finite(self) -> None:
+        """Refuse probabilities whose logarithms, the weights, are not finite."""
+        present, absent = self._log_probabilities()
+        bad = np.argwhere(~np.isfinite(present) | ~np.isfinite(absent))
+        if len(bad):
+            c, i = map(int, bad[0])
+            raise VotronError(
+                f"The 'alpha' parameter of {type(self).__name__} must keep the probability of each feature in each "
+                "class between 0 and 1, or a weight is infinite, and the probability of feature "
+                f"{i} in class {self.classes_.tolist()[c]!r} is {np.exp(present[c, i]):g}. Got {self.alpha!r} instead."
+            )
+
+    # -- the weights --------------------------------------------------------------------------------------------------
+
+    def _log_probabilities(self) -> tuple[Floats, Floats]:
+        """Return log P(x_i = 1 | y) and log P(x_i = 0 | y), for each class y, as BernoulliNB computes them."""
+        check_is_fitted(self)
+        present = self.feature_log_prob_
+        return present, np.log(1 - np.exp(present))
+
+    def _against_the_first(self, by_class: Floats) -> Floats:
+        """Return the second class's numbers less the first's; those of more classes stand for themselves."""
+        return by_class[1:] - by_class[:1] if len(by_class) == 2 else by_class
+
+    @property
+    def presence_log_ratio_(self) -> Floats:
+        """What the presence of each feature says."""
+        return self._against_the_first(self._log_probabilities()[0])
+
+    @property
+    def absence_log_ratio_(self) -> Floats:
+        """What the absence of each feature says."""
+        return self._against_the_first(self._log_probabilities()[1])
+
+    @property
+    def class_log_odds_(self) -> Floats:
+        """What is said before any feature is seen."""
+        check_is_fitted(self)
+        return self._against_the_first(self.class_log_prior_)
+
+    @property
+    def coef_(self) -> Floats:
+        """The weight of each feature."""
+        present, absent = self._log_probabilities()
+        return self._against_the_first(present - absent)
+
+    @property
+    def intercept_(self) -> Floats:
+        """The weight of a feature that is always 1."""
+        _, absent = self._log_probabilities()
+        return self._against_the_first(self.class_log_prior_ + absent.sum(axis=1))
+
+    def weights(self, positive: Any, negative: Any) -> tuple[Floats, float]:
+        """Return the weights of the linear classifier that tells two of the classes apart.
+
+        Parameters
+        ----------
+        positive : label
+            The class for which the log-odds are positive.
+        negative : label
+            The other class.
+
+        Returns
+        -------
+        w : array of shape (n_features,)
+            The weights, p - q.
+        w_0 : float
+            The sum of q and the log-odds of the classes.
+
+        Examples
+        --------
+        >>> from votron.estimators.naive_bayes import NaiveBayesLinearClassifier
+        >>> model = NaiveBayesLinearClassifier().fit([[1, 0], [0, 1], [1, 1]], ["a", "b", "c"])
+        >>> w, w_0 = model.weights("a", "b")
+        >>> w.round(3)
+        array([ 1.386, -1.386])
+        >>> w_0
+        0.0
+        """
+        present, absent = self._log_probabilities()
+        a, b = self._number("positive", positive), self._number("negative", negative)
+        prior = self.class_log_prior_
+        if a == b or np.isneginf(prior[[a, b]]).all():
+            raise VotronError(
+                "The 'positive' and 'negative' class must be two classes, and at least one of them must have an "
+                f"example. Got {positive!r} and {negative!r} instead."
+            )
+        p, q = present[a] - present[b], absent[a] - absent[b]
+        return p - q, float(q.sum() + (prior[a] - prior[b]))
+
+    def _number(self, role: str, label: Any) -> int:
+        known: list[Any] = self.classes_.tolist()
+        if label not in known:
+            raise VotronError(
+                f"The {role!r} class must be one that this model knows, of {known}. Got {label!r} instead."
+            )
+        return known.index(label)
+
+    # -- prediction ---------------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the scores w·x + w_0.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        array of shape (n_samples,) for two classes, else (n_samples, n_classes)
+            The log-odds of the second of two classes; of more classes log P(x, y), where the difference of two columns
+            is the log-odds of their classes.
+        """
+        scores = np.asarray(self._binary(X) @ self.coef_.T + self.intercept_)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def log_odds(self, X: Any, positive: Any, negative: Any) -> Floats:
+        """Return the log-odds of one class against another.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            Rows to score.
+        positive : label
+            The class for which the log-odds are positive.
+        negative : label
+            The other class.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            log P(positive | x) / P(negative | x).
+
+        Examples
+        --------
+        >>> from votron.estimators.naive_bayes import NaiveBayesLinearClassifier
+        >>> model = NaiveBayesLinearClassifier().fit([[1, 0], [0, 1], [1, 1]], ["a", "b", "c"])
+        >>> model.log_odds([[1, 0], [1, 1]], "a", "b").round(3)
+        array([1.386, 0.   ])
+        """
+        check_is_fitted(self)
+        w, w_0 = self.weights(positive, negative)
+        return np.asarray(self._binary(X) @ w + w_0)
+
+    def _binary(self, X: Any) -> Any:
+        """Return validated data as BernoulliNB sees them."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, accept_sparse="csr", reset=False)
+        return rows if self.binarize is None else binarize(rows, threshold=self.binarize)
+
+
+def _check_binary(rows: Any) -> None:
+    values = rows.data if sp.issparse(rows) else rows
+    strange = values[(values != 0) & (values != 1)]
+    if len(strange):
+        raise VotronError(f"With binarize=None X must have no values but 0 and 1. Got {strange[0]:g} instead.")
+
+
+def _check_weights(weights: Any) -> None:
+    try:
+        numbers = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        return  # BernoulliNB refuses these
+    lowest, total = numbers.min(initial=0.0), numbers.sum()
+    if lowest < 0:
+        raise VotronError(f"The 'sample_weight' must not have negative numbers. Got {lowest:g} instead.")
+    if not 0 < total < np.inf:
+        raise VotronError(f"The 'sample_weight' must add up to more than zero. Got a sum of {total:g} instead.")

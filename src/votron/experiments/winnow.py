@@ -1,0 +1,270 @@
+"""Winnow beside the perceptron: mistakes on a disjunction against the number of attributes, most of them irrelevant.
+
+``python -m votron.experiments.winnow`` measures them, prints them as a table, and draws them to an SVG and a PNG file.
+Needs matplotlib: ``pip install votron[plot]``.
+
+The target is a disjunction of k of n Boolean attributes. Its attributes are on, independently, as often as makes half
+of the examples positive; each of the n − k others is on in half of the examples, whatever the label. That many active
+irrelevant attributes is what the two differ in (Kivinen, Warmuth & Auer, 1997): the length of an example, and with it
+the noise that each of the perceptron's additions brings along, grows with √n, while Winnow's bound does not notice.
+Both see the same sample in the same order, over and over until a pass makes no mistake. The sample has the same size
+for all n, and at least four times as many examples as attributes: about two times as many can be told apart whatever
+their labels (Cover, 1965), and the perceptron would stop early for having learnt them by heart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from votron.errors import VotronError
+from votron.estimators.averaged import AveragedPerceptronClassifier
+from votron.estimators.winnow import WinnowClassifier, disjunction_mistake_bound
+from votron.experiments._command import _at_least_one, _seed, ended
+from votron.experiments._table import as_markdown
+from votron.experiments.curves import INK, _pyplot
+
+__all__ = ["draw", "main"]
+
+WINNOW, PERCEPTRON, BOUND = "#1f4e9c", "#c8641b", "#666666"
+SMALLEST = 16
+ROWS_AT_ONCE = 1024
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Mistakes until a pass made none: one row for each run, one column for each number of attributes."""
+
+    n_literals: int
+    n_examples: int
+    sizes: tuple[int, ...]
+    winnow: NDArray[np.int64]
+    perceptron: NDArray[np.int64]
+
+    @property
+    def bound(self) -> list[float]:
+        """Littlestone's bound for each number of attributes."""
+        return [disjunction_mistake_bound(n, self.n_literals) for n in self.sizes]
+
+
+def sample(n_features: int, n_literals: int, n_examples: int, seed: int) -> tuple[Any, NDArray[np.bool_]]:
+    """Return random examples, as CSR, and whether any of their first ``n_literals`` attributes is on.
+
+    Examples
+    --------
+    >>> X, y = sample(n_features=50, n_literals=3, n_examples=1000, seed=0)
+    >>> X.shape, bool((X[:, :3].toarray().any(axis=1) == y).all())
+    ((1000, 50), True)
+    >>> bool(0.45 < y.mean() < 0.55), bool(0.45 < X[:, 3:].mean() < 0.55)
+    (True, True)
+    """
+    rng = np.random.default_rng([seed, n_features])
+    parts, labels = [], []
+    for start in range(0, n_examples, ROWS_AT_ONCE):
+        rows = min(ROWS_AT_ONCE, n_examples - start)
+        bits = rng.integers(0, 2, (rows, n_features), dtype=np.uint8)
+        bits[:, :n_literals] = rng.random((rows, n_literals)) < 1 - 0.5 ** (1 / n_literals)
+        labels.append(bits[:, :n_literals].any(axis=1))
+        parts.append(sp.csr_matrix(bits))
+    return sp.vstack(parts, format="csr"), np.concatenate(labels)
+
+
+def winnow_mistakes(X: Any, y: NDArray[np.bool_]) -> int:
+    """Return how many mistakes Winnow makes until it makes none in a pass.
+
+    Examples
+    --------
+    >>> winnow_mistakes(*sample(n_features=64, n_literals=3, n_examples=1000, seed=0))
+    30
+    """
+    return int(WinnowClassifier(epochs=None, shuffle=False).fit(X, y).n_mistakes_[0])
+
+
+def perceptron_mistakes(X: Any, y: NDArray[np.bool_]) -> int:
+    """Return how many mistakes the perceptron with a bias makes until it makes none in a pass.
+
+    Examples
+    --------
+    >>> perceptron_mistakes(*sample(n_features=64, n_literals=3, n_examples=1000, seed=0))
+    200
+    """
+    model = AveragedPerceptronClassifier(epochs=None, shuffle=False)  # how it would predict does not matter here
+    return int(model.fit(X, y).n_mistakes_[0])
+
+
+def measure(
+    sizes: Sequence[int],
+    *,
+    n_literals: int,
+    n_examples: int,
+    seeds: Sequence[int],
+    progress: Callable[[int, int], None] = lambda run, n_runs: None,
+) -> Counts:
+    """Return the mistakes of both for each number of attributes and each seed."""
+    found = np.zeros((2, len(seeds), len(sizes)), dtype=np.int64)
+    for i, seed in enumerate(seeds):
+        progress(i + 1, len(seeds))
+        for j, n in enumerate(sizes):
+            X, y = sample(n, n_literals, n_examples, seed)
+            found[:, i, j] = winnow_mistakes(X, y), perceptron_mistakes(X, y)
+    return Counts(n_literals, n_examples, tuple(sizes), *found)
+
+
+def table(counts: Counts) -> str:
+    """Return the means as a Markdown table."""
+    rows = [["attributes n", "Winnow", "Littlestone's bound", "perceptron", "perceptron / n"]]
+    means = zip(counts.sizes, counts.winnow.mean(0), counts.bound, counts.perceptron.mean(0), strict=True)
+    rows += [[f"{n:,}", f"{w:.1f}", f"{b:g}", f"{p:,.1f}", f"{p / n:.2f}"] for n, w, b, p in means]
+    return as_markdown(rows)
+
+
+# -- the figure -------------------------------------------------------------------------------------------------------
+
+
+def draw(counts: Counts) -> Any:
+    """Return a figure of the mistakes twice: against n, and against log n up to what Winnow needs."""
+    plt = _pyplot()
+    style = {"font.family": "DejaVu Sans", "font.size": 11, "text.color": INK, "axes.labelcolor": INK}
+    with plt.rc_context(style):
+        figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.2), layout="constrained")
+        for axes in (left, right):
+            _lines(axes, counts)
+        _against_n(left, counts)
+        _against_log_n(right, counts)
+    return figure
+
+
+def _lines(axes: Any, counts: Counts) -> None:
+    """Draw means, and bands from the least to the most of all runs."""
+    for mistakes, colour in ((counts.perceptron, PERCEPTRON), (counts.winnow, WINNOW)):
+        axes.fill_between(counts.sizes, mistakes.min(0), mistakes.max(0), color=colour, alpha=0.22, linewidth=0)
+        axes.plot(counts.sizes, mistakes.mean(0), "o-", color=colour, linewidth=2.2, markersize=4.5)
+    axes.grid(True, color="#e6e6e6", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["bottom"].set_color("#999999")
+    axes.tick_params(length=0, pad=7, colors=INK)
+
+
+def _against_n(axes: Any, counts: Counts) -> None:
+    """Dress the left panel, in which the perceptron's line is straight."""
+    largest, top = counts.sizes[-1], float(counts.perceptron.max())
+    axes.set_xlim(0, largest * 1.04)
+    axes.set_ylim(0, top * 1.06)
+    ticks = [largest * i // 4 for i in range(5)]
+    axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.set_xlabel("attributes n")
+    note = f"mistakes on a disjunction of {counts.n_literals} of n attributes"
+    _title(axes, "The perceptron’s mistakes grow with n", note)
+    _name(axes, "perceptron", PERCEPTRON, (largest * 0.6, top * 0.68), ha="right")
+    _name(axes, "Winnow", WINNOW, (largest * 0.6, top * 0.045), ha="left")
+
+
+def _against_log_n(axes: Any, counts: Counts) -> None:
+    """Dress the right panel, in which Winnow's is."""
+    sizes, bound = counts.sizes, counts.bound
+    axes.plot(sizes, bound, "--", color=BOUND, linewidth=1.6)
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(sizes[0] * 0.93, sizes[-1] * 1.12)
+    axes.set_ylim(0, bound[-1] * 1.12)
+    axes.set_xticks(sizes[::2], [f"{n:,}" for n in sizes[::2]])
+    axes.minorticks_off()
+    axes.set_xlabel("attributes n (log scale)")
+    _title(axes, "Winnow’s mistakes grow with log n", f"the same, close up; {_runs(counts)}")
+    _name(axes, "Winnow", WINNOW, (sizes[-3], float(counts.winnow.mean(0)[-3]) * 0.86), ha="left", va="top")
+    _name(axes, "Littlestone’s bound", BOUND, (sizes[-3] * 0.75, bound[-3] * 0.98), ha="right", va="bottom")
+    # The perceptron leaves this panel at once; its name stands beside where it does.
+    beyond = int(np.argmax(counts.perceptron.mean(0) > bound[-1]))
+    _name(axes, "perceptron", PERCEPTRON, (sizes[beyond] * 1.25, bound[-1] * 1.05), ha="left")
+
+
+def _runs(counts: Counts) -> str:
+    n = len(counts.winnow)
+    return f"mean and range of {n} runs" if n > 1 else "one run"
+
+
+def _title(axes: Any, title: str, note: str) -> None:
+    axes.set_title(title, loc="left", fontweight="bold", fontsize=12.5, pad=24)
+    axes.annotate(note, (0, 1), (0, 8), xycoords="axes fraction", textcoords="offset points", fontsize=9.5, color=BOUND)
+
+
+def _name(axes: Any, name: str, colour: str, at: tuple[float, float], ha: str, va: str = "center") -> None:
+    axes.annotate(name, at, color=colour, fontweight="bold", ha=ha, va=va)
+
+
+# -- the command ------------------------------------------------------------------------------------------------------
+
+
+def _parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="python -m votron.experiments.winnow",
+        description="Draw the mistakes of Winnow and of the perceptron against the number of attributes.",
+        allow_abbrev=False,
+    )
+    numbers = {
+        "--literals": (3, "K", "attributes in the disjunction"),
+        "--largest": (4096, "N", "the most attributes; the least are 16, doubled until here"),
+        "--examples": (16384, "M", "size of the sample, at least four times the most attributes"),
+        "--runs": (10, "N", "samples for each number of attributes, for the mean"),
+    }
+    for name, (default, metavar, text) in numbers.items():
+        text += " (default: %(default)s)"
+        made.add_argument(name, type=_at_least_one, default=default, metavar=metavar, help=text)
+    text = "seed of the first run; the next has N + 1 (default: %(default)s)"
+    made.add_argument("--seed", type=_seed, default=0, metavar="N", help=text)
+    text = "the two files, without .svg and .png (default: %(default)s)"
+    made.add_argument("--out", type=Path, default=Path("docs/winnow"), metavar="FILE", help=text)
+    return made
+
+
+def _tell(run: int, n_runs: int) -> None:
+    print(f"Run {run} of {n_runs}", file=sys.stderr, flush=True)
+
+
+def _sizes(args: argparse.Namespace) -> list[int]:
+    """Return the numbers of attributes that the options ask for."""
+    if args.literals > SMALLEST:
+        raise VotronError(f"--literals must be an int in the range [1, {SMALLEST}]. Got {args.literals} instead.")
+    if args.largest < 4 * SMALLEST:
+        raise VotronError(f"--largest must be an int in the range [{4 * SMALLEST}, inf). Got {args.largest} instead.")
+    if args.examples < 4 * args.largest:
+        raise VotronError(
+            f"--examples must be at least four times --largest, {4 * args.largest}, so that the perceptron cannot "
+            f"learn them by heart. Got {args.examples} instead."
+        )
+    return [SMALLEST << i for i in range((args.largest // SMALLEST).bit_length())]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    args = _parser().parse_args(argv)
+
+    def work() -> int:
+        plt, sizes = _pyplot(), _sizes(args)
+        seeds = range(args.seed, args.seed + args.runs)
+        counts = measure(sizes, n_literals=args.literals, n_examples=args.examples, seeds=seeds, progress=_tell)
+        print(table(counts))
+        figure = draw(counts)
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        for suffix, metadata in ((".svg", {"Date": None}), (".png", {})):
+            path = args.out.with_name(args.out.name + suffix)
+            with plt.rc_context({"svg.hashsalt": "votron"}):  # the same file every time
+                figure.savefig(path, dpi=160, facecolor="white", metadata=metadata)
+            print(path)
+        plt.close(figure)
+        return 0
+
+    return ended(work)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

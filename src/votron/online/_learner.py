@@ -1,0 +1,358 @@
+"""The on-line perceptron."""
+
+from __future__ import annotations
+
+import sys
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from votron.errors import IndefiniteKernelError, VotronError
+from votron.kernels import KERNELS, Kernel, NormalizedKernel, PrecomputedKernel, make_kernel
+from votron.online._examples import OWNER, has_names, read_label, read_row
+from votron.online._guesses import Guess, KernelGuess, NamedGuess, VectorGuess
+from votron.online._river import RiverClassifier, announce
+from votron.online._round import Round
+from votron.online._standing import NotKeptError, Standing, finite
+from votron.online._target import read_target
+from votron.products import Floats
+
+
+class OnlinePerceptron(RiverClassifier):
+    """The on-line perceptron: predict, then accept an example, one at a time.
+
+    For streams, and for the game between players A and B in section 3 of Cohen's notes. After a mistake, y (v·x) ≤ 0,
+    the guess v becomes v + η y x. A score of 0 predicts +1.
+
+    Examples are lists or arrays of numbers, rows of a sparse matrix, or, without a kernel, mappings of names to
+    numbers, in which whatever is not named is 0. The first one (or the target) decides whether features are named, or
+    how many there are. An example that is refused leaves the learner as it was.
+
+    Parameters
+    ----------
+    kernel : None, {"linear", "poly", "rbf", "conjunction"}, Kernel or callable, default=None
+        Without a kernel v is a vector of weights. With one it is a sum of examples in the kernel's feature space, and
+        a prediction takes a kernel value for each mistake so far. The names stand for kernels with their default
+        parameters; make others with `votron.make_kernel`.
+    learning_rate : float, default=1.0
+        η, positive. It scales v, and changes no prediction.
+    target : vector, mapping or pair (coefficients, examples), optional
+        A vector u that is known to separate the examples; with a kernel u = Σ c_j Φ(z_j), given by the coefficients
+        c and the examples z. It is divided by its length. With it the bounds of the mistake theorem are kept.
+    keep_history : bool, default=False
+        Keep every round in ``history``: for games and figures, since each mistake then keeps a copy of v.
+
+    Attributes
+    ----------
+    k, t : int
+        Mistakes and examples so far.
+    v : array, dict, or tuple of pairs (coefficient, example)
+        The guess.
+    norm2, radius2, lemma2 : float
+        ‖v‖², the largest ‖x‖² so far, and lemma 2's bound.
+    v_dot_u, margin, lemma1, mistake_bound : float
+        v·u, the margin γ so far, lemma 1's bound and the theorem's; with a target only.
+    alpha, support : array, tuple
+        Coefficients and examples of the mistakes; with a kernel or a history only.
+    history : list of Round
+        The rounds; with ``keep_history`` only.
+
+    Notes
+    -----
+    It has the protocol of river (``learn_one``, ``predict_one``) and can be the last step of its pipelines; import
+    river before making the learner, so that river takes it for a classifier.
+
+    Examples
+    --------
+    >>> from votron import OnlinePerceptron
+    >>> learner = OnlinePerceptron(target=[1, 1])
+    >>> for x, y in [([1, 2], +1), ([-2, 1], -1), ([1, -4], -1), ([2, 1], +1)]:
+    ...     print(learner.predict(x), learner.update(x, y))
+    1 True
+    1 True
+    -1 False
+    1 False
+    >>> learner
+    OnlinePerceptron(k=2 in 4 examples, vectors of 2 features)
+    >>> learner.v
+    array([3., 1.])
+    >>> learner.lemma1 <= learner.v_dot_u, learner.norm2 <= learner.lemma2, learner.mistake_bound
+    (True, True, 34.0)
+
+    Features can have names, and a kernel draws curved boundaries:
+
+    >>> named = OnlinePerceptron()
+    >>> named.update({"free": 1, "offer": 2}, +1), named.update({"offer": 1, "meeting": 1}, -1)
+    (True, True)
+    >>> named.v
+    {'free': 1.0, 'offer': 1.0, 'meeting': -1.0}
+    >>> xor = OnlinePerceptron("poly")
+    >>> for _ in range(10):
+    ...     for x in [(0, 0), (0, 1), (1, 0), (1, 1)]:
+    ...         mistake = xor.update(x, +1 if x[0] != x[1] else -1)
+    >>> [xor.predict(x) for x in [(0, 0), (0, 1), (1, 0), (1, 1)]]
+    [-1, 1, 1, -1]
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        learning_rate: float = 1.0,
+        target: Any = None,
+        keep_history: bool = False,
+    ) -> None:
+        self._parameters = {
+            "kernel": kernel,
+            "learning_rate": learning_rate,
+            "target": target,
+            "keep_history": keep_history,
+        }
+        self._rate = _checked_rate(learning_rate)
+        if not isinstance(keep_history, bool | np.bool_):
+            raise VotronError(
+                f"The 'keep_history' parameter of {OWNER} must be True or False. Got {keep_history!r} instead."
+            )
+        self._kernel = _checked_kernel(kernel)
+        known = None if target is None else read_target(target, self._kernel)
+        self._guess: Guess | None = None if known is None else known.like_mine()
+        self._standing = Standing(self._rate, known)
+        self._rounds: list[Round] | None = [] if keep_history else None
+        announce()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        announce()
+
+    def __repr__(self) -> str:
+        kernel = "" if self._kernel is None else f"{self._kernel!r}, "
+        seen = f"k={self.k} in {self.t} examples"
+        return f"{type(self).__name__}({kernel}{seen}{'' if self._guess is None else f', {self._guess}'})"
+
+    # -- the learner --------------------------------------------------------------------------------------------------
+
+    def score(self, x: Any) -> float:
+        """Return v·x.
+
+        Parameters
+        ----------
+        x : vector or mapping
+            The example.
+        """
+        guess = self._guess_for(x)
+        return finite(self._rate * guess.dot(guess.read(x)), "The score")
+
+    def predict(self, x: Any) -> int:
+        """Predict the label of an example.
+
+        Parameters
+        ----------
+        x : vector or mapping
+            The example.
+
+        Returns
+        -------
+        int
+            +1 or -1: the sign of the score, and +1 where it is 0.
+        """
+        guess = self._guess_for(x)
+        return 1 if finite(guess.dot(guess.read(x)), "The score") >= 0 else -1
+
+    def update(self, x: Any, y: Any) -> bool:
+        """Accept an example with its label.
+
+        Parameters
+        ----------
+        x : vector or mapping
+            The example.
+        y : {+1, -1}
+            Its label.
+
+        Returns
+        -------
+        bool
+            Whether the guess was mistaken, y (v·x) ≤ 0, and so has changed.
+        """
+        sign = read_label(y)
+        guess = self._guess_for(x)
+        x = guess.read(x)
+        dot = finite(guess.dot(x), "The score")
+        score, mistake = finite(self._rate * dot, "The score"), sign * dot <= 0
+        standing = self._after(guess, x, sign, dot)
+        if mistake:
+            guess.add(sign, x)
+        self._guess, self._standing = guess, standing
+        if self._rounds is not None:
+            self._rounds.append(self._round(self._rounds, x, sign, score, 1 if dot >= 0 else -1))
+        return mistake
+
+    def _guess_for(self, x: Any) -> Guess:
+        """Return the guess, or a new one for examples like this."""
+        if self._guess is not None:
+            return self._guess
+        if has_names(x):
+            _refuse_kernel(self._kernel)
+            return NamedGuess()
+        n_features = read_row(x).shape[-1]
+        return VectorGuess(n_features) if self._kernel is None else KernelGuess(self._kernel, n_features)
+
+    def _after(self, guess: Guess, x: Any, y: int, dot: float) -> Standing:
+        """Return where the game stands after this example, or refuse it."""
+        before, target = self._standing, self._standing.target
+        after = before.after(y, dot, guess.square(x), None if target is None else target.dot(x))
+        # Rounding can make ‖v‖², a sum of k² kernel values, slightly negative; only what is no kernel can do more.
+        slack = (1e-7 + after.k**2 * float(np.finfo(np.float32).eps)) * after.radius2
+        if after.norm2_ < -slack:
+            raise IndefiniteKernelError(
+                f"{self._kernel!r} is not positive semi-definite on these data: ‖v‖² would become {after.norm2_:g} "
+                f"with mistake {after.k}."
+            )
+        return after
+
+    def _round(self, rounds: list[Round], x: Any, y: int, score: float, prediction: int) -> Round:
+        mistake = self.k > (rounds[-1].k if rounds else 0)
+        v = self.v if mistake else rounds[-1].v
+        s = self._standing
+        running = s.t, x, y, score, prediction, mistake, s.k, v, s.norm2, s.radius2, s.lemma2
+        return Round(*running, *(() if s.target is None else (s.v_dot_u, s.margin, s.lemma1, s.mistake_bound)))
+
+    # -- what is known of the game ------------------------------------------------------------------------------------
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel, as given."""
+        return self._parameters["kernel"]
+
+    @property
+    def learning_rate(self) -> float:
+        """η."""
+        return self._rate
+
+    @property
+    def target(self) -> Any:
+        """The target, as given."""
+        return self._parameters["target"]
+
+    @property
+    def keep_history(self) -> bool:
+        """Whether rounds are kept."""
+        return self._rounds is not None
+
+    @property
+    def k(self) -> int:
+        """Mistakes so far."""
+        return self._standing.k
+
+    @property
+    def t(self) -> int:
+        """Examples so far."""
+        return self._standing.t
+
+    @property
+    def v(self) -> Any:
+        """The guess: an array, a dict of the weights that are not 0, or with a kernel pairs (coefficient, example).
+
+        Before the first example, without a target, its form is not known: it is None.
+        """
+        if self._guess is None:
+            return () if self._kernel is not None else None
+        return self._guess.shown(self._rate)
+
+    @property
+    def alpha(self) -> Floats:
+        """The coefficient η y of each mistake, in order; with a kernel or a history only."""
+        return np.array([coefficient for coefficient, _ in self._mistakes("alpha")], dtype=np.float64)
+
+    @property
+    def support(self) -> tuple[Any, ...]:
+        """The example of each mistake, in order; with a kernel or a history only."""
+        return tuple(x for _, x in self._mistakes("support"))
+
+    def _mistakes(self, name: str) -> list[tuple[float, Any]]:
+        if self._kernel is not None:
+            return list(self.v)
+        if self._rounds is not None:
+            return [(self._rate * r.y, r.x) for r in self._rounds if r.mistake]
+        raise NotKeptError(f"The '{name}' of {OWNER} needs a kernel or keep_history=True: otherwise only v is kept.")
+
+    @property
+    def history(self) -> list[Round]:
+        """The rounds so far; with ``keep_history=True`` only."""
+        if self._rounds is None:
+            raise NotKeptError(f"The 'history' of {OWNER} needs keep_history=True, given when the learner is made.")
+        return list(self._rounds)
+
+    @property
+    def norm2(self) -> float:
+        """‖v‖², from ‖v'‖² = ‖v‖² + 2y(v·x) + ‖x‖² at each mistake (with η in it)."""
+        return self._standing.norm2
+
+    @property
+    def radius2(self) -> float:
+        """R², the largest ‖x‖² so far: Cohen's R."""
+        return self._standing.radius2
+
+    @property
+    def lemma2(self) -> float:
+        """η² k R², which ‖v‖² never exceeds."""
+        return self._standing.lemma2
+
+    @property
+    def v_dot_u(self) -> float:
+        """v·u; with a target only."""
+        return self._standing.v_dot_u
+
+    @property
+    def margin(self) -> float:
+        """γ, the least y (u·x) so far (inf before the first example); with a target only.
+
+        At 0 or below player A broke the rule, the target does not separate the examples, and nothing is bounded.
+        """
+        return self._standing.margin
+
+    @property
+    def lemma1(self) -> float:
+        """η k γ, which v·u is never below; with a target only."""
+        return self._standing.lemma1
+
+    @property
+    def mistake_bound(self) -> float:
+        """R²/γ², which k never exceeds; inf where γ ≤ 0; with a target only."""
+        return self._standing.mistake_bound
+
+
+def _checked_rate(rate: Any) -> float:
+    number = type(rate) is not bool and isinstance(rate, Real)
+    if number and 0 < rate <= sys.float_info.max:
+        return float(rate)
+    raise VotronError(
+        f"The 'learning_rate' parameter of {OWNER} must be a positive finite number. Got {rate!r} instead."
+    )
+
+
+def _checked_kernel(kernel: Any) -> Kernel | None:
+    """Return the kernel, or refuse what is none, and a matrix, which has no values for examples to come."""
+    if kernel is None:
+        return None
+    names = [name for name in KERNELS if name != "precomputed"]
+    known = isinstance(kernel, Kernel) or (kernel in KERNELS if isinstance(kernel, str) else callable(kernel))
+    made = make_kernel(kernel) if known else None
+    inner = made
+    while isinstance(inner, NormalizedKernel):
+        inner = inner.base
+    if made is None or isinstance(inner, PrecomputedKernel):
+        raise VotronError(
+            f"The 'kernel' parameter of {OWNER} must be None, one of {', '.join(map(repr, names))}, a Kernel or a "
+            "function, and not precomputed, since a matrix has no values for examples to come. "
+            f"Got {kernel!r} instead."
+        )
+    return made
+
+
+def _refuse_kernel(kernel: Kernel | None) -> None:
+    if kernel is not None:
+        raise VotronError(
+            f"With a kernel the examples of {OWNER} must be vectors, not named features: turn them into vectors first, "
+            "with scikit-learn's DictVectorizer for instance."
+        )

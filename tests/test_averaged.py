@@ -1,0 +1,486 @@
+"""AveragedPerceptronClassifier and the primal engine against the outline in Cohen's section 3.6, one step at a time."""
+
+import pickle
+import signal
+import tracemalloc
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_digits, make_classification
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import Perceptron
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from strategies import thorough
+from test_bad_input import assert_clear, refusal
+
+from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier
+from votron.engine import PrimalTrainer, primal
+from votron.estimators import averaged
+
+# -- the textbook -----------------------------------------------------------------------------------------------------
+
+
+def textbook(X, codes, presentation, n_vectors, bias):
+    """Last vectors, sums of the vectors after each step, and mistakes; the bias weight comes last in a vector."""
+    v = [[0.0] * (X.shape[1] + 1) for _ in range(n_vectors)]
+    sums = [[0.0] * (X.shape[1] + 1) for _ in range(n_vectors)]
+    mistakes = [0] * n_vectors
+    for row in presentation:
+        x = [*X[row].astype(float).tolist(), 1.0 if bias else 0.0]
+        for c in range(n_vectors):
+            y = 1 if codes[row] == c else -1
+            score = 0.0
+            for weight, value in zip(v[c], x, strict=True):
+                score += weight * value
+            if y * score <= 0:
+                v[c] = [weight + y * value for weight, value in zip(v[c], x, strict=True)]
+                mistakes[c] += 1
+            sums[c] = [total + weight for total, weight in zip(sums[c], v[c], strict=True)]
+    return np.array(v), np.array(sums), mistakes
+
+
+FORMS = {
+    "float64": lambda X: X,
+    "fortran": np.asfortranarray,
+    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "read-only": lambda X: _read_only(X.copy()),
+    "csr": sp.csr_matrix,
+    "csr array": sp.csr_array,
+    "csr, long indices": lambda X: _long_indices(sp.csr_matrix(X)),
+    "csr, zeros written down": lambda X: _explicit_zeros(X),
+}
+NARROW = {
+    "int8": lambda X: X.astype(np.int8),
+    "int64": lambda X: X.astype(np.int64),
+    "float32": lambda X: X.astype(np.float32),
+    "csr int16": lambda X: sp.csr_matrix(X.astype(np.int16)),
+    "csr float32": lambda X: sp.csr_matrix(X.astype(np.float32)),
+}
+
+
+def _read_only(X):
+    X.flags.writeable = False
+    return X
+
+
+def _long_indices(X):
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+def _explicit_zeros(X):
+    n, d = X.shape
+    return sp.csr_matrix((X.ravel(), np.tile(np.arange(d), n), np.arange(n + 1) * d), shape=(n, d))
+
+
+@st.composite
+def problems(draw):
+    """Data, codes, order and steps; values repeat, so that scores of exactly 0 and contradictions are common."""
+    n, d = draw(st.integers(1, 12)), draw(st.integers(1, 6))
+    n_vectors = draw(st.sampled_from([1, 1, 3, 4, 8, 9, 33, 70]))
+    rng = np.random.RandomState(draw(st.integers(0, 2**31)))
+    integer = draw(st.booleans())
+    X = rng.randint(-2, 3, (n, d)).astype(float)
+    if not integer:
+        X *= rng.choice([1.0, 0.1, 1 / 3, 1e-3], (n, d))
+    codes = rng.randint(0, max(2, n_vectors), n)
+    order = rng.permutation(n)[: draw(st.integers(1, n))]
+    return X, codes, n_vectors, order, draw(st.integers(1, 5 * n)), integer
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@thorough(60)
+@given(problem=problems(), at_once=st.sampled_from([1, 7, 1 << 19]), n_threads=st.integers(1, 3), data=st.data())
+def test_as_the_textbook_to_the_last_bit(bias, problem, at_once, n_threads, data):
+    X, codes, n_vectors, order, n_steps, integer = problem
+    form = data.draw(st.sampled_from([*FORMS, *NARROW] if integer else [*FORMS]))
+    v, sums, mistakes = textbook(X, codes, [order[t % len(order)] for t in range(n_steps)], n_vectors, bias)
+    trainer = PrimalTrainer(X.shape[1], n_vectors, bias=bias)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(primal, "VALUES_AT_ONCE", at_once)
+        run = trainer.run({**FORMS, **NARROW}[form](X), codes, order, n_steps, n_threads=n_threads)
+    assert run.steps == n_steps or (run.converged and run.steps % len(order) == 0)
+    trainer.time = n_steps  # had it gone on, nothing would have changed
+    weights, intercept = trainer.last()
+    assert np.array_equal(weights, v[:, :-1])
+    assert np.array_equal(intercept, v[:, -1])
+    assert trainer.n_mistakes.tolist() == mistakes
+    average, intercept = trainer.average()
+    if integer:
+        assert np.array_equal(average, sums[:, :-1] / n_steps)
+        assert np.array_equal(intercept, sums[:, -1] / n_steps)
+    else:
+        assert np.allclose(average, sums[:, :-1] / n_steps, rtol=1e-12, atol=1e-12 * n_steps)
+
+
+@thorough(40)
+@given(
+    cuts=st.lists(st.integers(0, 60), max_size=6),
+    n_classes=st.sampled_from([2, 3, 10]),
+    seed=st.integers(0, 2**31),
+    data=st.data(),
+)
+def test_batches_are_one_unshuffled_pass(cuts, n_classes, seed, data):
+    rng = np.random.RandomState(seed)
+    X, y = rng.randint(-9, 10, (60, 5)) / data.draw(st.sampled_from([1, 3, 7])), rng.permutation(60) % n_classes
+    bounds = [0, *sorted(cuts), 60]
+    stream = AveragedPerceptronClassifier(n_jobs=1)
+    for low, high in pairwise(bounds):
+        if low < high:
+            form = FORMS[data.draw(st.sampled_from([*FORMS]))]
+            stream.partial_fit(form(X[low:high]), y[low:high], classes=range(n_classes))
+    whole = AveragedPerceptronClassifier(epochs=1, shuffle=False).fit(X, y)
+    assert np.array_equal(stream.coef_, whole.coef_)
+    assert np.array_equal(stream.intercept_, whole.intercept_)
+    assert np.array_equal(stream.n_mistakes_, whole.n_mistakes_)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X, y
+
+
+@pytest.mark.parametrize("labels", [np.arange(10), np.arange(10) % 2])
+def test_as_the_kernel_engine_with_a_linear_kernel(digits, labels):
+    """On integers both are exact, so that mistakes, last and average scores are the same numbers."""
+    X, y = digits[0][:300], labels[digits[1][:300]]
+    dual = VotedPerceptronClassifier(kernel="linear", epochs=2.5, random_state=7).fit(X, y)
+    mine = AveragedPerceptronClassifier(epochs=2.5, fit_intercept=False, random_state=7).fit(X, y)
+    assert np.array_equal(mine.n_mistakes_, dual.n_mistakes_)
+    assert np.allclose(mine.decision_function(X), dual.with_rule("average").decision_function(X), rtol=1e-13)
+    mine.set_params(average=False)
+    assert np.array_equal(mine.decision_function(X), dual.with_rule("last").decision_function(X))
+
+
+# -- what training reports --------------------------------------------------------------------------------------------
+
+SEPARABLE = np.array([[0.0, 2.0], [1.0, 2.0], [3.0, 0.0], [4.0, 1.0]]), np.array(["a", "a", "b", "b"])
+XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 1, 1, 0])
+
+
+def test_convergence_ends_training_but_not_the_average():
+    X, y = SEPARABLE
+    until = AveragedPerceptronClassifier(epochs=None, shuffle=False).fit(X, y)
+    assert until.converged_
+    assert until.n_epochs_ == int(until.n_epochs_) > 1
+    longer = AveragedPerceptronClassifier(epochs=50, shuffle=False).fit(X, y)
+    assert longer.n_epochs_ == until.n_epochs_
+    assert np.array_equal(longer.n_mistakes_, until.n_mistakes_)
+    _, sums, _ = textbook(X, (y == "a").astype(int), list(range(4)) * 50, 1, True)
+    assert np.array_equal(longer.coef_, sums[:, :-1] / 200)
+    assert np.array_equal(longer.intercept_, sums[:, -1] / 200)
+    assert np.array_equal(longer.set_params(average=False).coef_, until.set_params(average=False).coef_)
+    assert (longer.predict(X) == y).all()
+
+
+def test_what_never_converges_is_given_up(monkeypatch):
+    monkeypatch.setattr(AveragedPerceptronClassifier, "MAX_EPOCHS", 20)
+    with pytest.warns(ConvergenceWarning, match="in each of 20 epochs.*give a number"):
+        model = AveragedPerceptronClassifier(epochs=None).fit(*XOR)
+    assert model.n_epochs_ == 20
+    assert not model.converged_
+
+
+def test_a_fraction_of_an_epoch():
+    X, y = XOR
+    model = AveragedPerceptronClassifier(epochs=1.5, shuffle=False).fit(X, y)
+    _, sums, mistakes = textbook(X, 1 - y, [0, 1, 2, 3, 0, 1], 1, True)
+    assert np.array_equal(model.coef_, sums[:, :-1] / 6)
+    assert model.n_mistakes_.tolist() == mistakes
+    assert model.n_epochs_ == 1.5
+
+
+def test_shuffled_once_by_the_seed(digits):
+    X, y = digits[0][:200], digits[1][:200]
+    model = AveragedPerceptronClassifier(epochs=2, random_state=3).fit(X, y)
+    order = np.random.RandomState(3).permutation(200)
+    plain = AveragedPerceptronClassifier(epochs=2, shuffle=False).fit(X[order], y[order])
+    assert np.array_equal(model.coef_, plain.coef_)
+
+
+def test_early_stopping_keeps_the_best_pass():
+    X, y = make_classification(300, 20, n_informative=5, flip_y=0.3, random_state=1)
+    model = AveragedPerceptronClassifier(epochs=60, average=False, early_stopping=True, random_state=0).fit(X, y)
+    scores = model.validation_scores_
+    best = int(np.argmax(scores))
+    assert len(scores) == model.n_epochs_ == best + 1 + model.PATIENCE < 60
+    assert max(scores) > scores[-1]  # else nothing was chosen
+    again = AveragedPerceptronClassifier(epochs=best + 1, average=False, early_stopping=True, random_state=0).fit(X, y)
+    assert np.array_equal(again.coef_, model.coef_)
+    assert again.validation_scores_ == scores[: best + 1]
+    assert np.array_equal(again.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
+
+
+def test_the_held_out_part_is_not_trained_on(digits):
+    X, y = digits[0][:300], digits[1][:300]
+    model = AveragedPerceptronClassifier(epochs=None, early_stopping=True, validation_fraction=0.5, random_state=0)
+    model.fit(X, y)
+    assert 0.7 < max(model.validation_scores_) < 1  # the training data would all be right
+    assert not hasattr(model.set_params(early_stopping=False, epochs=3).fit(X, y), "validation_scores_")
+
+
+def test_bundled_digits(digits):
+    X, y = digits
+    model = AveragedPerceptronClassifier(random_state=0).fit(X[:1200], y[:1200])
+    last = model.score(X[1200:], y[1200:])
+    assert last > 0.9
+    theirs = Perceptron(random_state=0, max_iter=5, tol=None).fit(X[:1200], y[:1200])
+    assert last >= theirs.score(X[1200:], y[1200:])
+
+
+# -- the face ---------------------------------------------------------------------------------------------------------
+
+
+def test_averages_belong_to_prediction(digits):
+    model = AveragedPerceptronClassifier(random_state=0).fit(*digits)
+    average = model.coef_
+    assert not np.array_equal(model.set_params(average=False).coef_, average)
+    assert np.array_equal(model.coef_, AveragedPerceptronClassifier(average=False, random_state=0).fit(*digits).coef_)
+    assert np.array_equal(model.set_params(average=True).coef_, average)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_score_of_0_predicts_the_second_of_two_classes(n_classes):
+    y = np.arange(6) % n_classes
+    model = AveragedPerceptronClassifier(fit_intercept=False).fit(np.eye(6), y)
+    scores = model.decision_function(np.zeros((1, 6)))
+    assert model.predict(np.zeros((1, 6))) == [1 if n_classes == 2 else 0]
+    assert scores.shape == ((1,) if n_classes == 2 else (1, 3))
+    assert (scores > 0).all() if n_classes == 2 else (scores == 0).all()
+
+
+@pytest.mark.parametrize("average", [True, False])
+def test_sparsify_and_densify(average):
+    rng = np.random.RandomState(0)
+    X = sp.random(200, 3000, density=0.002, random_state=rng, format="csr")
+    y = rng.randint(0, 12, 200)
+    model = AveragedPerceptronClassifier(average=average, random_state=0).fit(X, y)
+    coefficients, scores, size = model.coef_, model.decision_function(X), len(pickle.dumps(model))
+    assert model.sparsify() is model
+    assert sp.issparse(model.coef_)
+    assert model.coef_.format == "csr"
+    assert model.coef_.shape == (12, 3000)
+    assert np.array_equal(model.coef_.toarray(), coefficients)
+    assert np.allclose(model.decision_function(X), scores)
+    assert np.allclose(model.decision_function(X.toarray()), scores)
+    assert len(pickle.dumps(model)) < size / 5
+    later = pickle.loads(pickle.dumps(model)).partial_fit(X, y)
+    assert isinstance(later.coef_, np.ndarray)
+    assert model.densify() is model
+    assert isinstance(model.coef_, np.ndarray)
+    assert np.array_equal(model.coef_, coefficients)
+    assert np.array_equal(model.partial_fit(X, y).coef_, later.coef_)
+
+
+def test_a_stored_model_learns_on(digits):
+    X, y = digits
+    model = AveragedPerceptronClassifier().partial_fit(X[:500], y[:500])
+    stored = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(stored.coef_, model.coef_)
+    assert np.array_equal(stored.partial_fit(X[500:], y[500:]).coef_, model.partial_fit(X[500:], y[500:]).coef_)
+
+
+def test_learning_goes_on_after_fit(digits):
+    X, y = digits[0][:100], digits[1][:100]
+    model = AveragedPerceptronClassifier(epochs=1, shuffle=False).fit(X, y)
+    for _ in range(2):
+        model.partial_fit(X, y)
+    assert np.array_equal(model.coef_, AveragedPerceptronClassifier(epochs=3, shuffle=False).fit(X, y).coef_)
+    assert model.n_epochs_ == 3
+
+
+def test_among_scikit_learns_tools(digits):
+    texts = ["rain and wind", "wind and rain", "sun all day", "a day of sun"] * 6
+    labels = ["bad", "bad", "good", "good"] * 6
+    pipe = make_pipeline(TfidfVectorizer(), AveragedPerceptronClassifier(random_state=0)).fit(texts, labels)
+    assert pipe.predict(["rain", "sun"]).tolist() == ["bad", "good"]
+    X, y = digits[0][:300], digits[1][:300]
+    grid = GridSearchCV(
+        AveragedPerceptronClassifier(random_state=0), {"average": [True, False], "epochs": [1, 5]}, cv=3
+    )
+    assert grid.fit(X, y).best_score_ > 0.8
+    assert CalibratedClassifierCV(grid.best_estimator_).fit(X, y).score(X, y) > 0.9
+
+
+def test_data_are_neither_copied_nor_changed():
+    rng = np.random.RandomState(0)
+    X = sp.random(20_000, 1000, density=0.1, random_state=rng, format="csr", dtype=np.float64)  # 24 MB
+    y = rng.randint(0, 2, 20_000)
+    before = X.data.copy(), X.indices.copy(), X.indptr.copy()
+    AveragedPerceptronClassifier(epochs=1).fit(X[:10], np.arange(10) % 2)  # compiles
+    tracemalloc.start()
+    try:
+        AveragedPerceptronClassifier(epochs=2, random_state=0).fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.7 * (X.data.nbytes + X.indices.nbytes)  # a batch is 6 MB, and two are at work
+    for array, values in zip((X.data, X.indices, X.indptr), before, strict=True):
+        assert np.array_equal(array, values)
+
+
+# -- bad input --------------------------------------------------------------------------------------------------------
+
+GOOD = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, -6.0]]), np.array(["a", "b", "c"])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "X", "y", "words"),
+    [
+        ({"epochs": 0}, *GOOD, ["'epochs' parameter of AveragedPerceptronClassifier", "Got 0"]),
+        ({"epochs": 0.01}, *GOOD, ["'epochs'", "between 1 and 2^62 examples", "Got 0.01"]),
+        ({"average": "yes"}, *GOOD, ["'average' parameter of AveragedPerceptronClassifier", "Got 'yes'"]),
+        ({"n_jobs": 0}, *GOOD, ["'n_jobs' parameter of AveragedPerceptronClassifier", "Got 0"]),
+        ({"validation_fraction": 1.0}, *GOOD, ["'validation_fraction'", "Got 1.0"]),
+        (
+            {"early_stopping": True, "validation_fraction": 0.99},
+            *GOOD,
+            ["must leave an example to train on", "Got 0.99"],
+        ),
+        ({}, GOOD[0], ["a", "a", "a"], ["at least 2 classes", "Got 1 class, ['a']"]),
+        ({}, GOOD[0], [0.5, 1.5, 2.25], ["Unknown label type"]),
+        ({}, 1e160 * GOOD[0], GOOD[1], ["6e+160 can exceed the largest float64: scale the data down"]),
+        (
+            {"fit_intercept": False},
+            np.zeros((3, 2)),
+            GOOD[1],
+            ["No row of X can be learnt", "for each of the 3"],
+        ),
+    ],
+)
+def test_bad_input_is_refused_in_words(parameters, X, y, words):
+    fresh = AveragedPerceptronClassifier(**parameters)
+    assert_clear(refusal(fresh, lambda m: m.fit(X, y)), *words)
+    fitted = AveragedPerceptronClassifier(random_state=0).fit(*GOOD)
+    coefficients = fitted.coef_.copy()
+    assert_clear(refusal(fitted.set_params(**parameters), lambda m: m.fit(X, y)), *words)
+    assert np.array_equal(fitted.set_params(average=True).coef_, coefficients)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "words"),
+    [
+        (GOOD[0], ["a", "b"], "inconsistent numbers of samples"),
+        ([[np.nan, 1], [2, 3], [4, 5]], GOOD[1], "contains NaN"),
+        ([1.0, 2.0, 3.0], GOOD[1], "Expected 2D array"),
+    ],
+)
+def test_what_scikit_learn_refuses_leaves_the_model_as_it_was(X, y, words):
+    for model in (AveragedPerceptronClassifier(), AveragedPerceptronClassifier().fit(*GOOD)):
+        assert words in str(refusal(model, lambda m: m.fit(X, y)))
+
+
+def test_batches_that_do_not_fit_are_refused_in_words():
+    model = AveragedPerceptronClassifier().partial_fit(*GOOD)
+    coefficients = model.coef_
+    assert_clear(
+        refusal(model, lambda m: m.partial_fit([[1, 2]], ["d"])), "among the classes ['a', 'b', 'c']", "Got 'd'"
+    )
+    assert_clear(refusal(model, lambda m: m.partial_fit([[1, 2, 3]], ["a"])), "3 features", "expecting 2")
+    assert_clear(
+        refusal(model, lambda m: m.partial_fit([[1, 2]], ["a"], classes=["a", "b"])),
+        "same at every call",
+        "Got ['a', 'b']",
+    )
+    model.set_params(fit_intercept=False)
+    assert_clear(refusal(model, lambda m: m.partial_fit([[1, 2]], ["a"])), "'fit_intercept'", "True", "Got False")
+    model.set_params(fit_intercept=True)
+    assert model.coef_ is coefficients
+    assert model.n_epochs_ == 1
+
+
+def test_labels_unseen_in_the_first_call_are_refused_by_name():
+    model = AveragedPerceptronClassifier()
+    words = "among the classes ['a', 'b']", "Got 'c'"
+    assert_clear(refusal(model, lambda m: m.partial_fit(*GOOD, classes=["a", "b"])), *words)
+    assert not hasattr(model, "classes_")
+    model.partial_fit(GOOD[0][:2], GOOD[1][:2])
+    assert_clear(refusal(model, lambda m: m.partial_fit(*GOOD)), *words)
+
+
+def test_weights_without_room_are_refused(monkeypatch):
+    monkeypatch.setattr(averaged, "available_memory", lambda: 10**9)
+    X = sp.csr_matrix(([1.0] * 100, (range(100), range(100))), shape=(300, 1_000_000))
+    sentence = refusal(AveragedPerceptronClassifier(), lambda m: m.fit(X, np.arange(300) % 100))
+    assert_clear(sentence, "1,000,000 features and 100 classes take 2.4 GB", "1.0 GB are free")
+
+
+def test_rows_of_zeros_are_left_out_without_a_bias():
+    X, y = np.vstack([np.zeros((3, 2)), SEPARABLE[0]]), np.append(["b", "a", "b"], SEPARABLE[1])
+    for form in (np.asarray, sp.csr_matrix, _explicit_zeros):
+        with pytest.warns(UserWarning, match="3 of 7 rows have no value but 0, can never be learnt, and are left out"):
+            model = AveragedPerceptronClassifier(fit_intercept=False, epochs=2, shuffle=False).fit(form(X), y)
+        plain = AveragedPerceptronClassifier(fit_intercept=False, epochs=2, shuffle=False).fit(*SEPARABLE)
+        assert np.array_equal(model.coef_, plain.coef_)
+        with pytest.warns(UserWarning, match="1 of 1 rows"):
+            model.partial_fit(form(np.zeros((1, 2))), ["a"])
+        assert np.array_equal(model.coef_, plain.coef_)
+
+
+def test_an_unfitted_model_says_so():
+    model = AveragedPerceptronClassifier()
+    assert not hasattr(model, "coef_")
+    for act in (lambda: model.predict([[1]]), model.sparsify, model.densify):
+        with pytest.raises(ValueError, match="not fitted yet"):
+            act()
+
+
+# -- Ctrl-C -----------------------------------------------------------------------------------------------------------
+
+
+def interrupting(monkeypatch, at, times=1):
+    """Press Ctrl-C after the at-th batch was presented to some classes."""
+    walk, n_calls = primal._loops.walk_many, 0
+
+    def wrapped(*arguments):
+        nonlocal n_calls
+        n_calls += 1
+        result = walk(*arguments)
+        if n_calls == at:
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+        return result
+
+    monkeypatch.setattr(primal._loops, "walk_many", wrapped)
+    monkeypatch.setattr(primal, "VALUES_AT_ONCE", 64 * 20)
+
+
+def test_ctrl_c_leaves_what_was_learnt(digits, monkeypatch):
+    X, y = digits
+    whole = AveragedPerceptronClassifier(epochs=0.1, shuffle=False, n_jobs=1)  # 180 examples: 9 batches of 20
+    whole.fit(X, y)
+    interrupting(monkeypatch, at=9)
+    model = AveragedPerceptronClassifier(shuffle=False, n_jobs=1)
+    with pytest.raises(KeyboardInterrupt, match="Training stopped after 180 examples; the model has what it learnt"):
+        model.fit(X, y)
+    assert np.array_equal(model.coef_, whole.coef_)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_ctrl_c_leaves_the_model_as_it_was(digits, monkeypatch):
+    X, y = digits
+    model = AveragedPerceptronClassifier(n_jobs=1).fit(X[:100], y[:100])
+    before = pickle.dumps(model)
+    coefficients = model.coef_.copy()
+    interrupting(monkeypatch, at=5, times=2)
+    for form in (np.asarray, sp.csr_matrix):
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(form(X), y)
+        assert np.array_equal(model.coef_, coefficients)
+        assert pickle.dumps(model) == before
+        interrupting(monkeypatch, at=5, times=2)
+
+
+def test_progress_is_shown_over_all_passes(digits, capsys):
+    X, y = digits[0][:200], digits[1][:200]
+    AveragedPerceptronClassifier(epochs=4, early_stopping=True, verbose=1, random_state=0).fit(X, y)
+    shown = capsys.readouterr().err
+    assert [f"{25 * i}%, epoch {i}" in shown for i in (1, 2, 3, 4)] == [True] * 4

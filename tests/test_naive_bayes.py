@@ -1,0 +1,415 @@
+"""Naive Bayes: the weights are those of the notes, the predictions and log-odds those of BernoulliNB."""
+
+import math
+import os
+import pickle
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.naive_bayes import BernoulliNB
+from sklearn.utils.estimator_checks import check_estimator
+from strategies import thorough
+from test_bad_input import assert_clear, refusal
+
+from votron.errors import VotronError
+from votron.estimators.naive_bayes import NaiveBayesLinearClassifier
+
+EXACT = 1e-10
+
+# -- the textbook -----------------------------------------------------------------------------------------------------
+
+
+def textbook(X, y, weights, positive, negative, *, alpha, prior):
+    """p, q and the log-odds of two classes, from counts and logarithms, as section 2 of the notes defines them."""
+
+    def chance(value, i, label):
+        n = sum(w for row, c, w in zip(X, y, weights, strict=True) if c == label and row[i] == value)
+        return (n + alpha) / (sum(w for c, w in zip(y, weights, strict=True) if c == label) + 2 * alpha)
+
+    def ratio(value, i):
+        return math.log(chance(value, i, positive) / chance(value, i, negative))
+
+    n_features = len(X[0])
+    p, q = [ratio(1, i) for i in range(n_features)], [ratio(0, i) for i in range(n_features)]
+    return p, q, math.log(prior[positive] / prior[negative])
+
+
+@dataclass
+class Task:
+    """Binary data with labels, and the parameters to learn them with."""
+
+    X: Any
+    y: list
+    weights: Any
+    parameters: dict
+
+    @property
+    def data(self):
+        return self.X.toarray() if sp.issparse(self.X) else np.asarray(self.X)
+
+    @property
+    def counted(self):
+        return [1.0] * len(self.y) if self.weights is None else self.weights
+
+    def prior(self, classes):
+        """The probability of each class, to a factor."""
+        if self.parameters["class_prior"] is not None:
+            return dict(zip(classes, self.parameters["class_prior"], strict=True))
+        if not self.parameters["fit_prior"]:
+            return dict.fromkeys(classes, 1.0)
+        return {c: sum(w for label, w in zip(self.y, self.counted, strict=True) if label == c) for c in classes}
+
+
+@st.composite
+def tasks(draw, least=2, most=4):
+    k, d = draw(st.integers(least, most)), draw(st.integers(1, 7))
+    classes = draw(st.sampled_from([list(range(k)), ["ham", "rhubarb", "spam", "tea"][:k], [-1, 1, 3, 7][:k]]))
+    y = classes + draw(st.lists(st.sampled_from(classes), max_size=25))
+    form = draw(st.sampled_from([np.array, sp.csr_matrix, sp.csr_array]))
+    dtype = draw(st.sampled_from([bool, np.uint8, np.int64, np.float32, np.float64]))
+    X = draw(hnp.arrays(np.int64, (len(y), d), elements=st.integers(0, 1))).astype(dtype)
+    weights = st.lists(st.floats(0.1, 5), min_size=len(y), max_size=len(y))
+    parameters = {
+        "alpha": draw(st.sampled_from([0.05, 0.5, 1, 3.25])),
+        "fit_prior": draw(st.booleans()),
+        "class_prior": draw(st.none() | st.lists(st.floats(0.01, 1), min_size=k, max_size=k)),
+        "binarize": draw(st.sampled_from([None, 0.0, 0.5])),
+    }
+    return Task(form(X), y, draw(st.none() | weights), parameters)
+
+
+def learnt(task):
+    """The model, and scikit-learn's."""
+    mine, theirs = NaiveBayesLinearClassifier(**task.parameters), BernoulliNB(**task.parameters)
+    return mine.fit(task.X, task.y, task.weights), theirs.fit(task.X, task.y, task.weights)
+
+
+def every_row(d):
+    """All vectors of d bits."""
+    return (np.arange(2**d)[:, None] >> np.arange(d)) & 1
+
+
+# -- the same as BernoulliNB ------------------------------------------------------------------------------------------
+
+
+@given(tasks())
+@thorough(150)
+def test_log_odds_and_predictions_are_those_of_bernoulli_nb(task):
+    mine, theirs = learnt(task)
+    for rows in (task.X, every_row(task.X.shape[1]), sp.csr_matrix(every_row(task.X.shape[1]))):
+        joint = theirs.predict_joint_log_proba(rows)
+        for a, positive in enumerate(theirs.classes_):
+            for b, negative in enumerate(theirs.classes_):
+                if a != b:
+                    log_odds = mine.log_odds(rows, positive, negative)
+                    np.testing.assert_allclose(log_odds, joint[:, a] - joint[:, b], rtol=0, atol=EXACT)
+        expected = joint[:, 1] - joint[:, 0] if len(theirs.classes_) == 2 else joint
+        scores = mine.decision_function(rows)
+        assert scores.shape == expected.shape
+        np.testing.assert_allclose(scores, expected, rtol=0, atol=EXACT)
+        assert np.array_equal(mine.predict(rows), theirs.predict(rows))
+        assert np.array_equal(mine.predict_proba(rows), theirs.predict_proba(rows))
+
+
+@given(tasks(most=2))
+@thorough(100)
+def test_the_sign_of_w_x_plus_w_0_is_the_prediction(task):
+    model, _ = learnt(task)
+    rows = every_row(task.X.shape[1])
+    scores = [sum(model.coef_[0] * row) + model.intercept_[0] for row in rows]
+    for score, label in zip(scores, model.predict(rows), strict=True):
+        if abs(score) > EXACT:
+            assert label == model.classes_[int(score > 0)]
+
+
+@given(tasks(least=3))
+@thorough(60)
+def test_the_largest_of_many_scores_is_the_prediction(task):
+    model, _ = learnt(task)
+    rows = every_row(task.X.shape[1])
+    scores = rows @ model.coef_.T + model.intercept_
+    best = np.sort(scores, axis=1)
+    clear = best[:, -1] - best[:, -2] > EXACT
+    assert np.array_equal(model.predict(rows)[clear], model.classes_[scores.argmax(axis=1)][clear])
+
+
+def test_a_tie_is_the_first_class():
+    model = NaiveBayesLinearClassifier().fit([[0, 1], [1, 0]], ["a", "b"])
+    assert np.array_equal(model.decision_function([[1, 1], [0, 0]]), [0, 0])
+    assert list(model.predict([[1, 1], [0, 0]])) == ["a", "a"]
+
+
+def test_real_numbers_are_cut_as_in_bernoulli_nb():
+    rng = np.random.RandomState(0)
+    X, y = rng.randn(80, 6), rng.randint(0, 2, 80)
+    for threshold in (0.0, 0.7):
+        mine = NaiveBayesLinearClassifier(binarize=threshold).fit(X, y)
+        joint = BernoulliNB(binarize=threshold).fit(X, y).predict_joint_log_proba(X)
+        np.testing.assert_allclose(mine.decision_function(X), joint[:, 1] - joint[:, 0], rtol=0, atol=EXACT)
+        np.testing.assert_allclose(
+            np.greater(X, threshold) @ mine.coef_[0] + mine.intercept_, joint[:, 1] - joint[:, 0]
+        )
+
+
+# -- the weights of the notes -----------------------------------------------------------------------------------------
+
+
+def assert_close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=0, atol=EXACT)
+
+
+@given(tasks())
+@thorough(80)
+def test_weights_are_those_of_the_notes(task):
+    model, _ = learnt(task)
+    classes = model.classes_.tolist()
+    for positive in classes:
+        for negative in classes:
+            if positive == negative:
+                continue
+            prior = task.prior(classes)
+            p, q, odds = textbook(
+                task.data.tolist(), task.y, task.counted, positive, negative, alpha=model.alpha, prior=prior
+            )
+            w, w_0 = model.weights(positive, negative)
+            assert_close(w, np.subtract(p, q))
+            assert_close(w_0, sum(q) + odds)
+            a, b = classes.index(positive), classes.index(negative)
+            if len(classes) > 2:
+                assert_close(model.presence_log_ratio_[a] - model.presence_log_ratio_[b], p)
+                assert_close(model.absence_log_ratio_[a] - model.absence_log_ratio_[b], q)
+                assert_close(model.class_log_odds_[a] - model.class_log_odds_[b], odds)
+                assert_close(model.coef_[a] - model.coef_[b], w)
+                assert_close(model.intercept_[a] - model.intercept_[b], w_0)
+            elif a == 1:
+                assert_close(model.presence_log_ratio_, [p])
+                assert_close(model.absence_log_ratio_, [q])
+                assert_close(model.class_log_odds_, [odds])
+                assert_close(model.coef_, [w])
+                assert_close(model.intercept_, [w_0])
+
+
+def test_weights_without_smoothing_where_they_are_finite():
+    X, y = [[1, 0], [0, 1], [1, 1], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1, 1, 1]
+    w, w_0 = NaiveBayesLinearClassifier(alpha=0).fit(X, y).weights(1, 0)
+    assert w == pytest.approx([0.0, 0.0], abs=EXACT)  # of either class two of three have each feature
+    assert w_0 == pytest.approx(0.0, abs=EXACT)
+    model = NaiveBayesLinearClassifier(alpha=0).fit([[0], [1], [0], [0], [1], [1]], [0, 0, 0, 1, 1, 1])
+    assert model.coef_ == pytest.approx(np.array([[2 * math.log(2)]]))
+    assert model.intercept_ == pytest.approx([-math.log(2)])
+
+
+# -- learning in parts, and stored models -----------------------------------------------------------------------------
+
+
+@given(tasks(), st.data())
+@thorough(60)
+def test_parts_give_what_the_whole_gives(task, data):
+    whole, _ = learnt(task)
+    cut = data.draw(st.integers(1, len(task.y) - 1))
+    parts = NaiveBayesLinearClassifier(**task.parameters)
+    for part in (slice(0, cut), slice(cut, None)):
+        weights = None if task.weights is None else task.weights[part]
+        parts.partial_fit(task.X[part], task.y[part], classes=sorted(set(task.y), reverse=True), sample_weight=weights)
+    assert_close(parts.coef_, whole.coef_)
+    assert_close(parts.intercept_, whole.intercept_)
+    assert_close(parts.decision_function(task.X), whole.decision_function(task.X))
+
+
+def test_partial_fit_goes_on_from_fit_and_takes_the_classes_of_its_first_batch():
+    X, y = [[1, 0], [0, 1], [1, 1], [0, 0]], ["a", "b", "b", "a"]
+    whole = NaiveBayesLinearClassifier().fit(X, y)
+    for start in (NaiveBayesLinearClassifier.fit, NaiveBayesLinearClassifier.partial_fit):
+        parts = start(NaiveBayesLinearClassifier(), X[:2], y[:2])
+        parts.partial_fit(X[2:], y[2:])
+        assert np.array_equal(parts.coef_, whole.coef_)
+        assert np.array_equal(parts.intercept_, whole.intercept_)
+
+
+def test_a_class_without_examples_yet():
+    two = NaiveBayesLinearClassifier().partial_fit([[1], [0]], [0, 0], classes=[0, 1])
+    assert np.array_equal(two.decision_function([[1], [0]]), [-np.inf, -np.inf])
+    assert list(two.predict([[1], [0]])) == [0, 0]
+    many = NaiveBayesLinearClassifier().partial_fit([[1], [0]], [0, 0], classes=[0, 1, 2])
+    assert np.array_equal(many.log_odds([[1]], 0, 2), [np.inf])
+    error = refusal(many, lambda m: m.weights(1, 2))
+    assert_clear(error, "at least one of them must have an example. Got 1 and 2 instead.")
+    given_prior = NaiveBayesLinearClassifier(class_prior=[0.5, 0.5]).partial_fit([[1], [0]], [0, 0], classes=[0, 1])
+    assert given_prior.decision_function([[1]]) == pytest.approx([0.0])
+
+
+def test_stored_and_cloned():
+    X, y = [[1, 0], [0, 1], [1, 1]], ["a", "b", "c"]
+    model = NaiveBayesLinearClassifier(alpha=0.5).fit(X, y)
+    other = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(other.coef_, model.coef_)
+    assert np.array_equal(other.decision_function(X), model.decision_function(X))
+    assert clone(model).get_params() == model.get_params() == {**BernoulliNB().get_params(), "alpha": 0.5}
+    assert not hasattr(clone(model), "coef_")
+    with pytest.raises(NotFittedError):
+        clone(model).intercept_  # noqa: B018
+
+
+# -- scikit-learn's checks --------------------------------------------------------------------------------------------
+
+
+def test_check_estimator():
+    results = check_estimator(NaiveBayesLinearClassifier(), on_skip=None)  # raises at the first failure
+    assert len(results) > 50
+    # needs SCIPY_ARRAY_API set before scipy is imported: see the next test
+    assert {r["check_name"] for r in results if r["status"] != "passed"} <= {"check_array_api_input"}
+
+
+def test_check_estimator_with_nothing_left_out():
+    ask = (
+        "from sklearn.utils.estimator_checks import check_estimator\n"
+        "from votron.estimators.naive_bayes import NaiveBayesLinearClassifier\n"
+        "print(*{r['status'] for r in check_estimator(NaiveBayesLinearClassifier())})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", ask],
+        env={**os.environ, "SCIPY_ARRAY_API": "1"},
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["passed"]
+
+
+# -- bad input --------------------------------------------------------------------------------------------------------
+
+X = np.array([[1, 0, 1], [0, 1, 1], [1, 1, 0], [0, 0, 0]] * 3)
+Y = np.array(["a", "b", "b", "a"] * 3)
+
+
+def refused(parameters, act, *words):
+    """Whether a new model and a fitted one refuse, in these words, and are as they were."""
+    assert_clear(refusal(NaiveBayesLinearClassifier(**parameters), act), *words)
+    fitted = NaiveBayesLinearClassifier().fit(pd.DataFrame(X, columns=list("pqr")), Y)
+    numbers = {name: value.copy() for name, value in vars(fitted).items() if isinstance(value, np.ndarray)}
+    fitted.set_params(**parameters)
+    assert_clear(refusal(fitted, act), *words)
+    assert all(np.array_equal(getattr(fitted, name), value) for name, value in numbers.items())
+
+
+BAD_PARAMETERS = {
+    "alpha": [-1, np.nan, np.inf, "x", None, [1.0, 1.0, 1.0]],
+    "force_alpha": ["yes", None],
+    "binarize": [-1, "x", np.nan],
+    "fit_prior": ["yes", None],
+    "class_prior": [[0.5], [0.2, 0.3, 0.5], [0.0, 1.0], [-1, 2], [np.nan, 1], [np.inf, 1], ["x", "y"], 0.5],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name in BAD_PARAMETERS for value in BAD_PARAMETERS[name]]
+)
+def test_parameters(name, value):
+    words = f"The '{name}' parameter of NaiveBayesLinearClassifier must be", f"Got {value!r} instead."
+    frame = pd.DataFrame(X, columns=list("pqr"))
+    refused({name: value}, lambda m: m.fit(frame, Y), *words)
+    refused({name: value}, lambda m: m.partial_fit(frame, Y), *words)
+
+
+def test_every_parameter_is_tested():
+    assert set(BAD_PARAMETERS) == set(NaiveBayesLinearClassifier().get_params())
+
+
+@pytest.mark.parametrize("alpha", [0, 0.0, 1e-300, 1e308])
+def test_infinite_weights(alpha):
+    rows, labels = [[1, 0, 1], [1, 1, 1], [1, 0, 0]], ["a", "a", "b"]
+    words = "The 'alpha' parameter of NaiveBayesLinearClassifier must keep", "feature 0 in class 'a'"
+    refused({"alpha": alpha}, lambda m: m.fit(rows, labels), *words, f"Got {alpha!r} instead.")
+    error = refusal(NaiveBayesLinearClassifier(alpha=alpha), lambda m: m.partial_fit(rows, labels))
+    assert isinstance(error, VotronError)
+    assert_clear(error, *words)
+
+
+def test_infinite_weights_after_a_good_start():
+    model = NaiveBayesLinearClassifier(alpha=0).fit([[0], [1], [0], [1]], [0, 0, 1, 1])
+    model.set_params(alpha=1e308)
+    counts = model.feature_count_.copy()
+    refusal(model, lambda m: m.partial_fit([[1]], [1]))
+    assert np.array_equal(model.feature_count_, counts)
+
+
+def test_labels_that_the_first_call_did_not_name():
+    words = "The labels must be among the classes ['a', 'b'] that this model knows", "Got 'z' instead."
+    model = NaiveBayesLinearClassifier().partial_fit(X, Y)
+    counts = model.feature_count_.copy(), model.class_count_.copy()
+    error = refusal(model, lambda m: m.partial_fit(X, np.where(np.arange(12) == 7, "z", Y)))
+    assert isinstance(error, VotronError)
+    assert_clear(error, *words)
+    assert np.array_equal(model.feature_count_, counts[0])
+    assert np.array_equal(model.class_count_, counts[1])
+    assert_clear(refusal(NaiveBayesLinearClassifier(), lambda m: m.partial_fit(X, [*Y[1:], "z"], ["a", "b"])), *words)
+    error = refusal(model, lambda m: m.partial_fit(X, Y, classes=["a", "b", "c"]))
+    assert_clear(error, "The 'classes' of partial_fit must be the same at every call: ['a', 'b'].")
+
+
+def test_one_class():
+    words = "The labels must have at least 2 classes to tell apart", "Got 1 class, ['a'], for data of n_samples=12"
+    refused({}, lambda m: m.fit(pd.DataFrame(X, columns=list("pqr")), ["a"] * 12), *words)
+    assert_clear(refusal(NaiveBayesLinearClassifier(), lambda m: m.partial_fit(X, ["a"] * 12, classes=["a"])), *words)
+
+
+BAD_DATA = {
+    "NaN": (np.where(X, np.nan, 1.0), Y, "Input X contains NaN."),
+    "lengths": (X, Y[:-1], "Found input variables with inconsistent numbers of samples: [12, 11]"),
+    "no labels": (X, None, "requires y to be passed, but the target y is None"),
+    "real labels": (X, np.linspace(0, 1, 12), "Unknown label type: continuous"),
+    "two columns of labels": (X, np.c_[Y, Y], "y should be a 1d array, got an array of shape (12, 2) instead."),
+    "one dimension": (X[:, 0], Y, "Expected 2D array, got 1D array instead"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_DATA)
+def test_data(case):
+    rows, labels, words = BAD_DATA[case]
+    for model in (NaiveBayesLinearClassifier(), NaiveBayesLinearClassifier().fit(X, Y)):
+        assert words in str(refusal(model, lambda m: m.fit(rows, labels)))
+        assert words in str(refusal(model, lambda m: m.partial_fit(rows, labels)))
+
+
+@pytest.mark.parametrize("form", [np.array, sp.csr_matrix])
+def test_data_said_to_be_binary(form):
+    words = "With binarize=None X must have no values but 0 and 1. Got 2 instead."
+    for act in (lambda m: m.fit(form(2 * X), Y), lambda m: m.partial_fit(form(2 * X), Y)):
+        assert_clear(refusal(NaiveBayesLinearClassifier(binarize=None), act), words)
+
+
+def test_sample_weights():
+    model = NaiveBayesLinearClassifier()
+    error = refusal(model, lambda m: m.fit(X, Y, np.where(np.arange(12) == 3, -0.5, 1)))
+    assert_clear(error, "The 'sample_weight' must not have negative numbers. Got -0.5 instead.")
+    error = refusal(model, lambda m: m.fit(X, Y, np.zeros(12)))
+    assert_clear(error, "The 'sample_weight' must add up to more than zero.", "Got a sum of 0 instead.")
+    assert_clear(refusal(model, lambda m: m.fit(X, Y, np.full(12, 1e308))), "Got a sum of inf instead.")
+    assert_clear(refusal(model, lambda m: m.fit(X, Y, np.full(12, np.nan))), "Got a sum of nan instead.")
+    assert "could not convert" in str(refusal(model, lambda m: m.fit(X, Y, ["x"] * 12)))
+
+
+def test_pairs_of_classes():
+    model = NaiveBayesLinearClassifier().fit(X, Y)
+    error = refusal(model, lambda m: m.weights("a", "z"))
+    assert_clear(error, "The 'negative' class must be one that this model knows, of ['a', 'b']. Got 'z' instead.")
+    error = refusal(model, lambda m: m.log_odds(X, 3, "a"))
+    assert_clear(error, "The 'positive' class must be one that this model knows, of ['a', 'b']. Got 3 instead.")
+    assert_clear(refusal(model, lambda m: m.weights("a", "a")), "must be two classes", "Got 'a' and 'a' instead.")
+    with pytest.raises(NotFittedError):
+        NaiveBayesLinearClassifier().log_odds(X, "a", "b")
+    with pytest.raises(NotFittedError):
+        NaiveBayesLinearClassifier().decision_function(X)

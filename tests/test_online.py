@@ -1,0 +1,805 @@
+"""The on-line perceptron against the textbook, its lemmas, the batch engine, and river."""
+
+import copy
+import math
+import pickle
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from river import base, checks, compose, datasets, evaluate, linear_model, metrics, preprocessing, utils
+from strategies import thorough
+from test_bad_input import assert_clear
+
+from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
+from votron.estimators.voted import VotedPerceptronClassifier
+from votron.kernels import (
+    ConjunctionKernel,
+    GaussianKernel,
+    LinearKernel,
+    NormalizedKernel,
+    PolynomialKernel,
+    PrecomputedKernel,
+)
+from votron.online import OnlinePerceptron, Round
+from votron.reductions import add_bias
+
+NAMES = "abcdefgh"
+RATES = st.sampled_from([1.0, 0.5, 2, 0.1, 3.7, 1e-3, 1e6])
+FORMS = ("vector", "sparse", "mixed", "named", "dual", "dual sparse")
+
+
+def named(row):
+    return dict(zip(NAMES, np.asarray(row).tolist(), strict=False))
+
+
+def held(row, form, i=0):
+    """A row in the form that a kind of learner takes."""
+    if form == "named":
+        return named(row)
+    if "sparse" in form or (form == "mixed" and i % 2):
+        return sp.csr_matrix(row)
+    return row.tolist() if i % 3 else row
+
+
+def learner_for(form, **parameters):
+    return OnlinePerceptron("linear" if "dual" in form else None, **parameters)
+
+
+def as_weights(v, d):
+    """The guess of any form as an array of d weights."""
+    if isinstance(v, dict):
+        return np.array([v.get(name, 0.0) for name in NAMES[:d]])
+    if isinstance(v, tuple):
+        dense = [(c, x.toarray()[0] if sp.issparse(x) else x) for c, x in v]
+        return sum((c * x for c, x in dense), np.zeros(d))
+    return v
+
+
+@st.composite
+def streams(draw, low=-5, high=5, max_rows=30):
+    """Rows of integers, some equal, with labels of -1 and +1 that may contradict each other."""
+    d = draw(st.integers(1, 4))
+    table = draw(hnp.arrays(np.int64, (draw(st.integers(1, 8)), d), elements=st.integers(low, high)))
+    picks = draw(st.lists(st.integers(0, len(table) - 1), min_size=1, max_size=max_rows))
+    labels = draw(st.lists(st.sampled_from([-1, 1]), min_size=len(picks), max_size=len(picks)))
+    return table[picks], labels
+
+
+def textbook(X, labels, rate):
+    """The perceptron in exact arithmetic, its rate inside: (score, prediction, mistake, v, ‖v‖²) of every round."""
+    eta, v, rounds = Fraction(rate), [Fraction(0)] * X.shape[1], []
+    for x, y in zip(X.tolist(), labels, strict=True):
+        score = sum(w * value for w, value in zip(v, x, strict=True))
+        mistake = y * score <= 0
+        if mistake:
+            v = [w + eta * y * value for w, value in zip(v, x, strict=True)]
+        rounds.append((score, 1 if score >= 0 else -1, mistake, v, sum(w * w for w in v)))
+    return rounds
+
+
+# -- the learner ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+@thorough(25)
+@given(stream=streams(), rate=RATES)
+def test_the_textbook(form, stream, rate):
+    X, labels = stream
+    learner, k = learner_for(form, learning_rate=rate), 0
+    for i, (score, prediction, mistake, v, norm2) in enumerate(textbook(X, labels, rate)):
+        x = held(X[i], form, i)
+        assert learner.score(x) == pytest.approx(float(score), rel=1e-14, abs=0)
+        assert learner.predict(x) == prediction
+        assert learner.update(x, labels[i]) is mistake
+        k += mistake
+        assert (learner.k, learner.t) == (k, i + 1)
+        assert np.allclose(as_weights(learner.v, X.shape[1]), [float(w) for w in v], rtol=1e-14, atol=1e-12 * rate)
+        assert learner.norm2 == pytest.approx(float(norm2), rel=1e-14, abs=0)
+    assert learner.radius2 == (X**2).sum(axis=1).max()
+
+
+@thorough(40)
+@given(streams())
+def test_the_running_norm_is_exact_on_integers(stream):
+    X, labels = stream
+    for form in FORMS:
+        learner = learner_for(form)
+        for i, (x, y) in enumerate(zip(X, labels, strict=True)):
+            learner.update(held(x, form, i), y)
+            v = as_weights(learner.v, X.shape[1])
+            assert learner.norm2 == v @ v
+
+
+REALS = hnp.arrays(np.float64, (20, 3), elements=st.floats(-3, 3))
+
+
+@pytest.mark.parametrize("kernel", [None, "poly", GaussianKernel(0.5)])
+@thorough(25)
+@given(X=REALS, bits=st.integers(0, 2**20 - 1), rate=RATES)
+def test_the_learning_rate_scales_alpha_and_changes_no_prediction(kernel, X, bits, rate):
+    """Graepel, Definition 1: to the bit, on real numbers too."""
+    plain = OnlinePerceptron(kernel, keep_history=True)
+    scaled = OnlinePerceptron(kernel, learning_rate=rate, keep_history=True)
+    for i, x in enumerate(X):
+        y = 1 if bits >> i & 1 else -1
+        assert plain.predict(x) == scaled.predict(x)
+        assert plain.update(x, y) == scaled.update(x, y)
+        assert scaled.score(x) == rate * plain.score(x)
+    assert np.array_equal(scaled.alpha, rate * plain.alpha)
+    assert set(np.abs(plain.alpha)) <= {1.0}
+    assert all(np.array_equal(a, b) for a, b in zip(plain.support, scaled.support, strict=True))
+    assert scaled.norm2 == pytest.approx(rate**2 * plain.norm2)
+    if kernel is None:
+        assert np.array_equal(scaled.v, rate * plain.v)
+        assert np.allclose(scaled.v, scaled.alpha @ np.reshape(scaled.support, (-1, 3)), atol=1e-12 * rate)
+
+
+def test_boundaries():
+    """The first example is a mistake even where +1 was right, and an example of length 0 whenever it comes."""
+    learner = OnlinePerceptron()
+    assert learner.predict([1, 2]) == 1
+    assert learner.update([1, 2], 1)
+    assert not learner.update([1, 2], 1)
+    assert learner.update([0, 0], 1)
+    assert learner.update([2, -1], 1)
+    assert learner.v.tolist() == [3, 1]
+    assert (learner.k, learner.t) == (3, 4)
+
+
+def test_names_that_come_and_go():
+    learner = OnlinePerceptron()
+    assert learner.update({"a": 1, "b": True}, 1)
+    assert learner.update({}, -1)
+    assert learner.update({"c": 2.0, "a": np.float32(1)}, -1)
+    assert learner.v == {"b": 1.0, "c": -2.0}
+    assert learner.score({"b": 3, "new": 7}) == 3
+    assert learner.score({("any", "key"): 1}) == 0
+
+
+@thorough(30)
+@given(st.permutations(range(8)), hnp.arrays(np.float64, (6, 8), elements=st.floats(-1e3, 1e3)))
+def test_the_order_of_names_does_not_matter(order, X):
+    one, other = OnlinePerceptron(), OnlinePerceptron()
+    for i, row in enumerate(X):
+        x = named(row)
+        shuffled = {NAMES[j]: x[NAMES[j]] for j in order}
+        assert one.score(x) == other.score(shuffled)
+        assert one.update(x, (-1) ** i) == other.update(shuffled, (-1) ** i)
+    assert one.v == other.v
+
+
+@pytest.mark.parametrize("kernel", [None, "poly"])
+def test_what_is_given_and_what_is_returned_stay_apart(kernel):
+    learner = OnlinePerceptron(kernel, keep_history=True)
+    x = np.array([1.0, 2.0])
+    learner.update(x, 1)
+    x[:] = 99
+    assert learner.history[0].x.tolist() == [1, 2]
+    shown = learner.v if kernel is None else learner.v[0][1]
+    with pytest.raises(ValueError, match="read-only"):
+        shown[0] = 5
+    learner.history.clear()
+    assert len(learner.history) == 1
+    learner.update([1, -1], -1)
+    assert shown.tolist() == [1, 2]
+    assert len(learner.history) == 2
+    by_name = OnlinePerceptron()
+    given_ = {"a": 1}
+    by_name.update(given_, 1)
+    by_name.v["a"] = given_["a"] = 7
+    assert by_name.v == {"a": 1.0}
+
+
+def test_predicting_decides_nothing():
+    learner = OnlinePerceptron()
+    assert learner.predict({"a": 1}) == learner.predict([1, 2, 3]) == learner.predict([1]) == 1
+    assert learner.v is None
+    assert OnlinePerceptron("rbf").v == ()
+    assert repr(learner) == "OnlinePerceptron(k=0 in 0 examples)"
+    learner.update({"a": 1}, 1)
+    assert repr(learner) == "OnlinePerceptron(k=1 in 1 examples, named features)"
+    dual = OnlinePerceptron("linear")
+    dual.update([1, 2], -1)
+    assert repr(dual) == "OnlinePerceptron(LinearKernel(), k=1 in 1 examples, vectors of 2 features)"
+
+
+# -- lemmas -----------------------------------------------------------------------------------------------------------
+
+
+def target_for(form, u):
+    if "dual" in form:
+        return [1.0], [held(u, form)]
+    return held(u, form, 1)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@thorough(25)
+@given(stream=streams(), rate=RATES, data=st.data())
+def test_the_lemmas_hold_in_every_round(form, stream, rate, data):
+    """Exactly, not up to rounding; with labels by the target, by its opposite now and then, and with any."""
+    X, labels = stream
+    u = data.draw(hnp.arrays(np.int64, X.shape[1], elements=st.integers(-5, 5)))
+    assume(u.any())
+    if data.draw(st.booleans()):
+        labels = np.where(X @ u >= 0, 1, -1).tolist()
+    learner, length = learner_for(form, learning_rate=rate, target=target_for(form, u)), np.linalg.norm(u)
+    assert (learner.v_dot_u, learner.lemma1, learner.lemma2, learner.mistake_bound) == (0, 0, 0, 0)
+    assert learner.margin == math.inf
+    for t, (x, y) in enumerate(zip(X, labels, strict=True), 1):
+        learner.update(held(x, form, t), y)
+        assert learner.lemma1 <= learner.v_dot_u
+        assert learner.norm2 <= learner.lemma2
+        assert learner.k <= learner.mistake_bound
+        margin = (np.array(labels[:t]) * (X[:t] @ u)).min()
+        radius2 = (X[:t] ** 2).sum(axis=1).max()
+        assert learner.margin == pytest.approx(margin / length)
+        assert learner.radius2 == radius2
+        projection = as_weights(learner.v, X.shape[1]) @ u / length
+        assert learner.v_dot_u == pytest.approx(projection, abs=1e-12 * rate)
+        assert learner.lemma1 == pytest.approx(rate * learner.k * margin / length)
+        assert learner.lemma2 == pytest.approx(rate**2 * learner.k * radius2)
+        bound = radius2 * (u @ u) / margin**2 if margin > 0 else math.inf
+        assert learner.mistake_bound == pytest.approx(bound)
+
+
+@thorough(30)
+@given(streams(-3, 3), st.data())
+def test_the_lemmas_hold_in_feature_space(stream, data):
+    """The target is what a first learner has found with a kernel."""
+    X, labels = stream
+    kernel = data.draw(st.sampled_from([PolynomialKernel(2), PolynomialKernel(3, 1.0, 0.0), LinearKernel()]))
+    first = OnlinePerceptron(kernel)
+    for x, y in zip(X, labels, strict=True):
+        first.update(x, y)
+    assume(first.norm2 > 0)
+    learner = OnlinePerceptron(kernel, target=(first.alpha, first.support))
+    scores = kernel(X, np.array(first.support)) @ first.alpha
+    for t, x in enumerate(X):
+        y = 1 if scores[t] >= 0 else -1
+        learner.update(x, y)
+        assert learner.lemma1 <= learner.v_dot_u
+        assert learner.norm2 <= learner.lemma2
+        assert learner.k <= learner.mistake_bound
+        assert learner.v_dot_u**2 <= learner.norm2 * (1 + 1e-12)
+    assert learner.margin == pytest.approx(np.abs(scores).min() / math.sqrt(first.norm2))
+
+
+def test_the_length_of_the_target_does_not_matter():
+    near, far = OnlinePerceptron(target=[3, 4]), OnlinePerceptron(target=[0.6, 0.8])
+    for x, y in (([1, 1], 1), ([2, -1], 1), ([-1, -2], -1)):
+        near.update(x, y)
+        far.update(x, y)
+    for name in ("v_dot_u", "margin", "lemma1", "lemma2", "mistake_bound"):
+        assert getattr(near, name) == pytest.approx(getattr(far, name))
+
+
+def test_a_rule_that_was_broken():
+    learner = OnlinePerceptron(target=[1, 0])
+    learner.update([2, 1], 1)
+    assert learner.mistake_bound == 5 / 4
+    learner.update([1, 1], -1)
+    assert learner.margin == -1
+    assert learner.mistake_bound == math.inf
+    assert learner.lemma1 == -2 <= learner.v_dot_u == 1
+
+
+# -- history ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+@thorough(20)
+@given(stream=streams(), with_target=st.booleans())
+def test_history(form, stream, with_target):
+    """Each round has what the learner said at the time, and all of it replays the game."""
+    X, labels = stream
+    u = target_for(form, np.ones(X.shape[1])) if with_target else None
+    learner, running = learner_for(form, target=u, keep_history=True, learning_rate=0.5), []
+    names = ["k", "norm2", "radius2", "lemma2"]
+    names += ["v_dot_u", "margin", "lemma1", "mistake_bound"] if with_target else []
+    for i, (x, y) in enumerate(zip(X, labels, strict=True)):
+        x = held(x, form, i)
+        said = learner.score(x), learner.predict(x), learner.update(x, y)
+        running.append((said, {name: getattr(learner, name) for name in names}))
+    assert len(learner.history) == len(X)
+    before, old = np.zeros(X.shape[1]), None
+    for t, (r, (said, numbers)) in enumerate(zip(learner.history, running, strict=True), 1):
+        assert isinstance(r, Round)
+        assert (r.t, r.y, (r.score, r.prediction, r.mistake)) == (t, labels[t - 1], said)
+        assert {name: getattr(r, name) for name in names} == numbers
+        after = before + 0.5 * r.y * X[t - 1] if r.mistake else before
+        assert np.array_equal(as_weights(r.v, X.shape[1]), after)
+        assert np.array_equal(as_weights(((1.0, r.x),) if form != "named" else r.x, X.shape[1]), X[t - 1])
+        assert r.mistake or r.v is old.v
+        assert (r.v_dot_u is None) is not with_target
+        before, old = after, r
+    with pytest.raises(AttributeError):
+        old.k = 7
+    mistakes = [r for r in learner.history if r.mistake]
+    assert learner.alpha.tolist() == [0.5 * r.y for r in mistakes]
+    assert len(learner.support) == len(mistakes)
+
+
+# -- kernels ----------------------------------------------------------------------------------------------------------
+
+KERNELS = [
+    LinearKernel(),
+    PolynomialKernel(2),
+    PolynomialKernel(5, 0.5, 1.0),
+    GaussianKernel(0.3),
+    NormalizedKernel(PolynomialKernel(3)),
+    PolynomialKernel(4).of(NormalizedKernel(LinearKernel())),
+    ConjunctionKernel(),
+]
+
+
+@pytest.mark.parametrize("form", ["vector", "sparse", "mixed"])
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@thorough(8)
+@given(data=st.data())
+def test_the_same_mistakes_as_the_batch_engine(kernel, form, data):
+    """Example, score and ‖v‖² of every mistake of one epoch, to the bit."""
+    span = (0, 1) if isinstance(kernel, ConjunctionKernel) else (-5, 5)
+    X, labels = data.draw(streams(*span, max_rows=60))
+    keep = X.any(axis=1)
+    X, labels = X[keep], np.array(labels)[keep]
+    assume(len(set(labels.tolist())) == 2)
+    model = VotedPerceptronClassifier(kernel, epochs=1, shuffle=False, rule="last").fit(X, labels)
+    learner = OnlinePerceptron(kernel, keep_history=True)
+    for i, (x, y) in enumerate(zip(X, labels, strict=True)):
+        learner.update(held(x, form, i), y)
+    mistakes = [r for r in learner.history if r.mistake]
+    assert [r.t - 1 for r in mistakes] == model.record_.example.tolist()
+    assert [r.y for r in mistakes] == model.record_.sign.tolist()
+    assert [r.score for r in mistakes] == model.record_.score.tolist()
+    assert [r.norm2 for r in mistakes] == model.record_.norm2.tolist()
+    assert [learner.predict(x) for x in X] == model.predict(X).tolist()
+
+
+def test_on_pixels():
+    """Values beyond 2^53, where the order of additions matters, and a growing store."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 256, (300, 50), dtype=np.uint8), rng.choice([-1, 1], 300)
+    kernel = PolynomialKernel(5)
+    model = VotedPerceptronClassifier(kernel, epochs=1, shuffle=False, rule="last").fit(X, y)
+    learner = OnlinePerceptron(kernel, keep_history=True)
+    found = [learner.update(x, label) for x, label in zip(X, y, strict=True)]
+    assert np.flatnonzero(found).tolist() == model.record_.example.tolist()
+    assert [r.score for r in learner.history if r.mistake] == model.record_.score.tolist()
+    assert learner.norm2 == model.record_.norm2[-1] > 2**53
+
+
+@thorough(40)
+@given(streams(-9, 9))
+def test_dual_and_primal_agree(stream):
+    X, labels = stream
+    primal, dual = OnlinePerceptron(), OnlinePerceptron("linear")
+    for x, y in zip(X, labels, strict=True):
+        assert primal.score(x) == dual.score(x)
+        assert primal.update(x, y) == dual.update(x, y)
+    assert primal.norm2 == dual.norm2
+
+
+def dotted(A, B):
+    return A @ B.T
+
+
+@pytest.mark.parametrize("form", ["vector", "sparse"])
+def test_kernels_that_are_functions(form):
+    rng = np.random.default_rng(1)
+    given_, made = OnlinePerceptron(dotted), OnlinePerceptron(LinearKernel())
+    normal = OnlinePerceptron(NormalizedKernel(OnlinePerceptron(dotted)._kernel))
+    unit = OnlinePerceptron(NormalizedKernel(LinearKernel()))
+    for row, y in zip(rng.integers(-9, 9, (60, 4)), rng.choice([-1, 1], 60), strict=True):
+        x = held(row, form)
+        assert given_.update(x, y) == made.update(x, y)
+        assert given_.score(x) == made.score(x)
+        assert normal.update(x, y) == unit.update(x, y)
+        assert normal.score(x) == unit.score(x)
+
+
+# -- copies -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda learner: pickle.loads(pickle.dumps(learner))])
+@pytest.mark.parametrize("form", FORMS)
+@thorough(8)
+@given(stream=streams(), cut=st.integers(0, 30))
+def test_copies_go_on_identically(form, copied, stream, cut):
+    X, labels = stream
+    learner = learner_for(form, target=target_for(form, np.ones(X.shape[1])), keep_history=True, learning_rate=0.3)
+    rounds = [(held(x, form, i), y) for i, (x, y) in enumerate(zip(X, labels, strict=True))]
+    for x, y in rounds[:cut]:
+        learner.update(x, y)
+    other = copied(learner)
+    for x, y in rounds[cut:]:
+        assert learner.score(x) == other.score(x)
+        assert learner.update(x, y) == other.update(x, y)
+    assert repr(learner) == repr(other)
+    assert np.array_equal(as_weights(learner.v, X.shape[1]), as_weights(other.v, X.shape[1]))
+    assert learner.norm2 == other.norm2
+    assert learner.mistake_bound == other.mistake_bound
+    k, x = learner.k, rounds[0][0]
+    other.update(x, -1 if other.predict(x) == 1 else 1)
+    assert (learner.k, other.k) == (k, k + 1)
+
+
+# -- river ------------------------------------------------------------------------------------------------------------
+
+
+class Checked(OnlinePerceptron):
+    """The learner, with what river's checks ask beside."""
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+
+    def _unit_test_skips(self):
+        return set()
+
+
+def test_rivers_own_checks():
+    learner = Checked()
+    found = [check.__name__ for check in checks.yield_checks(learner)]
+    assert {"check_learn_one", "check_emerging_features", "check_predict_proba_one_binary"} <= set(found)
+    assert isinstance(learner, base.Classifier)
+    assert not isinstance(learner, base.Regressor | base.Transformer)
+    checks.check_estimator(learner)
+
+
+def ours_and_theirs():
+    ours = preprocessing.StandardScaler() | compose.FuncTransformer(add_bias) | OnlinePerceptron()
+    return ours, preprocessing.StandardScaler() | linear_model.Perceptron()
+
+
+def same_weights(learner, perceptron):
+    v = dict(learner.v)
+    assert v.pop("bias", 0.0) == perceptron.intercept
+    assert v == {name: weight for name, weight in perceptron.weights.items() if weight}
+
+
+def test_rivers_perceptron_in_their_pipeline():
+    """Step by step on their data: the same predictions and weights; the bias feature is their intercept.
+
+    The first example alone is predicted otherwise: with a score of 0 river says False.
+    """
+    ours, theirs = ours_and_theirs()
+    for t, (x, y) in enumerate(datasets.Phishing()):
+        assert ours.predict_one(x) is (theirs.predict_one(x) if t else True)
+        assert ours.learn_one(x, y) is theirs.learn_one(x, y) is None
+        same_weights(ours["OnlinePerceptron"], theirs["Perceptron"])
+    assert ours["OnlinePerceptron"].t == 1250
+
+
+@thorough(30)
+@given(streams(), st.booleans())
+def test_rivers_perceptron_on_any_integers(stream, with_bias):
+    X, labels = stream
+    ours, theirs = OnlinePerceptron(), linear_model.Perceptron()
+    if not with_bias:
+        theirs.intercept_lr = type(theirs.intercept_lr)(0)
+    for row, y in zip(X, labels, strict=True):
+        x = named(row)
+        mine = add_bias(x) if with_bias else x
+        if ours.score(mine):
+            assert ours.predict_one(mine) is theirs.predict_one(x)
+        ours.learn_one(mine, y == 1)
+        theirs.learn_one(x, y == 1)
+        same_weights(ours, theirs)
+
+
+def test_rivers_evaluation():
+    ours, theirs = ours_and_theirs()
+    mine = evaluate.progressive_val_score(datasets.Phishing(), ours, metrics.Accuracy())
+    other = evaluate.progressive_val_score(datasets.Phishing(), theirs, metrics.Accuracy())
+    assert mine.get() == pytest.approx(other.get() + 1 / 1250)  # the first example, see above
+    assert str(ours) == "StandardScaler | add_bias | OnlinePerceptron(k=177 in 1250 examples, named features)"
+    again = ours.clone()
+    assert again["OnlinePerceptron"].t == 0
+    assert evaluate.progressive_val_score(datasets.Phishing(), again, metrics.Accuracy()).get() == mine.get()
+    assert (pickle.loads(pickle.dumps(ours)))["OnlinePerceptron"].v == ours["OnlinePerceptron"].v
+    with pytest.raises(NotImplementedError, match="predicts labels, not probabilities"):
+        evaluate.progressive_val_score(datasets.Phishing(), ours, metrics.ROCAUC())
+
+
+def test_functions_and_lists_before_a_learner():
+    model = add_bias | OnlinePerceptron()
+    model.learn_one({"a": 2}, True)
+    assert model["OnlinePerceptron"].v == {"bias": 1.0, "a": 2.0}
+    union = [compose.Select("a"), compose.Select("b")] | OnlinePerceptron()
+    union.learn_one({"a": 2, "b": 3, "c": 4}, True)
+    assert union["OnlinePerceptron"].v == {"a": 2.0, "b": 3.0}
+    with pytest.raises(TypeError):
+        3 | OnlinePerceptron()
+    assert OnlinePerceptron().update(utils.VectorDict({"a": 2}), 1)
+
+
+def test_a_pipeline_without_river(monkeypatch):
+    monkeypatch.setitem(sys.modules, "river", None)
+    with pytest.raises(VotronError) as caught:
+        add_bias | OnlinePerceptron()
+    assert_clear(caught.value, "A pipeline of a function and a learner needs river: pip install river.")
+
+
+@pytest.mark.parametrize("y", [True, 1, 1.0, np.True_, np.int8(1), False, 0, -1, 0.0, np.False_, np.float32(-1)])
+def test_labels_of_river(y):
+    learner = OnlinePerceptron()
+    assert learner.learn_one({"a": 1}, y) is None
+    assert learner.v == {"a": 1.0 if y == 1 else -1.0}
+    assert learner.predict_one({"a": 1}) is bool(y == 1)
+
+
+@pytest.mark.parametrize("y", [2, "spam", None, np.nan, 0.5, [1]])
+def test_labels_that_river_would_not_have(y):
+    learner = OnlinePerceptron()
+    with pytest.raises(VotronError) as caught:
+        learner.learn_one({"a": 1}, y)
+    assert_clear(caught.value, "The label of OnlinePerceptron.learn_one must be True or False", f"Got {y!r} instead.")
+    assert learner.t == 0
+
+
+def test_parameters_as_river_handles_them():
+    learner = OnlinePerceptron("poly", learning_rate=0.5, target=([1], [[1, 2]]), keep_history=True)
+    learner.update([1, 1], 1)
+    fresh = learner.clone({"learning_rate": 2})
+    assert (fresh.kernel, fresh.learning_rate, fresh.keep_history, fresh.t) == ("poly", 2.0, True, 0)
+    assert fresh.target == ([1], [[1, 2]])
+    assert learner.clone(include_attributes=True).k == 1
+    with pytest.raises(VotronError, match="cannot keep what it learnt with other parameters"):
+        learner.clone({"learning_rate": 2}, include_attributes=True)
+    with pytest.raises(VotronError, match="cannot be changed once it is made"):
+        learner.mutate({"learning_rate": 2})
+    with pytest.raises(AttributeError):
+        learner.learning_rate = 2
+
+
+def test_river_is_not_needed():
+    """Nothing of it is loaded, and a learner from before it is loaded is a classifier as soon as another is made."""
+    code = (
+        "import pickle, sys; from votron.online import OnlinePerceptron; early = OnlinePerceptron(); "
+        "early.learn_one({'a': 1}, True); print('river' in sys.modules, early.predict_one({'a': 1})); "
+        "from river import base; pickle.loads(pickle.dumps(early)); print(isinstance(early, base.Classifier))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.split() == ["False", "True", "True"]
+
+
+# -- bad input --------------------------------------------------------------------------------------------------------
+
+LEARNT = {
+    "new": lambda: OnlinePerceptron(keep_history=True),
+    "vector": lambda: taught(OnlinePerceptron(keep_history=True, target=[1, 1]), [1.0, 2.0]),
+    "named": lambda: taught(OnlinePerceptron(keep_history=True), {"a": 1, "b": 2}),
+    "new dual": lambda: OnlinePerceptron("poly", keep_history=True),
+    "dual": lambda: taught(OnlinePerceptron("poly", keep_history=True), [1.0, 2.0]),
+}
+
+
+def taught(learner, x):
+    learner.update(x, 1)
+    return learner
+
+
+def refusals(learner, x, y=1):
+    """What update, predict, score and learn_one raise, having seen that the learner is as it was."""
+    before = pickle.dumps(learner)
+    for act in (lambda: learner.update(x, y), lambda: learner.learn_one(x, y)):
+        with pytest.raises(VotronError) as caught:
+            act()
+        assert pickle.dumps(learner) == before
+        yield caught.value
+    for act in (lambda: learner.predict(x), lambda: learner.score(x), lambda: learner.predict_one(x)):
+        with pytest.raises(VotronError) as caught:
+            act()
+        yield caught.value
+    assert pickle.dumps(learner) == before
+
+
+NUMBERS = "must be a vector of numbers"
+BAD_VECTORS = [
+    ([1, math.nan], "An example of OnlinePerceptron must have finite features. Got nan for feature 1 instead."),
+    (np.array([-np.inf, 1]), "must have finite features. Got -inf for feature 0 instead."),
+    (sp.csr_matrix([[0.0, np.nan]]), "must have finite features. Got nan for feature 1 instead."),
+    (np.zeros((1, 2)), "must be one vector, of one dimension: examples come one at a time. Got shape (1, 2) instead."),
+    (np.zeros((3, 2)), "Got shape (3, 2) instead."),
+    (sp.csr_matrix((3, 2)), "must be one row of a sparse matrix: examples come one at a time. Got shape (3, 2)"),
+    (5.0, "must be one vector, of one dimension: examples come one at a time. Got shape () instead."),
+    ([], "must have "),
+    (["1", "2"], f"{NUMBERS}, or a mapping of names to numbers. Got ['1', '2'] instead."),
+    ("text", f"{NUMBERS}, or a mapping of names to numbers. Got 'text' instead."),
+    (None, "Got None instead."),
+    ([1, None], "Got [1, None] instead."),
+    ([[1, 2], [3]], "Got [[1, 2], [3]] instead."),
+    ([1j, 2], "Got [1j, 2] instead."),
+    ({1, 2}, "Got {1, 2} instead."),
+    (sp.csr_matrix([[1j, 2]]), "must be a vector of numbers. Got values of type complex128 instead."),
+]
+
+
+@pytest.mark.parametrize("form", ["new", "vector", "new dual", "dual"])
+@pytest.mark.parametrize("case", range(len(BAD_VECTORS)))
+def test_bad_vectors(form, case):
+    x, words = BAD_VECTORS[case]
+    for error in refusals(LEARNT[form](), x):
+        assert_clear(error, words)
+
+
+@pytest.mark.parametrize(
+    ("x", "words"),
+    [
+        ({"a": math.nan}, "An example of OnlinePerceptron must have finite features. Got nan for 'a' instead."),
+        ({"a": 1, "b": -math.inf}, "must have finite features. Got -inf for 'b' instead."),
+        ({"a": "red"}, "must have features that are numbers: one-hot encode the others. Got 'red' for 'a' instead."),
+        ({"a": None}, "Got None for 'a' instead."),
+        ({"a": [1]}, "Got [1] for 'a' instead."),
+    ],
+)
+@pytest.mark.parametrize("form", ["new", "named"])
+def test_bad_names(form, x, words):
+    for error in refusals(LEARNT[form](), x):
+        assert_clear(error, words)
+
+
+def test_whole_numbers_of_hundreds_of_digits():
+    for error in refusals(OnlinePerceptron(), {"a": 10**400}):
+        assert "must have finite features. Got 1000" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("form", "x", "words"),
+    [
+        ("vector", [1, 2, 3], "An example of this OnlinePerceptron must have 2 features. Got 3 instead."),
+        ("vector", sp.csr_matrix((1, 5)), "must have 2 features. Got 5 instead."),
+        ("vector", {"a": 1}, "The examples of this OnlinePerceptron are vectors of 2 features. Got named features"),
+        ("dual", [1], "An example of this OnlinePerceptron must have 2 features. Got 1 instead."),
+        ("dual", {"a": 1}, "The examples of this OnlinePerceptron are vectors of 2 features. Got named features"),
+        ("new dual", {"a": 1}, "With a kernel the examples of OnlinePerceptron must be vectors, not named features"),
+        ("named", [1, 2], "have named features, so each must be a mapping of names to numbers. Got an object of type"),
+        ("named", None, "have named features, so each must be a mapping"),
+    ],
+)
+def test_kinds_do_not_mix(form, x, words):
+    for error in refusals(LEARNT[form](), x):
+        assert_clear(error, words)
+
+
+@pytest.mark.parametrize("y", [0, 2, True, False, "1", None, math.nan, 1.5, np.array([1]), 1j])
+@pytest.mark.parametrize("form", ["new", "vector"])
+def test_bad_labels(form, y):
+    learner = LEARNT[form]()
+    before = pickle.dumps(learner)
+    with pytest.raises(VotronError) as caught:
+        learner.update([1.0, 2.0], y)
+    assert_clear(caught.value, "The label of OnlinePerceptron.update must be +1 or -1", f"Got {y!r} instead.")
+    assert pickle.dumps(learner) == before
+
+
+@pytest.mark.parametrize("y", [1, -1, 1.0, np.int8(-1), np.float32(1), Fraction(-1)])
+def test_good_labels(y):
+    learner = OnlinePerceptron(keep_history=True)
+    assert learner.update([1], y) is True
+    assert type(learner.history[0].y) is int
+    assert learner.v == [y]
+
+
+BAD_PARAMETERS = {
+    "learning_rate": [0, -1, math.nan, math.inf, "1", None, True, -1e-300],
+    "kernel": ["polly", 3, "precomputed", PrecomputedKernel(), NormalizedKernel(PrecomputedKernel())],
+    "keep_history": ["yes", None, 1],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name in BAD_PARAMETERS for value in BAD_PARAMETERS[name]]
+)
+def test_bad_parameters(name, value):
+    with pytest.raises(VotronError) as caught:
+        OnlinePerceptron(**{name: value})
+    assert_clear(caught.value, f"The '{name}' parameter of OnlinePerceptron must be ", f"Got {value!r} instead.")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "target", "words"),
+    [
+        (None, [0, 0], "The 'target' parameter of OnlinePerceptron must be a vector of positive length"),
+        (None, {"a": 0}, "must be a vector of positive length"),
+        (None, {}, "must be a vector of positive length"),
+        (None, [1e200, 1], "and its square a float64"),
+        (None, [math.nan, 1], "The target of OnlinePerceptron must have finite features. Got nan for feature 0"),
+        (None, {"a": "x"}, "The target of OnlinePerceptron must have features that are numbers"),
+        (None, "up", "The target of OnlinePerceptron must be a vector of numbers"),
+        (None, [[1, 2]], "The target of OnlinePerceptron must be one vector, of one dimension"),
+        ("poly", [1, 2, 3], "with a kernel must be a pair (coefficients, examples)"),
+        ("poly", 3, "with a kernel must be a pair (coefficients, examples)"),
+        ("poly", ([1, 2], [[1, 2]]), "as many finite numbers as vectors of one length"),
+        ("poly", ([], []), "as many finite numbers as vectors of one length"),
+        ("poly", ([1, 1], [[1, 2], [1]]), "as many finite numbers as vectors of one length"),
+        ("poly", ([math.nan], [[1, 2]]), "as many finite numbers as vectors of one length"),
+        ("poly", (["1"], [[1, 2]]), "as many finite numbers as vectors of one length"),
+        ("poly", ([1], [[1, math.inf]]), "An example of the target of OnlinePerceptron must have finite features"),
+        ("linear", ([1, -1], [[1, 2], [1, 2]]), "must be a vector of positive length"),
+        ("conjunction", ([1], [[3, 2]]), "takes 0/1 data only"),
+    ],
+)
+def test_bad_targets(kernel, target, words):
+    with pytest.raises(VotronError) as caught:
+        OnlinePerceptron(kernel, target=target)
+    assert_clear(caught.value, words)
+
+
+def test_a_target_decides_the_kind_of_the_examples():
+    for target, x in (([1, 2], [1, 2, 3]), ([1, 2], {"a": 1}), ({"a": 1}, [1, 2])):
+        with pytest.raises(VotronError, match="this OnlinePerceptron"):
+            OnlinePerceptron(target=target).update(x, 1)
+
+
+@pytest.mark.parametrize("name", ["v_dot_u", "margin", "lemma1", "mistake_bound", "history", "alpha", "support"])
+def test_what_is_not_kept(name):
+    learner = taught(OnlinePerceptron(), [1, 2])
+    with pytest.raises(VotronError) as caught:
+        getattr(learner, name)
+    needs = {"history": "keep_history=True", "alpha": "keep_history=True", "support": "a kernel or"}
+    assert_clear(caught.value, f"The '{name}' of OnlinePerceptron needs ", needs.get(name, "target=u"))
+    assert not hasattr(learner, name)
+
+
+@pytest.mark.parametrize("kernel", [None, "poly", "linear", "rbf"])
+def test_numbers_beyond_float64(kernel):
+    learner = OnlinePerceptron(kernel, keep_history=True)
+    learner.update([1.0, 1.0], 1)
+    before = pickle.dumps(learner)
+    with pytest.raises(NotRepresentableError) as caught:
+        learner.update([-1e200, -1e200], 1)
+    assert_clear(caught.value, "float64")
+    assert pickle.dumps(learner) == before
+    assert learner.predict([-1.0, -1.0]) == (1 if kernel == "rbf" else -1)
+
+
+def test_more_numbers_beyond_float64():
+    by_name = taught(OnlinePerceptron(), {"a": 1e150, "b": 1e150})
+    for x in ({"a": 1e300, "b": -1e300}, {"a": 1e300, "b": 1e300}):
+        for error in refusals(by_name, x):
+            assert isinstance(error, NotRepresentableError)
+    fast = taught(OnlinePerceptron(learning_rate=1e150), [1.0])
+    assert fast.norm2 == pytest.approx(1e300)
+    with pytest.raises(NotRepresentableError, match="or the learning rate"):
+        fast.update([-1e5], 1)
+    assert fast.predict([-1e5]) == -1
+    assert (fast.k, fast.v.tolist()) == (1, [1e150])
+    far = taught(OnlinePerceptron(target=[1e-150, 0]), [1e-9, 1.0])
+    assert far.mistake_bound == pytest.approx(1e18)
+
+
+def test_what_is_no_kernel_is_found_out():
+    negative = OnlinePerceptron(lambda A, B: -(A @ B.T))
+    with pytest.raises(IndefiniteKernelError, match=r"must not be negative\. Got -5 for row 0"):
+        negative.update([1, 2], 1)
+    assert negative.t == 0
+
+    def indefinite(A, B):
+        same = (A[:, None] == B[None]).all(axis=2)
+        return np.where(same, 1.0, 5.0)
+
+    learner = OnlinePerceptron(indefinite)
+    assert learner.update([1], 1)
+    with pytest.raises(IndefiniteKernelError, match="is not positive semi-definite on these data") as caught:
+        learner.update([2], -1)
+    assert_clear(caught.value, "‖v‖² would become -8 with mistake 2.")
+    assert (learner.k, learner.t, learner.score([2])) == (1, 1, 5.0)
+    broken = taught(OnlinePerceptron(lambda A, B: np.full((len(A), len(B)), 1.0 if len(A) == 1 else np.nan)), [1])
+    broken.update([2], -1)
+    with pytest.raises(VotronError, match="returned NaN or infinity"):
+        broken.update([3], 1)
+    assert (broken.k, broken.t) == (2, 2)
+
+
+def test_data_that_are_not_for_the_kernel():
+    learner = taught(OnlinePerceptron("conjunction"), [0, 1])
+    for error in refusals(learner, [0, 2]):
+        assert_clear(error, "The 'conjunction' kernel takes 0/1 data only")

@@ -1,0 +1,306 @@
+"""Reductions: predictions carry over, the theorem's setting is reached, and what is given is left as it is."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from strategies import thorough
+from test_bad_input import assert_clear
+
+from votron.errors import VotronError
+from votron.online import OnlinePerceptron
+from votron.reductions import add_bias, normalize_examples
+
+small = st.integers(-9, 9)
+
+
+@st.composite
+def thresholds(draw):
+    """Rows of integers, a vector of integers and a threshold."""
+    n, d = draw(st.integers(1, 8)), draw(st.integers(1, 5))
+    X = draw(hnp.arrays(np.int64, (n, d), elements=small))
+    return X, draw(hnp.arrays(np.int64, d, elements=small)), draw(small)
+
+
+def exact(weights, row):
+    """The dot product of numbers as they are, without rounding."""
+    return sum(Fraction(float(w)) * Fraction(float(x)) for w, x in zip(weights, row, strict=True))
+
+
+# -- predictions carry over -------------------------------------------------------------------------------------------
+
+
+@thorough(100)
+@given(thresholds())
+def test_a_threshold_becomes_a_weight(problem):
+    X, w, theta = problem
+    signs = np.where(X @ w - theta >= 0, 1, -1)
+    lifted = np.array([-theta, *w])
+    assert np.array_equal(np.where(add_bias(X) @ lifted >= 0, 1, -1), signs)
+    assert np.array_equal(np.where(add_bias(X, 2) @ np.array([-theta, *(2 * w)]) >= 0, 1, -1), signs)
+
+
+@thorough(100)
+@given(thresholds())
+def test_signs_survive_normalisation(problem):
+    X, w, theta = problem
+    lifted, scores = [-theta, *w], X @ w - theta
+    for row, score in zip(normalize_examples(add_bias(X)), scores.tolist(), strict=True):
+        normalised = exact(lifted, row)
+        if score:
+            assert (normalised > 0) == (score > 0)
+        else:  # the score of 0 survives up to the rounding of the row
+            assert abs(normalised) < 1e-14
+
+
+@thorough(60)
+@given(thresholds(), st.data())
+def test_a_perceptron_predicts_the_same_through_either_form(problem, data):
+    """A perceptron on (1, x) is one with a threshold: its weight of dimension 0 is −θ."""
+    X, _, _ = problem
+    labels = data.draw(st.lists(st.sampled_from([-1, 1]), min_size=len(X), max_size=len(X)))
+    learner = OnlinePerceptron()
+    for row, y in zip(add_bias(X), labels, strict=True):
+        learner.update(row, y)
+    theta, w = -learner.v[0], learner.v[1:]
+    assert [learner.predict(row) for row in add_bias(X)] == np.where(X @ w - theta >= 0, 1, -1).tolist()
+
+
+@thorough(60)
+@given(thresholds())
+def test_the_convergence_theorem_holds_on_normalised_examples(problem):
+    """Columbia's Theorem 1.1: with ‖v‖ = ‖x‖ = 1 and δ = min |v·x| > 0 there are at most 1/δ² mistakes."""
+    X, w, theta = problem
+    rows, target = normalize_examples(add_bias(X)), np.array([-theta, *w])
+    exactly = X @ w - theta
+    rows, labels = rows[exactly != 0], np.sign(exactly[exactly != 0])
+    assume(len(rows) > 0)
+    assert np.abs(np.linalg.norm(rows, axis=1) - 1).max() < 4e-16
+    learner = OnlinePerceptron(target=target)
+    for _ in range(20):
+        for row, y in zip(rows, labels.tolist(), strict=True):
+            learner.update(row, y)
+    delta = np.abs(rows @ (target / np.linalg.norm(target))).min()
+    assert learner.k <= 1 / delta**2 * (1 + 1e-12)
+    assert learner.mistake_bound == pytest.approx(1 / delta**2)
+
+
+def test_without_a_bias_the_threshold_is_out_of_reach():
+    """Four points on a ray, two of each class: only with dimension 0 do mistakes end."""
+    X, y = np.array([[1], [2], [3], [4]]), [-1, -1, 1, 1]
+    plain, lifted = OnlinePerceptron(), OnlinePerceptron()
+    late = {id(plain): 0, id(lifted): 0}
+    for epoch in range(60):
+        for row, with_bias, label in zip(X, add_bias(X), y, strict=True):
+            for learner, x in ((plain, row), (lifted, with_bias)):
+                late[id(learner)] += learner.update(x, label) and epoch >= 50
+    assert late[id(plain)] >= 10
+    assert late[id(lifted)] == 0
+
+
+# -- all kinds of examples --------------------------------------------------------------------------------------------
+
+TABLE = np.array([[3, 4], [0, 0], [5, -12]])
+UNIT = np.array([[0.6, 0.8], [0, 0], [5 / 13, -12 / 13]])
+WITH_ONE = np.array([[1, 3, 4], [1, 0, 0], [1, 5, -12]])
+KINDS = {
+    "int64": TABLE,
+    "int8": TABLE.astype(np.int8),
+    "float32": TABLE.astype(np.float32),
+    "float16": TABLE.astype(np.float16),
+    "float64": TABLE.astype(np.float64),
+    "fortran": np.asfortranarray(TABLE),
+    "list": TABLE.tolist(),
+    "csr": sp.csr_matrix(TABLE),
+    "csr float32": sp.csr_matrix(TABLE.astype(np.float32)),
+    "csc": sp.csc_matrix(TABLE),
+    "csr array": sp.csr_array(TABLE),
+    "pandas": pd.DataFrame(TABLE, columns=["a", "b"], index=[7, 8, 9]),
+    "polars": pl.DataFrame(TABLE, schema=["a", "b"]),
+}
+
+
+def frozen(X):
+    """What X holds, to see whether it changes."""
+    return repr(X.toarray() if sp.issparse(X) else X)
+
+
+def plain(X):
+    return X.toarray() if sp.issparse(X) else np.asarray(X)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_rows(kind):
+    X, before = KINDS[kind], frozen(KINDS[kind])
+    lifted, unit = add_bias(X), normalize_examples(X)
+    assert np.array_equal(plain(lifted), WITH_ONE)
+    assert np.allclose(plain(unit), UNIT, rtol=2e-3 if kind == "float16" else 1e-6 if "float32" in kind else 1e-15)
+    assert frozen(X) == before
+    for out in (lifted, unit):
+        if sp.issparse(X):
+            assert out.format == "csr"
+            assert isinstance(out, sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix)
+        else:
+            assert type(out) is (np.ndarray if isinstance(X, list) else type(X))
+    if hasattr(X, "dtype"):
+        assert lifted.dtype == X.dtype
+        assert unit.dtype == (X.dtype if X.dtype.kind == "f" else np.float64)
+    if hasattr(X, "columns"):
+        assert list(lifted.columns) == ["bias", "a", "b"]
+        assert list(unit.columns) == ["a", "b"]
+        assert plain(lifted).dtype == np.int64
+    if isinstance(X, pd.DataFrame):
+        assert list(lifted.index) == list(unit.index) == [7, 8, 9]
+
+
+@pytest.mark.parametrize("row", [0, 1, 2])
+def test_one_example(row):
+    vector, named = TABLE[row], {"a": int(TABLE[row, 0]), "b": float(TABLE[row, 1])}
+    assert np.array_equal(add_bias(vector), WITH_ONE[row])
+    assert np.allclose(normalize_examples(vector), UNIT[row], rtol=1e-15)
+    assert add_bias(named) == {"bias": 1.0, **named}
+    assert list(add_bias(named)) == ["bias", "a", "b"]
+    assert normalize_examples(named) == dict(zip("ab", normalize_examples(vector).tolist(), strict=True))
+    assert named == {"a": TABLE[row, 0], "b": TABLE[row, 1]}
+
+
+def test_nothing_to_do():
+    assert normalize_examples({}) == {}
+    assert add_bias({}) == {"bias": 1.0}
+    assert add_bias(TABLE[:0]).shape == (0, 3)
+    assert normalize_examples(TABLE[:0]).shape == (0, 2)
+    assert add_bias(TABLE[:, :0]).tolist() == [[1]] * 3
+    assert normalize_examples(sp.csr_matrix((3, 2))).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "expected"),
+    [
+        (np.int8, 1, np.int8),
+        (np.int8, 100.0, np.int8),
+        (np.int8, 1000, np.int64),
+        (np.uint8, -1, np.int64),
+        (np.uint64, -1, np.float64),
+        (np.int8, 1e30, np.float64),
+        (np.int64, 0.5, np.float64),
+        (np.float32, 0.5, np.float32),
+        (np.float64, 1, np.float64),
+        (bool, 1, bool),
+        (bool, 2, np.int64),
+        (bool, 0.5, np.float64),
+    ],
+)
+def test_types_are_kept_where_the_value_fits(dtype, value, expected):
+    X = np.array([[1, 0], [0, 1]], dtype=dtype)
+    for out in (add_bias(X, value), add_bias(sp.csr_matrix(X), value)):
+        assert out.dtype == expected
+        assert np.array_equal(plain(out)[:, 1:], X)
+        assert (plain(out)[:, 0] == value).all()
+
+
+def test_a_frame_of_reals_has_a_real_bias():
+    lifted = add_bias(pd.DataFrame({"a": [0.5], "b": [2]}), 3)
+    assert lifted.to_dict("list") == {"bias": [3.0], "a": [0.5], "b": [2]}
+    assert lifted.dtypes.tolist() == [np.float64, np.float64, np.int64]
+    assert add_bias(pl.DataFrame({"a": [1]}), 0.5).to_dict(as_series=False) == {"bias": [0.5], "a": [1]}
+
+
+# -- numbers of any size ----------------------------------------------------------------------------------------------
+
+sizes = st.floats(-1, 1, allow_subnormal=False).map(lambda x: round(x, 6))
+
+
+@thorough(100)
+@given(hnp.arrays(np.float64, st.tuples(st.integers(1, 5), st.integers(1, 5)), elements=sizes), st.integers(-900, 1000))
+def test_lengths_beyond_float64_do_no_harm(X, power):
+    """Rows times 2^power have the directions of the rows; so have CSR rows and mappings."""
+    expected = normalize_examples(X)
+    scaled = np.ldexp(X, power)
+    assert np.array_equal(normalize_examples(scaled), expected)
+    assert np.allclose(normalize_examples(sp.csr_matrix(scaled)).toarray(), expected, rtol=1e-15)
+    lengths = np.array([float(sum(Fraction(v) ** 2 for v in row.tolist())) for row in expected])
+    assert np.allclose(lengths, X.any(axis=1), rtol=1e-15, atol=0)
+    named = dict(enumerate(scaled[0].tolist()))
+    assert list(normalize_examples(named).values()) == expected[0].tolist()
+
+
+@pytest.mark.parametrize("value", [1e200, 1e-200, 1.7e308, 5e-324, -1e308])
+def test_extreme_values(value):
+    half = np.sqrt(0.5) * np.sign(value)
+    for X in ([value, value], [[value, value]], sp.csr_matrix([[value, value]])):
+        assert np.allclose(plain(normalize_examples(X)), half, rtol=1e-15)
+    assert normalize_examples({"a": value})["a"] == np.sign(value)
+    single = np.array([[3e38, 3e38], [1e-40, 0]], dtype=np.float32)
+    assert np.allclose(normalize_examples(single), [[np.sqrt(0.5)] * 2, [1, 0]])
+
+
+# -- scikit-learn -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["float64", "csr", "pandas"])
+def test_as_steps_of_a_pipeline(kind):
+    steps = make_pipeline(FunctionTransformer(add_bias), FunctionTransformer(normalize_examples))
+    out = steps.fit_transform(KINDS[kind])
+    assert type(out) is type(KINDS[kind])
+    assert np.allclose(plain(out), WITH_ONE / np.linalg.norm(WITH_ONE, axis=1)[:, None])
+    weighted = FunctionTransformer(add_bias, kw_args={"value": 5})
+    assert np.array_equal(plain(weighted.fit_transform(KINDS[kind]))[:, 0], [5, 5, 5])
+
+
+# -- bad input --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [0, 0.0, np.nan, np.inf, "1", None, 10**400])
+def test_bad_values(value):
+    with pytest.raises(VotronError) as caught:
+        add_bias(TABLE, value)
+    shown = "The 'value' of add_bias must be a finite number other than 0. Got "
+    assert str(caught.value).startswith(shown)
+    assert str(caught.value).endswith(" instead.")
+
+
+@pytest.mark.parametrize("named", [{"bias": 1}, pd.DataFrame({"bias": [1]}), pl.DataFrame({"bias": [1]})])
+def test_a_bias_that_is_there_already(named):
+    with pytest.raises(VotronError) as caught:
+        add_bias(named)
+    assert_clear(caught.value, "must not have a feature named 'bias' already: rename it first.")
+
+
+@pytest.mark.parametrize("reduce", [add_bias, normalize_examples])
+@pytest.mark.parametrize("X", [3.0, np.zeros((2, 2, 2)), "text", [["a"]], [[1, 2], [3]], None, [[1j]], {1, 2}])
+def test_no_examples(reduce, X):
+    with pytest.raises(VotronError) as caught:
+        reduce(X)
+    assert_clear(caught.value, f"The examples of {reduce.__name__} must be ", "Got ", " instead.")
+
+
+def with_text(frame):
+    return frame({"a": ["x", "y"], "b": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        ([[1, 2], [np.nan, 1]], "Got nan in row 1 instead."),
+        ([1, np.inf], "Got inf in feature 1 instead."),
+        (sp.csr_matrix([[0.0, 0.0], [0.0, -np.inf]]), "Got -inf in row 1 instead."),
+        (pd.DataFrame({"a": [1.0, np.nan]}), "Got nan in row 1 instead."),
+        ({"a": 1, "b": np.nan}, "Got nan for 'b' instead."),
+        ({"a": "red"}, "one-hot encode the others. Got 'red' for 'a' instead."),
+        ({"a": None}, "Got None for 'a' instead."),
+        (with_text(pd.DataFrame), "Got values of type object instead."),
+        (with_text(pl.DataFrame), "Got values of type object instead."),
+    ],
+)
+def test_what_has_no_length(X, words):
+    with pytest.raises(VotronError) as caught:
+        normalize_examples(X)
+    assert_clear(caught.value, "of normalize_examples must be ", words)

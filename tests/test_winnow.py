@@ -1,0 +1,735 @@
+"""WinnowClassifier: the textbook algorithm to the last bit, its mistake bound, its refusals, and the figure."""
+
+from __future__ import annotations
+
+import doctest
+import itertools
+import math
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.preprocessing import binarize
+from sklearn.utils.estimator_checks import estimator_checks_generator
+from strategies import CONTAINERS, contained, thorough
+
+from votron.errors import NotRepresentableError, VotronError
+from votron.estimators import winnow as module
+from votron.estimators.winnow import WinnowClassifier, disjunction_mistake_bound
+from votron.experiments import winnow as experiment
+
+TINY = float(np.finfo(np.float64).tiny)
+
+# -- the textbook -----------------------------------------------------------------------------------------------------
+
+
+class Textbook:
+    """Winnow, one example and one class at a time, with every literal written out."""
+
+    def __init__(self, n_vectors, n_features, promotion, threshold, demotion, complement):
+        n = 2 * n_features if complement else n_features
+        self.threshold = n / 2 if threshold is None else threshold
+        self.promotion, self.demotion, self.complement = promotion, demotion, complement
+        self.w = [[1.0] * n for _ in range(n_vectors)]
+        self.promotions, self.demotions = [0] * n_vectors, [0] * n_vectors
+
+    def score(self, c, x):
+        x = [*x, *(1 - v for v in x)] if self.complement else x
+        total = 0.0
+        for w, v in zip(self.w[c], x, strict=True):
+            if v:
+                total += w
+        return total - self.threshold
+
+    def learn(self, x, code):
+        """Return whether some class was predicted wrongly."""
+        wrong = False
+        for c, w in enumerate(self.w):
+            positive, predicted = code == c, self.score(c, x) >= 0
+            if positive == predicted:
+                continue
+            wrong = True
+            (self.promotions if positive else self.demotions)[c] += 1
+            for i, v in enumerate([*x, *(1 - v for v in x)] if self.complement else x):
+                if v and positive:
+                    w[i] = w[i] * self.promotion
+                elif v:
+                    w[i] = 0.0 if self.demotion == "eliminate" else max(w[i] / self.promotion, TINY)
+        return wrong
+
+    def present(self, X, codes, order, n_steps):
+        """Return the steps until ``n_steps``, or a pass without a mistake; and whether it ended with one."""
+        last, n = 0, len(order)
+        for t in range(1, n_steps + 1):
+            i = order[(t - 1) % n]
+            if self.learn(X[i], codes[i]):
+                last = t
+            if t % n == 0 and t - last >= n:
+                return t, True
+        return n_steps, n_steps - last >= n
+
+    def same_as(self, model):
+        np.testing.assert_array_equal(model.weights_, self.w)
+        np.testing.assert_array_equal(model.n_promotions_, self.promotions)
+        np.testing.assert_array_equal(model.n_demotions_, self.demotions)
+        np.testing.assert_array_equal(model.n_mistakes_, np.add(self.promotions, self.demotions))
+
+
+settings_of_winnow = st.fixed_dictionaries(
+    {
+        "promotion": st.sampled_from([2.0, 2, 1.5, 1.1, 3.7, 10.0]),
+        "threshold": st.sampled_from([None, None, 0.3, 1.0, 3.3, 40.0]),
+        "demotion": st.sampled_from(["divide", "eliminate"]),
+        "complement": st.booleans(),
+    }
+)
+
+
+@st.composite
+def streams(draw, max_rows=30, max_features=9):
+    """Boolean rows, some of them often, labels of two to four classes that may contradict each other."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    d, n_classes = draw(st.integers(1, max_features)), draw(st.sampled_from([2, 2, 3, 4]))
+    n = draw(st.integers(n_classes, max_rows))
+    few = rng.random((draw(st.integers(1, 12)), d)) < draw(st.sampled_from([0.1, 0.5, 0.9]))
+    picks = rng.integers(0, len(few), n)
+    y = rng.integers(0, n_classes, len(few))[picks] if draw(st.booleans()) else rng.integers(0, n_classes, n)
+    y[rng.permutation(n)[:n_classes]] = np.arange(n_classes)
+    return few[picks].astype(int), y
+
+
+def codes_of(y):
+    """The number of the vector for which a row is positive; of two classes the second has it."""
+    return (1 - y if y.max() == 1 else y).tolist()
+
+
+def textbook_for(y, n_features, how):
+    return Textbook(1 if y.max() == 1 else int(y.max()) + 1, n_features, **how)
+
+
+@thorough(200)
+@given(
+    stream=streams(),
+    how=settings_of_winnow,
+    form=st.sampled_from(CONTAINERS["bits"]),
+    epochs=st.sampled_from([0.5, 1, 1.7, 4, 12]),
+    shuffle=st.booleans(),
+    at_once=st.sampled_from([1, 60, 1 << 22]),
+)
+def test_fit_is_the_textbook(stream, how, form, epochs, shuffle, at_once):
+    X, y = stream
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_VISITS_AT_ONCE", at_once)
+        model = WinnowClassifier(**how, epochs=epochs, shuffle=shuffle, random_state=5).fit(contained(X, form), y)
+    order = np.random.RandomState(5).permutation(len(y)) if shuffle else np.arange(len(y))
+    expected = textbook_for(y, X.shape[1], how)
+    steps, converged = expected.present(X.tolist(), codes_of(y), order, round(epochs * len(y)))
+    expected.same_as(model)
+    assert (model.n_epochs_, model.converged_) == (steps / len(y), converged)
+    assert model.threshold_ == expected.threshold
+    scores = np.array([[expected.score(c, x) for c in range(len(expected.w))] for x in X.tolist()])
+    codes = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] >= 0).astype(int)
+    np.testing.assert_array_equal(model.predict(contained(X, form)), codes)
+    if scores.shape[1] == 1:
+        scores = np.where(scores[:, 0] == 0, TINY, scores[:, 0])
+    np.testing.assert_array_equal(model.decision_function(contained(X, form)), scores)
+    if converged and scores.ndim == 1:
+        assert (codes == y).all()
+    assert (model.weights_ <= max(1, how["promotion"] * model.threshold_)).all()
+
+
+@thorough(60)
+@given(stream=streams(), how=settings_of_winnow, data=st.data())
+def test_batches_are_one_unshuffled_pass(stream, how, data):
+    X, y = stream
+    whole = WinnowClassifier(**how, epochs=1, shuffle=False).fit(X, y)
+    cuts = [0, *sorted(data.draw(st.lists(st.integers(1, len(y) - 1), max_size=4, unique=True))), len(y)]
+    model = WinnowClassifier(**how)
+    for a, b in itertools.pairwise(cuts):
+        part = contained(X[a:b], data.draw(st.sampled_from(CONTAINERS["bits"])))
+        model = pickle.loads(pickle.dumps(model.partial_fit(part, y[a:b], classes=np.unique(y))))
+    expected = textbook_for(y, X.shape[1], how)
+    for x, code in zip(X.tolist(), codes_of(y), strict=True):
+        expected.learn(x, code)
+    for found in (whole, model):
+        expected.same_as(found)
+    np.testing.assert_array_equal(model.coef_, whole.coef_)
+    np.testing.assert_array_equal(model.intercept_, whole.intercept_)
+    assert model.n_epochs_ == len(cuts) - 1
+    model.partial_fit(X, y)  # and fit is where partial_fit may go on from
+    np.testing.assert_array_equal(whole.partial_fit(X, y).weights_, model.weights_)
+
+
+@pytest.mark.parametrize("complement", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_coefficients_are_over_the_user_s_features(complement, n_classes):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (60, 7)), rng.integers(0, n_classes, 60)
+    model = WinnowClassifier(complement=complement, random_state=0).fit(X, y)
+    scores = X @ model.coef_.T + model.intercept_
+    assert model.coef_.shape == (1 if n_classes == 2 else n_classes, 7)
+    assert model.weights_.shape == (len(model.coef_), 14 if complement else 7)
+    np.testing.assert_allclose(scores.squeeze(), model.decision_function(X), rtol=1e-12, atol=1e-9)
+
+
+# -- what the parameters do -------------------------------------------------------------------------------------------
+
+
+def test_one_step_by_hand():
+    """θ = 2: 1 < 2 misses the positive row and doubles x1; then 2 + 1 ≥ 2 takes the negative row, and halves both."""
+    X, y = [[1, 0, 0, 0], [1, 1, 0, 0]], ["yes", "no"]
+    model = WinnowClassifier().partial_fit(X[:1], y[:1], classes=["no", "yes"])
+    assert model.weights_.tolist() == [[2, 1, 1, 1]]
+    assert model.decision_function(X[:1]).tolist() == [TINY]  # 2 − θ = 0 predicts the second class
+    assert model.predict(X[:1]).tolist() == ["yes"]
+    model.partial_fit(X[1:], y[1:])
+    assert model.weights_.tolist() == [[1, 0.5, 1, 1]]
+    assert (model.n_promotions_.tolist(), model.n_demotions_.tolist(), model.n_mistakes_.tolist()) == ([1], [1], [2])
+    eliminated = WinnowClassifier(demotion="eliminate", epochs=1, shuffle=False).fit(X, y)
+    assert eliminated.weights_.tolist() == [[0, 0, 1, 1]]
+    assert eliminated.intercept_.tolist() == [-2]
+
+
+def test_negated_literals_need_complements():
+    X = np.array(list(itertools.product([0, 1], repeat=6)))
+    y = (X[:, 0] == 0) | (X[:, 3] == 1)
+    model = WinnowClassifier(complement=True, epochs=None, random_state=0).fit(X, y)
+    assert model.score(X, y) == 1
+    assert model.threshold_ == 6
+    assert set(np.argsort(model.weights_[0])[-2:]) == {6, 3}  # not x0, and x3
+    assert WinnowClassifier(epochs=50, random_state=0).fit(X, y).score(X, y) < 1
+
+
+def test_binarize_cuts_as_scikit_learn_does():
+    """As BernoulliNB, which calls this function of theirs."""
+    X = np.array([[0.5, 0.25], [0.75, -3.0], [0.25, 1e9], [0.0, 0.5]])
+    y = [0, 1, 1, 0]
+    for cut in (0.5, 0.25, 0, 0.6):
+        for form in (X, sp.csr_matrix(X), X.astype(np.float32), pd.DataFrame(X, columns=["a", "b"])):
+            model = WinnowClassifier(binarize=cut, random_state=0).fit(form, y)
+            bits = WinnowClassifier(random_state=0).fit(binarize(X, threshold=cut), y)
+            np.testing.assert_array_equal(model.weights_, bits.weights_)
+            np.testing.assert_array_equal(
+                model.decision_function(form), bits.decision_function(binarize(X, threshold=cut))
+            )
+    dense = WinnowClassifier(binarize=-1, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(
+        dense.weights_, WinnowClassifier(random_state=0).fit((X > -1).astype(int), y).weights_
+    )
+
+
+def test_prediction_cuts_where_training_did():
+    X, y = np.array([[0.2, 0.9], [0.9, 0.1], [0.9, 0.9]]), [0, 1, 1]
+    model = WinnowClassifier(binarize=0.5, random_state=0).fit(X, y)
+    expected = model.decision_function(X)
+    np.testing.assert_array_equal(model.set_params(binarize=0.05).decision_function(X), expected)
+
+
+def test_stored_zeros_and_duplicates_in_csr():
+    X = np.array([[1, 0, 1], [0, 1, 0], [0, 0, 1]])
+    stored = sp.csr_matrix((np.array([1, 0, 1, 1, 0, 1]), np.array([2, 1, 0, 1, 0, 2]), np.array([0, 3, 4, 6])))
+    twice = sp.csr_matrix((np.array([0.5, 0.5, 1, 1, 1]), np.array([0, 0, 2, 1, 2]), np.array([0, 3, 4, 5])))
+    for form in (stored, twice):
+        before = form.copy()
+        for how in ({"complement": True}, {"complement": True, "binarize": 0.75}):
+            model = WinnowClassifier(**how, shuffle=False).fit(form, [1, 0, 1])
+            expected = WinnowClassifier(complement=True, shuffle=False).fit(X, [1, 0, 1])
+            np.testing.assert_array_equal(model.weights_, expected.weights_)
+        np.testing.assert_array_equal(form.data, before.data)
+        np.testing.assert_array_equal(form.indices, before.indices)
+
+
+def test_weights_neither_vanish_nor_overflow():
+    """The first feature falls with each demotion and never rises; the second one is what the promotions are for."""
+    X, y = [[1, 1], [0, 1]], [0, 1]
+    model = WinnowClassifier(threshold=4.0, epochs=1500, shuffle=False).fit(X, y)
+    assert model.weights_[0, 0] == TINY
+    assert model.n_demotions_[0] > 1100
+    expected = Textbook(1, 2, 2.0, 4.0, "divide", False)
+    expected.present(X, [1, 0], [0, 1], 3000)
+    expected.same_as(model)
+    large = WinnowClassifier(promotion=1e150, threshold=1e150, epochs=50, shuffle=False).fit(X, y)
+    assert np.isfinite(large.weights_).all()
+    assert (large.weights_ > 0).all()
+    assert np.isfinite(large.decision_function(X)).all()
+
+
+def test_shuffled_once_and_repeatable():
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 2, (80, 10)), rng.integers(0, 2, 80)
+    first, again, other = (WinnowClassifier(random_state=s).fit(X, y).weights_ for s in (3, 3, 4))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_until_convergence():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (300, 40))
+    model = WinnowClassifier(epochs=None, random_state=0).fit(X, X[:, 3] | X[:, 9])
+    assert model.converged_
+    assert model.n_epochs_ == int(model.n_epochs_) < 1000
+    with pytest.warns(ConvergenceWarning, match="mistakes in each of 1000 epochs, the most that epochs=None allows"):
+        stubborn = WinnowClassifier(epochs=None).fit([[1], [1]], [0, 1])
+    assert not stubborn.converged_
+    assert stubborn.n_epochs_ == 1000
+
+
+def test_a_positive_row_without_features_is_a_mistake_in_every_pass():
+    model = WinnowClassifier(epochs=5, shuffle=False).fit([[0, 0], [0, 1]], [1, 0])
+    assert model.n_promotions_.tolist() == [5]
+    assert model.predict([[0, 0]]).tolist() == [0]
+
+
+def test_progress_is_shown(capsys):
+    WinnowClassifier(verbose=1, epochs=2, shuffle=False).fit([[0, 1], [1, 0]], [0, 1])
+    assert "fit 100%" in capsys.readouterr().err
+
+
+# -- scikit-learn -----------------------------------------------------------------------------------------------------
+
+
+# binarize, since the checks have real numbers, which binarize=None refuses
+CHECKED = [
+    WinnowClassifier(binarize=0.0),
+    WinnowClassifier(binarize=0.0, complement=True, demotion="eliminate"),
+]
+CHECKS = [pair for estimator in CHECKED for pair in estimator_checks_generator(estimator)]
+ARRAY_API = "check_array_api_input"
+
+
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    [
+        pytest.param(estimator, check, id=f"{estimator}-{check.func.__name__}-{i}")
+        for i, (estimator, check) in enumerate(CHECKS)
+        if ARRAY_API not in repr(check)
+    ],
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_the_check_that_scikit_learn_leaves_out():
+    """Unless SCIPY_ARRAY_API is set when Python starts."""
+    ask = "import test_winnow as t; print(*[c(e) for e, c in t.CHECKS if t.ARRAY_API in repr(c)])"
+    environment = os.environ | {"SCIPY_ARRAY_API": "1"}
+    command = [sys.executable, "-W", "ignore", "-c", ask]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=100, check=True, env=environment, cwd=Path(__file__).parent
+    )
+    assert done.stdout.split() == ["None"] * len(CHECKED)  # they return nothing, and raise what they find
+
+
+def test_names_of_columns():
+    frame = pd.DataFrame({"red": [0, 1, 1], "round": [1, 1, 0]})
+    model = WinnowClassifier(random_state=0).fit(frame, [0, 1, 1])
+    assert model.feature_names_in_.tolist() == ["red", "round"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame.rename(columns={"red": "blue"}))
+
+
+# -- bad input --------------------------------------------------------------------------------------------------------
+
+BITS = np.random.default_rng(0).integers(0, 2, (20, 4))
+LABELS = np.arange(20) % 3
+
+
+def refusal(model, act, kind=VotronError):
+    """Act on the model; return the sentence with which it refused, having seen that the model is as it was."""
+    before = dict(model.__dict__)
+    copies = {name: value.copy() for name, value in before.items() if isinstance(value, np.ndarray)}
+    with pytest.raises(kind) as caught:
+        act(model)
+    assert list(model.__dict__) == list(before)
+    assert all(model.__dict__[name] is before[name] for name in before)
+    assert all(np.array_equal(model.__dict__[name], copies[name]) for name in copies)
+    message = str(caught.value)
+    assert re.fullmatch(r"[A-Z][^\n]*\.", message), message
+    assert len(message) < 400
+    return message
+
+
+def models(**parameters):
+    """A new model, and one that was fitted before."""
+    yield WinnowClassifier(**parameters)
+    yield WinnowClassifier(random_state=0).fit(BITS, LABELS).set_params(**parameters)
+
+
+BAD_PARAMETERS = {
+    "promotion": [1, 1.0, 0.5, -2, np.nan, np.inf, "2", None],
+    "threshold": [0, -1.0, np.nan, np.inf, "n/2"],
+    "demotion": ["half", None, 2],
+    "complement": ["yes", None, 2],
+    "binarize": [np.nan, np.inf, "mean"],
+    "epochs": [0, -1, np.nan, np.inf, "ten"],
+    "shuffle": [None, "yes"],
+    "random_state": ["seed", -1, 0.5],
+    "verbose": ["yes", -1, None],
+}
+
+
+def test_every_parameter_is_tested():
+    assert set(BAD_PARAMETERS) == set(WinnowClassifier().get_params())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name in BAD_PARAMETERS for value in BAD_PARAMETERS[name]]
+)
+def test_parameters(name, value):
+    for model in models(**{name: value}):
+        for act in (lambda m: m.fit(BITS, LABELS), lambda m: m.partial_fit(BITS, LABELS)):
+            message = refusal(model, act, ValueError)
+            assert f"The '{name}' parameter of WinnowClassifier must be" in message
+            assert f"Got {value!r} instead." in message
+
+
+@pytest.mark.parametrize("epochs", [1e-9, 1e300])
+def test_epochs_that_present_nothing_or_too_much(epochs):
+    for model in models(epochs=epochs):
+        message = refusal(model, lambda m: m.fit(BITS, LABELS))
+        assert "The 'epochs' parameter of WinnowClassifier must present between 1 and 2^62 examples, of 20" in message
+
+
+def test_numbers_beyond_float64():
+    for model in models(promotion=1e200, threshold=1e200):
+        message = refusal(model, lambda m: m.fit(BITS, LABELS), NotRepresentableError)
+        assert "'promotion' and 'threshold'" in message
+        assert message.endswith("Got 1e+200 and 1e+200 instead.")
+
+
+@pytest.mark.parametrize(
+    ("form", "value"),
+    [
+        *itertools.product(["float64", "float32", "csr float64"], [2, -1, 0.5, 1e-9]),
+        *itertools.product(["int64", "int8", "csr int64"], [2, -1, 99]),
+    ],
+)
+def test_data_that_are_not_boolean(form, value):
+    bad = BITS.astype(float)
+    bad[7, 2] = bad[7, 3] = bad[9, 0] = value
+    words = (
+        "The features of X must be Boolean, 0 or 1, unless the 'binarize' parameter of WinnowClassifier says where to",
+        f"Got {contained(bad, form)[7, 2].item()!r} at row 7, column 2 instead.",
+    )
+    for model in models():
+        for act in (
+            lambda m: m.fit(contained(bad, form), LABELS),
+            lambda m: m.partial_fit(contained(bad, form), LABELS),
+        ):
+            assert all(word in refusal(model, act) for word in words)
+    fitted = WinnowClassifier(random_state=0).fit(BITS, LABELS)
+    assert all(word in refusal(fitted, lambda m: m.predict(contained(bad, form))) for word in words)
+
+
+def test_the_offending_row_is_named_far_down(monkeypatch):
+    monkeypatch.setattr(module, "rows_in_bytes", lambda X: 64)
+    bad = np.zeros((1000, 3))
+    bad[777, 1] = np.nextafter(1, 2)
+    assert "Got 1.0000000000000002 at row 777, column 1 instead." in refusal(
+        WinnowClassifier(), lambda m: m.fit(bad, np.arange(1000) % 2)
+    )
+
+
+def test_sparse_data_cut_below_zero():
+    for model in models(binarize=-0.5):
+        message = refusal(model, lambda m: m.fit(sp.csr_matrix(BITS), LABELS))
+        assert (
+            "The 'binarize' parameter of WinnowClassifier must be a number in the range [0, inf) for sparse" in message
+        )
+        assert message.endswith("Got -0.5 instead.")
+
+
+@pytest.mark.parametrize(
+    ("data", "labels", "words"),
+    [
+        (np.where(BITS, np.nan, 0), LABELS, "Input X contains NaN"),
+        (BITS[:0], LABELS[:0], "Found array with 0 sample"),
+        (BITS[0], LABELS, "Expected 2D array, got 1D array instead"),
+        (BITS, LABELS[:-1], "inconsistent numbers of samples: [20, 19]"),
+        (BITS, None, "requires y to be passed"),
+        (BITS, BITS[:, 0] + 0.5, "Unknown label type: continuous"),
+        (BITS, np.full(20, "spam"), "The labels must have at least 2 classes to tell apart"),
+    ],
+)
+def test_data_and_labels(data, labels, words):
+    model = WinnowClassifier(random_state=0).fit(BITS, LABELS)
+    before = dict(model.__dict__)
+    with pytest.raises(ValueError, match=re.escape(words)):
+        model.fit(data, labels)
+    assert all(model.__dict__[name] is before[name] for name in before)
+    assert list(model.__dict__) == list(before)
+
+
+def test_labels_unseen_in_the_first_call_are_refused_by_name():
+    model = WinnowClassifier().partial_fit(BITS[:3], ["a", "b", "a"])
+    message = refusal(model, lambda m: m.partial_fit(BITS[:2], ["b", "zebra"]))
+    assert "must be among the classes ['a', 'b']" in message
+    assert message.endswith("Got 'zebra' instead.")
+    message = refusal(WinnowClassifier(), lambda m: m.partial_fit(BITS[:2], ["a", "c"], classes=["a", "b"]))
+    assert message.endswith("Got 'c' instead.")
+    message = refusal(model, lambda m: m.partial_fit(BITS[:1], ["a"], classes=["a", "b", "c"]))
+    assert message == (
+        "The 'classes' of partial_fit must be the same at every call: ['a', 'b']. Got ['a', 'b', 'c'] instead."
+    )
+    assert "at least 2 classes" in refusal(WinnowClassifier(), lambda m: m.partial_fit(BITS[:1], ["a"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("promotion", 3.0), ("threshold", 1.0), ("demotion", "eliminate"), ("complement", True), ("binarize", 0.5)],
+)
+def test_what_may_not_change_between_batches(name, value):
+    model = WinnowClassifier().partial_fit(BITS, LABELS)
+    was = model.get_params()[name]
+    message = refusal(model.set_params(**{name: value}), lambda m: m.partial_fit(BITS, LABELS))
+    assert message == (
+        f"The '{name}' parameter of WinnowClassifier must be the same at every call of partial_fit: {was!r}. "
+        f"Got {value!r} instead."
+    )
+    assert model.fit(BITS, LABELS).partial_fit(BITS, LABELS).n_epochs_ > 1  # a new fit may change anything
+
+
+def test_rows_to_predict():
+    with pytest.raises(NotFittedError):
+        WinnowClassifier().predict(BITS)
+    fitted = WinnowClassifier(random_state=0).fit(BITS, LABELS)
+    with pytest.raises(ValueError, match="X has 3 features, but WinnowClassifier is expecting 4 features as input"):
+        fitted.decision_function(BITS[:, :3])
+
+
+# -- Ctrl-C -----------------------------------------------------------------------------------------------------------
+
+
+def interrupting(monkeypatch, after, times=1):
+    """Press Ctrl-C in the middle of a block, so many blocks after the start; blocks are single rows."""
+    calls, walk = itertools.count(1), module._loops.walk
+
+    def watched(*arguments):
+        found = walk(*arguments)
+        if next(calls) == after:
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+        return found
+
+    monkeypatch.setattr(module, "_VISITS_AT_ONCE", 1)
+    monkeypatch.setattr(module._loops, "walk", watched)
+
+
+def test_ctrl_c_keeps_what_was_learnt(monkeypatch):
+    y = LABELS % 2
+    expected = Textbook(1, 4, 2.0, None, "divide", False)
+    expected.present(BITS.tolist(), (1 - y).tolist(), range(20), 33)
+    interrupting(monkeypatch, after=33)
+    model = WinnowClassifier(shuffle=False)
+    with pytest.raises(KeyboardInterrupt, match="Training stopped after 33 examples; the model has what it learnt"):
+        model.fit(BITS, y)
+    expected.same_as(model)
+    assert (model.n_epochs_, model.converged_) == (33 / 20, False)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_ctrl_c_leaves_the_model_as_it_was(monkeypatch):
+    model = WinnowClassifier().partial_fit(BITS, LABELS)
+    before, weights = dict(model.__dict__), model.weights_.copy()
+    interrupting(monkeypatch, after=5, times=2)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(BITS[::-1], LABELS)
+    assert model.__dict__ == before
+    assert np.array_equal(model.weights_, weights)
+
+
+# -- the bound --------------------------------------------------------------------------------------------------------
+
+
+@thorough(250)
+@given(data=st.data())
+def test_no_run_exceeds_the_bound(data):
+    """Random disjunctions, including the empty one; examples in any number and order, few of them distinct or many."""
+    n = data.draw(st.integers(1, 40))
+    literals = data.draw(st.lists(st.integers(0, n - 1), max_size=4, unique=True))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    X = (rng.random((data.draw(st.integers(1, 300)), n)) < data.draw(st.sampled_from([0.05, 0.3, 0.5, 0.9]))).astype(
+        int
+    )
+    X[:, literals] &= rng.random((len(X), len(literals))) < data.draw(st.sampled_from([0.1, 0.5, 1.0]))
+    y = X[:, literals].any(axis=1).astype(int)
+    how = {
+        "promotion": data.draw(st.floats(1.01, 20) | st.sampled_from([2.0, 1.5])),
+        "threshold": data.draw(st.none() | st.floats(0.05, 200) | st.sampled_from([0.5, 1.0, 2.0, 8.0])),
+        "demotion": data.draw(st.sampled_from(["divide", "eliminate"])),
+    }
+    model = WinnowClassifier(**how)
+    for _ in range(data.draw(st.sampled_from([1, 3, 30]))):  # the same examples over and over are examples too
+        model.partial_fit(X, y, classes=[0, 1])
+    assert model.n_mistakes_[0] <= disjunction_mistake_bound(n, len(literals), **how)
+    per_literal = math.ceil(math.log(model.threshold_, how["promotion"]) - 1e-9) if model.threshold_ > 1 else 0
+    assert model.n_promotions_[0] <= len(literals) * per_literal
+
+
+@pytest.mark.parametrize("demotion", ["divide", "eliminate"])
+def test_an_adversary_gets_close_to_the_bound(demotion):
+    """Who presents what errs most: the bound is no empty one."""
+    n, k = 64, 2
+    model = WinnowClassifier(demotion=demotion).partial_fit(np.zeros((1, n), dtype=int), [0], classes=[0, 1])
+    while True:
+        w, theta = model.weights_[0], model.threshold_
+        missed = next((i for i in range(k) if w[i] < theta), None)
+        order = k + np.argsort(-w[k:], kind="stable")
+        enough = 1 + np.searchsorted(np.cumsum(w[order]), theta)
+        x = np.zeros((1, n), dtype=int)
+        if enough <= n - k:
+            x[0, order[:enough]] = 1
+        elif missed is not None:
+            x[0, missed] = 1
+            room = theta - w[missed]
+            for i in order[::-1]:  # raise as many others with it as fit below the threshold
+                if w[i] < room:
+                    x[0, i], room = 1, room - w[i]
+        else:
+            break
+        before = model.n_mistakes_[0]
+        model.partial_fit(x, x[:, :k].any(axis=1).astype(int))
+        assert model.n_mistakes_[0] == before + 1
+    bound = disjunction_mistake_bound(n, k, demotion=demotion)
+    assert 0.6 * bound < model.n_mistakes_[0] <= bound
+
+
+def test_the_bound_in_numbers():
+    assert disjunction_mistake_bound(1024, 3) == 3 * 3 * 9 + 4
+    assert disjunction_mistake_bound(1024, 3, demotion="eliminate") == 2 * 3 * 9 + 2
+    assert disjunction_mistake_bound(1000, 5, 1.5, 100.0) == pytest.approx(5 * 12 * 2.5 + 1000 * 1.5 / (100 * 0.5))
+    assert disjunction_mistake_bound(10, 2, threshold=1.0) == 20  # no promotions
+    assert disjunction_mistake_bound(10, 2, threshold=0.5, demotion="eliminate") == 20
+    assert disjunction_mistake_bound(2**30, 1, threshold=2.0**29) == 3 * 29 + 4  # log(2^29) / log(2) is above 29
+    assert disjunction_mistake_bound(8, 0) == 4
+    assert disjunction_mistake_bound(8, 1, promotion=1 + 1e-12, threshold=2.0) == pytest.approx(
+        2 * math.log(2) * 1e12 + 4e12, rel=1e-3
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "got"),
+    [
+        ((0, 0), "n_features", 0),
+        ((2.5, 1), "n_features", 2.5),
+        ((10, 11), "n_literals", 11),
+        ((10, -1), "n_literals", -1),
+        ((10, 1, 1.0), "promotion", 1.0),
+        ((10, 1, 2.0, 0.0), "threshold", 0.0),
+        ((10, 1, 2.0, None, "halve"), "demotion", "halve"),
+    ],
+)
+def test_the_bound_s_arguments(arguments, name, got):
+    with pytest.raises(ValueError, match=re.escape(f"Got {got!r} instead.")) as caught:
+        disjunction_mistake_bound(*arguments)
+    assert f"The '{name}' parameter of disjunction_mistake_bound must be" in str(caught.value)
+
+
+# -- log n against n, and the figure ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return experiment.measure((32, 64, 128, 256, 512), n_literals=3, n_examples=2048, seeds=range(5))
+
+
+def test_winnow_s_mistakes_grow_with_log_n_and_the_perceptron_s_with_n(counts):
+    winnow, perceptron = counts.winnow.mean(axis=0), counts.perceptron.mean(axis=0)
+    assert (counts.winnow <= counts.bound).all()
+    more = np.diff(winnow)  # with every doubling of n
+    assert ((more > 1) & (more < 13)).all()  # the bound has 9 more; twice as many would be 20 to 45 more
+    assert winnow[-1] < 3 * winnow[0]  # of 16 times the attributes
+    times = perceptron[1:] / perceptron[:-1]
+    assert ((times > 1.6) & (times < 2.4)).all()
+    assert perceptron[-1] > 10 * perceptron[0]
+
+
+@thorough(20)
+@given(n=st.integers(3, 12), seed=st.integers(0, 1000))
+def test_the_perceptron_of_the_figure_is_the_textbook_s(n, seed):
+    X, y = experiment.sample(n, 3, 60, seed)
+    assume(0 < y.sum() < 60)
+    v, mistakes, rows = np.zeros(n + 1), 0, np.c_[X.toarray(), np.ones(60)]
+    while True:
+        before = mistakes
+        for x, sign in zip(rows, np.where(y, 1, -1), strict=True):
+            if sign * (v @ x) <= 0:
+                v, mistakes = v + sign * x, mistakes + 1
+        if mistakes == before:
+            break
+    assert experiment.perceptron_mistakes(X, y) == mistakes
+
+
+def test_the_command_draws_and_tells(tmp_path, capsys):
+    out = tmp_path / "new" / "figure"
+    options = ["--largest", "64", "--examples", "256", "--runs", "2", "--seed", "7", "--out", str(out)]
+    assert experiment.main(options) == 0
+    printed = capsys.readouterr()
+    assert printed.err == "Run 1 of 2\nRun 2 of 2\n"
+    expected = experiment.measure((16, 32, 64), n_literals=3, n_examples=256, seeds=(7, 8))
+    assert experiment.table(expected) in printed.out
+    assert f"| 64 | {expected.winnow.mean(0)[-1]:.1f} | 49 | {expected.perceptron.mean(0)[-1]:,.1f} |" in printed.out
+    svg = out.with_name("figure.svg").read_text(encoding="utf-8")
+    assert svg.startswith("<?xml")
+    assert out.with_name("figure.png").read_bytes().startswith(b"\x89PNG")
+    assert experiment.main(options) == 0
+    assert out.with_name("figure.svg").read_text(encoding="utf-8") == svg
+
+
+def test_the_figure_shows_the_counts(counts):
+    figure = experiment.draw(counts)
+    try:
+        for axes in figure.axes:
+            drawn = [line.get_ydata().tolist() for line in axes.get_lines()]
+            assert counts.winnow.mean(0).tolist() in drawn
+            assert counts.perceptron.mean(0).tolist() in drawn
+        assert counts.bound in [list(line.get_ydata()) for line in figure.axes[1].get_lines()]
+        assert (figure.axes[0].get_xscale(), figure.axes[1].get_xscale()) == ("linear", "log")
+    finally:
+        experiment._pyplot().close(figure)
+
+
+def test_the_page_says_what_comes_out():
+    """Its example as it stands, and those rows of its table that are quickly made."""
+    page = Path(__file__).parents[1] / "docs" / "winnow.md"
+    assert doctest.testfile(str(page), module_relative=False, encoding="utf-8") == (0, 9)
+    made = experiment.measure((16, 32, 128), n_literals=3, n_examples=16384, seeds=range(10))
+    for row in experiment.table(made).splitlines():
+        assert row in page.read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--literals", "17"], "--literals must be an int in the range [1, 16]. Got 17 instead."),
+        (["--largest", "63"], "--largest must be an int in the range [64, inf). Got 63 instead."),
+        (
+            ["--examples", "4096"],
+            "--examples must be at least four times --largest, 16384, so that the perceptron cannot learn them by "
+            "heart. Got 4096 instead.",
+        ),
+    ],
+)
+def test_options_out_of_range(options, sentence, tmp_path, capsys):
+    assert experiment.main([*options, "--out", str(tmp_path / "figure")]) == 2
+    assert capsys.readouterr().err == sentence + "\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_matplotlib_it_is_a_sentence():
+    ask = (
+        "import sys; sys.modules['matplotlib'] = None; from votron.experiments import winnow; sys.exit(winnow.main([]))"
+    )
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (2, "Drawing needs matplotlib: pip install 'votron[plot]'.\n")
