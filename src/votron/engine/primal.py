@@ -1,9 +1,8 @@
 """The primal engine: linear perceptrons on explicit weight vectors, with their averages.
 
-Rows are gathered in the order of presentation, a few megabytes at a time, by one thread, while others present the rows
-gathered before: so the loop that learns reads memory in a row, whatever the shuffle, and the data are never copied
-whole. The vectors of several classes do not depend on one another, so threads share the classes; two classes have one
-vector, and one thread that learns. The result depends on none of this.
+The vectors of several classes do not depend on one another, so threads share the classes; two classes have one vector,
+and one thread that learns. The result does not depend on the threads, nor on how rows are brought along
+(`votron.engine.batches`).
 """
 
 from __future__ import annotations
@@ -19,15 +18,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._loops import primal as _loops
-from votron._threads import Team, team
+from votron._threads import team
+from votron.engine.batches import Batch, Batches
 from votron.engine.run import TrainingRun, Watcher
 from votron.errors import NotRepresentableError
-from votron.products import Floats, Index, Rows, chunks
+from votron.products import Floats, Index, Rows
 
 __all__ = ["PrimalTrainer"]
 
-VALUES_AT_ONCE = 1 << 19
-"""Values in a batch of gathered rows, unless one row alone has more."""
 _CACHE_LINE = 64
 _LARGEST = 1e300
 _ARRAYS = ("weights", "timed", "bias_weights", "bias_timed", "_mistakes")
@@ -167,6 +165,7 @@ class PrimalTrainer:
         *,
         n_threads: int = 1,
         watcher: Watcher | None = None,
+        after_pass: Callable[[], bool] | None = None,
     ) -> TrainingRun:
         """Present examples, in passes over ``order``, until they are through, a pass made no mistake, or told to stop.
 
@@ -185,6 +184,8 @@ class PrimalTrainer:
             Threads.
         watcher : Watcher, optional
             Is told where training is, and asked whether it shall go on.
+        after_pass : callable, optional
+            Called after each pass, also after the last if it is not a whole one; tells whether that is enough.
 
         Returns
         -------
@@ -195,29 +196,31 @@ class PrimalTrainer:
         self.densify()
         self._made = {}
         first, n = self.time, len(order)
-        last_mistake, done, interrupted = first, False, False
-        batches = _Batches(X, np.asarray(codes, dtype=np.int64), np.asarray(order, dtype=np.int64), self._width)
+        last_mistake, interrupted = first, False
+        batches = Batches(X, codes, order, values_per_feature=self._width, passes=n_steps / n)
         with team(n_threads) as threads:
             for batch in batches.presented(n_steps, threads, self._walks):
-                if batch.last >= 0:
-                    last_mistake = self.time + batch.last + 1
+                if batch.last_wrong >= 0:
+                    last_mistake = self.time + batch.last_wrong + 1
                 self.time += batch.n
+                self._made = {}
                 steps = self.time - first
                 if watcher is not None:
                     watcher.update(steps, (steps - 1) // n + 1, int(self._mistakes.sum()))
                     interrupted = watcher.should_stop()
-                done = steps % n == 0 and self.time - last_mistake >= n
-                if done or interrupted:
-                    break
+                if steps % n == 0 or steps == n_steps or interrupted:
+                    enough = after_pass() if after_pass is not None else False
+                    if enough or interrupted or self.time - last_mistake >= n:
+                        break
         return TrainingRun(self.time - first, self.time - last_mistake >= n, interrupted)
 
     @property
     def _width(self) -> int:
         return int(self.weights.shape[1])
 
-    def _walks(self, batch: _Batch, n_threads: int) -> list[Callable[[], None]]:
+    def _walks(self, batch: Batch, n_threads: int) -> list[Callable[[], None]]:
         """Return the tasks that present a batch, which may run side by side."""
-        rows = batch.starts[: batch.n + 1], batch.features, batch.values, batch.codes[: batch.n], self.time, self.bias
+        rows = batch.starts, batch.stops, batch.features, batch.values, batch.codes, self.time, self.bias
         state = self.bias_weights, self.bias_timed, self._mistakes
         if self._width == 1:
             w, u = self.weights.reshape(-1), self.timed.reshape(-1)
@@ -242,76 +245,9 @@ class PrimalTrainer:
             )
 
 
-class _Batch:
-    """Rows in the order of presentation, as lists of features and values, and their classes."""
-
-    def __init__(self) -> None:
-        self.n, self.last = 0, -1
-        self.starts, self.features = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint32)
-        self.values, self.codes = np.empty(0), np.empty(0, dtype=np.int64)
-
-    def fill(self, X: Rows, codes: NDArray[np.int64], rows: Index) -> None:
-        """Gather rows."""
-        self.n, self.last = len(rows), -1
-        sparse = sp.issparse(X)
-        size = int((X.indptr[rows + 1] - X.indptr[rows]).sum()) if sparse else len(rows) * X.shape[1]
-        if len(self.values) < size:
-            self.features, self.values = np.empty(size, dtype=np.uint32), np.empty(size)
-        if len(self.starts) <= len(rows):
-            self.starts = np.empty(len(rows) + 1, dtype=np.int64)
-        self.codes = codes[rows]
-        to = self.starts[: len(rows) + 1], self.features, self.values
-        if sparse:
-            _loops.gather_sparse(X.indptr, X.indices, _numbers(X.data), rows, *to)
-        else:
-            _loops.gather_dense(_numbers(X), rows, *to)
-
-    def note(self, last: int) -> None:
-        """Remember the last wrong row among all classes."""
-        self.last = max(self.last, last)
-
-
-class _Batches:
-    """Gathers the rows of a run, a batch ahead of where they are presented."""
-
-    def __init__(self, X: Rows, codes: NDArray[np.int64], order: Index, width: int) -> None:
-        self.X, self.codes, self.order = X, codes, order
-        per_row = max(1, X.nnz // max(1, X.shape[0]) if sp.issparse(X) else X.shape[1])
-        self.rows_at_once = max(1, VALUES_AT_ONCE // (per_row * max(1, width // 64)))
-
-    def presented(
-        self, n_steps: int, threads: Team, walks: Callable[[_Batch, int], list[Callable[[], None]]]
-    ) -> Iterator[_Batch]:
-        """Yield batches that have just been presented."""
-        now, following = _Batch(), _Batch()
-        parts = self._parts(n_steps)
-        now.fill(self.X, self.codes, self.order[next(parts)])
-        while now.n:
-            part = next(parts, None)
-            tasks = walks(now, threads.n_threads)
-            if part is not None:
-                tasks.insert(0, partial(following.fill, self.X, self.codes, self.order[part]))
-            else:
-                following.n = 0
-            threads.each(tasks, lambda task: task())
-            yield now
-            now, following = following, now
-
-    def _parts(self, n_steps: int) -> Iterator[slice]:
-        """Yield the parts of the order, pass after pass."""
-        n = len(self.order)
-        while n_steps > 0:
-            yield from chunks(min(n, n_steps), self.rows_at_once)
-            n_steps -= n
-
-
 def _aligned_zeros(rows: int, columns: int) -> Floats:
     """Return zeros whose first stands at the beginning of a cache line."""
     spare = _CACHE_LINE // 8
     flat = np.zeros(rows * columns + spare)
     skip = -flat.ctypes.data % _CACHE_LINE // 8
     return flat[skip : skip + rows * columns].reshape(rows, columns)
-
-
-def _numbers(values: NDArray[Any]) -> NDArray[Any]:
-    return values.view(np.uint8) if values.dtype == np.bool_ else values

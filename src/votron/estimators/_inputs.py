@@ -90,15 +90,22 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[NDArray[Any], NDArray[np
     Two classes have one vector, number 0, for the second of them: its labels are 0, those of the first class 1.
     """
     check_classification_targets(y)
-    found = np.unique(y if classes is None else classes)
+    if classes is None:
+        found, codes = np.unique(y, return_inverse=True)
+    else:
+        found, codes = _among(y, np.unique(classes))
+    codes = codes.astype(np.int64).reshape(-1)
+    return found, 1 - codes if len(found) == 2 else codes
+
+
+def _among(y: Any, found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     unknown = np.setdiff1d(y, found)
     if len(unknown):
         raise VotronError(
             f"The labels must be among the classes {_listed(found)} that this model knows "
             f"(the first call of partial_fit can name more with classes=[...]). Got {unknown.tolist()[0]!r} instead."
         )
-    codes = np.searchsorted(found, y).astype(np.int64).reshape(-1)
-    return found, 1 - codes if len(found) == 2 else codes
+    return found, np.searchsorted(found, y)
 
 
 def check_two_classes(classes: NDArray[Any], shape: tuple[int, int]) -> None:

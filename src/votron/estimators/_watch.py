@@ -16,16 +16,11 @@ class Watch:
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._before = 0, 0
         self.interrupted = False
-
-    def start_at(self, step: int, epoch: int = 0) -> None:
-        """Count what comes from here: training goes on in another run."""
-        self._before = step, epoch
 
     def update(self, step: int, epoch: int, mistakes: int) -> None:
         """Pass the news on."""
-        self._progress.update(self._before[0] + step, self._before[1] + epoch, mistakes)
+        self._progress.update(step, epoch, mistakes)
 
     def should_stop(self) -> bool:
         """Tell whether Ctrl-C was pressed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -19,7 +20,7 @@ from votron.engine import PrimalTrainer, TrainingRun
 from votron.errors import VotronError
 from votron.estimators import _inputs
 from votron.estimators._epochs import EpochClassifier
-from votron.estimators._watch import Watch, watching
+from votron.estimators._watch import watching
 from votron.products import Floats, Index, Rows, chunks, rows_in_bytes
 
 __all__ = ["AveragedPerceptronClassifier"]
@@ -169,14 +170,13 @@ class AveragedPerceptronClassifier(EpochClassifier):
             order, held_out = self._presentation(self._learnable(rows, at_least=1), codes)
             n_steps = self._n_steps(len(order))
             trainer = self._new_trainer()
-            with watching(n_steps, bool(self.verbose)) as watch:
-                if self.early_stopping:
-                    run, trainer = self._train_until_best(trainer, rows, codes, order, n_steps, held_out, watch)
-                else:
-                    run = self._train(trainer, rows, codes, order, n_steps, watch)
-                    self.__dict__.pop("validation_scores_", None)
-                    if self.epochs is not None and not run.interrupted:
-                        trainer.time = n_steps  # after convergence the vectors only grow older
+            if self.early_stopping:
+                run, trainer = self._train_until_best(trainer, rows, codes, order, n_steps, held_out)
+            else:
+                run = self._train(trainer, rows, codes, order, n_steps)
+                self.__dict__.pop("validation_scores_", None)
+                if self.epochs is not None and not run.interrupted:
+                    trainer.time = n_steps  # after convergence the vectors only grow older
             self._keep(trainer, run.steps / len(order), run.converged)
         self._raise_if(run.interrupted, run.steps)
         given_up = not (run.converged or self.early_stopping)
@@ -222,8 +222,8 @@ class AveragedPerceptronClassifier(EpochClassifier):
             trainer = self._new_trainer() if first else self._trainer
             run = TrainingRun(0, False, False)
             if len(order):
-                with trainer.undone_on_error(rows), watching(len(order), bool(self.verbose)) as watch:
-                    run = self._train(trainer, rows, codes, order, len(order), watch)
+                with trainer.undone_on_error(rows):
+                    run = self._train(trainer, rows, codes, order, len(order))
             self._keep(trainer, 1.0 if first else self.n_epochs_ + 1.0, False)
         self._raise_if(run.interrupted, run.steps)
         return self
@@ -271,10 +271,18 @@ class AveragedPerceptronClassifier(EpochClassifier):
         return rng.permutation(order) if self.shuffle else order, held_out
 
     def _train(
-        self, trainer: PrimalTrainer, rows: Rows, codes: NDArray[np.int64], order: Index, n_steps: int, watch: Watch
+        self,
+        trainer: PrimalTrainer,
+        rows: Rows,
+        codes: NDArray[np.int64],
+        order: Index,
+        n_steps: int,
+        after_pass: Callable[[], bool] | None = None,
     ) -> TrainingRun:
         """Run the engine."""
-        run = trainer.run(rows, codes, order, n_steps, n_threads=effective_threads(self.n_jobs), watcher=watch)
+        n_threads = effective_threads(self.n_jobs)
+        with watching(n_steps, bool(self.verbose)) as watch:
+            run = trainer.run(rows, codes, order, n_steps, n_threads=n_threads, watcher=watch, after_pass=after_pass)
         return replace(run, interrupted=watch.interrupted)
 
     def _train_until_best(
@@ -285,25 +293,21 @@ class AveragedPerceptronClassifier(EpochClassifier):
         order: Index,
         n_steps: int,
         held_out: Index,
-        watch: Watch,
     ) -> tuple[TrainingRun, PrimalTrainer]:
-        """Run the engine pass by pass; return what happened, and where the held-out part was predicted best."""
+        """Run the engine; return what happened, and where the held-out part was predicted best."""
         unseen, answers = rows[held_out], codes[held_out]
         scores: list[float] = []
-        best, best_score, best_at = trainer, -1.0, 0
-        run = TrainingRun(0, False, False)
-        while run.steps < n_steps and not (run.converged or run.interrupted):
-            before = run.steps
-            watch.start_at(before, len(scores))
-            run = self._train(trainer, rows, codes, order, min(len(order), n_steps - before), watch)
-            run = replace(run, steps=before + run.steps)
+        best = [trainer]
+
+        def no_better() -> bool:
             scores.append(float(np.mean(self._codes(self._scores(unseen, trainer)) == answers)))
-            if scores[-1] > best_score:
-                best, best_score, best_at = trainer.copy(), scores[-1], len(scores)
-            elif len(scores) - best_at >= self.PATIENCE:
-                break
+            if scores[-1] > max(scores[:-1], default=-1.0):
+                best[0] = trainer.copy()
+            return len(scores) - 1 - scores.index(max(scores)) >= self.PATIENCE
+
+        run = self._train(trainer, rows, codes, order, n_steps, no_better)
         self.validation_scores_ = scores
-        return replace(run, converged=run.converged and best_at == len(scores)), best
+        return replace(run, converged=run.converged and best[0].time == trainer.time), best[0]
 
     def _keep(self, trainer: PrimalTrainer, n_epochs: float, converged: bool) -> None:
         """Set the attributes."""

@@ -1,0 +1,196 @@
+"""How the primal engine brings rows along: batch by batch, in the order of presentation.
+
+The loop that learns wants rows one after another. In the order of the data they are: a CSR matrix of float64 numbers is
+read where it stands. Otherwise, shuffled or of another type, they are gathered, a few megabytes at a time, by some
+threads while others present the batch before. The first batches are kept for later passes, within `KEPT_BYTES`; the
+rest is gathered again in every pass. With one pass nothing is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from votron._loops import primal as _loops
+from votron._resources import available_memory
+from votron._threads import Team
+from votron.products import Index, Rows, chunks
+
+VALUES_AT_ONCE = 1 << 19
+"""Values in a batch of gathered rows, unless one row alone has more."""
+KEPT_BYTES = 256 << 20
+"""Memory for gathered rows that are kept for later passes; at most a quarter of what is free."""
+PIECES = 8
+"""Pieces in which several threads gather a batch, so that they come out even with those that learn."""
+_BYTES_A_VALUE = 12
+
+Task = Callable[[], None]
+
+
+class Batch:
+    """Rows as lists of features and values, where each starts and stops in them, and their classes."""
+
+    def __init__(self) -> None:
+        self.starts = self.stops = self.codes = np.empty(0, dtype=np.int64)
+        self.features: NDArray[np.uint32] = np.empty(0, dtype=np.uint32)
+        self.values = np.empty(0)
+        self._wrong: list[int] = []
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.codes)
+
+    @property
+    def last_wrong(self) -> int:
+        """The last row that any class got wrong in the last presentation; -1 if there was none."""
+        return max(self._wrong, default=-1)
+
+    def note(self, last_wrong: int) -> None:
+        """Hear from a thread which row was the last that its classes got wrong."""
+        self._wrong.append(last_wrong)
+
+    def forget(self) -> None:
+        """Make ready for another presentation."""
+        self._wrong.clear()
+
+    def view(self, X: Rows, codes: NDArray[np.int64], rows: slice) -> None:
+        """Show rows of a CSR matrix where they stand."""
+        self.starts, self.stops = X.indptr[rows], X.indptr[rows.start + 1 : rows.stop + 1]
+        self.features, self.values, self.codes = X.indices.view(np.uint32), X.data, codes[rows]
+
+    def gather(
+        self, X: Rows, codes: NDArray[np.int64], rows: Index, pieces: int, shelf: _Shelf | None = None
+    ) -> list[Task]:
+        """Make room for these rows, on the shelf if there is one; return the tasks that fill it, in any order."""
+        self.codes = codes[rows]
+        sparse, lengths = sp.issparse(X), _lengths(X, rows)
+        self.stops = np.cumsum(lengths, dtype=np.int64)
+        self.starts, size = self.stops - lengths, int(self.stops[-1])
+        if shelf is not None:
+            self.features, self.values = shelf.take(size)
+        elif len(self.values) < size:
+            self.features, self.values = np.empty(size, dtype=np.uint32), np.empty(size)
+
+        def fill(low: int, high: int) -> None:
+            if sparse:
+                source = X.indptr, X.indices, _numbers(X.data)
+                _loops.gather_sparse(*source, rows, low, high, self.starts, self.features, self.values)
+            else:
+                _loops.gather_dense(_numbers(X), rows, low, high, self.starts, self.stops, self.features, self.values)
+
+        bounds = np.linspace(0, len(rows), pieces + 1).astype(int).tolist()
+        return [partial(fill, low, high) for low, high in pairwise(bounds) if low < high]
+
+
+class _Shelf:
+    """Memory for rows that are kept, in one piece: the system hands that out fastest."""
+
+    def __init__(self, size: int) -> None:
+        self._features, self._values, self._taken = np.empty(size, dtype=np.uint32), np.empty(size), 0
+
+    def has_room(self, size: int) -> bool:
+        """Tell whether so many values fit."""
+        return self._taken + size <= len(self._values)
+
+    def take(self, size: int) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+        """Return room for so many values."""
+        mine = slice(self._taken, self._taken + size)
+        self._taken += size
+        return self._features[mine], self._values[mine]
+
+
+class Batches:
+    """The rows of a run.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+        The examples.
+    codes : int array
+        The class of each.
+    order : int array
+        Rows in the order of presentation, in every pass the same.
+    values_per_feature : int
+        Weights that meet each value of a row, which is what a row costs.
+    passes : float
+        How often the rows will be presented.
+    """
+
+    def __init__(
+        self, X: Rows, codes: NDArray[Any], order: Index, *, values_per_feature: int = 1, passes: float = 1.0
+    ) -> None:
+        self.X, self.codes, self.order = X, np.asarray(codes, dtype=np.int64), np.asarray(order, dtype=np.int64)
+        per_row = max(1, X.nnz // max(1, X.shape[0]) if sp.issparse(X) else X.shape[1])
+        self._rows_at_once = max(1, VALUES_AT_ONCE // (per_row * max(1, values_per_feature // 64)))
+        self._in_place = _can_be_read_in_place(X, self.order)
+        room = min(KEPT_BYTES, available_memory() // 4) if passes > 1 and not self._in_place else 0
+        self._shelf = _Shelf(min(room // _BYTES_A_VALUE, int(_lengths(X, self.order).sum()) if room else 0))
+        self._kept: dict[tuple[int, int], Batch] = {}
+        self._spare = [Batch(), Batch()]
+
+    def presented(self, n_steps: int, threads: Team, walks: Callable[[Batch, int], list[Task]]) -> Iterator[Batch]:
+        """Yield batches that have just been presented, by the tasks that ``walks`` makes for a batch."""
+        pieces = 1 if threads.n_threads == 1 else PIECES
+        parts = self._parts(n_steps)
+        now, gathering = self._next(next(parts), pieces)
+        threads.each(gathering, _do)
+        while now is not None:
+            part = next(parts, None)
+            following, gathering = (None, []) if part is None else self._next(part, pieces)
+            now.forget()
+            threads.each(walks(now, threads.n_threads) + gathering, _do)
+            yield now
+            now = following
+
+    def _parts(self, n_steps: int) -> Iterator[slice]:
+        """Yield the parts of the order, pass after pass."""
+        n = len(self.order)
+        while n_steps > 0:
+            yield from chunks(min(n, n_steps), self._rows_at_once)
+            n_steps -= n
+
+    def _next(self, part: slice, pieces: int) -> tuple[Batch | None, list[Task]]:
+        """Return the batch of a part of the order, and what is left to do for it."""
+        key = part.start, part.stop
+        if key in self._kept:
+            return self._kept[key], []
+        if self._in_place:
+            batch, first = Batch(), int(self.order[0])
+            batch.view(self.X, self.codes, slice(first + part.start, first + part.stop))
+            return batch, []
+        rows = self.order[part]
+        if self._shelf.has_room(int(_lengths(self.X, rows).sum())):
+            self._kept[key] = batch = Batch()
+            return batch, batch.gather(self.X, self.codes, rows, pieces, self._shelf)
+        self._spare.reverse()
+        return self._spare[0], self._spare[0].gather(self.X, self.codes, rows, pieces)
+
+
+def _lengths(X: Rows, rows: Index) -> NDArray[Any]:
+    """Return how many values each row may have."""
+    return X.indptr[rows + 1] - X.indptr[rows] if sp.issparse(X) else np.full(len(rows), X.shape[1])
+
+
+def _can_be_read_in_place(X: Rows, order: Index) -> bool:
+    return (
+        sp.issparse(X)
+        and X.data.dtype == np.float64
+        and X.indices.dtype == np.int32
+        and len(order) > 0
+        and np.array_equal(order, np.arange(order[0], order[0] + len(order)))
+    )
+
+
+def _do(task: Task) -> None:
+    task()
+
+
+def _numbers(values: NDArray[Any]) -> NDArray[Any]:
+    return values.view(np.uint8) if values.dtype == np.bool_ else values
