@@ -1,10 +1,7 @@
 """Naive Bayes: the weights are those of the notes, the predictions and log-odds those of BernoulliNB."""
 
 import math
-import os
 import pickle
-import subprocess
-import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +15,11 @@ from hypothesis.extra import numpy as hnp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import BernoulliNB
-from sklearn.utils.estimator_checks import check_estimator
 from strategies import thorough
 from test_bad_input import assert_clear, refusal
 
+from votron import NaiveBayesLinearClassifier
 from votron.errors import VotronError
-from votron.estimators.naive_bayes import NaiveBayesLinearClassifier
 
 EXACT = 1e-10
 
@@ -262,31 +258,6 @@ def test_stored_and_cloned():
 
 
 # -- scikit-learn's checks --------------------------------------------------------------------------------------------
-
-
-def test_check_estimator():
-    results = check_estimator(NaiveBayesLinearClassifier(), on_skip=None)  # raises at the first failure
-    assert len(results) > 50
-    # needs SCIPY_ARRAY_API set before scipy is imported: see the next test
-    assert {r["check_name"] for r in results if r["status"] != "passed"} <= {"check_array_api_input"}
-
-
-def test_check_estimator_with_nothing_left_out():
-    ask = (
-        "from sklearn.utils.estimator_checks import check_estimator\n"
-        "from votron.estimators.naive_bayes import NaiveBayesLinearClassifier\n"
-        "print(*{r['status'] for r in check_estimator(NaiveBayesLinearClassifier())})"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", ask],
-        env={**os.environ, "SCIPY_ARRAY_API": "1"},
-        capture_output=True,
-        text=True,
-        timeout=250,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["passed"]
 
 
 # -- bad input --------------------------------------------------------------------------------------------------------

@@ -42,10 +42,11 @@ def test_public_modules_have_docstrings(module):
     assert importlib.import_module(module).__doc__
 
 
-def test_methods_of_the_classifier_are_documented():
-    for name, thing in vars(votron.VotedPerceptronClassifier).items():
-        if not name.startswith("_") and (inspect.isroutine(thing) or name == "partial_fit"):
-            assert getattr(votron.VotedPerceptronClassifier, name).__doc__, name
+@pytest.mark.parametrize("name", [name for name in votron.__all__ if isinstance(getattr(votron, name), type)])
+def test_methods_of_public_classes_are_documented(name):
+    mine = [c for c in getattr(votron, name).__mro__ if c.__module__.startswith("votron.")]
+    for method in {method for c in mine for method in vars(c) if not method.startswith("_")}:
+        assert inspect.getdoc(inspect.getattr_static(getattr(votron, name), method)), f"{name}.{method}"
 
 
 def test_names_are_found_and_listed():

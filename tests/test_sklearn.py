@@ -1,4 +1,4 @@
-"""VotedPerceptronClassifier among scikit-learn's own: its checks, without exemption, and its tools.
+"""All classifiers among scikit-learn's own: its checks, without exemption; and the voted perceptron among its tools.
 
 Run as a script it runs the one check that scikit-learn leaves out unless SCIPY_ARRAY_API is set when Python starts.
 """
@@ -24,7 +24,13 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from votron import VotedPerceptronClassifier
+import votron
+from votron import (
+    AveragedPerceptronClassifier,
+    NaiveBayesLinearClassifier,
+    VotedPerceptronClassifier,
+    WinnowClassifier,
+)
 from votron.kernels import NormalizedKernel, PolynomialKernel, PrecomputedKernel
 from votron.rules import RULES
 
@@ -94,6 +100,14 @@ KERNELS = {
     "normalised precomputed": {"kernel": NormalizedKernel(PrecomputedKernel())},
 }
 
+LINEAR = {
+    "defaults": {},
+    "last": {"average": False},
+    "early stopping": {"early_stopping": True},
+    "through the origin": {"fit_intercept": False},
+    "until convergence": {"epochs": None, "shuffle": False},
+}
+
 
 def estimators():
     for rule in RULES:
@@ -105,6 +119,12 @@ def estimators():
     yield "margin", VotedPerceptronClassifier(margin=0.5)
     yield "unshuffled", VotedPerceptronClassifier(shuffle=False)
     yield "a fraction of an epoch", VotedPerceptronClassifier(epochs=2.5)
+    for name, parameters in LINEAR.items():
+        yield f"averaged - {name}", AveragedPerceptronClassifier(**parameters)
+    yield "naive Bayes", NaiveBayesLinearClassifier()
+    # binarize, since the checks have real numbers, which binarize=None refuses
+    yield "Winnow", WinnowClassifier(binarize=0.0)
+    yield "Winnow, negations, elimination", WinnowClassifier(binarize=0.0, complement=True, demotion="eliminate")
 
 
 ESTIMATORS = dict(estimators())
@@ -117,8 +137,17 @@ def test_every_kernel_and_rule_is_checked():
         assert {f"{kernel} - {rule}" for rule in RULES} <= set(ESTIMATORS)
 
 
+def test_every_classifier_is_checked():
+    exported = (getattr(votron, name) for name in votron.__all__)
+    classifiers = {thing for thing in exported if isinstance(thing, type) and issubclass(thing, ClassifierMixin)}
+    assert {type(model) for model in ESTIMATORS.values()} >= classifiers
+    assert len(classifiers) >= 4
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.filterwarnings("ignore:.*rows have K.x, x. = 0:UserWarning")  # as they have in the checks' sparse data
+@pytest.mark.filterwarnings("ignore:.*rows have no value but 0:UserWarning")
+@pytest.mark.filterwarnings("ignore:Training made mistakes in each of:sklearn.exceptions.ConvergenceWarning")
 def test_check_estimator(name):
     results = check_estimator(ESTIMATORS[name], on_skip=None)  # raises at the first failure
     assert len(results) > 50
@@ -141,8 +170,9 @@ def test_check_estimator_with_nothing_left_out():
 
 def _main():
     """Run all checks on the defaults, and the check that needs SCIPY_ARRAY_API on all estimators."""
-    results = check_estimator(VotedPerceptronClassifier())
-    assert {r["status"] for r in results} == {"passed"}, results
+    for estimator in (VotedPerceptronClassifier(), AveragedPerceptronClassifier(), NaiveBayesLinearClassifier()):
+        results = check_estimator(estimator)
+        assert {r["status"] for r in results} == {"passed"}, results
     for estimator in ESTIMATORS.values():
         for instance, check in estimator_checks_generator(estimator):
             if "check_array_api_input" in repr(check):

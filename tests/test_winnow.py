@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import itertools
 import math
-import os
 import pickle
 import re
 import signal
@@ -21,7 +20,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.preprocessing import binarize
-from sklearn.utils.estimator_checks import estimator_checks_generator
 from strategies import CONTAINERS, contained, thorough
 
 from votron.errors import NotRepresentableError, VotronError
@@ -297,38 +295,6 @@ def test_progress_is_shown(capsys):
 
 
 # -- scikit-learn -----------------------------------------------------------------------------------------------------
-
-
-# binarize, since the checks have real numbers, which binarize=None refuses
-CHECKED = [
-    WinnowClassifier(binarize=0.0),
-    WinnowClassifier(binarize=0.0, complement=True, demotion="eliminate"),
-]
-CHECKS = [pair for estimator in CHECKED for pair in estimator_checks_generator(estimator)]
-ARRAY_API = "check_array_api_input"
-
-
-@pytest.mark.parametrize(
-    ("estimator", "check"),
-    [
-        pytest.param(estimator, check, id=f"{estimator}-{check.func.__name__}-{i}")
-        for i, (estimator, check) in enumerate(CHECKS)
-        if ARRAY_API not in repr(check)
-    ],
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-def test_the_check_that_scikit_learn_leaves_out():
-    """Unless SCIPY_ARRAY_API is set when Python starts."""
-    ask = "import test_winnow as t; print(*[c(e) for e, c in t.CHECKS if t.ARRAY_API in repr(c)])"
-    environment = os.environ | {"SCIPY_ARRAY_API": "1"}
-    command = [sys.executable, "-W", "ignore", "-c", ask]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=100, check=True, env=environment, cwd=Path(__file__).parent
-    )
-    assert done.stdout.split() == ["None"] * len(CHECKED)  # they return nothing, and raise what they find
 
 
 def test_names_of_columns():

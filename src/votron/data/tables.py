@@ -81,7 +81,7 @@ def tabular_encoder(
     Examples
     --------
     >>> import pandas as pd
-    >>> from votron.data import tabular_encoder
+    >>> from votron import tabular_encoder
     >>> days = pd.DataFrame({"Outlook": ["Rainy", "Sunny", "Cloudy"], "Temp": [85, 87, 75]})
     >>> encoder = tabular_encoder(days)
     >>> encoder.fit_transform(days)

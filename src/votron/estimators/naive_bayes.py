@@ -77,7 +77,7 @@ class NaiveBayesLinearClassifier(BernoulliNB):
     Examples
     --------
     >>> import numpy as np
-    >>> from votron.estimators.naive_bayes import NaiveBayesLinearClassifier
+    >>> from votron import NaiveBayesLinearClassifier
     >>> X = np.array([[1, 0], [1, 1], [0, 1], [0, 0], [0, 1]])
     >>> y = np.array(["spam", "spam", "ham", "ham", "ham"])
     >>> model = NaiveBayesLinearClassifier().fit(X, y)
@@ -280,7 +280,7 @@ class NaiveBayesLinearClassifier(BernoulliNB):
 
         Examples
         --------
-        >>> from votron.estimators.naive_bayes import NaiveBayesLinearClassifier
+        >>> from votron import NaiveBayesLinearClassifier
         >>> model = NaiveBayesLinearClassifier().fit([[1, 0], [0, 1], [1, 1]], ["a", "b", "c"])
         >>> w, w_0 = model.weights("a", "b")
         >>> w.round(3)
@@ -345,7 +345,7 @@ class NaiveBayesLinearClassifier(BernoulliNB):
 
         Examples
         --------
-        >>> from votron.estimators.naive_bayes import NaiveBayesLinearClassifier
+        >>> from votron import NaiveBayesLinearClassifier
         >>> model = NaiveBayesLinearClassifier().fit([[1, 0], [0, 1], [1, 1]], ["a", "b", "c"])
         >>> model.log_odds([[1, 0], [1, 1]], "a", "b").round(3)
         array([1.386, 0.   ])

@@ -107,7 +107,8 @@ class WinnowClassifier(EpochClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from votron.estimators.winnow import WinnowClassifier, disjunction_mistake_bound
+    >>> from votron import WinnowClassifier
+    >>> from votron.estimators.winnow import disjunction_mistake_bound
     >>> X = np.random.default_rng(0).integers(0, 2, (2000, 500))
     >>> y = X[:, 7] | X[:, 77]  # two of 500 features matter
     >>> model = WinnowClassifier(random_state=0).fit(X, y)

@@ -27,7 +27,7 @@ def parser(module: str, description: str, *, permutations: int) -> argparse.Argu
     )
     made.add_argument(
         "--degree",
-        type=_at_least_one,
+        type=at_least_one,
         default=4,
         metavar="D",
         help="degree of the kernel (1 + x.z)^D (default: %(default)s)",
@@ -41,14 +41,14 @@ def parser(module: str, description: str, *, permutations: int) -> argparse.Argu
     )
     made.add_argument(
         "--seed",
-        type=_seed,
+        type=seed_number,
         default=0,
         metavar="N",
         help="seed of the first permutation; the next has N + 1 (default: %(default)s)",
     )
     made.add_argument(
         "--permutations",
-        type=_at_least_one,
+        type=at_least_one,
         default=permutations,
         metavar="N",
         help="how many, for the mean (default: %(default)s)",
@@ -61,13 +61,15 @@ def setting_of(args: argparse.Namespace, moments: tuple[float, ...] = MOMENTS) -
     return Setting(args.degree, args.epochs, args.seed, args.permutations, moments)
 
 
-def _at_least_one(text: str) -> int:
+def at_least_one(text: str) -> int:
+    """Return the value of an option that counts something."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be an int in the range [1, inf). Got {text!r} instead.")
     return int(text)
 
 
-def _seed(text: str) -> int:
+def seed_number(text: str) -> int:
+    """Return the value of an option that is a seed."""
     if not text.isdecimal() or int(text) >= 2**31:
         raise argparse.ArgumentTypeError(f"must be an int in the range [0, 2^31). Got {text!r} instead.")
     return int(text)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from votron.errors import VotronError
 from votron.experiments._command import Counter, ended, parser, setting_of
+from votron.experiments._figure import STYLE, add_out, plain, pyplot, save, title
 from votron.experiments._table import RuleTable, make_table
 from votron.experiments.digits import digits
 
@@ -32,19 +31,6 @@ BESIDE = {"Rand (unnorm)": 1.6, "Last (unnorm)": 0.7}
 GAP = 0.62
 """Percentage points that two names at the ends must be apart."""
 
-INK = "#333333"
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise VotronError("Drawing needs matplotlib: pip install 'votron[plot]'.") from error
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    return pyplot
-
 
 def tenths(epochs: float) -> tuple[float, ...]:
     """Return each tenth of an epoch up to the last.
@@ -59,9 +45,8 @@ def tenths(epochs: float) -> tuple[float, ...]:
 
 def draw(table: RuleTable) -> Any:
     """Return a figure with the four curves of a table."""
-    plt = _pyplot()
-    style = {"font.family": "DejaVu Sans", "font.size": 11, "text.color": INK, "axes.labelcolor": INK}
-    with plt.rc_context(style):
+    plt = pyplot()
+    with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(7.2, 4.0), layout="constrained")
         moments = table.setting.reached
         for row, (_, colour) in LINES.items():
@@ -81,19 +66,12 @@ def _dress(axes: Any, table: RuleTable) -> None:
     axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
     axes.set_yticks(range(0, top + 1, 2), [f"{v} %" if v else "0" for v in range(0, top + 1, 2)])
     axes.minorticks_off()
-    axes.grid(True, color="#e6e6e6", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.spines["bottom"].set_color("#999999")
-    axes.tick_params(length=0, pad=7, colors=INK)
+    plain(axes)
     axes.set_xlabel("epochs of training")
-    axes.set_title("Test error on handwritten digits", loc="left", fontweight="bold", fontsize=13, pad=22)
     n = setting.permutations
     means = f"one fit each of {n} permutations, mean" if n > 1 else "one fit"
     note = f"four rules, {len(setting.reached)} moments, {means}; kernel (1 + x·z)$^{{{setting.degree}}}$"
-    axes.annotate(
-        note, (0, 1), (0, 7), xycoords="axes fraction", textcoords="offset points", fontsize=9.5, color="#666666"
-    )
+    title(axes, "Test error on handwritten digits", note, size=13, pad=22, lift=7)
 
 
 def _label(axes: Any, table: RuleTable) -> None:
@@ -125,26 +103,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser(
         "curves", "Draw learning curves on scikit-learn's digits, as the paper's Figure 2 does.", permutations=10
     )
-    options.add_argument(
-        "--out",
-        type=Path,
-        default=Path("docs/learning-curves"),
-        metavar="FILE",
-        help="the two files, without .svg and .png (default: %(default)s)",
-    )
+    add_out(options, "docs/learning-curves")
     args = options.parse_args(argv)
 
     def work() -> int:
-        plt = _pyplot()
+        pyplot()  # whether it is there is known before the work begins
         setting = setting_of(args, moments=tenths(args.epochs))
-        figure = draw(make_table(digits(), setting, rules=tuple(LINES), progress=Counter(setting.permutations)))
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        for suffix, metadata in ((".svg", {"Date": None}), (".png", {})):
-            path = args.out.with_name(args.out.name + suffix)
-            with plt.rc_context({"svg.hashsalt": "votron"}):  # the same file every time
-                figure.savefig(path, dpi=160, facecolor="white", metadata=metadata)
-            print(path)
-        plt.close(figure)
+        save(draw(make_table(digits(), setting, rules=tuple(LINES), progress=Counter(setting.permutations))), args.out)
         return 0
 
     return ended(work)

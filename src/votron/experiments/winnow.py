@@ -18,7 +18,6 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,13 +27,14 @@ from numpy.typing import NDArray
 from votron.errors import VotronError
 from votron.estimators.averaged import AveragedPerceptronClassifier
 from votron.estimators.winnow import WinnowClassifier, disjunction_mistake_bound
-from votron.experiments._command import _at_least_one, _seed, ended
+from votron.experiments._command import at_least_one, ended, seed_number
+from votron.experiments._figure import MUTED, STYLE, add_out, plain, save, title
+from votron.experiments._figure import pyplot as _pyplot
 from votron.experiments._table import as_markdown
-from votron.experiments.curves import INK, _pyplot
 
 __all__ = ["draw", "main"]
 
-WINNOW, PERCEPTRON, BOUND = "#1f4e9c", "#c8641b", "#666666"
+WINNOW, PERCEPTRON, BOUND = "#1f4e9c", "#c8641b", MUTED
 SMALLEST = 16
 ROWS_AT_ONCE = 1024
 
@@ -132,8 +132,7 @@ def table(counts: Counts) -> str:
 def draw(counts: Counts) -> Any:
     """Return a figure of the mistakes twice: against n, and against log n up to what Winnow needs."""
     plt = _pyplot()
-    style = {"font.family": "DejaVu Sans", "font.size": 11, "text.color": INK, "axes.labelcolor": INK}
-    with plt.rc_context(style):
+    with plt.rc_context(STYLE):
         figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.2), layout="constrained")
         for axes in (left, right):
             _lines(axes, counts)
@@ -147,11 +146,7 @@ def _lines(axes: Any, counts: Counts) -> None:
     for mistakes, colour in ((counts.perceptron, PERCEPTRON), (counts.winnow, WINNOW)):
         axes.fill_between(counts.sizes, mistakes.min(0), mistakes.max(0), color=colour, alpha=0.22, linewidth=0)
         axes.plot(counts.sizes, mistakes.mean(0), "o-", color=colour, linewidth=2.2, markersize=4.5)
-    axes.grid(True, color="#e6e6e6", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.spines["bottom"].set_color("#999999")
-    axes.tick_params(length=0, pad=7, colors=INK)
+    plain(axes)
 
 
 def _against_n(axes: Any, counts: Counts) -> None:
@@ -164,7 +159,7 @@ def _against_n(axes: Any, counts: Counts) -> None:
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set_xlabel("attributes n")
     note = f"mistakes on a disjunction of {counts.n_literals} of n attributes"
-    _title(axes, "The perceptron’s mistakes grow with n", note)
+    title(axes, "The perceptron’s mistakes grow with n", note)
     _name(axes, "perceptron", PERCEPTRON, (largest * 0.6, top * 0.68), ha="right")
     _name(axes, "Winnow", WINNOW, (largest * 0.6, top * 0.045), ha="left")
 
@@ -179,7 +174,7 @@ def _against_log_n(axes: Any, counts: Counts) -> None:
     axes.set_xticks(sizes[::2], [f"{n:,}" for n in sizes[::2]])
     axes.minorticks_off()
     axes.set_xlabel("attributes n (log scale)")
-    _title(axes, "Winnow’s mistakes grow with log n", f"the same, close up; {_runs(counts)}")
+    title(axes, "Winnow’s mistakes grow with log n", f"the same, close up; {_runs(counts)}")
     _name(axes, "Winnow", WINNOW, (sizes[-3], float(counts.winnow.mean(0)[-3]) * 0.86), ha="left", va="top")
     _name(axes, "Littlestone’s bound", BOUND, (sizes[-3] * 0.75, bound[-3] * 0.98), ha="right", va="bottom")
     # The perceptron leaves this panel at once; its name stands beside where it does.
@@ -190,11 +185,6 @@ def _against_log_n(axes: Any, counts: Counts) -> None:
 def _runs(counts: Counts) -> str:
     n = len(counts.winnow)
     return f"mean and range of {n} runs" if n > 1 else "one run"
-
-
-def _title(axes: Any, title: str, note: str) -> None:
-    axes.set_title(title, loc="left", fontweight="bold", fontsize=12.5, pad=24)
-    axes.annotate(note, (0, 1), (0, 8), xycoords="axes fraction", textcoords="offset points", fontsize=9.5, color=BOUND)
 
 
 def _name(axes: Any, name: str, colour: str, at: tuple[float, float], ha: str, va: str = "center") -> None:
@@ -218,11 +208,10 @@ def _parser() -> argparse.ArgumentParser:
     }
     for name, (default, metavar, text) in numbers.items():
         text += " (default: %(default)s)"
-        made.add_argument(name, type=_at_least_one, default=default, metavar=metavar, help=text)
+        made.add_argument(name, type=at_least_one, default=default, metavar=metavar, help=text)
     text = "seed of the first run; the next has N + 1 (default: %(default)s)"
-    made.add_argument("--seed", type=_seed, default=0, metavar="N", help=text)
-    text = "the two files, without .svg and .png (default: %(default)s)"
-    made.add_argument("--out", type=Path, default=Path("docs/winnow"), metavar="FILE", help=text)
+    made.add_argument("--seed", type=seed_number, default=0, metavar="N", help=text)
+    add_out(made, "docs/winnow")
     return made
 
 
@@ -249,18 +238,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
 
     def work() -> int:
-        plt, sizes = _pyplot(), _sizes(args)
+        _pyplot()  # whether it is there is known before the work begins
+        sizes = _sizes(args)
         seeds = range(args.seed, args.seed + args.runs)
         counts = measure(sizes, n_literals=args.literals, n_examples=args.examples, seeds=seeds, progress=_tell)
         print(table(counts))
-        figure = draw(counts)
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        for suffix, metadata in ((".svg", {"Date": None}), (".png", {})):
-            path = args.out.with_name(args.out.name + suffix)
-            with plt.rc_context({"svg.hashsalt": "votron"}):  # the same file every time
-                figure.savefig(path, dpi=160, facecolor="white", metadata=metadata)
-            print(path)
-        plt.close(figure)
+        save(draw(counts), args.out)
         return 0
 
     return ended(work)
