@@ -303,6 +303,13 @@ def test_a_stored_model_learns_on(digits):
     assert np.array_equal(stored.partial_fit(X[500:], y[500:]).coef_, model.partial_fit(X[500:], y[500:]).coef_)
 
 
+@pytest.mark.parametrize("kind", [int, str])
+def test_a_batch_may_have_a_class_a_row(kind):
+    labels = np.arange(30).astype(kind)
+    model = AveragedPerceptronClassifier().partial_fit(np.eye(30), labels, classes=labels)  # and nothing warns
+    assert model.partial_fit(np.eye(30), labels).n_epochs_ == 2
+
+
 def test_learning_goes_on_after_fit(digits):
     X, y = digits[0][:100], digits[1][:100]
     model = AveragedPerceptronClassifier(epochs=1, shuffle=False).fit(X, y)

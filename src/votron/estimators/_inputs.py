@@ -89,7 +89,8 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[NDArray[Any], NDArray[np
 
     Two classes have one vector, number 0, for the second of them: its labels are 0, those of the first class 1.
     """
-    check_classification_targets(y)
+    if classes is None or np.asarray(y).dtype.kind not in "iubUS":  # it warns of many classes, which a batch may have
+        check_classification_targets(y)
     if classes is None:
         found, codes = np.unique(y, return_inverse=True)
     else:
