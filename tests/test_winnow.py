@@ -26,6 +26,7 @@ from votron.errors import NotRepresentableError, VotronError
 from votron.estimators import winnow as module
 from votron.estimators.winnow import WinnowClassifier, disjunction_mistake_bound
 from votron.experiments import winnow as experiment
+from votron.experiments._figure import pyplot
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -663,7 +664,7 @@ def test_the_figure_shows_the_counts(counts):
         assert counts.bound in [list(line.get_ydata()) for line in figure.axes[1].get_lines()]
         assert (figure.axes[0].get_xscale(), figure.axes[1].get_xscale()) == ("linear", "log")
     finally:
-        experiment._pyplot().close(figure)
+        pyplot().close(figure)
 
 
 def test_the_page_says_what_comes_out():

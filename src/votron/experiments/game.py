@@ -99,7 +99,7 @@ def play(n_examples: int, margin: float, *, seed: int = 0, order: str = "worst",
 
     Examples
     --------
-    >>> game = play(200, margin=0.2, seed=0)
+    >>> game = play(300, margin=0.2, seed=0)
     >>> game.over, len(game.mistakes) <= game.bound
     (True, True)
     """
@@ -154,9 +154,13 @@ def table(game: Game) -> str:
 def summary(game: Game) -> str:
     """Return in a sentence how the game went."""
     k, n = len(game.mistakes), len(game.rounds)
-    text = f"{k:,} mistake{'s' if k > 1 else ''} in {n:,} round{'s' if n > 1 else ''}"
+    text = f"{_count(k, 'mistake')} in {_count(n, 'round')}"
     end = "B gets every example right" if game.over else "stopped, and B would still get examples wrong"
     return f"{text}, at most {game.bound:,.4g} by the theorem; {end}."
+
+
+def _count(n: int, thing: str) -> str:
+    return f"{n:,} {thing}{'s' if n > 1 else ''}"
 
 
 def _along(r: Round) -> float:
@@ -190,7 +194,7 @@ def _plane(axes: Any, game: Game) -> None:
     axes.axis("off")
     k = len(game.mistakes)
     which = f"some of the {k:,} guesses v" if k > AT_MOST_ARROWS else "the guess v after each mistake"
-    title(axes, "The guess turns towards the target", f"{len(game.X):,} examples + and −, target u, {which}")
+    title(axes, "The guess turns towards the target", f"{_count(len(game.X), 'example')} + and −, target u, {which}")
 
 
 def _rules(axes: Any, game: Game) -> None:
@@ -203,10 +207,10 @@ def _rules(axes: Any, game: Game) -> None:
     axes.add_patch(Circle((0, 0), RADIUS, facecolor="none", edgecolor=AXIS, linewidth=1.1, zorder=1))
     axes.plot(*np.array([-reach, reach]).T, color=AXIS, linewidth=1.1, zorder=1)
     measure = {"arrowstyle": "<->", "color": MUTED, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0}
-    foot, rim = 1.13 * RADIUS * ACROSS, RADIUS * np.array([-0.28, -0.96])
+    foot, rim = -1.13 * RADIUS * ACROSS, RADIUS * np.array([-0.28, -0.96])
     for start, end in ((foot, foot + game.margin * U), (np.zeros(2), rim)):
         axes.annotate("", end, start, arrowprops=measure, zorder=3)
-    _write(axes, "γ", foot + 0.5 * game.margin * U, (-9, 3), MUTED)
+    _write(axes, "γ", foot + 0.5 * game.margin * U, (14, -10), MUTED)
     _write(axes, "R", 0.62 * rim, (9, 0), MUTED)
 
 
@@ -219,15 +223,15 @@ def _guesses(axes: Any, game: Game) -> None:
     axes.plot(*np.array([[0, 0], reach * U]).T, color=INK, linewidth=1.2, linestyle=(0, (5, 4)), zorder=3)
     axes.plot(v[1:, 0], v[1:, 1], color=AXIS, linewidth=0.8, zorder=3)
     for k in some(n, AT_MOST_ARROWS):
-        colour = colormaps["Blues"](0.4 + 0.5 * k / n)
+        colour = colormaps["Blues"](0.5 + 0.4 * k / n)
         _arrow(axes, v[k], colour)
         _write(axes, f"$v_{{{k}}}$", v[k], (9 if v[k] @ ACROSS < 0 else -9, 5), colour)
-    _arrow(axes, U, INK)
-    _write(axes, "$u$", U, (-9, 4), INK)
+    _arrow(axes, U, INK, width=2.6)
+    _write(axes, "u", U, (-10, 3), INK)
 
 
-def _arrow(axes: Any, to: Floats, colour: Any) -> None:
-    arrow = {"arrowstyle": "-|>,head_length=0.45,head_width=0.2", "color": colour, "linewidth": 1.7, "shrinkA": 0}
+def _arrow(axes: Any, to: Floats, colour: Any, width: float = 1.7) -> None:
+    arrow = {"arrowstyle": "-|>,head_length=0.45,head_width=0.2", "color": colour, "linewidth": width, "shrinkA": 0}
     axes.annotate("", to, (0, 0), arrowprops={**arrow, "shrinkB": 0}, zorder=4)
 
 
@@ -289,7 +293,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add, default = made.add_argument, " (default: %(default)s)"
-    add("--examples", type=at_least_one, default=200, metavar="M", help="examples that A has" + default)
+    add("--examples", type=at_least_one, default=300, metavar="M", help="examples that A has" + default)
     add("--margin", type=_margin, default=0.2, metavar="G", help="distance from the line, of R = 1" + default)
     orders = "what A gives: the worst for B, or all in turn" + default
     add("--order", choices=("worst", "random"), default="worst", help=orders)

@@ -28,8 +28,7 @@ from votron.errors import VotronError
 from votron.estimators.averaged import AveragedPerceptronClassifier
 from votron.estimators.winnow import WinnowClassifier, disjunction_mistake_bound
 from votron.experiments._command import at_least_one, ended, seed_number
-from votron.experiments._figure import MUTED, STYLE, add_out, plain, save, title
-from votron.experiments._figure import pyplot as _pyplot
+from votron.experiments._figure import MUTED, STYLE, add_out, plain, pyplot, save, title
 from votron.experiments._table import as_markdown
 
 __all__ = ["draw", "main"]
@@ -131,7 +130,7 @@ def table(counts: Counts) -> str:
 
 def draw(counts: Counts) -> Any:
     """Return a figure of the mistakes twice: against n, and against log n up to what Winnow needs."""
-    plt = _pyplot()
+    plt = pyplot()
     with plt.rc_context(STYLE):
         figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.2), layout="constrained")
         for axes in (left, right):
@@ -238,7 +237,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
 
     def work() -> int:
-        _pyplot()  # whether it is there is known before the work begins
+        pyplot()  # whether it is there is known before the work begins
         sizes = _sizes(args)
         seeds = range(args.seed, args.seed + args.runs)
         counts = measure(sizes, n_literals=args.literals, n_examples=args.examples, seeds=seeds, progress=_tell)
