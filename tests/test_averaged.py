@@ -5,6 +5,7 @@ import signal
 import tracemalloc
 from itertools import pairwise
 
+import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -22,7 +23,7 @@ from test_bad_input import assert_clear, refusal
 
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier
 from votron.engine import PrimalTrainer, batches, primal
-from votron.estimators import averaged
+from votron.estimators import _epochs
 
 # -- the textbook -----------------------------------------------------------------------------------------------------
 
@@ -61,6 +62,7 @@ FORMS = {
     "csr": sp.csr_matrix,
     "csr array": sp.csr_array,
     "csr, long indices": lambda X: _long_indices(sp.csr_matrix(X)),
+    "csr, strided": lambda X: _strided(sp.csr_matrix(X)),
 }
 FOR_INTEGERS = {
     "csr, zeros written down": lambda X: _explicit_zeros(X),
@@ -79,6 +81,11 @@ def _read_only(X):
 
 def _long_indices(X):
     X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+def _strided(X):
+    X.data, X.indices = np.repeat(X.data, 2)[::2], np.repeat(X.indices, 2)[::2]
     return X
 
 
@@ -450,10 +457,12 @@ def test_labels_unseen_in_the_first_call_are_refused_by_name():
 
 
 def test_weights_without_room_are_refused(monkeypatch):
-    monkeypatch.setattr(averaged, "available_memory", lambda: 10**9)
+    monkeypatch.setattr(_epochs, "available_memory", lambda: 10**9)
     X = sp.csr_matrix(([1.0] * 100, (range(100), range(100))), shape=(300, 1_000_000))
     sentence = refusal(AveragedPerceptronClassifier(), lambda m: m.fit(X, np.arange(300) % 100))
-    assert_clear(sentence, "1,000,000 features and 100 classes take 2.4 GB", "1.0 GB are free")
+    assert_clear(sentence, "1,000,000 features and 100 classes take 2.5 GB", "1.0 GB are free")  # 104 columns
+    early = AveragedPerceptronClassifier(early_stopping=True)
+    assert_clear(refusal(early, lambda m: m.fit(X, np.arange(300) % 100)), "take 7.4 GB")
 
 
 def test_rows_of_zeros_are_left_out_without_a_bias():
@@ -466,6 +475,74 @@ def test_rows_of_zeros_are_left_out_without_a_bias():
         with pytest.warns(UserWarning, match="1 of 1 rows"):
             model.partial_fit(form(np.zeros((1, 2))), ["a"])
         assert np.array_equal(model.coef_, plain.coef_)
+
+
+@pytest.mark.parametrize("labels", [[1, "a", 2], [None, "a", "b"]])
+def test_labels_of_several_types_are_refused(labels):
+    labels = np.array(labels, dtype=object)
+    error = refusal(AveragedPerceptronClassifier(), lambda m: m.partial_fit(GOOD[0], GOOD[1], classes=labels))
+    assert_clear(error, "The 'classes' of partial_fit must be of one type", "and str")
+    with pytest.raises(ValueError, match=r"must be of one type|Unknown label type|mix of"):
+        AveragedPerceptronClassifier().fit(GOOD[0], labels)
+
+
+def test_missing_classes_are_refused():
+    model = AveragedPerceptronClassifier()
+    error = refusal(model, lambda m: m.partial_fit(GOOD[0], [0, 1, 1], classes=[0, 1, np.nan]))
+    assert_clear(error, "The 'classes' of partial_fit must not be missing")
+    assert model.partial_fit(GOOD[0], [0, 1, 1], classes={0, 1}).classes_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("row", [np.full((1, 2), 1e308), sp.csr_matrix([[1e308, 0]])])
+def test_scores_beyond_float64_are_refused(row):
+    model = AveragedPerceptronClassifier(random_state=0).fit(GOOD[0] * 1e3, GOOD[1])
+    with pytest.raises(ValueError, match="exceed the largest float64 on these rows: scale the data down"):
+        model.predict(row)
+    assert np.isfinite(model.decision_function(np.full((1, 2), 3e38, dtype=np.float32))).all()
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">i4", ">f4", "f2", "longdouble", bool])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_types_that_are_converted(dtype, form):
+    X = np.array([[1, 0, 1], [0, 1, 1], [1, 1, 0], [0, 0, 1]])
+    if form is sp.csr_matrix and dtype in ("f2", "longdouble"):
+        return  # scipy has no such matrices
+    given = sp.csr_matrix(X) if form is sp.csr_matrix else X.astype(dtype)
+    if form is sp.csr_matrix:
+        given.data = given.data.astype(dtype)
+    for y in ([0, 1, 1, 0], [0, 1, 2, 0]):
+        model = AveragedPerceptronClassifier(shuffle=False).fit(given, y)
+        plain = AveragedPerceptronClassifier(shuffle=False).fit(X.astype(float), y)
+        assert np.array_equal(model.coef_, plain.coef_)
+        assert np.array_equal(model.predict(given), plain.predict(X))
+
+
+def test_weights_from_a_file_learn_on(tmp_path, digits):
+    X, y = digits
+    model = AveragedPerceptronClassifier(random_state=0).fit(X, y)
+    joblib.dump(model, tmp_path / "model")
+    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
+    assert not mapped._trainer.weights.flags.writeable
+    assert np.array_equal(mapped.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
+
+
+def test_weights_cannot_be_written_to(digits):
+    model = AveragedPerceptronClassifier(random_state=0).fit(*digits)
+    for average in (True, False):
+        model.set_params(average=average)
+        for array in (model.coef_, model.intercept_, model.sparsify().coef_.data):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1
+        model.densify()
+    with pytest.raises(AttributeError, match="coef_"):
+        model.coef_ = np.zeros((10, 64))
+
+
+def test_a_refused_batch_leaves_sparse_weights_sparse(digits):
+    X, y = digits
+    model = AveragedPerceptronClassifier(random_state=0).fit(X, y).sparsify()
+    refusal(model, lambda m: m.partial_fit(X * 1e200, y))
+    assert sp.issparse(model.coef_)
 
 
 def test_an_unfitted_model_says_so():

@@ -127,8 +127,8 @@ class Batches:
         self, X: Rows, codes: NDArray[Any], order: Index, *, values_per_feature: int = 1, passes: float = 1.0
     ) -> None:
         self.X, self.codes, self.order = X, np.asarray(codes, dtype=np.int64), np.asarray(order, dtype=np.int64)
-        per_row = max(1, X.nnz // max(1, X.shape[0]) if sp.issparse(X) else X.shape[1])
-        self._rows_at_once = max(1, VALUES_AT_ONCE // (per_row * max(1, values_per_feature // 64)))
+        self.values_per_row = max(1, X.nnz // max(1, X.shape[0]) if sp.issparse(X) else X.shape[1])
+        self._rows_at_once = max(1, VALUES_AT_ONCE // (self.values_per_row * max(1, values_per_feature // 64)))
         self._in_place = _can_be_read_in_place(X, self.order)
         room = min(KEPT_BYTES, available_memory() // 4) if passes > 1 and not self._in_place else 0
         self._shelf = _Shelf(min(room // _BYTES_A_VALUE, int(_lengths(X, self.order).sum()) if room else 0))
@@ -183,6 +183,7 @@ def _can_be_read_in_place(X: Rows, order: Index) -> bool:
         sp.issparse(X)
         and X.data.dtype == np.float64
         and X.indices.dtype == np.int32
+        and all(array.flags.c_contiguous for array in (X.data, X.indices, X.indptr))
         and len(order) > 0
         and np.array_equal(order, np.arange(order[0], order[0] + len(order)))
     )

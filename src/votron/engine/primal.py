@@ -26,6 +26,8 @@ from votron.products import Floats, Index, Rows
 
 __all__ = ["PrimalTrainer"]
 
+WORTH_A_THREAD = 1 << 18
+"""Weights to be read below which threads cost more than they gain."""
 _CACHE_LINE = 64
 _LARGEST = 1e300
 _ARRAYS = ("weights", "timed", "bias_weights", "bias_timed", "_mistakes")
@@ -58,13 +60,18 @@ class PrimalTrainer:
 
     def __init__(self, n_features: int, n_vectors: int, *, bias: bool = False) -> None:
         self.n_features, self.n_vectors, self.bias = n_features, n_vectors, bias
-        width = 1 if n_vectors == 1 else -(-n_vectors // _loops.LANES) * _loops.LANES
+        width = _width(n_vectors)
         self.weights: Any = _aligned_zeros(n_features, width)
         self.timed: Any = _aligned_zeros(n_features, width)
         self.bias_weights, self.bias_timed = np.zeros(width), np.zeros(width)
         self._mistakes = np.zeros(width, dtype=np.int64)
         self.time = 0
         self._made: dict[str, tuple[Any, Floats]] = {}
+
+    @staticmethod
+    def n_bytes(n_features: int, n_vectors: int) -> int:
+        """Return the memory that a trainer takes, with the vectors that it makes."""
+        return 8 * n_features * (2 * _width(n_vectors) + n_vectors)
 
     # -- results ------------------------------------------------------------------------------------------------------
 
@@ -95,10 +102,11 @@ class PrimalTrainer:
         if name not in self._made:
             n = self.n_vectors
             vectors = make(self.weights[:, :n], self.timed[:, :n]).T
-            self._made[name] = (
-                vectors.tocsr() if self.is_sparse else vectors,
-                make(self.bias_weights[:n], self.bias_timed[:n]),
-            )
+            vectors = vectors.tocsr() if self.is_sparse else vectors
+            bias = make(self.bias_weights[:n], self.bias_timed[:n])
+            for array in (vectors.data if self.is_sparse else vectors, bias):
+                array.flags.writeable = False  # they follow from the weights, and changes would be lost
+            self._made[name] = vectors, bias
         return self._made[name]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -136,12 +144,14 @@ class PrimalTrainer:
     @contextmanager
     def undone_on_error(self, X: Rows) -> Iterator[None]:
         """Take training on these rows back if it fails or is broken off: it only changes the features they have."""
-        self.densify()
-        touched: Any = slice(None)
+        was_sparse = self.is_sparse
+        self._make_ready()
+        seen = np.zeros(self.n_features, dtype=np.bool_)
         if sp.issparse(X):
-            seen = np.zeros(self.n_features, dtype=np.bool_)
             seen[X.indices] = True
-            touched = np.flatnonzero(seen)
+        else:
+            seen[:] = X.any(axis=0)
+        touched = np.flatnonzero(seen)
         before = [self.weights[touched].copy(), self.timed[touched].copy()]
         before += [getattr(self, name).copy() for name in _ARRAYS[2:]]
         time = self.time
@@ -152,7 +162,16 @@ class PrimalTrainer:
             for name, values in zip(_ARRAYS[2:], before[2:], strict=True):
                 getattr(self, name)[:] = values
             self.time, self._made = time, {}
+            if was_sparse:
+                self.sparsify()
             raise
+
+    def _make_ready(self) -> None:
+        """Have all weights where they can be written: what comes from a file may be neither dense nor writeable."""
+        self.densify()
+        for name in _ARRAYS:
+            if not getattr(self, name).flags.writeable:
+                setattr(self, name, getattr(self, name).copy())
 
     # -- training -----------------------------------------------------------------------------------------------------
 
@@ -193,12 +212,13 @@ class PrimalTrainer:
             What happened.
         """
         self._check_size(X, n_steps)
-        self.densify()
+        self._make_ready()
         self._made = {}
         first, n = self.time, len(order)
         last_mistake, interrupted = first, False
         batches = Batches(X, codes, order, values_per_feature=self._width, passes=n_steps / n)
-        with team(n_threads) as threads:
+        worth_it = n_steps * batches.values_per_row * self._width >= WORTH_A_THREAD
+        with team(n_threads if worth_it else 1) as threads:
             for batch in batches.presented(n_steps, threads, self._walks):
                 if batch.last_wrong >= 0:
                     last_mistake = self.time + batch.last_wrong + 1
@@ -243,6 +263,11 @@ class PrimalTrainer:
             raise NotRepresentableError(
                 f"Sums over values as large as {largest:g} can exceed the largest float64: scale the data down."
             )
+
+
+def _width(n_vectors: int) -> int:
+    """Return the columns of the weights: one, or whole cache lines."""
+    return 1 if n_vectors == 1 else -(-n_vectors // _loops.LANES) * _loops.LANES
 
 
 def _aligned_zeros(rows: int, columns: int) -> Floats:

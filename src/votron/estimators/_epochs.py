@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
+from votron._resources import available_memory
 from votron.errors import VotronError
+from votron.estimators._inputs import check_same_classes, read_classes
 from votron.products import Floats, Index, Rows
 
 _LEAST_POSITIVE = float(np.finfo(np.float64).tiny)
+_WORTH_ASKING = 64 << 20
+"""Bytes of weights from which it is asked whether there is room for them."""
 _LONGEST = 2**62
 """Steps that can be counted."""
 
@@ -25,6 +29,7 @@ class EpochClassifier(ClassifierMixin, BaseEstimator):
     """Passes after which ``epochs=None`` gives up, with a warning."""
 
     classes_: NDArray[Any]
+    n_features_in_: int
     epochs: float | None
 
     # -- training -----------------------------------------------------------------------------------------------------
@@ -45,13 +50,19 @@ class EpochClassifier(ClassifierMixin, BaseEstimator):
             )
         return n_steps
 
+    def _check_room(self, n_bytes: int) -> None:
+        """Refuse weights for which there is no memory, before the system finds out in its own way."""
+        if n_bytes > _WORTH_ASKING and n_bytes > (free := available_memory()):
+            raise VotronError(
+                f"The weights of {self.n_features_in_:,} features and {len(self.classes_):,} classes take "
+                f"{n_bytes / 1e9:.1f} GB in training, and {free / 1e9:.1f} GB are free: select or hash features, or "
+                "take fewer classes."
+            )
+
     def _check_same_classes(self, classes: Any) -> None:
         """Refuse other classes than those of the first call of ``partial_fit``."""
-        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise VotronError(
-                "The 'classes' of partial_fit must be the same at every call: "
-                f"{self.classes_.tolist()}. Got {np.unique(classes).tolist()} instead."
-            )
+        if classes is not None:
+            check_same_classes(read_classes(classes), self.classes_)
 
     def _learnable_of(self, rows: Rows, learnable: Index, at_least: int, why_not: str, whose: str = "X") -> Index:
         """Return the numbers of the rows that can be learnt, and tell of the others."""

@@ -58,6 +58,8 @@ def validated(
     X, y = found if isinstance(found, tuple) else (found, None)
     if X.dtype == np.float16 or (X.dtype.kind == "f" and X.dtype.itemsize > 8):
         X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
+    if not X.dtype.isnative:
+        X = X.astype(X.dtype.newbyteorder("="))
     if sp.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -84,23 +86,51 @@ def resolved_gamma(gamma: str, rows: Rows) -> float:
 # -- labels -----------------------------------------------------------------------------------------------------------
 
 
+def read_classes(classes: Any) -> NDArray[Any]:
+    """Return the classes that a user names, sorted, each once."""
+    if isinstance(classes, set | frozenset | range) or hasattr(classes, "keys"):
+        classes = list(classes)
+    return _sorted("'classes' of partial_fit", np.asarray(classes).reshape(-1))[0]
+
+
+def check_same_classes(classes: NDArray[Any], known: NDArray[Any]) -> None:
+    """Refuse other classes than those of the first call of ``partial_fit``."""
+    if not np.array_equal(classes, known):
+        raise VotronError(
+            "The 'classes' of partial_fit must be the same at every call: "
+            f"{known.tolist()}. Got {classes.tolist()} instead."
+        )
+
+
 def encode_labels(y: Any, classes: Any = None) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the classes, and for each label the number of the vector for which it is positive.
 
     Two classes have one vector, number 0, for the second of them: its labels are 0, those of the first class 1.
     """
-    if classes is None or np.asarray(y).dtype.kind not in "iubUS":  # it warns of many classes, which a batch may have
+    y = np.asarray(y)
+    if classes is None or y.dtype.kind not in "iubUS":  # it warns of many classes, which a batch may have
         check_classification_targets(y)
-    if classes is None:
-        found, codes = np.unique(y, return_inverse=True)
-    else:
-        found, codes = _among(y, np.unique(classes))
+    found, codes = _sorted("labels", y) if classes is None else _among(y, read_classes(classes))
     codes = codes.astype(np.int64).reshape(-1)
     return found, 1 - codes if len(found) == 2 else codes
 
 
-def _among(y: Any, found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    unknown = np.setdiff1d(y, found)
+def _sorted(what: str, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the distinct values in order, and which of them each value is."""
+    if values.dtype.kind in "fc" and np.isnan(values).any():
+        raise VotronError(f"The {what} must not be missing. Got nan instead.")
+    try:
+        return np.unique(values, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in values.tolist()})
+        raise VotronError(
+            f"The {what} must be of one type, so that they can be sorted: all numbers, or all text. "
+            f"Got {' and '.join(kinds)} instead."
+        ) from None
+
+
+def _among(y: NDArray[Any], found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    unknown = np.setdiff1d(_sorted("labels", y)[0], found)
     if len(unknown):
         raise VotronError(
             f"The labels must be among the classes {_listed(found)} that this model knows "

@@ -15,18 +15,15 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from votron._resources import available_memory, effective_threads
+from votron._resources import effective_threads
 from votron.engine import PrimalTrainer, TrainingRun
-from votron.errors import VotronError
+from votron.errors import NotRepresentableError, VotronError
 from votron.estimators import _inputs
 from votron.estimators._epochs import EpochClassifier
 from votron.estimators._watch import watching
 from votron.products import Floats, Index, Rows, chunks, rows_in_bytes
 
 __all__ = ["AveragedPerceptronClassifier"]
-
-_WORTH_ASKING = 256 << 20
-"""Bytes of weights from which it is asked whether there is room for them."""
 
 
 class AveragedPerceptronClassifier(EpochClassifier):
@@ -75,7 +72,8 @@ class AveragedPerceptronClassifier(EpochClassifier):
     converged_ : bool
         Whether `fit` ended with a whole pass without a mistake: the last vectors make none on the training data.
     validation_scores_ : list of float
-        With early stopping: the accuracy on the held-out part after each pass.
+        With early stopping: the accuracy on the held-out part after each pass. Weights and ``n_mistakes_`` are as of
+        the pass with the highest, the first among equals.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -91,8 +89,10 @@ class AveragedPerceptronClassifier(EpochClassifier):
     A mistake is y · score ≤ 0, and a score of 0 predicts the second class; of several classes, one against the rest,
     the highest score wins. The vector alive at a step is the one after it, so the first step's counts, and v = 0 does
     not. Values are added up in float64, whatever their type, so dense and sparse data give the same weights to the last
-    bit. CSR matrices and arrays are not copied. Ctrl-C leaves a fitted model of what was learnt until then; a second
-    one breaks off at once, and leaves the model as it was before.
+    bit. Data are not copied, except that with several epochs up to 256 MB of rows in shuffled order are kept until the
+    end of `fit`, where there is room. ``coef_`` and ``intercept_`` are read-only: they follow from training. Ctrl-C
+    leaves a fitted model of what was learnt until then; a second one breaks off at once, and leaves the model as it was
+    before.
 
     References
     ----------
@@ -246,14 +246,10 @@ class AveragedPerceptronClassifier(EpochClassifier):
 
     def _new_trainer(self) -> PrimalTrainer:
         """Return weights of 0, if there is room for them."""
-        n_features, n_vectors = self.n_features_in_, self._n_vectors
-        needed = 3 * 8 * n_features * n_vectors  # the vectors, their sums, and the average
-        if needed > _WORTH_ASKING and needed > (free := available_memory()):
-            raise VotronError(
-                f"The weights of {n_features:,} features and {len(self.classes_):,} classes take {needed / 1e9:.1f} GB "
-                f"in training, and {free / 1e9:.1f} GB are free: select or hash features, or take fewer classes."
-            )
-        return PrimalTrainer(n_features, n_vectors, bias=bool(self.fit_intercept))
+        trainers = 3 if self.early_stopping else 1  # the one that learns, the best so far, and a better one
+        n_bytes = PrimalTrainer.n_bytes(self.n_features_in_, self._n_vectors)
+        self._check_room(trainers * n_bytes)
+        return PrimalTrainer(self.n_features_in_, self._n_vectors, bias=bool(self.fit_intercept))
 
     def _learnable(self, rows: Rows, at_least: int) -> Index:
         """Return the numbers of the rows that can be learnt, and tell of the others."""
@@ -337,11 +333,15 @@ class AveragedPerceptronClassifier(EpochClassifier):
 
     def _scores(self, rows: Rows, trainer: PrimalTrainer | None = None) -> Floats:
         coefficients, intercept = self._linear(trainer)
-        if sp.issparse(rows) or rows.dtype == np.float64:
-            return np.asarray(safe_sparse_dot(rows, coefficients.T, dense_output=True) + intercept)
-        parts = chunks(rows.shape[0], rows_in_bytes(rows))  # as float64, which all of it might be too large for
-        scores = [safe_sparse_dot(rows[part].astype(np.float64), coefficients.T, dense_output=True) for part in parts]
-        return np.asarray(np.concatenate(scores) + intercept)
+        whole = sp.issparse(rows) or rows.dtype == np.float64
+        # Other types as float64, part by part: all of it might be too large.
+        parts = [slice(None)] if whole else chunks(rows.shape[0], rows_in_bytes(rows))
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = [safe_sparse_dot(_float64(rows[part]), coefficients.T, dense_output=True) for part in parts]
+            total = np.asarray(np.concatenate(scores) + intercept)
+        if not np.isfinite(total).all():
+            raise NotRepresentableError("Scores exceed the largest float64 on these rows: scale the data down.")
+        return total
 
     def _codes(self, scores: Floats) -> NDArray[np.int64]:
         """Return the numbers of the vectors for which rows are positive, as training has them."""
@@ -396,3 +396,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _float64(rows: Rows) -> Rows:
+    return rows if sp.issparse(rows) else rows.astype(np.float64, copy=False)
