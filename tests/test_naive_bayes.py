@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.naive_bayes import BernoulliNB
 from strategies import thorough
 from test_bad_input import assert_clear, refusal
@@ -311,9 +311,9 @@ def test_infinite_weights(alpha):
 
 def test_infinite_weights_after_a_good_start():
     model = NaiveBayesLinearClassifier(alpha=0).fit([[0], [1], [0], [1]], [0, 0, 1, 1])
-    model.set_params(alpha=1e308)
     counts = model.feature_count_.copy()
-    refusal(model, lambda m: m.partial_fit([[1]], [1]))
+    error = refusal(model, lambda m: m.partial_fit([[1]], [1], sample_weight=[1e300]))
+    assert_clear(error, "The 'alpha' parameter of NaiveBayesLinearClassifier must keep", "feature 0 in class 1 is 1.")
     assert np.array_equal(model.feature_count_, counts)
 
 
@@ -360,6 +360,64 @@ def test_data_said_to_be_binary(form):
     words = "With binarize=None X must have no values but 0 and 1. Got 2 instead."
     for act in (lambda m: m.fit(form(2 * X), Y), lambda m: m.partial_fit(form(2 * X), Y)):
         assert_clear(refusal(NaiveBayesLinearClassifier(binarize=None), act), words)
+
+
+SCORES = {
+    "decision_function": lambda m, rows: m.decision_function(rows),
+    "predict": lambda m, rows: m.predict(rows),
+    "predict_proba": lambda m, rows: m.predict_proba(rows),
+    "predict_log_proba": lambda m, rows: m.predict_log_proba(rows),
+    "predict_joint_log_proba": lambda m, rows: m.predict_joint_log_proba(rows),
+    "log_odds": lambda m, rows: m.log_odds(rows, "a", "b"),
+}
+
+
+@pytest.mark.parametrize("form", [np.array, sp.csr_matrix])
+@pytest.mark.parametrize("name", SCORES)
+def test_data_said_to_be_binary_in_prediction(name, form):
+    score = SCORES[name]
+    words = "With binarize=None X must have no values but 0 and 1. Got 5 instead."
+    model = NaiveBayesLinearClassifier(binarize=None).fit(X, Y)
+    cut = NaiveBayesLinearClassifier().fit(X, Y)
+    assert np.array_equal(score(cut, form(5 * X)), score(model, form(X)))
+    for uncut in (model, cut.set_params(binarize=None)):
+        assert_clear(refusal(uncut, lambda m: score(m, form(5 * X))), words)
+        assert len(score(uncut, form(X))) == 12
+
+
+@pytest.mark.parametrize(("name", "value"), [("alpha", 0.5), ("binarize", 0.5), ("binarize", None)])
+def test_what_may_not_change_between_batches(name, value):
+    for start in (NaiveBayesLinearClassifier.fit, NaiveBayesLinearClassifier.partial_fit):
+        model = start(NaiveBayesLinearClassifier(), X, Y)
+        was, counts = model.get_params()[name], model.feature_count_.copy()
+        model.set_params(**{name: value})
+        assert str(refusal(model, lambda m: m.partial_fit(X, Y))) == (
+            f"The '{name}' parameter of NaiveBayesLinearClassifier must be the same at every call of partial_fit: "
+            f"{was!r}. Got {value!r} instead."
+        )
+        assert np.array_equal(model.feature_count_, counts)
+        assert model.fit(X, Y).partial_fit(X, Y).class_count_.sum() == 24  # a new fit may change anything
+
+
+@pytest.mark.parametrize("act", ["fit", "partial_fit"])
+def test_a_column_of_labels_warns_once(act):
+    frame = pd.DataFrame(X, columns=list("pqr"))
+    with pytest.warns(DataConversionWarning) as caught:
+        model = getattr(NaiveBayesLinearClassifier(), act)(frame, Y[:, None])
+    assert len(caught) == 1
+    assert np.array_equal(model.coef_, NaiveBayesLinearClassifier().fit(X, Y).coef_)
+    assert list(model.feature_names_in_) == ["p", "q", "r"]
+    model.partial_fit(frame, Y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.partial_fit(frame[["q", "p", "r"]], Y)
+
+
+def test_classes_of_later_calls_are_read_as_those_of_the_first():
+    model = NaiveBayesLinearClassifier().partial_fit(X, Y, classes={"a", "b"})
+    model.partial_fit(X, Y, classes={"b", "a"})
+    assert model.class_count_.sum() == 24
+    error = refusal(model, lambda m: m.partial_fit(X, Y, classes=["a", 1, None]))
+    assert_clear(error, "The 'classes' of partial_fit must be")
 
 
 def test_sample_weights():

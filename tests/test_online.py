@@ -13,7 +13,19 @@ import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from river import base, checks, compose, datasets, evaluate, linear_model, metrics, preprocessing, utils
+from river import (
+    base,
+    checks,
+    compose,
+    datasets,
+    ensemble,
+    evaluate,
+    linear_model,
+    metrics,
+    multiclass,
+    preprocessing,
+    utils,
+)
 from strategies import thorough
 from test_bad_input import assert_clear
 
@@ -115,6 +127,13 @@ def test_the_running_norm_is_exact_on_integers(stream):
             learner.update(held(x, form, i), y)
             v = as_weights(learner.v, X.shape[1])
             assert learner.norm2 == v @ v
+
+
+@pytest.mark.parametrize("rate", [np.float16(0.1), np.float32(0.1), np.float64(0.1), np.int8(3), Fraction(1, 10)])
+def test_learning_rates_of_other_types(rate):
+    learner = OnlinePerceptron(learning_rate=rate)
+    assert type(learner.learning_rate) is float
+    assert learner.learning_rate == float(rate)
 
 
 REALS = hnp.arrays(np.float64, (20, 3), elements=st.floats(-3, 3))
@@ -508,6 +527,42 @@ def test_rivers_evaluation():
         evaluate.progressive_val_score(datasets.Phishing(), ours, metrics.ROCAUC())
 
 
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        lambda: multiclass.OneVsRestClassifier(OnlinePerceptron()),
+        lambda: ensemble.BaggingClassifier(OnlinePerceptron(), n_models=2, seed=0),
+        lambda: ensemble.AdaBoostClassifier(OnlinePerceptron(), n_models=2, seed=0),
+    ],
+)
+def test_rivers_wrappers_that_ask_for_probabilities(wrapped):
+    """The metric is one of labels: it is the wrapper that the message has to speak of."""
+    with pytest.raises(NotImplementedError) as caught:
+        evaluate.progressive_val_score(datasets.Phishing().take(9), wrapped(), metrics.Accuracy())
+    assert_clear(
+        caught.value,
+        "OnlinePerceptron predicts labels, not probabilities",
+        "river's OneVsRestClassifier, its ensembles",
+        "use it in pipelines, in OneVsOneClassifier for several classes",
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "data", "better_than"),
+    [
+        (lambda: multiclass.OneVsOneClassifier(OnlinePerceptron()), datasets.ImageSegments, 0.6),
+        (
+            lambda: ensemble.VotingClassifier([OnlinePerceptron(), OnlinePerceptron()], use_probabilities=False),
+            datasets.Phishing,
+            0.75,
+        ),
+    ],
+)
+def test_rivers_wrappers_that_ask_for_labels(wrapped, data, better_than):
+    model = preprocessing.StandardScaler() | wrapped()
+    assert evaluate.progressive_val_score(data().take(500), model, metrics.Accuracy()).get() > better_than
+
+
 def test_functions_and_lists_before_a_learner():
     model = add_bias | OnlinePerceptron()
     model.learn_one({"a": 2}, True)
@@ -689,7 +744,7 @@ def test_good_labels(y):
 
 
 BAD_PARAMETERS = {
-    "learning_rate": [0, -1, math.nan, math.inf, "1", None, True, -1e-300],
+    "learning_rate": [0, -1, math.nan, math.inf, "1", None, True, -1e-300, np.float32(math.inf)],
     "kernel": ["polly", 3, "precomputed", PrecomputedKernel(), NormalizedKernel(PrecomputedKernel())],
     "keep_history": ["yes", None, 1],
 }
@@ -718,6 +773,7 @@ def test_bad_parameters(name, value):
         ("poly", [1, 2, 3], "with a kernel must be a pair (coefficients, examples)"),
         ("poly", 3, "with a kernel must be a pair (coefficients, examples)"),
         ("poly", ([1, 2], [[1, 2]]), "as many finite numbers as vectors of one length"),
+        ("poly", ([10**400], [[1, 2]]), "as many finite numbers as vectors of one length"),
         ("poly", ([], []), "as many finite numbers as vectors of one length"),
         ("poly", ([1, 1], [[1, 2], [1]]), "as many finite numbers as vectors of one length"),
         ("poly", ([math.nan], [[1, 2]]), "as many finite numbers as vectors of one length"),

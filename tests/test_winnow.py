@@ -20,13 +20,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.preprocessing import binarize
+from sklearn.utils.estimator_checks import check_estimator
 from strategies import CONTAINERS, contained, thorough
 
+from votron.engine import TrainingRun, WinnowTrainer, boolean
+from votron.engine import winnow as engine
+from votron.engine.boolean import active_rows
 from votron.errors import NotRepresentableError, VotronError
-from votron.estimators import winnow as module
-from votron.estimators.winnow import WinnowClassifier, disjunction_mistake_bound
+from votron.estimators import _epochs
+from votron.estimators.winnow import WinnowClassifier
 from votron.experiments import winnow as experiment
 from votron.experiments._figure import pyplot
+from votron.theory import disjunction_mistake_bound
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -129,7 +134,7 @@ def textbook_for(y, n_features, how):
 def test_fit_is_the_textbook(stream, how, form, epochs, shuffle, at_once):
     X, y = stream
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_VISITS_AT_ONCE", at_once)
+        patch.setattr(engine, "VISITS_AT_ONCE", at_once)
         model = WinnowClassifier(**how, epochs=epochs, shuffle=shuffle, random_state=5).fit(contained(X, form), y)
     order = np.random.RandomState(5).permutation(len(y)) if shuffle else np.arange(len(y))
     expected = textbook_for(y, X.shape[1], how)
@@ -295,7 +300,116 @@ def test_progress_is_shown(capsys):
     assert "fit 100%" in capsys.readouterr().err
 
 
+# -- the engine -------------------------------------------------------------------------------------------------------
+
+
+class Stopping:
+    """A watcher that stops training after so many examples, by its answer or by an exception."""
+
+    def __init__(self, after, error=None):
+        self.after, self.error, self.heard = after, error, []
+
+    def update(self, step, epoch, mistakes):
+        self.heard.append((step, epoch, mistakes))
+        if self.error is not None and step >= self.after:
+            raise self.error
+
+    def should_stop(self):
+        return self.heard[-1][0] >= self.after
+
+
+@thorough(80)
+@given(stream=streams(), how=settings_of_winnow, at_once=st.sampled_from([1, 60]), data=st.data())
+def test_the_engine_is_consistent_however_it_ends(stream, how, at_once, data):
+    """Weights, counts and time are those of the same examples: after the end, a stop, or an exception on the way."""
+    X, y = stream
+    after, error = data.draw(st.integers(1, 2 * len(y))), data.draw(st.sampled_from([None, RuntimeError()]))
+    codes, watcher = np.array(codes_of(y)), Stopping(after, error)
+    parameters = {name: how[name] for name in ("promotion", "threshold", "complement")}
+    n_vectors = 1 if y.max() == 1 else int(y.max()) + 1
+    trainer = WinnowTrainer(X.shape[1], n_vectors, eliminate=how["demotion"] == "eliminate", **parameters)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "VISITS_AT_ONCE", at_once)
+        try:
+            run = trainer.run(active_rows(X), codes, np.arange(len(y)), 3 * len(y), watcher=watcher)
+        except RuntimeError:
+            run = TrainingRun(trainer.time, False, True)
+    assert run.interrupted == (trainer.time >= after)
+    assert run.interrupted or run.converged or run.steps == 3 * len(y)
+    expected, mistakes = textbook_for(y, X.shape[1], how), {}
+    for t in range(trainer.time):
+        expected.learn(X[t % len(y)].tolist(), codes[t % len(y)])
+        mistakes[t + 1] = sum(expected.promotions) + sum(expected.demotions)
+    assert run.steps == trainer.time == watcher.heard[-1][0]
+    assert watcher.heard == [(t, (t - 1) // len(y) + 1, mistakes[t]) for t, _, _ in watcher.heard]
+    np.testing.assert_array_equal(trainer.weights, expected.w)
+    np.testing.assert_array_equal(trainer.promotions, expected.promotions)
+    np.testing.assert_array_equal(trainer.demotions, expected.demotions)
+    scores = [[expected.score(c, x) for c in range(len(expected.w))] for x in X.tolist()]
+    np.testing.assert_array_equal(trainer.scores(active_rows(X)), scores)
+    coefficients, added = trainer.linear()
+    np.testing.assert_allclose(X @ coefficients.T + added, scores, rtol=1e-9, atol=1e-9)
+
+
+def test_a_copied_trainer_goes_its_own_way():
+    rows, codes = active_rows(BITS), LABELS % 2
+    trainer = WinnowTrainer(4, 1, complement=True)
+    trainer.run(rows, codes, np.arange(20), 20)
+    before = trainer.weights.copy(), trainer.promotions.copy(), trainer.demotions.copy()
+    other = trainer.copy()
+    other.run(rows, 1 - codes, np.arange(20), 20)
+    assert (trainer.time, other.time) == (20, 40)
+    assert not np.array_equal(other.weights, trainer.weights)
+    for found, expected in zip((trainer.weights, trainer.promotions, trainer.demotions), before, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_what_was_learnt_cannot_be_written_to():
+    model = WinnowClassifier(random_state=0).fit(BITS, LABELS)
+    for values in (model.weights_, model.coef_):
+        with pytest.raises(ValueError, match="read-only"):
+            values[0, 0] = 7
+    for name in LEARNT:
+        with pytest.raises(AttributeError, match="This WinnowClassifier is not fitted yet: call fit or partial_fit"):
+            getattr(WinnowClassifier(), name)
+
+
+@pytest.mark.parametrize("complement", [False, True])
+def test_no_room_for_the_weights(monkeypatch, complement):
+    """There is room for one byte less than what training takes: it is refused before anything is allocated."""
+    X, codes = sp.csr_matrix((4, 3_000_000)), [0, 1, 2, 1]
+    weights = 8 * 3 * 3_000_000 * (2 if complement else 1)
+    made = 8 * 3_000_000 * (3 + 1) if complement else 0  # coefficients of three classes, and the literals of a row
+    monkeypatch.setattr(_epochs, "available_memory", lambda: weights + made - 1)
+
+    def full(*_, **__):
+        raise AssertionError("weights were made")
+
+    monkeypatch.setattr(engine.np, "ones", full)
+    model = WinnowClassifier(complement=complement)
+    for act in (lambda m: m.fit(X, codes), lambda m: m.partial_fit(X, codes)):
+        message = refusal(model, act)
+        assert f"3,000,000 features and 3 classes take {(weights + made) / 1e9:.1f} GB in training" in message
+    monkeypatch.undo()
+    monkeypatch.setattr(_epochs, "available_memory", lambda: weights + made)
+    model.partial_fit(X, codes)
+    monkeypatch.setattr(_epochs, "available_memory", lambda: weights - 1)  # it trains a copy of the weights
+    refusal(model, lambda m: m.partial_fit(X, codes))
+
+
+def test_two_thousand_million_features(monkeypatch):
+    monkeypatch.setattr(_epochs, "available_memory", lambda: 8 << 30)
+    message = refusal(WinnowClassifier(), lambda m: m.fit(sp.csr_matrix((3, 2_000_000_000)), [0, 1, 1]))
+    assert message.startswith("The weights of 2,000,000,000 features and 2 classes take 16.0 GB in training")
+
+
 # -- scikit-learn -----------------------------------------------------------------------------------------------------
+
+
+def test_scikit_learn_s_checks_need_binarize_and_the_docstring_says_so():
+    with pytest.raises(VotronError, match="must be Boolean"):
+        check_estimator(WinnowClassifier())
+    assert "``check_estimator(WinnowClassifier(binarize=0.0))``" in WinnowClassifier.__doc__  # see test_sklearn.py
 
 
 def test_names_of_columns():
@@ -310,17 +424,18 @@ def test_names_of_columns():
 
 BITS = np.random.default_rng(0).integers(0, 2, (20, 4))
 LABELS = np.arange(20) % 3
+LEARNT = ("weights_", "coef_", "intercept_", "n_promotions_", "n_demotions_", "n_mistakes_")
 
 
 def refusal(model, act, kind=VotronError):
     """Act on the model; return the sentence with which it refused, having seen that the model is as it was."""
     before = dict(model.__dict__)
-    copies = {name: value.copy() for name, value in before.items() if isinstance(value, np.ndarray)}
+    copies = {name: getattr(model, name).copy() for name in ("classes_", *LEARNT) if hasattr(model, name)}
     with pytest.raises(kind) as caught:
         act(model)
     assert list(model.__dict__) == list(before)
     assert all(model.__dict__[name] is before[name] for name in before)
-    assert all(np.array_equal(model.__dict__[name], copies[name]) for name in copies)
+    assert all(np.array_equal(getattr(model, name), copies[name]) for name in copies)
     message = str(caught.value)
     assert re.fullmatch(r"[A-Z][^\n]*\.", message), message
     assert len(message) < 400
@@ -400,7 +515,7 @@ def test_data_that_are_not_boolean(form, value):
 
 
 def test_the_offending_row_is_named_far_down(monkeypatch):
-    monkeypatch.setattr(module, "rows_in_bytes", lambda X: 64)
+    monkeypatch.setattr(boolean, "rows_in_bytes", lambda X: 64)
     bad = np.zeros((1000, 3))
     bad[777, 1] = np.nextafter(1, 2)
     assert "Got 1.0000000000000002 at row 777, column 1 instead." in refusal(
@@ -480,7 +595,7 @@ def test_rows_to_predict():
 
 def interrupting(monkeypatch, after, times=1):
     """Press Ctrl-C in the middle of a block, so many blocks after the start; blocks are single rows."""
-    calls, walk = itertools.count(1), module._loops.walk
+    calls, walk = itertools.count(1), engine._loops.walk
 
     def watched(*arguments):
         found = walk(*arguments)
@@ -489,8 +604,8 @@ def interrupting(monkeypatch, after, times=1):
                 signal.raise_signal(signal.SIGINT)
         return found
 
-    monkeypatch.setattr(module, "_VISITS_AT_ONCE", 1)
-    monkeypatch.setattr(module._loops, "walk", watched)
+    monkeypatch.setattr(engine, "VISITS_AT_ONCE", 1)
+    monkeypatch.setattr(engine._loops, "walk", watched)
 
 
 def test_ctrl_c_keeps_what_was_learnt(monkeypatch):
@@ -508,12 +623,13 @@ def test_ctrl_c_keeps_what_was_learnt(monkeypatch):
 
 def test_a_second_ctrl_c_leaves_the_model_as_it_was(monkeypatch):
     model = WinnowClassifier().partial_fit(BITS, LABELS)
-    before, weights = dict(model.__dict__), model.weights_.copy()
+    before, weights, counts = dict(model.__dict__), model.weights_.copy(), model.n_mistakes_
     interrupting(monkeypatch, after=5, times=2)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(BITS[::-1], LABELS)
     assert model.__dict__ == before
     assert np.array_equal(model.weights_, weights)
+    assert np.array_equal(model.n_mistakes_, counts)
 
 
 # -- the bound --------------------------------------------------------------------------------------------------------

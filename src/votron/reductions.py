@@ -32,6 +32,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron._frames import columns_of, dtype_of, floats_of, in_pandas, is_frame, missing_in
 from votron.errors import VotronError
 
 __all__ = ["add_bias", "normalize_examples"]
@@ -54,7 +55,8 @@ def add_bias(X: Any, value: float = 1.0) -> Any:
     Returns
     -------
     array, CSR matrix, data frame or dict
-        The same kind. Types are kept, integers if the value is whole. In frames and mappings the feature is named
+        The same kind. Types are kept where they can hold the value: integers if it is whole and not too large, floats
+        if it is neither 0 nor infinite in them; else they are widened. In frames and mappings the feature is named
         "bias".
 
     Examples
@@ -78,12 +80,12 @@ def add_bias(X: Any, value: float = 1.0) -> Any:
     >>> model.fit(X, y).score(X, y)
     1.0
     """
-    if not _is_finite(value) or value == 0:
+    if not _is_finite(value) or float(value) == 0:
         raise VotronError(f"The 'value' of add_bias must be a finite number other than 0. Got {value!r} instead.")
     if isinstance(X, Mapping):
         _refuse_name(X)
         return {_BIAS: value, **X}
-    if _is_frame(X, "pandas") or _is_frame(X, "polars"):
+    if is_frame(X):
         return _framed_bias(X, value)
     X = _checked(X, "add_bias")
     dtype = _dtype_with(X.dtype, value)
@@ -104,8 +106,8 @@ def normalize_examples(X: Any) -> Any:
     Returns
     -------
     array, CSR matrix, data frame or dict
-        The same kind, of float32 if X is, else of float64. Lengths that are no float64, or whose squares are none, do
-        no harm.
+        The same kind, of float16 or float32 if X is (a frame: if all of its columns are), else of float64. Lengths that
+        are no float64, or whose squares are none, do no harm.
 
     Examples
     --------
@@ -129,8 +131,8 @@ def normalize_examples(X: Any) -> Any:
     if isinstance(X, Mapping):
         row = normalize_examples(_values_of(X))
         return dict(zip(X, row.tolist(), strict=True))
-    if _is_frame(X, "pandas") or _is_frame(X, "polars"):
-        return _framed(normalize_examples(X.to_numpy()), X)
+    if is_frame(X):
+        return _framed(normalize_examples(_numbers_of(X)), X)
     X = _checked(X, "normalize_examples")
     if sp.issparse(X):
         return _normalized_sparse(X)
@@ -213,7 +215,9 @@ def _values_of(X: Mapping[Any, Any]) -> NDArray[np.float64]:
 def _dtype_with(dtype: np.dtype[Any], value: float) -> np.dtype[Any]:
     """Return the type for values of this type beside the bias."""
     if dtype.kind == "f":
-        return dtype
+        wider = (dtype, np.dtype(np.float32), np.dtype(np.float64))
+        with np.errstate(over="ignore", under="ignore"):
+            return next(wanted for wanted in wider if 0 < abs(wanted.type(float(value))) < np.inf)
     if value != int(value):
         return np.dtype(np.float64)
     if dtype.kind == "b":
@@ -228,26 +232,50 @@ def _dtype_with(dtype: np.dtype[Any], value: float) -> np.dtype[Any]:
 # -- data frames ------------------------------------------------------------------------------------------------------
 
 
-def _is_frame(X: Any, library: str) -> bool:
-    """Tell whether X is a frame of a library, without loading it: a frame's library is loaded."""
-    frame = getattr(sys.modules.get(library), "DataFrame", None)
-    return frame is not None and isinstance(X, frame)
-
-
 def _framed_bias(X: Any, value: float) -> Any:
     _refuse_name(X.columns)
-    whole = value == int(value) and X.shape[1] > 0 and X.to_numpy().dtype.kind in "iu"
-    column = np.full(X.shape[0], int(value) if whole else float(value))
-    if _is_frame(X, "pandas"):
+    types = {dtype_of(column).kind for column in columns_of(X)}
+    alike = np.dtype(np.int64 if types and types <= {"i", "u"} else np.float64)
+    column = np.full(X.shape[0], value, dtype=_dtype_with(alike, value))
+    if in_pandas(X):
         X = X.copy()
         X.insert(0, _BIAS, column)
         return X
     return X.clone().insert_column(0, sys.modules["polars"].Series(_BIAS, column))
 
 
+def _numbers_of(frame: Any) -> NDArray[Any]:
+    """Return the values of a frame whose columns are numbers or truth values: floats of its type, if all are floats."""
+    columns, values = columns_of(frame), np.empty(frame.shape)
+    types = [_checked_type(column, name) for column, name in zip(columns, frame.columns, strict=True)]
+    with np.errstate(over="ignore"):  # a long double may not fit; it is refused as infinite
+        for i, column in enumerate(columns):
+            values[:, i] = floats_of(column)
+    _check_finite(values, lambda place: f"row {place[0]} of column {frame.columns[place[1]]!r}")
+    all_floats = types and all(found.kind == "f" for found in types)
+    return values.astype(np.result_type(*types)) if all_floats else values
+
+
+def _checked_type(column: Any, name: Any) -> np.dtype[Any]:
+    """Return the type of a column, or refuse one that has others than numbers and truth values."""
+    found = dtype_of(column)
+    if found.kind not in "biuf":
+        raise VotronError(
+            "The columns of normalize_examples must be numbers or truth values: one-hot encode the others. "
+            f"Got values of type {column.dtype} in column {name!r} instead."
+        )
+    missing = missing_in(column)
+    if missing.any():
+        raise VotronError(
+            "The columns of normalize_examples must be without missing values: fill them in first. "
+            f"Got one in row {int(missing.argmax())} of column {name!r} instead."
+        )
+    return found
+
+
 def _framed(values: NDArray[Any], like: Any) -> Any:
     """Return a frame of these values with the names of another."""
-    if _is_frame(like, "pandas"):
+    if in_pandas(like):
         return type(like)(values, index=like.index, columns=like.columns)
     return type(like)(values, schema=list(like.columns))
 

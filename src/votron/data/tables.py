@@ -19,6 +19,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, StandardScaler
 
+from votron._frames import floats_of, in_pandas, is_frame
 from votron.errors import DataError, VotronError
 
 __all__ = ["tabular_encoder"]
@@ -125,8 +126,7 @@ def tabular_encoder(
 
 def _checked_columns(frame: Any) -> list[str]:
     """Return the names of the columns of what must be a frame with values."""
-    pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")  # without them there is no frame of theirs
-    if not any(module is not None and isinstance(frame, module.DataFrame) for module in (pandas, polars)):
+    if not is_frame(frame):
         kind = type(frame).__name__
         raise VotronError(
             f"tabular_encoder takes a DataFrame of pandas or polars. Got an object of type {kind} instead."
@@ -183,7 +183,7 @@ _PANDAS_KINDS = {
 
 def _kind(column: Any) -> str:
     """Return what a column holds: "text", "number", "boolean", "nothing" or "other"."""
-    if _in_pandas(column):
+    if in_pandas(column):
         found = sys.modules["pandas"].api.types.infer_dtype(column, skipna=True)
         empty = found != "categorical" and bool(column.isna().all())
         return "nothing" if empty else _PANDAS_KINDS.get(found, "other")
@@ -197,11 +197,6 @@ def _kind(column: Any) -> str:
     if column.dtype == pl.Boolean:
         return "boolean"
     return "number" if column.dtype.is_numeric() else "other"
-
-
-def _in_pandas(thing: Any) -> bool:
-    """Tell whether a frame or column is one of pandas."""
-    return hasattr(thing, "iloc")
 
 
 def _refusal(column: Any, name: str, what: str) -> DataError:
@@ -229,9 +224,9 @@ def _values(column: Any, name: str, *, as_text: bool, as_chance: bool) -> list[A
 def _categories(column: Any, name: str) -> list[Any]:
     """Return the distinct values of a column, in the order declared or else the order of appearance."""
     declared = None
-    if _in_pandas(column) and hasattr(column, "cat"):
+    if in_pandas(column) and hasattr(column, "cat"):
         declared = column.cat.categories.tolist()
-    elif not _in_pandas(column) and isinstance(column.dtype, sys.modules["polars"].Enum):
+    elif not in_pandas(column) and isinstance(column.dtype, sys.modules["polars"].Enum):
         declared = column.dtype.categories.to_list()
     found = dict.fromkeys(_objects(column).tolist()) if declared is None else declared
     # pandas makes floats of whole numbers where others are missing; they are equal, and read better without ".0"
@@ -279,16 +274,13 @@ def _as_floats(column: Any, name: str, as_chance: bool) -> NDArray[np.float64]:
     """Return numbers or truth values as floats, missing ones as NaN."""
     if _kind(column) not in ("number", "boolean", "nothing"):
         raise _refusal(column, name, "probabilities" if as_chance else "numbers")
-    if _in_pandas(column):
-        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    else:
-        numbers = column.cast(sys.modules["polars"].Float64).to_numpy()
+    numbers = floats_of(column)
     if as_chance and ((numbers < 0) | (numbers > 1)).any():
         row = int(np.argmax((numbers < 0) | (numbers > 1)))
         raise DataError(
             f"The column {name!r} must hold probabilities, from 0 to 1. Got {numbers[row]:g} in row {row} instead."
         )
-    return np.asarray(numbers)
+    return numbers
 
 
 def _discrete_part(name: str, values: list[Any], sparse: bool) -> _DiscreteEncoder:
@@ -325,14 +317,14 @@ def _object_column(frame: Any) -> Any:
     if _kind(frame[name]) == "other":
         raise _refusal(frame[name], name, "discrete values, as in the frame that made the encoder")
     objects = _objects(frame[name])
-    if _in_pandas(frame):
+    if in_pandas(frame):
         return sys.modules["pandas"].DataFrame({name: objects}, index=frame.index, dtype=object)
     return objects[:, None]
 
 
 def _objects(column: Any) -> NDArray[Any]:
     """Return a column's values as Python objects, None where missing."""
-    if not _in_pandas(column):
+    if not in_pandas(column):
         return _object_array([None if value is None or value != value else value for value in column.to_list()])
     objects: NDArray[Any] = column.to_numpy(dtype=object, copy=True)
     objects[column.isna().to_numpy()] = None

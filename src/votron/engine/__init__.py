@@ -1,7 +1,8 @@
-"""How training is done: in the dual, on kernel values, and in the primal, on weight vectors."""
+"""How training is done: in the dual, on kernel values, and in the primal, on weight vectors; and by multiplication."""
 
 from votron.engine.dual import DualTrainer
 from votron.engine.primal import PrimalTrainer
 from votron.engine.run import TrainingRun
+from votron.engine.winnow import WinnowTrainer
 
-__all__ = ["DualTrainer", "PrimalTrainer", "TrainingRun"]
+__all__ = ["DualTrainer", "PrimalTrainer", "TrainingRun", "WinnowTrainer"]

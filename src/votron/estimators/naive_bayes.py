@@ -27,10 +27,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from votron.errors import VotronError
 from votron.estimators import _inputs
+from votron.estimators._fixed import check_unchanged
+from votron.products import Floats
 
 __all__ = ["NaiveBayesLinearClassifier"]
 
-Floats = NDArray[np.float64]
+_FIXED = ("alpha", "binarize")
+"""The parameters that may not change between calls of partial_fit."""
 
 
 class NaiveBayesLinearClassifier(BernoulliNB):
@@ -46,7 +49,8 @@ class NaiveBayesLinearClassifier(BernoulliNB):
     force_alpha : bool, default=True
         Whether an alpha below 1e-10 is used as it is; if not, 1e-10 is used instead.
     binarize : float or None, default=0.0
-        A feature is present where its value is above this number. None takes data that are 0 and 1 already.
+        A feature is present where its value is above this number. None takes data that are 0 and 1 already,
+        and refuses others, in training and in prediction.
     fit_prior : bool, default=True
         Whether classes are as probable as they are frequent in the data. If not, all are equally probable.
     class_prior : array of shape (n_classes,), default=None
@@ -104,6 +108,7 @@ class NaiveBayesLinearClassifier(BernoulliNB):
     class_log_prior_: Floats
     feature_count_: Floats
     feature_log_prob_: Floats
+    _fixed: dict[str, Any]
 
     # An array of alphas is left out: BernoulliNB adds it to the counts of the classes as if it were one alpha a class.
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -144,8 +149,8 @@ class NaiveBayesLinearClassifier(BernoulliNB):
             The fitted model.
         """
         with _inputs.unchanged_on_error(self), np.errstate(all="ignore"):  # what is no number is refused in words
-            self._checked_classes(X, y, None, sample_weight, first=True)
-            super().fit(X, y, sample_weight)
+            rows, labels, _ = self._checked(X, y, None, sample_weight, first=True)
+            super().fit(rows, labels, sample_weight)
             self._check_finite()
         return self
 
@@ -170,30 +175,35 @@ class NaiveBayesLinearClassifier(BernoulliNB):
         """
         first = not hasattr(self, "classes_")
         with _inputs.unchanged_on_error(self), np.errstate(all="ignore"):
-            known = self._checked_classes(X, y, classes, sample_weight, first=first)
+            rows, labels, known = self._checked(X, y, classes, sample_weight, first=first)
             if not first:  # BernoulliNB adds to these in place, and they are to be as before if something fails
                 self.feature_count_, self.class_count_ = self.feature_count_.copy(), self.class_count_.copy()
-            super().partial_fit(X, y, known if first else None, sample_weight)
+            super().partial_fit(rows, labels, known if first else None, sample_weight)
             self._check_finite()
         return self
 
-    def _checked_classes(self, X: Any, y: Any, classes: Any, weights: Any, *, first: bool) -> NDArray[Any]:
-        """Refuse what BernoulliNB would pass over in silence; return the classes."""
+    def _checked(
+        self, X: Any, y: Any, classes: Any, weights: Any, *, first: bool
+    ) -> tuple[Any, NDArray[Any], NDArray[Any]]:
+        """Refuse what BernoulliNB would pass over in silence; return 0/1 data, labels and the classes."""
         self._validate_params()
+        if not first:
+            check_unchanged(self, self._fixed)
+            if classes is not None:
+                _inputs.check_same_classes(_inputs.read_classes(classes), self.classes_)
         rows, labels = validate_data(self, X, y, accept_sparse="csr", reset=first)
-        if not first and classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise VotronError(
-                "The 'classes' of partial_fit must be the same at every call: "
-                f"{self.classes_.tolist()}. Got {np.unique(classes).tolist()} instead."
-            )
         known, _ = _inputs.encode_labels(labels, classes if first else self.classes_)
         _inputs.check_two_classes(known, rows.shape)
-        if self.binarize is None:
-            _check_binary(rows)
+        rows = self._binary(rows)
         self._check_class_prior(known)
         if weights is not None:
             _check_weights(weights)
-        return known
+        self._fixed = {name: getattr(self, name) for name in _FIXED}
+        return rows, labels, known
+
+    def _check_X_y(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, Any]:
+        """Tell BernoulliNB that `_checked` has seen to its data: a second look would warn a second time."""
+        return X, y
 
     def _check_class_prior(self, classes: NDArray[Any]) -> None:
         if self.class_prior is None:
@@ -323,7 +333,7 @@ class NaiveBayesLinearClassifier(BernoulliNB):
             The log-odds of the second of two classes; of more classes log P(x, y), where the difference of two columns
             is the log-odds of their classes.
         """
-        scores = np.asarray(self._binary(X) @ self.coef_.T + self.intercept_)
+        scores = np.asarray(self._check_X(X) @ self.coef_.T + self.intercept_)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def log_odds(self, X: Any, positive: Any, negative: Any) -> Floats:
@@ -352,13 +362,19 @@ class NaiveBayesLinearClassifier(BernoulliNB):
         """
         check_is_fitted(self)
         w, w_0 = self.weights(positive, negative)
-        return np.asarray(self._binary(X) @ w + w_0)
+        return np.asarray(self._check_X(X) @ w + w_0)
 
-    def _binary(self, X: Any) -> Any:
-        """Return validated data as BernoulliNB sees them."""
+    def _check_X(self, X: Any) -> Any:
+        """Return data to predict as 0/1 data; BernoulliNB asks here as well, whatever it predicts."""
         check_is_fitted(self)
-        rows = validate_data(self, X, accept_sparse="csr", reset=False)
-        return rows if self.binarize is None else binarize(rows, threshold=self.binarize)
+        return self._binary(validate_data(self, X, accept_sparse="csr", reset=False))
+
+    def _binary(self, rows: Any) -> Any:
+        """Return data cut where ``binarize`` says, or refuse what is not cut already."""
+        if self.binarize is not None:
+            return binarize(rows, threshold=self.binarize)
+        _check_binary(rows)
+        return rows
 
 
 def _check_binary(rows: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import math
 from numbers import Real
 from typing import Any
 
@@ -323,9 +323,13 @@ class OnlinePerceptron(RiverClassifier):
 
 
 def _checked_rate(rate: Any) -> float:
-    number = type(rate) is not bool and isinstance(rate, Real)
-    if number and 0 < rate <= sys.float_info.max:
-        return float(rate)
+    is_number = type(rate) is not bool and isinstance(rate, Real)
+    try:
+        number = float(rate) if is_number else math.nan
+    except OverflowError:  # a whole number of hundreds of digits
+        number = math.inf
+    if 0 < number < math.inf:
+        return number
     raise VotronError(
         f"The 'learning_rate' parameter of {OWNER} must be a positive finite number. Got {rate!r} instead."
     )

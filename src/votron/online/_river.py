@@ -62,7 +62,9 @@ class RiverClassifier:
     def predict_proba_one(self, x: Any) -> dict[bool, float]:
         """Refuse: a perceptron predicts labels, not probabilities. river takes this for an answer."""
         raise NotImplementedError(
-            f"{type(self).__name__} predicts labels, not probabilities: use a metric of labels, such as Accuracy."
+            f"{type(self).__name__} predicts labels, not probabilities, which river's OneVsRestClassifier, its "
+            "ensembles, and metrics such as ROCAUC ask for: use it in pipelines, in OneVsOneClassifier for several "
+            "classes, and with metrics of labels, such as Accuracy."
         )
 
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:

@@ -70,7 +70,7 @@ def _expansion(target: Any, kernel: Kernel) -> tuple[KernelGuess, float]:
         rows = [read_row(z, what="An example of the target") for z in examples]
         fits = len(coefficients) == len(rows) > 0 and len({row.shape[-1] for row in rows}) == 1
         fits &= all(isinstance(c, Real) and math.isfinite(c) for c in coefficients)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:  # the last of whole numbers of hundreds of digits
         if isinstance(error, VotronError):
             raise
         fits = False

@@ -1,0 +1,59 @@
+"""Data frames of pandas and polars, told apart without loading either: a frame's library is loaded."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def is_frame(thing: Any) -> bool:
+    """Tell whether it is a DataFrame of pandas or polars."""
+    return _is_a("DataFrame", thing, "pandas") or _is_a("DataFrame", thing, "polars")
+
+
+def in_pandas(thing: Any) -> bool:
+    """Tell whether it is a DataFrame or Series of pandas."""
+    return _is_a("DataFrame", thing, "pandas") or _is_a("Series", thing, "pandas")
+
+
+def columns_of(frame: Any) -> list[Any]:
+    """Return the columns as series, also those that share a name."""
+    if in_pandas(frame):
+        return [frame.iloc[:, i] for i in range(frame.shape[1])]
+    return list(frame.get_columns())
+
+
+def dtype_of(column: Any) -> np.dtype[Any]:
+    """Return numpy's type for the numbers or truth values of a column, the missing ones apart; object for the rest."""
+    if not in_pandas(column):
+        found = column[:0].to_numpy().dtype if _is_number(column.dtype) else object
+    elif column.dtype.kind not in "biuf":
+        found = object
+    else:  # one of pandas' nullable or sparse types, or numpy's own
+        found = getattr(column.dtype, "numpy_dtype", getattr(column.dtype, "subtype", column.dtype))
+    dtype: np.dtype[Any] = np.dtype(found)
+    return dtype
+
+
+def missing_in(column: Any) -> NDArray[np.bool_]:
+    """Tell which values of a column are missing."""
+    return np.asarray(column.isna() if in_pandas(column) else column.is_null(), dtype=np.bool_)
+
+
+def floats_of(column: Any) -> NDArray[np.float64]:
+    """Return numbers or truth values as float64, missing ones as NaN."""
+    if in_pandas(column):
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(column.cast(sys.modules["polars"].Float64).to_numpy())
+
+
+def _is_number(dtype: Any) -> bool:
+    return bool(dtype.is_numeric() or dtype == sys.modules["polars"].Boolean)
+
+
+def _is_a(kind: str, thing: Any, library: str) -> bool:
+    found = getattr(sys.modules.get(library), kind, None)
+    return found is not None and isinstance(thing, found)

@@ -1,0 +1,202 @@
+"""The engine of Winnow: linear thresholds over Boolean features, learnt by multiplication (Littlestone, 1988).
+
+Conventions: weights start at 1, the score is w·x − θ, and a score of 0 predicts the positive class. A *mistake* is a
+wrong prediction. The perceptron's is y · score ≤ 0, a score of 0 included whatever the label, since its vector starts
+at 0 and would never leave it otherwise; Winnow starts at 1, and its bounds count wrong predictions.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._loops import winnow as _loops
+from votron.engine.boolean import ActiveRows
+from votron.engine.run import TrainingRun, Watcher
+from votron.errors import NotRepresentableError
+from votron.products import Floats, Index
+
+__all__ = ["WinnowTrainer"]
+
+VISITS_AT_ONCE = 1 << 22
+"""Weights that are looked at between two looks at the clock and the keyboard: some milliseconds."""
+
+
+class WinnowTrainer:
+    """Weights of literals, one vector for each class or one for two classes, and how often they were changed.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of features.
+    n_vectors : int
+        1 for a binary problem, else the number of classes.
+    promotion : float
+        α > 1, by which the active weights are multiplied where a positive example is missed.
+    threshold : float, optional
+        θ > 0; half the number of literals if it is not given.
+    eliminate : bool
+        Whether a false positive sets the active weights to 0 instead of dividing them by α.
+    complement : bool
+        Whether each feature's negation has a weight too.
+
+    Attributes
+    ----------
+    weights : array of shape (n_vectors, n_literals)
+        The weights; those of the negations, if there are any, come last.
+    promotions, demotions : int arrays of shape (n_vectors,)
+        Missed positives and false positives so far.
+    time : int
+        Examples presented so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from votron.engine import WinnowTrainer
+    >>> from votron.engine.boolean import active_rows
+    >>> rows = active_rows(np.array([[1, 0, 0, 0], [1, 1, 0, 0]]))
+    >>> trainer = WinnowTrainer(n_features=4, n_vectors=1)
+    >>> trainer.run(rows, np.array([0, 1]), np.arange(2), n_steps=2)
+    TrainingRun(steps=2, converged=False, interrupted=False)
+    >>> trainer.weights  # of x1 promoted, then x1 and x2 demoted
+    array([[1. , 0.5, 1. , 1. ]])
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_vectors: int,
+        *,
+        promotion: float = 2.0,
+        threshold: float | None = None,
+        eliminate: bool = False,
+        complement: bool = False,
+    ) -> None:
+        n_literals = _n_literals(n_features, complement)
+        self.n_features, self.promotion, self.eliminate = n_features, float(promotion), eliminate
+        self.threshold = n_literals / 2 if threshold is None else float(threshold)
+        if not math.isfinite(self.promotion * self.threshold * n_literals):
+            raise NotRepresentableError(
+                f"The 'promotion' and 'threshold' of Winnow must be such that the sum of {n_literals} weights of "
+                f"promotion · threshold each fits into a float64. Got {promotion!r} and {self.threshold!r} instead."
+            )
+        self.weights = np.ones((n_vectors, n_literals))
+        self.promotions = np.zeros(n_vectors, dtype=np.int64)
+        self.demotions = np.zeros(n_vectors, dtype=np.int64)
+        self.time = 0
+
+    @staticmethod
+    def n_bytes(n_features: int, n_vectors: int, *, complement: bool = False) -> int:
+        """Return the memory that a trainer takes, with what it makes in training and for `linear`."""
+        made = n_features * (n_vectors + 1) if complement else 0  # coefficients, and the literals of a row
+        return 8 * (n_vectors * _n_literals(n_features, complement) + made)
+
+    # -- results ------------------------------------------------------------------------------------------------------
+
+    @property
+    def n_vectors(self) -> int:
+        """Number of vectors."""
+        return len(self.weights)
+
+    @property
+    def complement(self) -> bool:
+        """Whether negations have weights."""
+        return self.weights.shape[1] > self.n_features
+
+    def linear(self) -> tuple[Floats, Floats]:
+        """Return coefficients over the features, (n_vectors, n_features), and what is added.
+
+        A negation's weight w counts where its feature is 0: it is w, less w where the feature is 1. Without negations
+        the coefficients are the weights themselves, not a copy.
+        """
+        if not self.complement:
+            return self.weights, np.full(self.n_vectors, -self.threshold)
+        negated = self.weights[:, self.n_features :]
+        return self.weights[:, : self.n_features] - negated, negated.sum(axis=1) - self.threshold
+
+    def scores(self, rows: ActiveRows) -> Floats:
+        """Return the sums of active weights less the threshold, (n_rows, n_vectors), to the bit as training has them.
+
+        Parameters
+        ----------
+        rows : ActiveRows
+            The rows.
+        """
+        found = np.empty((rows.n_rows, self.n_vectors))
+        _loops.score(*rows, self.weights, self.threshold, found)
+        return found
+
+    def copy(self) -> WinnowTrainer:
+        """Return a trainer that stands where this one stands."""
+        other = object.__new__(WinnowTrainer)
+        other.__dict__.update(self.__dict__)
+        other.weights = self.weights.copy()
+        other.promotions, other.demotions = self.promotions.copy(), self.demotions.copy()
+        return other
+
+    # -- training -----------------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        rows: ActiveRows,
+        codes: NDArray[np.int64],
+        order: Index,
+        n_steps: int,
+        *,
+        watcher: Watcher | None = None,
+    ) -> TrainingRun:
+        """Present examples, in passes over ``order``, until they are through, a pass made no mistake, or told to stop.
+
+        However it ends, weights, counts and `time` are those of the same examples.
+
+        Parameters
+        ----------
+        rows : ActiveRows
+            The examples.
+        codes : int array
+            For each row the number of the vector for which it is positive; in a binary problem 0 for positive, 1 for
+            negative.
+        order : int array
+            Rows in the order of presentation.
+        n_steps : int
+            Examples to present.
+        watcher : Watcher, optional
+            Is told where training is, and asked whether it shall go on.
+
+        Returns
+        -------
+        TrainingRun
+            What happened.
+        """
+        n, at_once, how = len(order), self._rows_at_once(rows), self._how()
+        steps = last_mistake = 0
+        interrupted = False
+        while steps < n_steps and not interrupted:
+            start = steps % n
+            part = order[start : start + min(at_once, n_steps - steps)]
+            mistake = _loops.walk(*rows, codes, part, self.weights, *how, self.promotions, self.demotions)
+            self.time += len(part)
+            last_mistake = steps + mistake if mistake else last_mistake
+            steps += len(part)
+            if watcher is not None:
+                watcher.update(steps, (steps - 1) // n + 1, int(self.promotions.sum() + self.demotions.sum()))
+                interrupted = watcher.should_stop()
+            if steps % n == 0 and steps - last_mistake >= n:
+                break
+        return TrainingRun(steps, steps - last_mistake >= n, interrupted)
+
+    def _how(self) -> tuple[float, float, float, float]:
+        """Return threshold, promotion, divisor and least weight, as the loop takes them."""
+        divisor, least = (math.inf, 0.0) if self.eliminate else (self.promotion, sys.float_info.min)
+        return self.threshold, self.promotion, divisor, least
+
+    def _rows_at_once(self, rows: ActiveRows) -> int:
+        per_row = self.n_features if self.complement else len(rows.indices) // max(1, rows.n_rows)
+        return max(1, VISITS_AT_ONCE // (self.n_vectors * (per_row + 8)))  # 8: a row without features takes time too
+
+
+def _n_literals(n_features: int, complement: bool) -> int:
+    return 2 * n_features if complement else n_features
