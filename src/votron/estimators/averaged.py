@@ -17,9 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
 from votron.engine import PrimalTrainer, TrainingRun
-from votron.errors import NotRepresentableError, VotronError
+from votron.errors import NotRepresentableError
 from votron.estimators import _inputs
 from votron.estimators._epochs import EpochClassifier
+from votron.estimators._fixed import check_unchanged
 from votron.estimators._watch import watching
 from votron.products import Floats, Index, Rows, chunks, rows_in_bytes
 
@@ -235,11 +236,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
         X, y = _inputs.validated(self, X, y, kernel=None, reset=first)
         if not first:
             self._check_same_classes(classes)
-            if bool(self.fit_intercept) != self._trainer.bias:
-                raise VotronError(
-                    f"The 'fit_intercept' parameter of {type(self).__name__} must be the same at every call of "
-                    f"partial_fit: {self._trainer.bias!r}. Got {self.fit_intercept!r} instead."
-                )
+            check_unchanged(self, {"fit_intercept": self._trainer.bias})
         self.classes_, codes = _inputs.encode_labels(y, classes if first else self.classes_)
         _inputs.check_two_classes(self.classes_, X.shape)
         return X, codes
