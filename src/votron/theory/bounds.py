@@ -1,0 +1,584 @@
+"""The bounds of the papers, each a small function: its formula, what it assumes, of which predictor it speaks.
+
+Symbols
+-------
+m        examples
+k        mistakes of the perceptron
+R        the radius: the largest ‖x‖ in feature space
+γ        a margin: the least y (u·x) over the examples, for some u of length 1
+D        the deviation from a margin γ: (Σ d²)^½ with d = max(0, γ − y (u·x)), summed over presentations
+d        examples on which a predictor depends, ‖α‖₀: its compression set
+κ        ⌈(R/γ)²⌉
+δ        the probability with which a guarantee may fail
+
+A bound on mistakes is a fact about a run. A bound on an error, the probability of a wrong prediction for one more
+example, is about examples drawn independently from one distribution. Some bound an *expected* error by an expected
+number of mistakes: with one run's mistakes in its place, what comes out is an estimate, and no guarantee. A bound on an
+error of 1 or more says nothing; it is returned as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import betaln
+
+from votron.errors import VotronError
+
+__all__ = [
+    "BestMargin",
+    "best_inseparable_bound",
+    "compression_bound",
+    "inseparable_bound",
+    "leave_one_out_bound",
+    "log_binomial",
+    "margin_bound",
+    "margin_bound_simple",
+    "novikoff_bound",
+    "one_pass_bound",
+    "pac_margin_bound",
+    "sparsity_bound",
+    "unit_length_bound",
+    "vapnik_chervonenkis_bound",
+    "voted_bound",
+]
+
+
+# -- mistakes ---------------------------------------------------------------------------------------------------------
+
+
+def novikoff_bound(radius: float, margin: float) -> float:
+    """Bound the mistakes of the perceptron on separable data: (R/γ)² (Block 1962, Novikoff 1962).
+
+    Parameters
+    ----------
+    radius : float
+        R: no example is longer.
+    margin : float
+        γ > 0: some u with ‖u‖ = 1 has y (u·x) ≥ γ for every example. Any such γ gives a bound, the largest the best.
+
+    Returns
+    -------
+    float
+        The bound. It holds for every order of the examples, every number of passes and every kernel, with R and γ in
+        its feature space.
+
+    Notes
+    -----
+    Each mistake adds at least γ to v·u and at most R² to ‖v‖², so kγ ≤ v·u ≤ ‖v‖ ≤ √k R. Cohen's form, R/γ² with
+    ‖x‖² < R, has R² for our R.
+
+    Examples
+    --------
+    >>> novikoff_bound(radius=2.0, margin=0.5)
+    16.0
+    """
+    radius, margin = _not_negative("radius", radius), _positive_margin("novikoff_bound", margin)
+    return (radius / margin) ** 2
+
+
+def unit_length_bound(margin: float) -> float:
+    """Bound the mistakes of the perceptron on separable examples of length 1: 1/δ² with δ the margin (Columbia's form).
+
+    Parameters
+    ----------
+    margin : float
+        δ > 0, at most 1: the least |v·x| for some v with ‖v‖ = 1 that classifies every example correctly.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Notes
+    -----
+    On examples of any length it holds for the normalised margin, min y (u·x)/‖x‖, if each is divided by its length
+    first. That only lowers the bound: 1/normalised ≤ R/unnormalised (Graepel et al., equation 5).
+
+    Examples
+    --------
+    >>> unit_length_bound(0.5)
+    4.0
+    """
+    margin = _positive_margin("unit_length_bound", margin)
+    if margin > 1 + 1e-9:
+        raise VotronError(
+            f"The 'margin' of unit_length_bound must be in the range (0, 1], since |u·x| ≤ ‖u‖‖x‖ = 1 for examples of "
+            f"length 1: normalise them, or take novikoff_bound. Got {margin!r} instead."
+        )
+    return 1.0 / margin**2
+
+
+def inseparable_bound(radius: float, deviation: float, margin: float) -> float:
+    """Bound the mistakes of the perceptron on any data: ((R + D)/γ)² (Freund & Schapire, theorem 2).
+
+    Parameters
+    ----------
+    radius : float
+        R: no example is longer.
+    deviation : float
+        D: the square root of the sum of max(0, γ − y (u·x))² over the examples that were *presented*, each as often as
+        it was: over T epochs T times. The sum may as well run over the mistakes only, with their multiplicity.
+    margin : float
+        γ > 0: any number.
+
+    Returns
+    -------
+    float
+        The bound, for any u with ‖u‖ = 1; see `best_inseparable_bound` for the best γ of a given u.
+
+    Examples
+    --------
+    >>> inseparable_bound(radius=1.0, deviation=0.0, margin=0.5)  # separable: Novikoff's
+    4.0
+    >>> inseparable_bound(radius=1.0, deviation=2.0, margin=0.5)
+    36.0
+    """
+    radius, deviation = _not_negative("radius", radius), _not_negative("deviation", deviation)
+    margin = _positive_margin("inseparable_bound", margin)
+    return ((radius + deviation) / margin) ** 2
+
+
+class BestMargin(NamedTuple):
+    """The margin γ with which the inseparable bound of a vector is least, and that bound.
+
+    Examples
+    --------
+    >>> best_inseparable_bound([0.5, 0.5, 0.5], radius=1.0, presentations=10)
+    BestMargin(bound=4.0, margin=0.5, deviation=0.0)
+    """
+
+    bound: float
+    margin: float
+    deviation: float
+
+
+def best_inseparable_bound(margins: Any, radius: float, presentations: Any = 1) -> BestMargin:
+    """Find the γ that makes ((R + D)/γ)² least for a given vector u.
+
+    Parameters
+    ----------
+    margins : array
+        y (u·x) for each example, with ‖u‖ = 1; of either sign.
+    radius : float
+        R > 0: no example is longer.
+    presentations : int or array of int, default=1
+        How often each example was presented: T after T whole epochs. Or, with only the examples that had a mistake
+        among ``margins``, how often each had one.
+
+    Returns
+    -------
+    BestMargin
+        The bound, γ and D; γ is infinite where the bound is the number of presentations itself.
+
+    Notes
+    -----
+    With s = 1/γ, (R + D)/γ = R s + (Σ max(0, 1 − s y (u·x))²)^½ is convex in s, so there is one least value; it lies
+    where R s is at most the value at s = 0, the root of the number of presentations.
+
+    Examples
+    --------
+    >>> best = best_inseparable_bound([1.0, 1.0, 0.8, -0.1], radius=1.5, presentations=30)
+    >>> round(best.bound, 1), round(best.margin, 2)
+    (57.2, 1.11)
+    >>> best_inseparable_bound([1.0, -1.0], radius=1.5).margin  # no better than one mistake a presentation
+    inf
+    """
+    m = np.asarray(margins, dtype=np.float64).reshape(-1)
+    times = np.broadcast_to(np.asarray(presentations, dtype=np.float64), m.shape)
+    radius = _not_negative("radius", radius)
+    if not (len(m) and np.isfinite(m).all() and radius > 0 and (times >= 0).all()):
+        raise VotronError(
+            "best_inseparable_bound takes finite margins of one or more examples, a positive radius and presentations "
+            f"that are not negative. Got {len(m)} margins, radius {radius!r} instead."
+        )
+
+    def root(s: float) -> float:
+        return radius * s + math.sqrt(float(times @ np.square(np.maximum(0.0, 1.0 - s * m))))
+
+    top = root(0.0) / radius
+    found = minimize_scalar(root, bounds=(0.0, top), method="bounded", options={"xatol": 1e-12 * top})
+    candidates = [0.0, float(found.x)]
+    if m.min() > 0:
+        candidates.append(1.0 / float(m.min()))
+    s = min(candidates, key=root)
+    deviation = math.sqrt(float(times @ np.square(np.maximum(0.0, 1.0 - s * m)))) / s if s else math.inf
+    return BestMargin(root(s) ** 2, 1.0 / s if s else math.inf, deviation)
+
+
+def sparsity_bound(radius: float, margin: float) -> int:
+    """Bound the examples that a perceptron's vector depends on: ‖α‖₀ ≤ ‖α‖₁ ≤ (R/γ)² (Graepel et al., section 3).
+
+    Parameters
+    ----------
+    radius, margin : float
+        As in `novikoff_bound`. ``radius=1`` and the normalised margin, if examples have length 1.
+
+    Returns
+    -------
+    int
+        The largest whole number that is allowed.
+
+    Notes
+    -----
+    With learning rate 1 each mistake changes one coefficient by 1, so ‖α‖₁ is at most the number of mistakes. A rate η
+    scales α and leaves ‖α‖₀ as it is.
+
+    Examples
+    --------
+    >>> sparsity_bound(radius=1.0, margin=0.3)
+    11
+    """
+    return math.floor(novikoff_bound(radius, margin))
+
+
+# -- errors, by mistakes ----------------------------------------------------------------------------------------------
+
+
+def leave_one_out_bound(mistakes: float, m: int, *, deterministic: bool = True) -> float:
+    """Bound the error of the leave-one-out conversion: E[k]/(m + 1), or twice that for the vote (Helmbold & Warmuth).
+
+    Parameters
+    ----------
+    mistakes : float
+        E[k]: expected mistakes in one pass over m + 1 random examples. With those of one run it is an estimate.
+    m : int
+        Training examples.
+    deterministic : bool, default=True
+        The majority vote over the prefixes of the sample, which is the voted perceptron after one epoch; otherwise one
+        prefix drawn at random.
+
+    Returns
+    -------
+    float
+        The bound on the expected error (Freund & Schapire, theorem 3). Also the first part of their corollary 2.
+
+    Examples
+    --------
+    >>> leave_one_out_bound(mistakes=50, m=999)
+    0.1
+    >>> leave_one_out_bound(mistakes=50, m=999, deterministic=False)
+    0.05
+    """
+    mistakes, m = _not_negative("mistakes", mistakes), _count("m", m, 1)
+    return (2 if deterministic else 1) * mistakes / (m + 1)
+
+
+def voted_bound(m: int, radius: float, deviation: float, margin: float) -> float:
+    """Bound the error of the voted perceptron after one epoch: 2/(m + 1) · ((R + D)/γ)² (corollaries 1 and 2).
+
+    Parameters
+    ----------
+    m : int
+        Training examples.
+    radius, deviation, margin : float
+        As in `inseparable_bound`, for one pass over m + 1 examples (corollary 1), or of those with a mistake alone
+        (corollary 2). The bound is an expectation of the best such number; with one sample's it is an estimate.
+
+    Returns
+    -------
+    float
+        The bound on the expected error.
+
+    Examples
+    --------
+    >>> voted_bound(m=7999, radius=1.0, deviation=0.0, margin=0.1)
+    0.025
+    """
+    return 2 * inseparable_bound(radius, deviation, margin) / (_count("m", m, 1) + 1)
+
+
+def vapnik_chervonenkis_bound(
+    m: int, n_wrong: float, radius: float | None = None, margin: float | None = None
+) -> float:
+    """Bound the error of the final vector after convergence: min(k, (R/γ)²)/(m + 1) (Vapnik & Chervonenkis 1974).
+
+    Parameters
+    ----------
+    m : int
+        Training examples.
+    n_wrong : float
+        E[k], k the *distinct* examples with a mistake on the way to convergence on m + 1 random examples.
+    radius, margin : float, optional
+        R and the largest γ over those examples.
+
+    Returns
+    -------
+    float
+        The bound on the expected error; with one sample's numbers an estimate.
+
+    Notes
+    -----
+    Vapnik's own bound for support vector machines has the essential support vectors in place of the examples with a
+    mistake, and the radius of the smallest sphere around them, wherever its centre, in place of R.
+
+    Examples
+    --------
+    >>> vapnik_chervonenkis_bound(m=99, n_wrong=20)
+    0.2
+    >>> vapnik_chervonenkis_bound(m=99, n_wrong=20, radius=1.0, margin=0.25)
+    0.16
+    """
+    k, m = _not_negative("n_wrong", n_wrong), _count("m", m, 1)
+    if (radius is None) != (margin is None):
+        raise VotronError(
+            "The 'radius' and 'margin' of vapnik_chervonenkis_bound go together. "
+            f"Got {'margin' if radius is None else 'radius'} alone instead."
+        )
+    if radius is not None and margin is not None:
+        k = min(k, novikoff_bound(radius, margin))
+    return k / (m + 1)
+
+
+def one_pass_bound(mistakes: int, m: int, delta: float, *, deterministic: bool = False) -> float:
+    """Bound the error after one pass by its mistakes: k/m + √(2 ln(1/δ)/m) (Cesa-Bianchi, Conconi & Gentile 2004).
+
+    Parameters
+    ----------
+    mistakes : int
+        k: mistakes of any on-line learner in one pass over the sample, in its own order.
+    m : int
+        Examples.
+    delta : float
+        δ: the probability with which the sample may be such that the bound fails.
+    deterministic : bool, default=False
+        Twice the bound, for the majority vote.
+
+    Returns
+    -------
+    float
+        With probability 1 − δ, the mean error of the m predictors that the learner had before each of its examples is
+        below it: the error of one of them drawn at random for each prediction, v = 0 before the first example among
+        them. A majority vote of the m errs at most twice as often. Here k is the run's own, so it is a guarantee, and
+        no estimate.
+
+    Notes
+    -----
+    The wrong predictions less their conditional probabilities are a martingale, and Hoeffding and Azuma bound its
+    mean (their proposition 1). A prediction of score 0 that happens to be right counts as a mistake here (y · score ≤
+    0), which only raises k.
+
+    References
+    ----------
+    N. Cesa-Bianchi, A. Conconi and C. Gentile, *On the generalization ability of on-line learning algorithms*, IEEE
+    Transactions on Information Theory 50 (2004), 2050-2057.
+
+    Examples
+    --------
+    >>> round(one_pass_bound(mistakes=500, m=10_000, delta=0.05), 4)
+    0.0745
+    """
+    k, m, delta = _not_negative("mistakes", mistakes), _count("m", m, 1), _probability(delta)
+    if k > m:
+        raise VotronError(
+            f"The 'mistakes' of one_pass_bound must be at most m = {m}, since it speaks of one pass. Got {k:g} instead."
+        )
+    bound = k / m + math.sqrt(2 * math.log(1 / delta) / m)
+    return 2 * bound if deterministic else bound
+
+
+# -- errors, by sparsity ----------------------------------------------------------------------------------------------
+
+
+def compression_bound(m: int, d: int, delta: float) -> float:
+    """Bound the error of a consistent predictor that depends on d of m examples: Graepel, Herbrich & Williamson's (7).
+
+    (ln C(m, d) + ln m + ln(1/δ)) / (m − d)
+
+    Parameters
+    ----------
+    m : int
+        Training examples.
+    d : int
+        ‖α‖₀: examples on which the final vector depends; 0 ≤ d < m.
+    delta : float
+        δ: the probability with which the sample may be such that the bound fails.
+
+    Returns
+    -------
+    float
+        With probability 1 − δ, a converged perceptron's error is below it. The kernel must not depend on the sample.
+
+    Examples
+    --------
+    >>> round(100 * compression_bound(m=60_000, d=740, delta=0.05), 1)  # label 0 of MNIST
+    6.7
+    """
+    m, d, delta = _count("m", m, 1), _count("d", d, 0), _probability(delta)
+    if d >= m:
+        raise VotronError(
+            f"The 'd' of compression_bound must be less than m = {m}: examples that the predictor does not depend on "
+            f"are what testifies for it. Got {d} instead."
+        )
+    return (log_binomial(m, d) + math.log(m) + math.log(1 / delta)) / (m - d)
+
+
+def margin_bound(m: int, radius: float, margin: float, delta: float) -> float:
+    """Bound the error of the perceptron by a margin that any vector attains: Graepel, Herbrich & Williamson's (8).
+
+    The bound (7) with κ = ⌈(R/γ)²⌉ for d.
+
+    Parameters
+    ----------
+    m : int
+        Training examples.
+    radius, margin : float
+        As in `novikoff_bound`: the margin of *any* vector, such as a support vector machine's; the perceptron's own,
+        mostly much smaller, does not matter. (R/γ)² must not exceed m.
+    delta : float
+        δ: the probability with which the sample may be such that the bound fails.
+
+    Returns
+    -------
+    float
+        With probability 1 − δ, a converged perceptron's error is below it.
+
+    Examples
+    --------
+    >>> round(margin_bound(m=10_000, radius=1.0, margin=0.1, delta=0.05), 4)
+    0.0575
+    """
+    m = _count("m", m, 1)
+    kappa = math.ceil(novikoff_bound(radius, margin))
+    if kappa >= m:
+        raise VotronError(
+            f"The margin of margin_bound must be such that ⌈(R/γ)²⌉ is less than m = {m}: a smaller one guarantees "
+            f"nothing. Got radius {radius!r} and margin {margin!r}, for which it is {kappa}."
+        )
+    return compression_bound(m, kappa, delta)
+
+
+def margin_bound_simple(m: int, kappa: int, delta: float, n: float = 4.0) -> float:
+    """Bound the same error by a simpler formula, for κ < m/n with n ≥ 4 (Graepel et al., section 5).
+
+    (κ ln(2em/κ) + n/(n − 1) · (ln m + ln(1/δ))) / m
+
+    Parameters
+    ----------
+    m : int
+        Training examples.
+    kappa : int
+        κ = ⌈(R/γ)²⌉, at least 1.
+    delta : float
+        δ, as in `margin_bound`.
+    n : float, default=4.0
+        At least 4, and less than m/κ.
+
+    Returns
+    -------
+    float
+        The bound: larger than (8), and easier to compare with `pac_margin_bound`.
+
+    Examples
+    --------
+    >>> round(margin_bound_simple(m=10_000, kappa=100, delta=0.05), 4)
+    0.0646
+    """
+    m, kappa, delta = _count("m", m, 1), _count("kappa", kappa, 1), _probability(delta)
+    if not 4 <= n < m / kappa:
+        raise VotronError(
+            f"The 'n' of margin_bound_simple must be in the range [4, m/κ) = [4, {m / kappa:g}). Got {n!r} instead."
+        )
+    return (kappa * math.log(2 * math.e * m / kappa) + n / (n - 1) * (math.log(m) + math.log(1 / delta))) / m
+
+
+def pac_margin_bound(m: int, kappa: float, delta: float) -> float:
+    """Bound the error by the attained margin, for comparison: the PAC margin bound (Shawe-Taylor et al. 1998).
+
+    2/m · (64 κ log₂(2em/(16κ)) log₂(32m) + log₂(2m) + log₂(1/δ))
+
+    Parameters
+    ----------
+    m : int
+        Training examples.
+    kappa : float
+        κ = (R/γ)², with the margin γ that the classifier itself attains; less than 2em/16.
+    delta : float
+        δ: the probability with which the sample may be such that the bound fails.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Examples
+    --------
+    >>> round(pac_margin_bound(m=410_743_386, kappa=600, delta=0.05), 5)
+    0.11205
+    """
+    m, kappa, delta = _count("m", m, 1), _not_negative("kappa", kappa), _probability(delta)
+    if not 0 < kappa < 2 * math.e * m / 16:
+        raise VotronError(
+            f"The 'kappa' of pac_margin_bound must be in the range (0, em/8) = (0, {math.e * m / 8:g}), beyond which "
+            f"the formula means nothing. Got {kappa!r} instead."
+        )
+    dimension = 64 * kappa * math.log2(2 * math.e * m / (16 * kappa)) * math.log2(32 * m)
+    return 2 / m * (dimension + math.log2(2 * m) + math.log2(1 / delta))
+
+
+def log_binomial(m: int, d: int) -> float:
+    """Return ln C(m, d), without overflow.
+
+    Parameters
+    ----------
+    m, d : int
+        0 ≤ d ≤ m.
+
+    Returns
+    -------
+    float
+        The logarithm.
+
+    Examples
+    --------
+    >>> round(log_binomial(5, 2), 12) == round(math.log(10), 12)
+    True
+    >>> round(log_binomial(10**8, 10**6), 2)
+    5600145.61
+    """
+    m, d = _count("m", m, 0), _count("d", d, 0)
+    if d > m:
+        raise VotronError(f"The 'd' of log_binomial must be at most m = {m}. Got {d} instead.")
+    return 0.0 if d in (0, m) else -math.log1p(m) - float(betaln(m - d + 1, d + 1))
+
+
+# -- what comes in ----------------------------------------------------------------------------------------------------
+
+
+def _number(name: str, value: Any, kind: Any, what: str) -> Any:
+    if not isinstance(value, kind) or isinstance(value, bool) or not math.isfinite(value):
+        raise VotronError(f"The '{name}' of a bound must be {what}. Got {value!r} instead.")
+    return value
+
+
+def _count(name: str, value: Any, least: int) -> int:
+    what = f"an int in the range [{least}, inf)"
+    if _number(name, value, Integral, what) < least:
+        raise VotronError(f"The '{name}' of a bound must be {what}. Got {value!r} instead.")
+    return int(value)
+
+
+def _not_negative(name: str, value: Any) -> float:
+    what = "a number in the range [0, inf)"
+    if _number(name, value, Real, what) < 0:
+        raise VotronError(f"The '{name}' of a bound must be {what}. Got {value!r} instead.")
+    return float(value)
+
+
+def _positive_margin(owner: str, value: Any) -> float:
+    if _number("margin", value, Real, "a positive number") <= 0:
+        raise VotronError(
+            f"The 'margin' of {owner} must be a positive number: a vector that does not separate the examples has no "
+            f"margin, and inseparable_bound is for those. Got {value!r} instead."
+        )
+    return float(value)
+
+
+def _probability(value: Any) -> float:
+    if not 0 < _number("delta", value, Real, "a number in the range (0, 1)") < 1:
+        raise VotronError(f"The 'delta' of a bound must be a number in the range (0, 1). Got {value!r} instead.")
+    return float(value)

@@ -1,0 +1,240 @@
+"""The bounds: published values, arithmetic done another way, and runs of the perceptron that may not exceed them."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from strategies import thorough
+
+from votron.errors import VotronError
+from votron.theory import bounds as b
+
+# -- published values -------------------------------------------------------------------------------------------------
+
+PERCEPTRON = [740, 643, 1168, 1512, 1078, 1277, 823, 1103, 1856, 1920]
+PERCEPTRON_BOUND = [6.7, 6.0, 9.8, 12.08, 9.2, 10.5, 7.4, 9.4, 14.3, 14.6]
+SVM = [1379, 989, 1958, 1900, 1224, 2024, 1527, 2064, 2332, 2765]
+SVM_BOUND = [11.2, 8.6, 14.9, 14.5, 10.2, 15.3, 12.2, 15.5, 17.1, 19.6]
+
+
+@pytest.mark.parametrize(("d", "printed"), [*zip(PERCEPTRON + SVM, PERCEPTRON_BOUND + SVM_BOUND, strict=True)])
+def test_table_1_of_graepel_herbrich_and_williamson(d, printed):
+    """Label 3 of the perceptron is printed as 12.0, where the formula gives 12.08."""
+    assert round(100 * b.compression_bound(60_000, d, 0.05), 2 if d == 1512 else 1) == printed
+
+
+def test_the_pac_margin_bound_at_the_size_the_paper_names():
+    assert round(b.pac_margin_bound(410_743_386, 600, 0.05), 5) == 0.11205
+
+
+# -- arithmetic -------------------------------------------------------------------------------------------------------
+
+
+@thorough(100)
+@given(m=st.integers(0, 3000), data=st.data())
+def test_logarithms_of_binomials(m, data):
+    d = data.draw(st.integers(0, m))
+    assert b.log_binomial(m, d) == pytest.approx(math.log(math.comb(m, d)), rel=1e-12, abs=1e-9)
+
+
+def test_logarithms_of_large_binomials():
+    m = 10**8
+    assert b.log_binomial(m, 5) == pytest.approx(math.log(math.comb(m, 5)), rel=1e-12)
+    stirling = m * math.log(m) - 10**6 * math.log(10**6) - (m - 10**6) * math.log(m - 10**6)
+    assert b.log_binomial(m, 10**6) == pytest.approx(stirling, rel=1e-5)
+    assert math.isfinite(b.compression_bound(m, m // 2, 0.05))
+
+
+@thorough(100)
+@given(m=st.integers(17, 10**7), data=st.data(), delta=st.floats(1e-12, 0.999))
+def test_the_simpler_margin_bound_is_larger(m, data, delta):
+    kappa = data.draw(st.integers(1, (m - 1) // 4))
+    n = data.draw(st.floats(4, m / kappa, exclude_max=True))
+    assume(n < m / kappa)
+    gamma = 1 / math.sqrt(kappa) * (1 + 1e-12)  # so that its square rounds to kappa or below
+    assert b.margin_bound_simple(m, kappa, delta, n) >= b.margin_bound(m, 1.0, gamma, delta)
+
+
+@thorough(60)
+@given(
+    margins=st.lists(st.floats(-2, 2), min_size=1, max_size=8),
+    radius=st.floats(0.1, 5),
+    times=st.integers(1, 50),
+)
+def test_no_margin_gives_a_better_bound_than_the_best(margins, radius, times):
+    best = b.best_inseparable_bound(margins, radius, times)
+    m = np.array(margins)
+    for gamma in np.geomspace(1e-3, 1e3, 400):
+        deviation = math.sqrt(times * float(np.square(np.maximum(0, gamma - m)).sum()))
+        assert best.bound <= b.inseparable_bound(radius, deviation, gamma) * (1 + 1e-6)
+    assert best.bound <= times * len(margins) * (1 + 1e-12)
+    if math.isfinite(best.margin):
+        again = b.inseparable_bound(radius, best.deviation, best.margin)
+        assert best.bound == pytest.approx(again, rel=1e-9)
+
+
+def test_the_best_margin_of_separable_data_is_theirs():
+    best = b.best_inseparable_bound([0.5, 0.7, 0.9], radius=1.0, presentations=100)
+    assert best == (pytest.approx(4.0), pytest.approx(0.5), pytest.approx(0.0, abs=1e-9))
+
+
+def test_special_cases_agree():
+    assert b.unit_length_bound(0.25) == b.novikoff_bound(1.0, 0.25) == b.inseparable_bound(1.0, 0.0, 0.25) == 16
+    assert b.sparsity_bound(1.0, 0.3) == 11
+    assert b.voted_bound(99, 1.0, 0.5, 0.25) == b.leave_one_out_bound(b.inseparable_bound(1.0, 0.5, 0.25), 99)
+    assert b.leave_one_out_bound(7, 69) == 2 * b.leave_one_out_bound(7, 69, deterministic=False) == 0.2
+    assert b.one_pass_bound(10, 100, 0.05, deterministic=True) == 2 * b.one_pass_bound(10, 100, 0.05)
+    assert b.margin_bound(1000, 2.0, 0.5, 0.05) == b.compression_bound(1000, 16, 0.05)
+
+
+# -- runs -------------------------------------------------------------------------------------------------------------
+
+
+def run(X, codes, n_epochs):
+    """Mistakes, and the rows they were made on, of the textbook perceptron with exact integers."""
+    G = X @ X.T
+    presentation = list(range(len(X))) * n_epochs
+    record = oracle.perceptron(lambda i, j: float(G[i, j]), np.diagonal(G), codes, presentation)
+    return record
+
+
+@st.composite
+def samples(draw, separable):
+    rng = np.random.RandomState(draw(st.integers(0, 2**31)))
+    n, d = draw(st.integers(2, 12)), draw(st.integers(1, 4))
+    X, u = rng.randint(-4, 5, (n, d)), rng.randint(-4, 5, d)
+    assume(np.any(u))
+    X = X[(X @ u != 0) & X.any(axis=1)] if separable else X[X.any(axis=1)]
+    assume(len(X) > 0)
+    y = np.sign(X @ u) if separable else rng.choice([-1, 1], len(X))
+    return X, y, u
+
+
+@thorough(80)
+@given(sample=samples(separable=True), n_epochs=st.integers(1, 5))
+def test_no_run_exceeds_novikoffs_bound(sample, n_epochs):
+    X, y, u = sample
+    record = run(X, np.where(y > 0, 0, 1), n_epochs)
+    k = len(record)
+    radius2, dots = max((X * X).sum(axis=1)), y * (X @ u)
+    exact = Fraction(int(radius2) * int(u @ u), int(min(dots)) ** 2)
+    assert k <= exact
+    assert k <= b.novikoff_bound(math.sqrt(radius2), min(dots) / math.sqrt(u @ u)) * (1 + 1e-12)
+    alpha = np.zeros(len(X))
+    np.add.at(alpha, record.example, record.sign)
+    assert np.count_nonzero(alpha) <= np.abs(alpha).sum() <= k
+
+
+@thorough(80)
+@given(sample=samples(separable=False), n_epochs=st.integers(1, 6))
+def test_no_run_exceeds_the_inseparable_bound(sample, n_epochs):
+    """Summed over all presentations, and over the mistakes alone; once for each example would be too few."""
+    X, y, u = sample
+    record = run(X, np.where(y > 0, 0, 1), n_epochs)
+    margins, radius = y * (X @ u) / math.sqrt(u @ u), math.sqrt(max((X * X).sum(axis=1)))
+    assert len(record) <= b.best_inseparable_bound(margins, radius, n_epochs).bound * (1 + 1e-9)
+    if len(record):
+        wrong, times = np.unique(record.example, return_counts=True)
+        radius = math.sqrt(max((X[wrong] * X[wrong]).sum(axis=1)))
+        assert len(record) <= b.best_inseparable_bound(margins[wrong], radius, times).bound * (1 + 1e-9)
+
+
+def test_deviations_must_be_summed_over_presentations():
+    X, y = np.array([[1], [1]]), np.array([1, -1])
+    record = run(X, np.where(y > 0, 0, 1), n_epochs=50)
+    once = b.best_inseparable_bound(y * X[:, 0], 1.0, 1).bound
+    assert len(record) > once  # a false bound, which the next is not
+    assert len(record) <= b.best_inseparable_bound(y * X[:, 0], 1.0, 50).bound
+
+
+@thorough(60)
+@given(sample=samples(separable=True))
+def test_normalising_only_lowers_the_bound(sample):
+    X, y, u = sample
+    lengths = np.sqrt((X * X).sum(axis=1))
+    margins = y * (X @ u) / math.sqrt(u @ u)
+    assert b.unit_length_bound(min(margins / lengths)) <= b.novikoff_bound(max(lengths), min(margins)) * (1 + 1e-12)
+
+
+def converged(rng, m, share=0.2):
+    """The error of a converged perceptron and what it depends on, where exceptions can only be learnt by heart.
+
+    An example has a feature in common with all others, and one of its own; a share of the labels is -1, and nothing
+    tells which. A new example is predicted by the common feature alone.
+    """
+    X = np.column_stack([np.ones(m), 10 * np.eye(m)])
+    y = np.where(rng.random(m) < share, -1, 1)
+    v, alpha, clean = np.zeros(m + 1), np.zeros(m), False
+    while not clean:
+        clean = True
+        for i in range(m):
+            if y[i] * (v @ X[i]) <= 0:
+                v, clean = v + y[i] * X[i], False
+                alpha[i] += y[i]
+    return share if v[0] >= 0 else 1 - share, np.count_nonzero(alpha)
+
+
+def test_the_compression_bound_fails_no_more_often_than_it_may():
+    rng, m, delta = np.random.default_rng(0), 100, 0.1
+    draws = [converged(rng, m) for _ in range(100)]
+    assert np.mean([d for _, d in draws]) < m / 2  # it says something
+    assert np.mean([error > b.compression_bound(m, d, delta) for error, d in draws]) <= delta
+    failed = np.mean([error > b.compression_bound(m, d, delta) / 10 for error, d in draws])
+    assert failed > delta  # so a bound ten times too small is seen to fail
+
+
+def test_the_one_pass_bound_fails_no_more_often_than_it_may():
+    """The mean error of the vectors before each example, against the mistakes they made."""
+    rng, m, delta = np.random.default_rng(1), 50, 0.2
+    excess = []
+    for _ in range(400):
+        angle = rng.uniform(0, 2 * np.pi, m)
+        X, y = np.column_stack([np.cos(angle), np.sin(angle)]), np.where(np.sin(angle) > 0, 1, -1)
+        v, k, errors = np.zeros(2), 0, []
+        for x, label in zip(X, y, strict=True):
+            errors.append(abs(math.atan2(v[0], v[1])) / np.pi if v.any() else 0.5)
+            if label * (v @ x) <= 0:
+                v, k = v + label * x, k + 1
+        excess.append(np.mean(errors) > b.one_pass_bound(k, m, delta))
+    assert np.mean(excess) <= delta
+
+
+# -- bad input --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda: b.novikoff_bound(1.0, 0.0), ["'margin' of novikoff_bound must be a positive number", "Got 0.0"]),
+        (lambda: b.novikoff_bound(1.0, -2), ["does not separate", "inseparable_bound is for those", "Got -2"]),
+        (lambda: b.novikoff_bound(math.inf, 1.0), ["'radius'", "Got inf"]),
+        (lambda: b.novikoff_bound("1", 1.0), ["'radius'", "Got '1'"]),
+        (lambda: b.unit_length_bound(1.5), ["(0, 1]", "novikoff_bound", "Got 1.5"]),
+        (lambda: b.inseparable_bound(1.0, -1.0, 1.0), ["'deviation'", "Got -1.0"]),
+        (lambda: b.compression_bound(10, 10, 0.05), ["'d' of compression_bound must be less than m = 10", "Got 10"]),
+        (lambda: b.compression_bound(10, 2, 0), ["'delta'", "(0, 1)", "Got 0"]),
+        (lambda: b.compression_bound(10, 2, 1.0), ["'delta'", "(0, 1)", "Got 1.0"]),
+        (lambda: b.compression_bound(10.5, 2, 0.05), ["'m'", "an int", "Got 10.5"]),
+        (lambda: b.compression_bound(True, 0, 0.05), ["'m'", "an int", "Got True"]),
+        (lambda: b.margin_bound(100, 1.0, 0.05, 0.05), ["less than m = 100", "which it is 400"]),
+        (lambda: b.margin_bound_simple(100, 25, 0.05), ["[4, m/κ) = [4, 4)", "Got 4.0"]),
+        (lambda: b.pac_margin_bound(100, 50, 0.05), ["'kappa' of pac_margin_bound", "Got 50"]),
+        (lambda: b.one_pass_bound(11, 10, 0.05), ["at most m = 10", "Got 11"]),
+        (lambda: b.vapnik_chervonenkis_bound(10, 2, radius=1.0), ["go together", "Got radius alone"]),
+        (lambda: b.log_binomial(3, 4), ["at most m = 3", "Got 4"]),
+        (lambda: b.best_inseparable_bound([], 1.0), ["one or more examples", "Got 0 margins"]),
+        (lambda: b.best_inseparable_bound([math.nan], 1.0), ["finite margins"]),
+        (lambda: b.leave_one_out_bound(-1, 10), ["'mistakes'", "Got -1"]),
+    ],
+)
+def test_a_bound_that_cannot_hold_explains_itself(ask, words):
+    with pytest.raises(VotronError) as caught:
+        ask()
+    message = str(caught.value)
+    assert all(word in message for word in words), message
+    assert "\n" not in message
+    assert message.endswith((".", "instead."))
