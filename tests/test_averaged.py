@@ -7,6 +7,8 @@ from itertools import pairwise
 
 import joblib
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -249,6 +251,17 @@ def test_the_held_out_part_is_not_trained_on(digits):
     assert not hasattr(model.set_params(early_stopping=False, epochs=3).fit(X, y), "validation_scores_")
 
 
+def test_no_class_is_held_out_whole():
+    rng = np.random.RandomState(0)
+    X, y = rng.rand(100, 5), np.array(["a"] * 50 + ["b"] * 49 + ["rare"])
+    X[-1] += 5
+    for seed in range(10):
+        model = AveragedPerceptronClassifier(epochs=20, early_stopping=True, random_state=seed).fit(X, y)
+        assert model.n_mistakes_[2] > 1  # it was among the examples that were learnt
+    few = AveragedPerceptronClassifier(early_stopping=True)
+    assert_clear(refusal(few, lambda m: m.fit(*GOOD)), "Too few examples", "every class keeps one", "Got 3 example(s)")
+
+
 def test_bundled_digits(digits):
     X, y = digits
     model = AveragedPerceptronClassifier(random_state=0).fit(X[:1200], y[:1200])
@@ -426,6 +439,20 @@ def test_bad_input_is_refused_in_words(parameters, X, y, words):
 def test_what_scikit_learn_refuses_leaves_the_model_as_it_was(X, y, words):
     for model in (AveragedPerceptronClassifier(), AveragedPerceptronClassifier().fit(*GOOD)):
         assert words in str(refusal(model, lambda m: m.fit(X, y)))
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_words_are_refused_with_advice(library):
+    frame = library.DataFrame({"age": [1, 2, 3], "city": ["Oslo", "Rome", None]})
+    for model in (AveragedPerceptronClassifier(), VotedPerceptronClassifier()):
+        error = refusal(model, lambda m: m.fit(frame, GOOD[1]))
+        assert_clear(error, "tabular_encoder", "words in column 'city'")
+        assert_clear(refusal(model, lambda m: m.fit(["a text", "another", "third"], GOOD[1])), "TfidfVectorizer")
+
+
+def test_an_unknown_choice_after_training_is_refused():
+    model = AveragedPerceptronClassifier().fit(*GOOD).set_params(average="x")
+    assert_clear(refusal(model, lambda m: m.predict(GOOD[0])), "'average' parameter", "Got 'x'")
 
 
 def test_batches_that_do_not_fit_are_refused_in_words():

@@ -151,6 +151,11 @@ def test_one_row_and_one_class():
     assert_clear(refusal(VotedPerceptronClassifier(gamma=1.0), lambda m: m.partial_fit(X[:1], y[:1])), *words)
 
 
+def test_a_variance_beyond_float64():
+    words = "The variance of X, which gamma='scale' divides by, exceeds the largest float64: scale the data down."
+    assert_clear(refusal(VotedPerceptronClassifier(), lambda m: m.fit(X * 1e160, y)), words)
+
+
 def test_nothing_can_be_learnt():
     words = "No row of X can be learnt", "K(x, x) = 0 for each of the 20"
     refused_by_fit({"kernel": "linear"}, X * 0, y, "LinearKernel()", *words)

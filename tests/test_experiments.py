@@ -179,7 +179,7 @@ def test_facts_of_the_papers():
 def test_curves_without_matplotlib_name_the_extra(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert curves.main(["--out", str(tmp_path / "curves")]) == 2
-    assert capsys.readouterr().err == "Drawing needs matplotlib: pip install 'votron[plot]'.\n"
+    assert capsys.readouterr().err == "Drawing needs matplotlib: pip install matplotlib.\n"
 
 
 @pytest.mark.parametrize("epochs", ["0.5", "2"])

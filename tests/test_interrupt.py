@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -200,18 +201,24 @@ SCRIPT = """
 """
 
 
-def start(*arguments):
+@contextmanager
+def started(*arguments):
+    """A process that trains; whatever becomes of the test, it does not outlive it."""
     command = [sys.executable, "-c", textwrap.dedent(SCRIPT), *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "training\n", process.communicate()
-    return process
+    try:
+        assert process.stdout.readline() == "training\n", process.communicate(timeout=60)
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to a whole console, this test included")
 def test_a_process_that_is_interrupted_has_a_model():
-    process = start()
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    with started() as process:
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     stopped, usable = out.splitlines()
     assert stopped.startswith("stopped Training stopped after ")
@@ -221,11 +228,11 @@ def test_a_process_that_is_interrupted_has_a_model():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to a whole console, this test included")
 def test_a_process_that_is_stuck_is_broken_off_by_a_second_signal():
-    process = start("stuck")
-    process.send_signal(signal.SIGINT)
-    with pytest.raises(subprocess.TimeoutExpired):
-        process.communicate(timeout=1)  # it waits for the end of the block
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    with started("stuck") as process:
+        process.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.communicate(timeout=1)  # it waits for the end of the block
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert out.splitlines()[-1].strip() == "stopped"  # and nothing was learnt

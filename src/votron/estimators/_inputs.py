@@ -14,7 +14,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from votron.errors import IndefiniteKernelError, VotronError
+from votron._frames import is_frame
+from votron.errors import DataError, IndefiniteKernelError, NotRepresentableError, VotronError
 from votron.kernels import Kernel, NormalizedKernel, PrecomputedKernel
 from votron.kernels.base import negative_diagonal
 from votron.products import Index, Rows, chunks, describe, rows_in_bytes
@@ -54,6 +55,7 @@ def validated(
 
     What the user gave is not written to. A kernel that is made already also says whether the data are for it.
     """
+    _refuse_text(X, type(estimator).__name__)
     found = validate_data(estimator, X, y, accept_sparse=False if is_precomputed(kernel) else "csr", reset=reset)
     X, y = found if isinstance(found, tuple) else (found, None)
     if X.dtype == np.float16 or (X.dtype.kind == "f" and X.dtype.itemsize > 8):
@@ -68,18 +70,38 @@ def validated(
     return X, y
 
 
+def _refuse_text(X: Any, owner: str) -> None:
+    """Say what to do about columns of words, and about texts."""
+    if is_frame(X):
+        for name, kind in zip(X.columns, X.dtypes, strict=True):
+            if str(kind).lower() in ("str", "string", "category", "categorical", "enum"):
+                raise DataError(
+                    f"The X of {owner} must be numbers: votron.tabular_encoder turns a table with words into them. "
+                    f"Got words in column {name!r} instead."
+                )
+    elif isinstance(X, list | tuple) and len(X) and isinstance(X[0], str):
+        raise DataError(
+            f"The X of {owner} must be numbers: scikit-learn's TfidfVectorizer turns texts into them. "
+            f"Got a list of texts instead."
+        )
+
+
 def resolved_gamma(gamma: str, rows: Rows) -> float:
     """Return the number that "scale" or "auto" stands for, as in scikit-learn's SVC."""
     n_features = int(rows.shape[1])
     if gamma == "auto":
         return 1.0 / n_features
     values, n = rows.data if sp.issparse(rows) else rows, rows.shape[0] * n_features
-    with np.errstate(over="ignore", invalid="ignore"):  # the engine refuses such data, in words
+    with np.errstate(over="ignore", invalid="ignore"):
         parts = list(chunks(len(values), rows_in_bytes(values)))
         mean = np.sum([values[part].sum(dtype=np.float64) for part in parts]) / n
         centre = np.rint(mean) if describe(rows).integer else mean  # sums of integers are exact, dense or sparse
         squares = np.sum([np.square(values[part].astype(np.float64) - centre).sum() for part in parts])
         variance = (squares + (n - values.size) * centre**2) / n - (mean - centre) ** 2
+    if not np.isfinite(variance):
+        raise NotRepresentableError(
+            "The variance of X, which gamma='scale' divides by, exceeds the largest float64: scale the data down."
+        )
     return float(1.0 / (n_features * variance)) if variance > 0 else 1.0
 
 
@@ -171,7 +193,7 @@ def held_out_split(
     owner: str,
     rng: Any,
 ) -> tuple[Index, Index]:
-    """Return the rows to train on and those set aside, the same share of every class where there are enough."""
+    """Return the rows to train on, some of every class, and those set aside, a share of every class that has enough."""
     n_held = int(np.ceil(fraction * len(order)))
     n_kept = len(order) - n_held
     if n_kept < 1:
@@ -182,6 +204,14 @@ def held_out_split(
     counts = np.unique(codes[order], return_counts=True)[1]
     enough = counts.min() >= 2 and min(n_held, n_kept) >= len(counts)
     kept, held = train_test_split(order, test_size=n_held, stratify=codes[order] if enough else None, random_state=rng)
+    for code in np.setdiff1d(codes[order], codes[kept]):  # a class that is not trained would never be predicted
+        back = np.flatnonzero(codes[held] == code)[0]
+        kept, held = np.append(kept, held[back]), np.delete(held, back)
+    if not len(held):
+        raise VotronError(
+            f"Too few examples for {owner} to hold some out, since every class keeps one to train on. "
+            f"Got {len(order)} example(s) of {len(counts)} class(es)."
+        )
     return np.sort(kept), np.sort(held)
 
 

@@ -47,8 +47,9 @@ class AveragedPerceptronClassifier(EpochClassifier):
     shuffle : bool, default=True
         Shuffle the examples once, before the first pass.
     early_stopping : bool, default=False
-        Set ``validation_fraction`` of the data aside, end after `PATIENCE` passes in a row that do not predict it
-        better, and keep the vectors of the best pass.
+        In `fit`, set ``validation_fraction`` of the data aside, the same share of every class where there are enough,
+        end after `PATIENCE` passes in a row that do not predict it better, and keep the vectors of the best pass.
+        `partial_fit` makes its one pass over all it is given.
     validation_fraction : float, default=0.1
         Share of the data that ``early_stopping`` sets aside in ``fit``.
     random_state : int, RandomState instance or None, default=None
@@ -92,8 +93,8 @@ class AveragedPerceptronClassifier(EpochClassifier):
     not. Values are added up in float64, whatever their type, so dense and sparse data give the same weights to the last
     bit. Data are not copied, except that with several epochs up to 256 MB of rows in shuffled order are kept until the
     end of `fit`, where there is room. ``coef_`` and ``intercept_`` are read-only: they follow from training. Ctrl-C
-    leaves a fitted model of what was learnt until then; a second one breaks off at once, and leaves the model as it was
-    before.
+    raises KeyboardInterrupt as usual, but leaves a fitted model of what was learnt until then; a second one breaks off
+    at once, and leaves the model as it was before. Features of different units want scaling first.
 
     References
     ----------
@@ -159,7 +160,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
         X : array, CSR matrix or data frame of shape (n_samples, n_features)
             The examples.
         y : array of shape (n_samples,)
-            The labels, of any type.
+            The labels: whole numbers, text, or anything else that can be sorted.
 
         Returns
         -------
@@ -359,6 +360,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
             second: it is returned as 2.2e-308, so that the sign always tells the label.
         """
         check_is_fitted(self)
+        self._validate_params()
         rows, _ = _inputs.validated(self, X, kernel=None, reset=False)
         return self._shaped(self._scores(rows))
 

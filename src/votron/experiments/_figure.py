@@ -19,7 +19,7 @@ def pyplot() -> Any:
     try:
         import matplotlib
     except ImportError as error:
-        raise VotronError("Drawing needs matplotlib: pip install 'votron[plot]'.") from error
+        raise VotronError("Drawing needs matplotlib: pip install matplotlib.") from error
     matplotlib.use("Agg")
     from matplotlib import pyplot
 

@@ -1,7 +1,7 @@
 """Learning curves on scikit-learn's digits: test error against epochs, four rules, as in Figure 2 of the paper.
 
 ``python -m votron.experiments.curves`` draws them to an SVG and a PNG file.
-Needs matplotlib: ``pip install votron[plot]``.
+Needs matplotlib: ``pip install matplotlib``.
 """
 
 from __future__ import annotations

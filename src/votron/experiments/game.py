@@ -1,7 +1,7 @@
 """The perceptron game in two dimensions, drawn as one would on a whiteboard, beside the proof of its mistake bound.
 
 ``python -m votron.experiments.game`` plays it, prints the mistakes as a table, and draws it to an SVG and a PNG file.
-Needs matplotlib: ``pip install votron[plot]``.
+Needs matplotlib: ``pip install matplotlib``.
 
 The game is that of Cohen, "Linear Classifiers and the Perceptron", sections 3.2-3.4. Player A has examples in a disk of
 radius R = 1, further than γ from the line that the target u, of length 1, is perpendicular to. Player B is

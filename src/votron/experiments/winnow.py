@@ -1,7 +1,7 @@
 """Winnow beside the perceptron: mistakes on a disjunction against the number of attributes, most of them irrelevant.
 
 ``python -m votron.experiments.winnow`` measures them, prints them as a table, and draws them to an SVG and a PNG file.
-Needs matplotlib: ``pip install votron[plot]``.
+Needs matplotlib: ``pip install matplotlib``.
 
 The target is a disjunction of k of n Boolean attributes. Its attributes are on, independently, as often as makes half
 of the examples positive; each of the n − k others is on in half of the examples, whatever the label. That many active
