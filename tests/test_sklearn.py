@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 import votron
 from votron import (
     AveragedPerceptronClassifier,
+    KernelAdatronClassifier,
     NaiveBayesLinearClassifier,
     VotedPerceptronClassifier,
     WinnowClassifier,
@@ -121,6 +122,9 @@ def estimators():
     yield "a fraction of an epoch", VotedPerceptronClassifier(epochs=2.5)
     for name, parameters in LINEAR.items():
         yield f"averaged - {name}", AveragedPerceptronClassifier(**parameters)
+    for kernel in ("poly", "linear", "rbf", "precomputed"):
+        yield f"adatron - {kernel}", KernelAdatronClassifier(kernel=kernel)
+        yield f"adatron - {kernel}, soft", KernelAdatronClassifier(kernel=kernel, C=1.0)
     yield "naive Bayes", NaiveBayesLinearClassifier()
     # binarize, since the checks have real numbers, which binarize=None refuses
     yield "Winnow", WinnowClassifier(binarize=0.0)
@@ -148,6 +152,7 @@ def test_every_classifier_is_checked():
 @pytest.mark.filterwarnings("ignore:.*rows have K.x, x. = 0:UserWarning")  # as they have in the checks' sparse data
 @pytest.mark.filterwarnings("ignore:.*rows have no value but 0:UserWarning")
 @pytest.mark.filterwarnings("ignore:Training made mistakes in each of:sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:The adatron stopped before:sklearn.exceptions.ConvergenceWarning")
 def test_check_estimator(name):
     results = check_estimator(ESTIMATORS[name], on_skip=None)  # raises at the first failure
     assert len(results) > 50

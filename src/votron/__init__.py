@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from votron.errors import VotronError
     from votron.estimators import (
         AveragedPerceptronClassifier,
+        KernelAdatronClassifier,
         NaiveBayesLinearClassifier,
         VotedPerceptronClassifier,
         WinnowClassifier,
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AveragedPerceptronClassifier": "votron.estimators",
+    "KernelAdatronClassifier": "votron.estimators",
     "MistakeRecord": "votron.record",
     "NaiveBayesLinearClassifier": "votron.estimators",
     "OnlinePerceptron": "votron.online",
@@ -48,6 +50,7 @@ _HOMES = {
 
 __all__ = [
     "AveragedPerceptronClassifier",
+    "KernelAdatronClassifier",
     "MistakeRecord",
     "NaiveBayesLinearClassifier",
     "OnlinePerceptron",

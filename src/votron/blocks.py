@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._threads import Team
 from votron.kernels import Kernel
-from votron.products import Block, Floats, Index, Products, Rows, Store, padded
+from votron.products import Block, Floats, GramProducts, Index, Products, Rows, Store, chunks, padded
 
 _scratch = threading.local()
+
+ROWS_AT_ONCE = 512
+"""Rows whose kernel values with all supports are in memory at once."""
 
 
 def scratch(name: str, rows: int, width: int, dtype: Any) -> NDArray[Any]:
@@ -183,3 +187,43 @@ class KernelBlock:
                 dots[inside, low:high] = data[place[inside], low:high]
         self.kernel.from_dots(dots, source, low, high, terms, self.own, K)
         return held
+
+
+def kernel_values(
+    kernel: Kernel, products: Products, store: Store, terms: Floats, X: Rows, rows: Index, own: Floats
+) -> Floats:
+    """Return the kernel values of all supports of a store with rows of X, given the kernel's terms of both."""
+    slots = np.arange(store.n)
+    block = products.block(X, rows)
+    block.prepare(0, block.width)
+    dots = np.zeros((store.n, block.width), dtype=products.dtype)
+    products.dots(store, slots, block, 0, block.width, dots)
+    padded_own = np.zeros((len(own), block.width))
+    padded_own[:, : block.n_rows] = own
+    out = np.empty((store.n, block.width))
+    kernel.from_dots(dots, slots, 0, block.width, terms, padded_own, out)
+    return out[:, : block.n_rows]
+
+
+def expansion_scores(
+    kernel: Kernel, support_rows: Rows, support: Index, coefficients: Floats, X: Rows, threads: Team
+) -> Floats:
+    """Return Σ_j c_j K(x_j, x) for each row x of X and each row c of the coefficients.
+
+    ``support_rows`` are the examples x_j as ``Products.keep`` returns them, ``support`` their numbers.
+    """
+    out = np.zeros((X.shape[0], len(coefficients)))
+    if not len(support):
+        return out
+    products = kernel.products(kernel.traits(support_rows).joined(kernel.traits(X)))
+    store, squares = products.restore(support_rows, support)
+    terms = kernel.terms(squares)
+    known = np.ones(X.shape[0]) if isinstance(products, GramProducts) else products.squares(X)
+    own = kernel.terms(known) if len(terms) else np.empty((0, X.shape[0]))
+
+    def work(part: slice) -> None:
+        rows = np.arange(part.start, part.stop)
+        out[part] = (coefficients @ kernel_values(kernel, products, store, terms, X, rows, own[:, part])).T
+
+    threads.each(chunks(X.shape[0], ROWS_AT_ONCE), work)
+    return out

@@ -1,8 +1,9 @@
 """How training is done: in the dual, on kernel values, and in the primal, on weight vectors; and by multiplication."""
 
+from votron.engine.adatron import MaximalMargin, solve_adatron
 from votron.engine.dual import DualTrainer
 from votron.engine.primal import PrimalTrainer
 from votron.engine.run import TrainingRun
 from votron.engine.winnow import WinnowTrainer
 
-__all__ = ["DualTrainer", "PrimalTrainer", "TrainingRun", "WinnowTrainer"]
+__all__ = ["DualTrainer", "MaximalMargin", "PrimalTrainer", "TrainingRun", "WinnowTrainer", "solve_adatron"]

@@ -1,5 +1,6 @@
 """The scikit-learn faces of Votron."""
 
+from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.averaged import AveragedPerceptronClassifier
 from votron.estimators.naive_bayes import NaiveBayesLinearClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
@@ -7,6 +8,7 @@ from votron.estimators.winnow import WinnowClassifier
 
 __all__ = [
     "AveragedPerceptronClassifier",
+    "KernelAdatronClassifier",
     "NaiveBayesLinearClassifier",
     "VotedPerceptronClassifier",
     "WinnowClassifier",

@@ -5,38 +5,26 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from votron._resources import available_memory
 from votron.errors import VotronError
 from votron.estimators._inputs import check_same_classes, read_classes
-from votron.products import Floats, Index, Rows
+from votron.estimators._scores import ScoreClassifier
 
-_LEAST_POSITIVE = float(np.finfo(np.float64).tiny)
 _WORTH_ASKING = 64 << 20
 """Bytes of weights from which it is asked whether there is room for them."""
 _LONGEST = 2**62
 """Steps that can be counted."""
 
 
-class EpochClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier with one score for two classes, or one a class, that learns in ``epochs`` passes."""
+class EpochClassifier(ScoreClassifier):
+    """A classifier that learns in ``epochs`` passes."""
 
     MAX_EPOCHS: ClassVar[int] = 1000
     """Passes after which ``epochs=None`` gives up, with a warning."""
 
-    classes_: NDArray[Any]
-    n_features_in_: int
     epochs: float | None
-
-    # -- training -----------------------------------------------------------------------------------------------------
-
-    @property
-    def _n_vectors(self) -> int:
-        return 1 if len(self.classes_) == 2 else len(self.classes_)
 
     def _n_steps(self, n_examples: int) -> int:
         """Return how many examples to present."""
@@ -64,19 +52,6 @@ class EpochClassifier(ClassifierMixin, BaseEstimator):
         if classes is not None:
             check_same_classes(read_classes(classes), self.classes_)
 
-    def _learnable_of(self, rows: Rows, learnable: Index, at_least: int, why_not: str, whose: str = "X") -> Index:
-        """Return the numbers of the rows that can be learnt, and tell of the others."""
-        n = rows.shape[0]
-        if len(learnable) < at_least:
-            raise VotronError(f"No row of X can be learnt: {whose} has {why_not} for each of the {n}.")
-        if len(learnable) < n:
-            warnings.warn(
-                f"{n - len(learnable)} of {n} rows have {why_not}, can never be learnt, and are left out.",
-                UserWarning,
-                stacklevel=4,
-            )
-        return learnable
-
     def _raise_if(self, interrupted: bool, steps: int) -> None:
         """Hand the user's Ctrl-C on, now that the model is fitted."""
         if interrupted:
@@ -93,28 +68,3 @@ class EpochClassifier(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-    # -- prediction ---------------------------------------------------------------------------------------------------
-
-    def _shaped(self, scores: Floats) -> Floats:
-        """Return scores as users get them: of two classes one, never 0, whose sign tells the label."""
-        if len(self.classes_) > 2:
-            return scores
-        return np.where(scores[:, 0] == 0, _LEAST_POSITIVE, scores[:, 0])
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the labels.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The predicted labels; of classes with equal scores the first.
-        """
-        scores = self.decision_function(X)
-        codes = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[codes])

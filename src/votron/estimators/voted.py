@@ -21,9 +21,10 @@ from votron.engine import DualTrainer, TrainingRun
 from votron.errors import VotronError
 from votron.estimators import _inputs
 from votron.estimators._epochs import EpochClassifier
+from votron.estimators._kernel import KERNEL_CONSTRAINTS, kernel_of
 from votron.estimators._watch import watching
 from votron.estimators._where import WhereItMakesSense
-from votron.kernels import KERNELS, Kernel, make_kernel
+from votron.kernels import Kernel
 from votron.products import Floats, Index, Rows
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors
@@ -141,11 +142,7 @@ class VotedPerceptronClassifier(EpochClassifier):
     kernel_: Kernel
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [StrOptions(set(KERNELS)), Kernel, callable],
-        "degree": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "normalize_kernel": ["boolean"],
+        **KERNEL_CONSTRAINTS,
         "epochs": [Interval(Real, 0, None, closed="neither"), None],
         "rule": [StrOptions(set(RULES))],
         "normalize_vectors": ["boolean"],
@@ -284,7 +281,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         X, y = _inputs.validated(self, X, y, kernel=self.kernel, reset=first)
         if _inputs.is_precomputed(self.kernel):
             _inputs.check_gram(X)
-        kernel = self._make_kernel(X)
+        kernel = kernel_of(self, X)
         kernel.check(X)
         if not first:
             self._check_same(kernel, classes)
@@ -300,19 +297,6 @@ class VotedPerceptronClassifier(EpochClassifier):
             raise VotronError(
                 f"The kernel must be the same at every call of partial_fit: {self.kernel_!r}. Got {kernel!r} instead."
             )
-
-    def _make_kernel(self, rows: Rows) -> Kernel:
-        gamma = self.gamma
-        if isinstance(gamma, str):
-            needed = isinstance(self.kernel, str) and self.kernel in ("poly", "rbf")
-            gamma = _inputs.resolved_gamma(gamma, rows) if needed else 1.0
-        return make_kernel(
-            self.kernel,
-            degree=int(self.degree),
-            gamma=float(gamma),
-            coef0=float(self.coef0),
-            normalize=bool(self.normalize_kernel),
-        )
 
     def _learnable(self, rows: Rows, at_least: int) -> Index:
         """Return the numbers of the rows that can be learnt, and tell of the others."""

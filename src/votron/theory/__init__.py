@@ -1,5 +1,39 @@
 """What a record guarantees: margins, bounds, certificates."""
 
+from votron.theory.bounds import (
+    BestMargin,
+    best_inseparable_bound,
+    compression_bound,
+    inseparable_bound,
+    leave_one_out_bound,
+    log_binomial,
+    margin_bound,
+    margin_bound_simple,
+    novikoff_bound,
+    one_pass_bound,
+    pac_margin_bound,
+    sparsity_bound,
+    unit_length_bound,
+    vapnik_chervonenkis_bound,
+    voted_bound,
+)
 from votron.theory.winnow import disjunction_mistake_bound
 
-__all__ = ["disjunction_mistake_bound"]
+__all__ = [
+    "BestMargin",
+    "best_inseparable_bound",
+    "compression_bound",
+    "disjunction_mistake_bound",
+    "inseparable_bound",
+    "leave_one_out_bound",
+    "log_binomial",
+    "margin_bound",
+    "margin_bound_simple",
+    "novikoff_bound",
+    "one_pass_bound",
+    "pac_margin_bound",
+    "sparsity_bound",
+    "unit_length_bound",
+    "vapnik_chervonenkis_bound",
+    "voted_bound",
+]

@@ -1,0 +1,267 @@
+"""The kernel adatron, the perceptron's cousin that ends at the maximal margin, as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from votron._resources import effective_threads
+from votron._threads import team
+from votron.blocks import expansion_scores
+from votron.engine import MaximalMargin, solve_adatron
+from votron.errors import NotRepresentableError
+from votron.estimators import _inputs
+from votron.estimators._kernel import KERNEL_CONSTRAINTS, kernel_of
+from votron.estimators._scores import ScoreClassifier
+from votron.estimators._watch import watching
+from votron.kernels import Kernel
+from votron.products import Floats, Rows
+
+__all__ = ["KernelAdatronClassifier"]
+
+
+class KernelAdatronClassifier(ScoreClassifier):
+    """Kernel adatron: the vector of maximal margin, by steps like the perceptron's.
+
+    It finds, through the origin of the kernel's feature space, the vector with the largest margin that any has on these
+    data, to a tolerance that it proves: ``margin_`` is what it attains, and no vector attains more than
+    ``best_margin_``. So it tells how far a perceptron's margin is from the best, and gives the margin bound its γ.
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0, normalize_kernel
+        As in `VotedPerceptronClassifier`.
+    C : float or None, default=None
+        The most that a coefficient may be: the soft form, for data that are not separable. None: no limit, the hard
+        form.
+    tol : float, default=1e-3
+        How far the margin may be from the best, relatively; with C, the objective from its least value.
+    max_sweeps : int, default=100000
+        Passes over the examples near the margin after which to give up, with a warning.
+    verbose : int, default=0
+        1 shows a progress bar on a terminal and plain lines elsewhere, on standard error.
+    n_jobs : int or None, default=None
+        Threads. None: as many as this process may use.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    support_ : int array of shape (n_support,)
+        Rows of the examples that some vector depends on.
+    support_vectors_ : array or CSR matrix of shape (n_support, n_features)
+        Those examples. Without columns for precomputed kernels.
+    dual_coef_ : array of shape (n_vectors, n_support)
+        The vectors, as coefficients of the support vectors. Two classes have one vector, for the second of them.
+    n_support_ : int array of shape (n_vectors,)
+        Examples that each vector depends on.
+    norm_ : float array of shape (n_vectors,)
+        Length of each vector.
+    margin_ : float array of shape (n_vectors,)
+        The margin min y (w·x)/‖w‖ of each vector on the training data; negative where it errs.
+    best_margin_ : float array of shape (n_vectors,)
+        What no vector's margin exceeds on these data.
+    separable_ : object array of shape (n_vectors,)
+        True or False where that was found out, None where not.
+    converged_ : bool
+        Whether all vectors are as near to the best as ``tol`` asks.
+    kernel_ : Kernel
+        The kernel, with its numbers.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of str
+        Names of the features, where the data have names.
+
+    Notes
+    -----
+    There is no bias; the polynomial kernel with ``coef0`` > 0 has one in its feature space. Where C is None and the
+    data are not separable (no margin above a thousandth of the longest example), a ConvergenceWarning says so.
+
+    References
+    ----------
+    T.-T. Friess, N. Cristianini and C. Campbell, *The Kernel-Adatron: a fast and simple learning procedure for support
+    vector machines*, ICML 1998.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from votron import KernelAdatronClassifier, VotedPerceptronClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KernelAdatronClassifier(degree=2).fit(X[:100], y[:100])
+    >>> bool(0.999 * model.best_margin_[0] <= model.margin_[0] <= model.best_margin_[0])
+    True
+    >>> perceptron = VotedPerceptronClassifier(degree=2, epochs=None, random_state=0).fit(X[:100], y[:100])
+    >>> v, length = perceptron.with_rule("last").decision_function(X[:100]), perceptron.record_.norm2[-1] ** 0.5
+    >>> attained = (v * (2 * y[:100] - 1)).min() / length
+    >>> bool(0 < attained < model.margin_[0])
+    True
+    """
+
+    kernel_: Kernel
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KERNEL_CONSTRAINTS,
+        "C": [Interval(Real, 0, None, closed="neither"), None],
+        "tol": [Interval(Real, 0, 1, closed="neither")],
+        "max_sweeps": [Interval(Integral, 1, None, closed="left")],
+        "verbose": ["verbose"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "poly",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 1.0,
+        normalize_kernel: bool = False,
+        C: float | None = None,
+        tol: float = 1e-3,
+        max_sweeps: int = 100_000,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.normalize_kernel = normalize_kernel
+        self.C = C
+        self.tol = tol
+        self.max_sweeps = max_sweeps
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> KernelAdatronClassifier:
+        """Train on data and labels.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            The examples; with ``kernel="precomputed"`` their kernel values with each other.
+        y : array of shape (n_samples,)
+            The labels: whole numbers, text, or anything else that can be sorted.
+
+        Returns
+        -------
+        self : KernelAdatronClassifier
+            The fitted model.
+        """
+        with _inputs.unchanged_on_error(self):
+            rows, codes = self._checked(X, y)
+            found, interrupted = self._solve(rows, codes)
+            self._keep(rows, found)
+        if interrupted:
+            raise KeyboardInterrupt("Training stopped; the model has what it found until then.")
+        self._warn()
+        return self
+
+    def _checked(self, X: Any, y: Any) -> tuple[Rows, NDArray[np.int64]]:
+        """Validate parameters and data; set ``classes_`` and ``kernel_``."""
+        self._validate_params()
+        effective_threads(self.n_jobs, type(self).__name__)
+        X, y = _inputs.validated(self, X, y, kernel=self.kernel, reset=True)
+        if _inputs.is_precomputed(self.kernel):
+            _inputs.check_gram(X)
+        kernel = kernel_of(self, X)
+        kernel.check(X)
+        self.classes_, codes = _inputs.encode_labels(y)
+        _inputs.check_two_classes(self.classes_, X.shape)
+        self._learnable_of(X, _inputs.learnable_rows(X, kernel), 1, "K(x, x) = 0", repr(kernel))
+        self.kernel_ = kernel
+        return X, codes
+
+    def _solve(self, rows: Rows, codes: NDArray[np.int64]) -> tuple[list[MaximalMargin], bool]:
+        """Find the vector of each class, one after another."""
+        found = []
+        with watching(self.max_sweeps * self._n_vectors, bool(self.verbose)) as watch:
+            for c in range(self._n_vectors):
+                found.append(
+                    solve_adatron(
+                        self.kernel_,
+                        rows,
+                        np.where(codes == c, 1, -1),
+                        cap=math.inf if self.C is None else float(self.C),
+                        tolerance=float(self.tol),
+                        max_sweeps=int(self.max_sweeps),
+                        n_threads=effective_threads(self.n_jobs),
+                        watcher=watch,
+                    )
+                )
+        return found, watch.interrupted
+
+    def _keep(self, rows: Rows, found: list[MaximalMargin]) -> None:
+        """Set the attributes."""
+        self.support_ = np.unique(np.concatenate([one.support for one in found]))
+        self.dual_coef_ = np.zeros((len(found), len(self.support_)))
+        for c, one in enumerate(found):
+            self.dual_coef_[c, np.searchsorted(self.support_, one.support)] = one.signed
+        self._support_rows = self.kernel_.products_for(rows).keep(rows, self.support_)
+        precomputed = _inputs.is_precomputed(self.kernel_)
+        self.support_vectors_ = self._support_rows[:, :0] if precomputed else self._support_rows
+        self.n_support_ = np.array([len(one.support) for one in found])
+        self.norm_ = np.sqrt([one.norm2 for one in found])
+        self.margin_ = np.array([one.margin for one in found])
+        self.best_margin_ = np.array([one.best for one in found])
+        self.separable_ = np.array([one.separable for one in found], dtype=object)
+        self.converged_ = all(one.converged for one in found)
+
+    def _warn(self) -> None:
+        if self.converged_:
+            return
+        names = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        hard = [
+            repr(name) for name, separable in zip(names.tolist(), self.separable_, strict=True) if separable is False
+        ]
+        what = f"the data are not separable for {', '.join(hard[:5])}" if hard else "it was not near enough to the best"
+        warnings.warn(
+            f"The adatron stopped before the maximal margin: {what}. Give C for the soft form, another kernel, or a "
+            "larger tol or max_sweeps.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the scores w·x of the rows under each vector; 1 or more beyond the margin.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            Rows to score; with ``kernel="precomputed"`` their kernel values with the training examples.
+
+        Returns
+        -------
+        array of shape (n_samples,) for two classes, else (n_samples, n_classes)
+            Positive for the second class; the largest for the predicted one. Of two classes, a score of 0 predicts the
+            second: it is returned as 2.2e-308, so that the sign always tells the label.
+        """
+        check_is_fitted(self)
+        rows, _ = _inputs.validated(self, X, kernel=self.kernel_, reset=False)
+        with team(effective_threads(self.n_jobs)) as threads:
+            scores = expansion_scores(self.kernel_, self._support_rows, self.support_, self.dual_coef_, rows, threads)
+        if not np.isfinite(scores).all():
+            raise NotRepresentableError(
+                f"Scores by {self.kernel_!r} exceed the largest float64 on these rows: scale the data, or lower the "
+                "degree."
+            )
+        return self._shaped(scores)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        precomputed = _inputs.is_precomputed(self.kernel)
+        tags.input_tags.sparse = not precomputed
+        tags.input_tags.pairwise = precomputed
+        tags.input_tags.positive_only = precomputed  # of the diagonal, as in VotedPerceptronClassifier
+        # Planes through the origin do not separate the blobs on which scikit-learn measures accuracy, and the kernel
+        # that the checks precompute is linear as well.
+        linear = isinstance(self.kernel, str) and self.kernel == "linear"
+        tags.classifier_tags.poor_score = precomputed or linear
+        return tags
