@@ -227,7 +227,9 @@ def test_without_matplotlib_it_is_a_sentence():
 def test_the_page_says_what_comes_out(capsys, tmp_path):
     """Its examples as they stand, and its table and figure as the command makes them."""
     docs = Path(__file__).parents[1] / "docs"
-    assert doctest.testfile(str(docs / "online.md"), module_relative=False, encoding="utf-8") == (0, 29)
+    failed, attempted = doctest.testfile(str(docs / "online.md"), module_relative=False, encoding="utf-8")
+    assert failed == 0
+    assert attempted > 20
     assert main(["--out", str(tmp_path / "game")]) == 0
     printed = capsys.readouterr().out.split("\n" + str(tmp_path))[0]
     page = (docs / "online.md").read_text(encoding="utf-8")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 import pickle
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +19,7 @@ from strategies import CALLABLE, COMPOSED, CONTAINERS, contained, tables
 
 from votron import VotronError, is_mercer, make_kernel
 from votron.errors import IndefiniteKernelError, NotRepresentableError
+from votron.estimators.voted import VotedPerceptronClassifier
 from votron.kernels import (
     KERNELS,
     CallableKernel,
@@ -352,6 +355,18 @@ def test_kernels_say_what_they_are():
         NormalizedKernel(ConjunctionKernel()),
     ):
         assert eval(repr(kernel)) == kernel
+
+
+def test_the_parameters_of_make_kernel_are_described():
+    """Each with the default that it has; gamma's is a number, unlike that of the estimator."""
+    described = inspect.getdoc(make_kernel).split("Parameters\n----------\n")[1].split("\n\nReturns")[0]
+    for name, parameter in inspect.signature(make_kernel).parameters.items():
+        given = "" if parameter.default is inspect.Parameter.empty else f", default={parameter.default}"
+        assert re.search(rf"^{name} : .*{re.escape(given)}$", described, re.MULTILINE)
+    for name in KERNELS:
+        assert f'"{name}"' in described
+    default = inspect.signature(VotedPerceptronClassifier).parameters["gamma"].default
+    assert f'gamma="{default}"' in described
 
 
 def test_make_kernel():

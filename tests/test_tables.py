@@ -22,6 +22,7 @@ from strategies import thorough
 
 from votron.data import tabular_encoder
 from votron.errors import DataError, VotronError
+from votron.estimators import WinnowClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
 
 KINDS = [pd.DataFrame, pl.DataFrame]
@@ -331,6 +332,63 @@ def test_cloned_and_stored(kind):
     assert list(again.get_feature_names_out()) == list(encoder.get_feature_names_out())
 
 
+@pytest.mark.parametrize("kinds", [KINDS, KINDS[::-1]])
+@given(problem=problems())
+@thorough(60)
+def test_made_on_frames_of_one_library_and_used_on_those_of_the_other(kinds, problem):
+    """No warning, and the same vectors."""
+    table, _, codes, chances = problem
+    first, second = (frame_of(kind, table) for kind in kinds)
+    encoder = tabular_encoder(first, discrete=codes, probabilities=chances, numeric="maxabs").fit(first)
+    expected = dense(encoder.transform(first))
+    assert np.array_equal(dense(encoder.transform(second)), expected, equal_nan=True)
+    assert np.array_equal(dense(clone(encoder).fit(second).transform(first)), expected, equal_nan=True)
+
+
+@both
+def test_shown_in_short(kind):
+    days = kind({**DAYS, "Rain": [0.9, 0.01, 0.3], "Windy": [True, False, True]})
+    encoder = tabular_encoder(days, probabilities="Rain")
+    shown = {name: repr(part) for name, part, _ in encoder.transformers}
+    assert shown == {
+        "Outlook": "_Discrete(values=['Rainy', 'Sunny', 'Cloudy'])",
+        "Temp": "_Number()",
+        "Rain": "_Chance()",
+        "Windy": "_Truth()",
+    }
+    assert "<function" not in repr(encoder)
+    assert repr(encoder.fit(days)) == repr(clone(encoder)) == repr(pickle.loads(pickle.dumps(encoder)))
+    words = kind({"word": [f"word {i}" for i in range(1000)]})
+    many = repr(tabular_encoder(words).transformers[0][1])
+    assert "['word 0', 'word 1', " in many
+    assert many.endswith(" more])")
+    assert len(many) < 140
+    named = words["word"][:7].to_list() if kind is pl.DataFrame else list(words["word"][:7])
+    assert f"[{', '.join(map(repr, named))}, ... 993 more]" in many
+    long = repr(tabular_encoder(kind({"v": ["x" * 500, "y"]})).transformers[0][1])
+    assert long == f"_Discrete(values=['{'x' * 56}..., ... 1 more])"
+
+
+@both
+def test_parameters_of_a_part(kind):
+    days = kind(DAYS)
+    encoder = tabular_encoder(days)
+    assert encoder.get_params()["Outlook__values"] == ("Rainy", "Sunny", "Cloudy")
+    vectors = encoder.set_params(Outlook__values=("Cloudy", "Rainy")).fit_transform(days)
+    assert np.array_equal(vectors, [[0, 1, 85], [0, 0, 87], [1, 0, 75]])
+
+
+@both
+def test_missing_truth_values_before_winnow(kind):
+    """Which wants 0 and 1: the most frequent value is one of them, where a mean is not."""
+    frame = kind({"a": [True, True, False, None], "b": ["x", "y", "x", "y"]})
+    refused_mean = make_pipeline(tabular_encoder(frame), SimpleImputer(), WinnowClassifier())
+    with pytest.raises(VotronError, match="must be Boolean, 0 or 1"):
+        refused_mean.fit(frame, [1, 1, 0, 1])
+    filled = make_pipeline(tabular_encoder(frame), SimpleImputer(strategy="most_frequent"), WinnowClassifier())
+    assert filled.fit(frame, [1, 1, 0, 1]).predict(frame).tolist() == [1, 1, 0, 1]
+
+
 @both
 @pytest.mark.parametrize("output", ["pandas", "polars"])
 def test_frames_as_output(kind, output):
@@ -404,43 +462,81 @@ def test_parameters(kind):
     refused(VotronError, words, lambda: tabular_encoder(days, probabilities=["Rain"], discrete=["Rain", "Temp"]))
 
 
+DAY = "turn it into numbers, such as the day of the year or the days since a date, or leave it out"
+SECONDS = "turn it into numbers, such as hours or seconds, or leave it out"
+CONVERT = "convert it, or leave it out"
 OTHERS = {
-    "dates": ([datetime.date(2026, 1, 1)] * 2, "object", "Date"),
-    "times": ([datetime.datetime(2026, 1, 1)] * 2, "datetime64[us]", "Datetime(time_unit='us', time_zone=None)"),
-    "durations": ([datetime.timedelta(1)] * 2, "timedelta64[us]", "Duration(time_unit='us')"),
-    "lists": ([[1], [2, 3]], "object", "List(Int64)"),
-    "structures": ([{"a": 1}] * 2, "object", "Struct({'a': Int64})"),
-    "bytes": ([b"a", b"b"], "object", "Binary"),
+    "dates": ([None, datetime.date(2026, 1, 1)], DAY, "datetime.date(2026, 1, 1) in row 1"),
+    "times": ([datetime.datetime(2026, 1, 1)] * 2, DAY, "Timestamp('2026-01-01 00:00:00') in row 0"),
+    "hours": ([datetime.time(8), None], SECONDS, "datetime.time(8, 0) in row 0"),
+    "durations": ([datetime.timedelta(1)] * 2, SECONDS, "Timedelta('1 days 00:00:00') in row 0"),
+    "lists": ([[1], [2, 3]], CONVERT, "[1] in row 0"),
+    "structures": ([{"a": 1}] * 2, CONVERT, "{'a': 1} in row 0"),
+    "bytes": ([b"a", b"b"], CONVERT, "b'a' in row 0"),
 }
 
 
 @both
 @pytest.mark.parametrize("case", OTHERS)
 def test_types_that_are_no_feature(kind, case):
-    values, in_pandas, in_polars = OTHERS[case]
+    values, remedy, got = OTHERS[case]
+    if kind is pl.DataFrame and got.startswith("Time"):  # a type of pandas
+        got = f"{values[0]!r} in row 0"
     frame = kind({"Temp": [1, 2], "When": values})
-    dtype = in_pandas if kind is pd.DataFrame else in_polars
-    words = (
-        "The column 'When' must hold numbers, truth values or text: convert it, or leave it out. "
-        f"Got values of type {dtype} instead."
-    )
-    refused(DataError, words, lambda: tabular_encoder(frame))
+    words = "The column 'When' must hold either numbers, or truth values, or text: "
+    refused(DataError, f"{words}{remedy}. Got {got} instead.", lambda: tabular_encoder(frame))
+    words += f"{CONVERT}. Got {got} instead."
     refused(DataError, words, lambda: tabular_encoder(frame, discrete=["When"]))
-    text = kind({"Temp": [1, 2], "When": ["a", "b"]})
-    words = (
-        "The column 'When' must hold discrete values, as in the frame that made the encoder: convert it, "
-        f"or leave it out. Got values of type {dtype} instead."
-    )
-    refused(DataError, words, lambda: tabular_encoder(text).fit(text).transform(frame))
+    for held, what in ((["a", "b"], "discrete values"), ([3, 4], "numbers")):
+        before = kind({"Temp": [1, 2], "When": held})
+        words = (
+            f"The column 'When' must hold {what}, as in the frame that made the encoder: convert it. Got {got} instead."
+        )
+        refused(DataError, words, lambda before=before: tabular_encoder(before).fit(before).transform(frame))
 
 
-def test_other_types_of_pandas():
-    for column in ([1, "a"], [1.5, "a", None], [True, "a"], [1j, 2j], [(1, 2), "a"]):
-        frame = pd.DataFrame({"v": column})
-        words = f"or text: convert it, or leave it out. Got values of type {frame['v'].dtype} instead."
-        refused(DataError, words, lambda frame=frame: tabular_encoder(frame))
-    mixed = pd.DataFrame({"v": pd.Categorical([1, "a"])})
-    refused(DataError, "The column 'v' must hold values of one type", lambda: tabular_encoder(mixed))
+@pytest.mark.parametrize(
+    ("column", "got"),
+    [
+        (["x", 2], "2 in row 1, after 'x' in row 0,"),
+        ([None, 1, "a"], "'a' in row 2, after 1 in row 1,"),
+        ([1.5, "a", None], "'a' in row 1, after 1.5 in row 0,"),
+        ([True, "a"], "'a' in row 1, after True in row 0,"),
+        ([decimal.Decimal(1), 1.5], "1.5 in row 1, after Decimal('1') in row 0,"),
+        ([1j, 2j], "1j in row 0"),
+        (["a", (1, 2)], "(1, 2) in row 1"),
+        ([np.arange(80).reshape(20, 4), 1], "array([[ 0, 1, 2, 3], [ 4, 5, 6, 7], [ 8, 9, 10, 11], [12... in row 0"),
+    ],
+)
+def test_mixed_columns_of_pandas(column, got):
+    frame = pd.DataFrame({"v": pd.Series(column, dtype=object)})
+    words = f"or text: convert it, or leave it out. Got {got} instead."
+    refused(DataError, words, lambda: tabular_encoder(frame))
+
+
+def test_mixed_categories():
+    for mixed, got in (
+        (pd.Categorical([1, "a"]), "'a' in row 1, after 1 in row 0,"),
+        (pd.Categorical([1], categories=[1, "a"]), "values of type category"),
+    ):
+        words = f"The column 'v' must hold values of one type: convert it, or leave it out. Got {got} instead."
+        refused(DataError, words, lambda mixed=mixed: tabular_encoder(pd.DataFrame({"v": mixed})))
+
+
+@both
+def test_other_things_where_truth_values_were(kind):
+    frame = kind({"v": [True, False, None]})
+    encoder = tabular_encoder(frame, numeric="standard").fit(frame)
+    words = "The column 'v' must hold True and False, as in the frame that made the encoder, or 1 and 0"
+    for bad, got in (
+        (["yes", "no"], ": convert it. Got 'yes' in row 0"),
+        ([1, 7], ". Got 7 in row 1"),
+        ([None, 0.5, 0.0], ". Got 0.5 in row 1"),
+        ([1.0, -1.0], ". Got -1.0 in row 1"),
+    ):
+        refused(DataError, f"{words}{got} instead.", lambda bad=bad: encoder.transform(kind({"v": bad})))
+    assert np.array_equal(encoder.transform(kind({"v": [1.0, 0.0, None]})), [[1], [0], [np.nan]], equal_nan=True)
+    assert np.array_equal(encoder.transform(kind({"v": [0, 1]})), [[0], [1]])
 
 
 @both
@@ -468,9 +564,13 @@ def test_probabilities_outside_of_0_to_1(kind):
     refused(DataError, words, lambda: encoder.fit(bad))
     refused(DataError, words, lambda: encoder.fit(good).transform(bad))
     refused(DataError, "Got -0.5 in row 0", lambda: encoder.transform(kind({"Rain": [-0.5]})))
+    refused(DataError, "Got 1.0000000001 in row 0", lambda: encoder.transform(kind({"Rain": [1.0000000001]})))
     assert np.array_equal(encoder.transform(good), [[0], [1], [0.5]])
     text = kind({"Rain": ["0.5", "likely"]})
-    words = "The column 'Rain' must hold probabilities: convert it, or leave it out. Got values of type "
+    words = (
+        "The column 'Rain' must hold probabilities, from 0 to 1: convert it, or leave it out. "
+        "Got '0.5' in row 0 instead."
+    )
     refused(DataError, words, lambda: tabular_encoder(text, probabilities=["Rain"]))
 
 
@@ -478,7 +578,10 @@ def test_probabilities_outside_of_0_to_1(kind):
 def test_text_where_numbers_were(kind):
     days = kind(DAYS)
     encoder = tabular_encoder(days).fit(days)
-    words = "The column 'Temp' must hold numbers: convert it, or leave it out. Got values of type "
+    words = (
+        "The column 'Temp' must hold numbers, as in the frame that made the encoder: convert it. "
+        "Got '87' in row 0 instead."
+    )
     refused(DataError, words, lambda: encoder.transform(kind({"Outlook": ["Sunny"], "Temp": ["87"]})))
     assert np.array_equal(encoder.transform(kind({"Outlook": [3], "Temp": [87]})), [[0, 0, 0, 87]])
 

@@ -19,6 +19,11 @@ def in_pandas(thing: Any) -> bool:
     return _is_a("DataFrame", thing, "pandas") or _is_a("Series", thing, "pandas")
 
 
+def is_named_series(thing: Any) -> bool:
+    """Tell whether it is a Series of pandas whose index has names, as a row of a frame has: anything but integers."""
+    return _is_a("Series", thing, "pandas") and thing.index.inferred_type not in ("integer", "empty")
+
+
 def columns_of(frame: Any) -> list[Any]:
     """Return the columns as series, also those that share a name."""
     if in_pandas(frame):

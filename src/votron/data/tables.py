@@ -10,16 +10,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from votron._frames import floats_of, in_pandas, is_frame
+from votron.data._columns import (
+    Values,
+    _Chance,
+    _Discrete,
+    _Number,
+    _Truth,
+    chances_of,
+    feature_name,
+    kind_of,
+    objects_of,
+    refusal,
+)
 from votron.errors import DataError, VotronError
 
 __all__ = ["tabular_encoder"]
@@ -46,6 +56,9 @@ def tabular_encoder(
     - numbers stay numbers, kept or scaled;
     - True and False become 1 and 0.
 
+    Linear classifiers and kernels want numbers of different units, such as degrees and percents, scaled:
+    ``numeric="standard"``. By default they are kept as they are, as in Cohen's table.
+
     Parameters
     ----------
     frame : DataFrame of pandas or polars
@@ -67,14 +80,16 @@ def tabular_encoder(
     Raises
     ------
     DataError
-        If a column is neither text nor numbers, has no values, or has a probability outside of 0 to 1.
+        If a column is neither text nor numbers nor truth values, mixes them, has no values, or has a probability
+        outside of 0 to 1.
     VotronError
         If the frame is none, or a parameter does not fit it.
 
     Notes
     -----
-    A missing number stays missing, as NaN, which the classifiers refuse: a `sklearn.impute.SimpleImputer` after the
-    encoder fills it in.
+    A missing number stays missing, as NaN, which the classifiers refuse, and so does a missing truth value: a
+    `sklearn.impute.SimpleImputer` after the encoder fills it in. Before `WinnowClassifier`, which wants 0 and 1, take
+    ``SimpleImputer(strategy="most_frequent")``, since a mean is neither.
 
     Vectors are CSR matrices if more than 0.7 of their features are 0 by the number of values alone, and arrays
     otherwise; only arrays can be turned into frames with ``set_output``.
@@ -111,12 +126,7 @@ def tabular_encoder(
     values = {name: _values(frame[name], name, as_text=name in coded, as_chance=name in kept) for name in names}
     _check_features(values)
     sparse = len(names) < _SPARSE_BELOW * sum(1 if found is None else len(found) for found in values.values())
-    parts = [
-        _number_part(name, "keep" if name in kept or _kind(frame[name]) == "boolean" else numeric, name in kept)
-        if found is None
-        else _discrete_part(name, found, sparse)
-        for name, found in values.items()
-    ]
+    parts = [_part(frame[name], found, numeric, name in kept, sparse) for name, found in values.items()]
     transformers = [(key, part, [name]) for key, part, name in zip(_keys(names), parts, names, strict=True)]
     return ColumnTransformer(transformers, verbose_feature_names_out=False, sparse_threshold=_SPARSE_BELOW)
 
@@ -155,11 +165,11 @@ def _checked_names(parameter: str, given: Any, columns: list[str]) -> list[str]:
     return names
 
 
-def _check_features(values: dict[str, list[Any] | None]) -> None:
+def _check_features(values: dict[str, Values | None]) -> None:
     """Refuse features that would have the same name, such as "a=b=c" of column "a" and of column "a=b"."""
     seen: dict[str, str] = {}
     for column, found in values.items():
-        for feature in [column] if found is None else [_feature_name(column, "", value) for value in found]:
+        for feature in [column] if found is None else [feature_name(column, value) for value in found]:
             if feature in seen:
                 raise DataError(
                     f"Two features would be called {feature!r}, from column {seen[feature]!r} and column {column!r}: "
@@ -168,73 +178,40 @@ def _check_features(values: dict[str, list[Any] | None]) -> None:
             seen[feature] = column
 
 
-# -- types of columns -------------------------------------------------------------------------------------------------
-
-_PANDAS_KINDS = {
-    "boolean": "boolean",
-    "categorical": "text",
-    "decimal": "number",
-    "floating": "number",
-    "integer": "number",
-    "mixed-integer-float": "number",
-    "string": "text",
-}
+# -- what the columns say ---------------------------------------------------------------------------------------------
 
 
-def _kind(column: Any) -> str:
-    """Return what a column holds: "text", "number", "boolean", "nothing" or "other"."""
-    if in_pandas(column):
-        found = sys.modules["pandas"].api.types.infer_dtype(column, skipna=True)
-        empty = found != "categorical" and bool(column.isna().all())
-        return "nothing" if empty else _PANDAS_KINDS.get(found, "other")
-    pl: Any = sys.modules["polars"]
-    if isinstance(column.dtype, pl.Enum):
-        return "text"
-    if column.null_count() == len(column):
-        return "nothing"
-    if column.dtype in (pl.String, pl.Categorical):
-        return "text"
-    if column.dtype == pl.Boolean:
-        return "boolean"
-    return "number" if column.dtype.is_numeric() else "other"
-
-
-def _refusal(column: Any, name: str, what: str) -> DataError:
-    return DataError(
-        f"The column {name!r} must hold {what}: convert it, or leave it out. Got values of type {column.dtype} instead."
-    )
-
-
-def _values(column: Any, name: str, *, as_text: bool, as_chance: bool) -> list[Any] | None:
+def _values(column: Any, name: str, *, as_text: bool, as_chance: bool) -> Values | None:
     """Return the values that get a feature each, or None if the column is one of numbers."""
-    kind = _kind(column)
+    kind = kind_of(column)
     if kind == "other":
-        raise _refusal(column, name, "numbers, truth values or text")
+        remedy = "convert it, or leave it out" if as_text else ""  # else numbers are advised, for dates among others
+        raise refusal(column, name, "either numbers, or truth values, or text", remedy)
     if as_text or (kind == "text" and not as_chance):
         found = None if kind == "nothing" else _categories(column, name)
         empty = not found
     else:
         found = None
-        empty = bool(np.isnan(_as_floats(column, name, as_chance)).all())
+        empty = bool(np.isnan(chances_of(column, name) if as_chance else floats_of(column)).all())
     if empty:
         raise DataError(f"The column {name!r} must have a value in some row: leave it out. Got missing values instead.")
     return found
 
 
-def _categories(column: Any, name: str) -> list[Any]:
+def _categories(column: Any, name: str) -> Values:
     """Return the distinct values of a column, in the order declared or else the order of appearance."""
     declared = None
     if in_pandas(column) and hasattr(column, "cat"):
         declared = column.cat.categories.tolist()
     elif not in_pandas(column) and isinstance(column.dtype, sys.modules["polars"].Enum):
         declared = column.dtype.categories.to_list()
-    found = dict.fromkeys(_objects(column).tolist()) if declared is None else declared
+    found = dict.fromkeys(objects_of(column)) if declared is None else declared
     # pandas makes floats of whole numbers where others are missing; they are equal, and read better without ".0"
-    values = [int(v) if isinstance(v, float) and v.is_integer() else v for v in found if v is not None]
+    values = Values(int(v) if isinstance(v, float) and v.is_integer() else v for v in found if v is not None)
     try:
-        sorted(values)  # as OneHotEncoder does, to see whether they are of one type
+        sorted(values)  # fails where they are of several types, such as words and numbers, which is a slip
     except TypeError:
-        raise _refusal(column, name, "values of one type") from None
+        raise refusal(column, name, "values of one type") from None
     return values
 
 
@@ -258,80 +235,13 @@ def _keys(columns: list[str]) -> list[str]:
     return keys
 
 
-def _number_part(name: str, numeric: str, as_chance: bool) -> Any:
-    """Return the transformer of a column of numbers."""
-    arguments = {"name": name, "as_chance": as_chance}
-    numbers = FunctionTransformer(_number_column, kw_args=arguments, feature_names_out="one-to-one")
+def _part(column: Any, values: Values | None, numeric: str, as_chance: bool, sparse: bool) -> Any:
+    """Return the transformer of a column."""
+    if values is not None:
+        return _Discrete(values, sparse)
+    if as_chance:
+        return _Chance()
+    if kind_of(column) == "boolean":
+        return _Truth()
     scaler = _SCALERS[numeric]
-    return numbers if scaler is None else Pipeline([("numbers", numbers), ("scale", scaler())])
-
-
-def _number_column(frame: Any, name: str, as_chance: bool) -> NDArray[np.float64]:
-    return _as_floats(frame[name], name, as_chance)[:, None]
-
-
-def _as_floats(column: Any, name: str, as_chance: bool) -> NDArray[np.float64]:
-    """Return numbers or truth values as floats, missing ones as NaN."""
-    if _kind(column) not in ("number", "boolean", "nothing"):
-        raise _refusal(column, name, "probabilities" if as_chance else "numbers")
-    numbers = floats_of(column)
-    if as_chance and ((numbers < 0) | (numbers > 1)).any():
-        row = int(np.argmax((numbers < 0) | (numbers > 1)))
-        raise DataError(
-            f"The column {name!r} must hold probabilities, from 0 to 1. Got {numbers[row]:g} in row {row} instead."
-        )
-    return numbers
-
-
-def _discrete_part(name: str, values: list[Any], sparse: bool) -> _DiscreteEncoder:
-    """Return the transformer of a column of discrete values."""
-    return _DiscreteEncoder(
-        categories=[_object_array(values)],
-        handle_unknown="ignore",
-        sparse_output=sparse,
-        feature_name_combiner=partial(_feature_name, name),
-    )
-
-
-def _feature_name(column: str, _: str, value: Any) -> str:
-    return f"{column}={value}"
-
-
-class _DiscreteEncoder(OneHotEncoder):  # type: ignore[misc]  # scikit-learn has no types
-    """OneHotEncoder for one column of a frame, for which every kind of missing value is an unknown one.
-
-    Its own treatment of missing values depends on their kind, and it wants numeric categories to be sorted.
-    """
-
-    def fit(self, X: Any, y: Any = None) -> _DiscreteEncoder:
-        super().fit(_object_column(X), y)
-        return self
-
-    def transform(self, X: Any) -> Any:
-        return super().transform(_object_column(X))
-
-
-def _object_column(frame: Any) -> Any:
-    """Return a frame of one column as objects with None for missing values: of pandas as a frame, with its index."""
-    name = frame.columns[0]
-    if _kind(frame[name]) == "other":
-        raise _refusal(frame[name], name, "discrete values, as in the frame that made the encoder")
-    objects = _objects(frame[name])
-    if in_pandas(frame):
-        return sys.modules["pandas"].DataFrame({name: objects}, index=frame.index, dtype=object)
-    return objects[:, None]
-
-
-def _objects(column: Any) -> NDArray[Any]:
-    """Return a column's values as Python objects, None where missing."""
-    if not in_pandas(column):
-        return _object_array([None if value is None or value != value else value for value in column.to_list()])
-    objects: NDArray[Any] = column.to_numpy(dtype=object, copy=True)
-    objects[column.isna().to_numpy()] = None
-    return objects
-
-
-def _object_array(values: list[Any]) -> NDArray[Any]:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
+    return _Number() if scaler is None else Pipeline([("numbers", _Number()), ("scale", scaler())])

@@ -123,6 +123,13 @@ def solve_adatron(
     -------
     MaximalMargin
         What was found.
+
+    Examples
+    --------
+    >>> from votron.kernels import LinearKernel
+    >>> found = solve_adatron(LinearKernel(), np.array([[3.0, 1.0], [-1.0, 1.0]]), np.array([1, -1]))
+    >>> round(found.margin, 3), found.support.tolist()
+    (1.414, [0, 1])
     """
     search = _Search(kernel, X, np.asarray(y, dtype=np.float64), float(cap), tolerance)
     with team(n_threads) as threads:

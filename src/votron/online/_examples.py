@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron._frames import is_named_series
 from votron.errors import VotronError
 
 OWNER = "OnlinePerceptron"
@@ -21,8 +22,17 @@ Named = dict[Any, float]
 
 
 def has_names(x: Any) -> bool:
-    """Tell whether features are named: a mapping, or what quacks like one as river's VectorDict does."""
-    return isinstance(x, Mapping) or (hasattr(x, "keys") and not hasattr(x, "__array__") and not sp.issparse(x))
+    """Tell whether features are named: a mapping, what quacks like one as river's VectorDict does, a row of a frame."""
+    quacks = hasattr(x, "keys") and not hasattr(x, "__array__") and not sp.issparse(x)
+    return isinstance(x, Mapping) or quacks or is_named_series(x)
+
+
+def refuse_names_with_kernel() -> NoReturn:
+    """Refuse named features where there is a kernel."""
+    raise VotronError(
+        f"With a kernel the examples of {OWNER} must be vectors, not named features: turn them into vectors first, "
+        "with scikit-learn's DictVectorizer for instance, or to_numpy() of a Series."
+    )
 
 
 def read_label(y: Any) -> int:
@@ -43,9 +53,10 @@ def read_truth(y: Any) -> int:
 
 def read_named(x: Any, what: str = "An example") -> Named:
     """Return a copy of a mapping of names to finite numbers."""
-    read = {}
-    for name in x.keys():  # noqa: SIM118  what quacks like a mapping may not iterate like one
-        value = x[name]
+    read: Named = {}
+    for name, value in _named_values(x):
+        if name in read:
+            raise VotronError(f"{what} of {OWNER} must have features whose names differ. Got {name!r} twice instead.")
         if not isinstance(value, Real | np.bool_):
             raise VotronError(
                 f"{what} of {OWNER} must have features that are numbers: one-hot encode the others. "
@@ -58,6 +69,13 @@ def read_named(x: Any, what: str = "An example") -> Named:
         if not math.isfinite(read[name]):
             raise VotronError(f"{what} of {OWNER} must have finite features. Got {value!r} for {name!r} instead.")
     return read
+
+
+def _named_values(x: Any) -> Iterable[tuple[Any, Any]]:
+    if is_named_series(x):
+        pairs: Iterable[tuple[Any, Any]] = x.items()  # a name may be there twice, and then x[name] is a Series
+        return pairs
+    return ((name, x[name]) for name in x.keys())  # noqa: SIM118  what quacks like a mapping may not iterate like one
 
 
 def read_row(x: Any, n_features: int | None = None, what: str = "An example") -> Row:
@@ -113,7 +131,7 @@ def _sparse_row(x: Any, what: str) -> Any:
 
 
 def _shown(x: Any) -> str:
-    text = repr(x)
+    text = " ".join(repr(x).split())  # on one line
     return text if len(text) <= 60 else f"{text[:57]}... ({type(x).__name__})"
 
 

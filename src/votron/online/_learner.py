@@ -10,7 +10,7 @@ import numpy as np
 
 from votron.errors import IndefiniteKernelError, VotronError
 from votron.kernels import KERNELS, Kernel, NormalizedKernel, PrecomputedKernel, make_kernel
-from votron.online._examples import OWNER, has_names, read_label, read_row
+from votron.online._examples import OWNER, has_names, read_label, read_row, refuse_names_with_kernel
 from votron.online._guesses import Guess, KernelGuess, NamedGuess, VectorGuess
 from votron.online._river import RiverClassifier, announce
 from votron.online._round import Round
@@ -26,8 +26,9 @@ class OnlinePerceptron(RiverClassifier):
     the guess v becomes v + η y x. A score of 0 predicts +1.
 
     Examples are lists or arrays of numbers, rows of a sparse matrix, or, without a kernel, mappings of names to
-    numbers, in which whatever is not named is 0. The first one (or the target) decides whether features are named, or
-    how many there are. An example that is refused leaves the learner as it was.
+    numbers, in which whatever is not named is 0. A Series of pandas, such as a row of a frame, has named features, in
+    any order; one whose index is integers is a vector. The first example (or the target) decides whether features are
+    named, or how many there are. An example that is refused leaves the learner as it was.
 
     Parameters
     ----------
@@ -192,7 +193,8 @@ class OnlinePerceptron(RiverClassifier):
         if self._guess is not None:
             return self._guess
         if has_names(x):
-            _refuse_kernel(self._kernel)
+            if self._kernel is not None:
+                refuse_names_with_kernel()
             return NamedGuess()
         n_features = read_row(x).shape[-1]
         return VectorGuess(n_features) if self._kernel is None else KernelGuess(self._kernel, n_features)
@@ -352,11 +354,3 @@ def _checked_kernel(kernel: Any) -> Kernel | None:
             f"Got {kernel!r} instead."
         )
     return made
-
-
-def _refuse_kernel(kernel: Kernel | None) -> None:
-    if kernel is not None:
-        raise VotronError(
-            f"With a kernel the examples of {OWNER} must be vectors, not named features: turn them into vectors first, "
-            "with scikit-learn's DictVectorizer for instance."
-        )

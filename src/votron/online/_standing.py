@@ -50,7 +50,7 @@ class Standing:
             margin_=self.margin_ if along is None else min(self.margin_, towards),
         )
         for number in (new.norm2, new.lemma2, *(() if along is None else (new.v_dot_u, new.lemma1))):
-            finite(number, "A number of the game")
+            finite(number, "A number that the learner keeps")
         return new
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 
 from votron.errors import VotronError
 from votron.kernels import Kernel
-from votron.online._examples import OWNER, has_names, read_named, read_row
+from votron.online._examples import OWNER, has_names, read_named, read_row, refuse_names_with_kernel
 from votron.online._guesses import Guess, KernelGuess, NamedGuess, VectorGuess
 
 
@@ -67,7 +67,7 @@ def _expansion(target: Any, kernel: Kernel) -> tuple[KernelGuess, float]:
     try:
         coefficients, examples = target
         coefficients = list(coefficients)
-        rows = [read_row(z, what="An example of the target") for z in examples]
+        rows = [_row_of_expansion(z) for z in examples]
         fits = len(coefficients) == len(rows) > 0 and len({row.shape[-1] for row in rows}) == 1
         fits &= all(isinstance(c, Real) and math.isfinite(c) for c in coefficients)
     except (TypeError, ValueError, OverflowError) as error:  # the last of whole numbers of hundreds of digits
@@ -84,3 +84,9 @@ def _expansion(target: Any, kernel: Kernel) -> tuple[KernelGuess, float]:
         u.add(float(c), u.read(row))
     with np.errstate(over="ignore", invalid="ignore"):
         return u, float(sum(float(c) * u.dot(row) for c, row in zip(coefficients, rows, strict=True)))
+
+
+def _row_of_expansion(z: Any) -> Any:
+    if has_names(z):
+        refuse_names_with_kernel()
+    return read_row(z, what="An example of the target")

@@ -1,0 +1,225 @@
+"""Columns of frames: what they hold, and the transformers that turn one column into features.
+
+The transformers look at the column alone, never at names or the library of the frame that they were fitted on: a
+frame of polars can be encoded by what was fitted on one of pandas.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection
+from datetime import date, time, timedelta
+from decimal import Decimal
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from votron._frames import floats_of, in_pandas
+from votron.errors import DataError
+
+FEATURES = ("text", "number", "boolean")
+"""The kinds of values that can be features."""
+_NUMBERS = ("number", "boolean")
+_AS_BEFORE = "as in the frame that made the encoder"
+_SHOWN = 60
+"""Characters of a value, or of a list of values, that are shown."""
+
+# -- what columns hold ------------------------------------------------------------------------------------------------
+
+_PANDAS_KINDS = {
+    "boolean": "boolean",
+    "categorical": "text",
+    "decimal": "number",
+    "floating": "number",
+    "integer": "number",
+    "mixed-integer-float": "number",
+    "string": "text",
+}
+
+
+def kind_of(column: Any) -> str:
+    """Return what a column holds: "text", "number", "boolean", "nothing" or "other"."""
+    if in_pandas(column):
+        found = sys.modules["pandas"].api.types.infer_dtype(column, skipna=True)
+        empty = found != "categorical" and bool(column.isna().all())
+        return "nothing" if empty else _PANDAS_KINDS.get(found, "other")
+    pl: Any = sys.modules["polars"]
+    if isinstance(column.dtype, pl.Enum):
+        return "text"
+    if column.null_count() == len(column):
+        return "nothing"
+    if column.dtype in (pl.String, pl.Categorical):
+        return "text"
+    if column.dtype == pl.Boolean:
+        return "boolean"
+    return "number" if column.dtype.is_numeric() else "other"
+
+
+def objects_of(column: Any) -> list[Any]:
+    """Return a column's values as Python objects, None where missing."""
+    if not in_pandas(column):
+        return [None if isinstance(value, float) and value != value else value for value in column.to_list()]
+    objects: NDArray[Any] = column.to_numpy(dtype=object, copy=True)
+    objects[column.isna().to_numpy()] = None
+    return list(objects)
+
+
+def numbers_of(column: Any, name: str, what: str, remedy: str = "convert it") -> NDArray[np.float64]:
+    """Return numbers or truth values as floats, missing ones as NaN."""
+    if kind_of(column) not in (*_NUMBERS, "nothing"):
+        raise refusal(column, name, what, remedy, _NUMBERS)
+    return floats_of(column)
+
+
+def chances_of(column: Any, name: str) -> NDArray[np.float64]:
+    """Return probabilities as floats, missing ones as NaN."""
+    what = "probabilities, from 0 to 1"
+    numbers = numbers_of(column, name, what, "convert it, or leave it out")
+    _refuse_rows((numbers < 0) | (numbers > 1), column, name, what)
+    return numbers
+
+
+# -- refusals ---------------------------------------------------------------------------------------------------------
+
+
+def refusal(column: Any, name: str, what: str, remedy: str = "", wanted: Collection[str] = FEATURES) -> DataError:
+    """Return the error of a column that does not hold what it must, with the first value that shows it."""
+    found = [(row, value) for row, value in enumerate(objects_of(column)) if value is not None]
+    odd = next(((row, value) for row, value in found if _kind_of_value(value) not in wanted), None)
+    if odd is not None:
+        got = f"{_shown(odd[1])} in row {odd[0]}"
+    else:
+        got = _mixture(found) or f"values of type {column.dtype}"
+    return DataError(f"The column {name!r} must hold {what}: {remedy or _remedy(odd)}. Got {got} instead.")
+
+
+def _mixture(found: list[tuple[int, Any]]) -> str:
+    """Return the first value that is of another kind than the first of all, or of another type; "" if none is."""
+    for key in (_kind_of_value, type):
+        for row, value in found:
+            if key(value) != key(found[0][1]):
+                return f"{_shown(value)} in row {row}, after {_shown(found[0][1])} in row {found[0][0]},"
+    return ""
+
+
+def _remedy(odd: tuple[int, Any] | None) -> str:
+    if odd is not None and isinstance(odd[1], date | np.datetime64):  # datetimes are dates
+        return "turn it into numbers, such as the day of the year or the days since a date, or leave it out"
+    if odd is not None and isinstance(odd[1], time | timedelta | np.timedelta64):
+        return "turn it into numbers, such as hours or seconds, or leave it out"
+    return "convert it, or leave it out"
+
+
+def _refuse_rows(bad: NDArray[np.bool_], column: Any, name: str, what: str) -> None:
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(
+            f"The column {name!r} must hold {what}. Got {_shown(objects_of(column)[row])} in row {row} instead."
+        )
+
+
+def _kind_of_value(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "boolean"
+    if isinstance(value, Real | Decimal):
+        return "number"
+    return "text" if isinstance(value, str) else "other"
+
+
+def _shown(value: Any) -> str:
+    text = " ".join(repr(value).split())  # on one line
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+# -- transformers -----------------------------------------------------------------------------------------------------
+
+
+class Values(tuple[Any, ...]):
+    """The values that get a feature each, shown as a list that is not too long."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        shown: list[str] = []
+        for value in self:
+            text = _shown(value)
+            if shown and sum(map(len, shown)) + len(text) > _SHOWN:
+                return f"[{', '.join(shown)}, ... {len(self) - len(shown)} more]"
+            shown.append(text)
+        return f"[{', '.join(shown)}]"
+
+
+class _Column(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A transformer of a frame of one column. It learns the column's name alone, for the names of the features."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        self._features(X[X.columns[0]], X.columns[0])  # refuses what it cannot take
+        self.n_features_in_ = 1
+        self.feature_names_in_ = np.array(list(X.columns), dtype=object)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return self._features(X[X.columns[0]], X.columns[0])
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        return self.feature_names_in_.copy()
+
+    def _features(self, column: Any, name: str) -> Any:
+        raise NotImplementedError
+
+
+class _Number(_Column):
+    """Numbers."""
+
+    def _features(self, column: Any, name: str) -> NDArray[np.float64]:
+        return numbers_of(column, name, f"numbers, {_AS_BEFORE}")[:, None]
+
+
+class _Chance(_Column):
+    """Probabilities."""
+
+    def _features(self, column: Any, name: str) -> NDArray[np.float64]:
+        return chances_of(column, name)[:, None]
+
+
+class _Truth(_Column):
+    """True and False, which may also be given as 1 and 0."""
+
+    def _features(self, column: Any, name: str) -> NDArray[np.float64]:
+        what = f"True and False, {_AS_BEFORE}, or 1 and 0"
+        numbers = numbers_of(column, name, what)
+        _refuse_rows(~((numbers == 0) | (numbers == 1) | np.isnan(numbers)), column, name, what)
+        return numbers[:, None]
+
+
+class _Discrete(_Column):
+    """Discrete values: a 0/1 feature each. What is missing or unknown sets none."""
+
+    def __init__(self, values: Values, sparse: bool = False) -> None:
+        self.values = values
+        self.sparse = sparse
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        return np.array([feature_name(self.feature_names_in_[0], value) for value in self.values], dtype=object)
+
+    def _features(self, column: Any, name: str) -> Any:
+        if kind_of(column) == "other":
+            raise refusal(column, name, f"discrete values, {_AS_BEFORE}", "convert it")
+        places = {value: i for i, value in enumerate(self.values)}
+        features = np.array([places.get(value, -1) for value in objects_of(column)], dtype=np.int64)
+        rows = np.flatnonzero(features >= 0)
+        shape = len(features), len(self.values)
+        if self.sparse:
+            return sp.csr_matrix((np.ones(len(rows)), (rows, features[rows])), shape=shape)
+        vectors = np.zeros(shape)
+        vectors[rows, features[rows]] = 1.0
+        return vectors
+
+
+def feature_name(column: str, value: Any) -> str:
+    """Return the name of the feature of a value."""
+    return f"{column}={value}"
