@@ -165,10 +165,11 @@ class MistakeRecord:
         parts = {name: getattr(self, name)[:k] for name in ("example", "vector", "sign", "time", "score", "norm2")}
         return MistakeRecord(**parts, n_vectors=self.n_vectors, n_examples=self.n_examples, n_steps=int(time))
 
-    def dual_coef(self) -> NDArray[np.float64]:
-        """Return the final vectors as coefficients of the support examples, one row a vector."""
+    def dual_coef(self, *, average: bool = False) -> NDArray[np.float64]:
+        """Return the final vectors, or their averages over all steps, as coefficients of the support examples."""
         out = np.zeros((self.n_vectors, len(self.support)))
-        np.add.at(out, (self.vector, self.slot), self.sign)
+        alive = (self.n_steps + 1.0 - self.time) / max(1, self.n_steps)
+        np.add.at(out, (self.vector, self.slot), self.sign * alive if average else self.sign)
         return out
 
     def pocket(self) -> NDArray[np.int64]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from votron.errors import VotronError
 from votron.estimators import _inputs
-from votron.kernels import KERNELS, Kernel, make_kernel
-from votron.products import Rows
+from votron.kernels import KERNELS, Kernel, NormalizedKernel, make_kernel
+from votron.products import Floats, Rows
 
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "kernel": [StrOptions(set(KERNELS)), Kernel, callable],
@@ -35,3 +37,23 @@ def kernel_of(model: BaseEstimator, rows: Rows) -> Kernel:
         coef0=float(model.coef0),
         normalize=bool(model.normalize_kernel),
     )
+
+
+def lengths_of(kernel: Kernel, rows: Rows) -> tuple[Floats, Floats]:
+    """Return ‖x‖ in feature space for each row, and what its scores lack as a factor.
+
+    Scores by a normalised precomputed kernel lack 1 / √K(x, x): of rows to predict it is not known. Of the training
+    examples' own matrix it is.
+    """
+    if not _inputs.is_precomputed(kernel):
+        return np.sqrt(kernel.diag(rows)), np.ones(rows.shape[0])
+    if rows.shape[0] != rows.shape[1]:
+        raise VotronError(
+            "With kernel='precomputed' margins need the square matrix of the training examples, whose diagonal has "
+            f"their lengths. Got shape {rows.shape} instead."
+        )
+    squares = np.diagonal(rows).astype(np.float64)
+    lengths = np.sqrt(kernel.diagonal(squares))
+    if not isinstance(kernel, NormalizedKernel):
+        return lengths, np.ones(len(lengths))
+    return lengths, np.divide(1.0, np.sqrt(squares), out=np.zeros_like(squares), where=squares > 0)

@@ -26,6 +26,10 @@ class ScoreClassifier(ClassifierMixin, BaseEstimator):
     def _n_vectors(self) -> int:
         return 1 if len(self.classes_) == 2 else len(self.classes_)
 
+    def _signs(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each row and vector +1 if the vector shall score it positively, else -1."""
+        return np.where(codes[:, None] == np.arange(self._n_vectors), 1, -1)
+
     def _learnable_of(self, rows: Rows, learnable: Index, at_least: int, why_not: str, whose: str = "X") -> Index:
         """Return the numbers of the rows that can be learnt, and tell of the others."""
         n = rows.shape[0]

@@ -19,11 +19,12 @@ from votron.blocks import expansion_scores
 from votron.engine import MaximalMargin, solve_adatron
 from votron.errors import NotRepresentableError
 from votron.estimators import _inputs
-from votron.estimators._kernel import KERNEL_CONSTRAINTS, kernel_of
+from votron.estimators._kernel import KERNEL_CONSTRAINTS, kernel_of, lengths_of
 from votron.estimators._scores import ScoreClassifier
 from votron.estimators._watch import watching
 from votron.kernels import Kernel
 from votron.products import Floats, Rows
+from votron.theory.geometry import Margins
 
 __all__ = ["KernelAdatronClassifier"]
 
@@ -245,6 +246,9 @@ class KernelAdatronClassifier(ScoreClassifier):
         """
         check_is_fitted(self)
         rows, _ = _inputs.validated(self, X, kernel=self.kernel_, reset=False)
+        return self._shaped(self._scores(rows))
+
+    def _scores(self, rows: Rows) -> Floats:
         with team(effective_threads(self.n_jobs)) as threads:
             scores = expansion_scores(self.kernel_, self._support_rows, self.support_, self.dual_coef_, rows, threads)
         if not np.isfinite(scores).all():
@@ -252,7 +256,15 @@ class KernelAdatronClassifier(ScoreClassifier):
                 f"Scores by {self.kernel_!r} exceed the largest float64 on these rows: scale the data, or lower the "
                 "degree."
             )
-        return self._shaped(scores)
+        return scores
+
+    def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
+        """Return what `votron.theory.margins` asks for; there is one vector, whatever is asked for."""
+        check_is_fitted(self)
+        rows, y = _inputs.validated(self, X, y, kernel=self.kernel_, reset=False)
+        codes = _inputs.encode_labels(y, self.classes_)[1]
+        lengths, factor = lengths_of(self.kernel_, rows)
+        return Margins(factor[:, None] * self._scores(rows), self._signs(codes), self.norm_, lengths)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -23,6 +23,8 @@ from votron.estimators._epochs import EpochClassifier
 from votron.estimators._fixed import check_unchanged
 from votron.estimators._watch import watching
 from votron.products import Floats, Index, Rows, chunks, rows_in_bytes
+from votron.products import squares as squared_lengths
+from votron.theory.geometry import Margins
 
 __all__ = ["AveragedPerceptronClassifier"]
 
@@ -330,7 +332,9 @@ class AveragedPerceptronClassifier(EpochClassifier):
         return trainer.average() if self.average else trainer.last()
 
     def _scores(self, rows: Rows, trainer: PrimalTrainer | None = None) -> Floats:
-        coefficients, intercept = self._linear(trainer)
+        return self._scores_by(rows, *self._linear(trainer))
+
+    def _scores_by(self, rows: Rows, coefficients: Any, intercept: Floats) -> Floats:
         whole = sp.issparse(rows) or rows.dtype == np.float64
         # Other types as float64, part by part: all of it might be too large.
         parts = [slice(None)] if whole else chunks(rows.shape[0], rows_in_bytes(rows))
@@ -363,6 +367,19 @@ class AveragedPerceptronClassifier(EpochClassifier):
         self._validate_params()
         rows, _ = _inputs.validated(self, X, kernel=None, reset=False)
         return self._shaped(self._scores(rows))
+
+    def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
+        """Return what `votron.theory.margins` asks for; the feature that is always one counts."""
+        check_is_fitted(self)
+        rows, y = _inputs.validated(self, X, y, kernel=None, reset=False)
+        codes = _inputs.encode_labels(y, self.classes_)[1]
+        made = self._trainer.average() if vector == "average" else self._trainer.last()
+        norm2 = np.asarray(
+            made[0].multiply(made[0]).sum(axis=1) if sp.issparse(made[0]) else (made[0] ** 2).sum(axis=1)
+        )
+        squares = squared_lengths(rows) + bool(self._trainer.bias)
+        norms = np.sqrt(norm2.reshape(-1) + made[1] ** 2)
+        return Margins(self._scores_by(rows, *made), self._signs(codes), norms, np.sqrt(squares))
 
     def sparsify(self) -> AveragedPerceptronClassifier:
         """Keep the nonzero weights only, with ``coef_`` as a CSR matrix.

@@ -21,13 +21,14 @@ from votron.engine import DualTrainer, TrainingRun
 from votron.errors import VotronError
 from votron.estimators import _inputs
 from votron.estimators._epochs import EpochClassifier
-from votron.estimators._kernel import KERNEL_CONSTRAINTS, kernel_of
+from votron.estimators._kernel import KERNEL_CONSTRAINTS, kernel_of, lengths_of
 from votron.estimators._watch import watching
 from votron.estimators._where import WhereItMakesSense
 from votron.kernels import Kernel
 from votron.products import Floats, Index, Rows
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors
+from votron.theory.geometry import Margins
 
 __all__ = ["VotedPerceptronClassifier"]
 
@@ -480,6 +481,22 @@ class VotedPerceptronClassifier(EpochClassifier):
                     f"{n_steps / m:g} epochs of {m} examples. Got {moment!r} instead."
                 )
         return moments, [round(moment * m) for moment in moments]
+
+    def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
+        """Return what `votron.theory.margins` asks for."""
+        check_is_fitted(self)
+        rows, y = _inputs.validated(self, X, y, kernel=self.kernel_, reset=False)
+        codes = _inputs.encode_labels(y, self.classes_)[1]
+        lengths, factor = lengths_of(self.kernel_, rows)
+        n_threads = effective_threads(self.n_jobs)
+        scores = factor[:, None] * self._vectors.scores(rows, vector, n_threads=n_threads)
+        if _inputs.is_precomputed(self.kernel_):
+            own = scores[self.support_]
+        else:
+            own = self._vectors.scores(self.support_vectors_, vector, n_threads=n_threads)
+        coefficients = self.record_.dual_coef(average=vector == "average")
+        norm2 = np.einsum("cs,sc->c", coefficients, own)  # ‖w‖² is the sum of its scores on its own examples
+        return Margins(scores, self._signs(codes), np.sqrt(np.maximum(norm2, 0.0)), lengths)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

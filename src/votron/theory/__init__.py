@@ -17,10 +17,12 @@ from votron.theory.bounds import (
     vapnik_chervonenkis_bound,
     voted_bound,
 )
+from votron.theory.geometry import Margins, margins
 from votron.theory.winnow import disjunction_mistake_bound
 
 __all__ = [
     "BestMargin",
+    "Margins",
     "best_inseparable_bound",
     "compression_bound",
     "disjunction_mistake_bound",
@@ -29,6 +31,7 @@ __all__ = [
     "log_binomial",
     "margin_bound",
     "margin_bound_simple",
+    "margins",
     "novikoff_bound",
     "one_pass_bound",
     "pac_margin_bound",

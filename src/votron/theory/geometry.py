@@ -1,0 +1,133 @@
+"""Margins in feature space: how far examples are from the plane of a vector, on the right side or the wrong one.
+
+Definitions (Graepel, Herbrich & Williamson, definitions 2 and 3), for a vector w and examples (x, y):
+
+===============  ==============================  =================================================================
+unnormalised     min y (w·x) / ‖w‖               the distance of the nearest example from the plane
+normalised       min y (w·x) / (‖w‖ ‖x‖)         the same, with every example divided by its length
+radius R         max ‖x‖
+===============  ==============================  =================================================================
+
+1 / normalised ≤ R / unnormalised: dividing examples by their lengths only lowers the bounds. Examples with ‖x‖ = 0 are
+on every plane; they have no margin and are left out, as in training.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron.errors import VotronError
+from votron.products import Floats
+
+__all__ = ["Margins", "margins"]
+
+VECTORS = ("last", "average")
+"""The vectors of a model that can have margins."""
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """Vectors and examples as feature space sees them, and the margins of the one on the other.
+
+    Attributes
+    ----------
+    scores : array of shape (n_samples, n_vectors)
+        w·x.
+    signs : array of shape (n_samples, n_vectors)
+        +1 where the vector shall score the example positively, else -1.
+    norms : array of shape (n_vectors,)
+        ‖w‖.
+    lengths : array of shape (n_samples,)
+        ‖x‖.
+
+    Examples
+    --------
+    >>> found = Margins(np.array([[2.0], [-3.0]]), np.array([[1], [-1]]), np.array([2.0]), np.array([1.0, 4.0]))
+    >>> found.unnormalized, found.normalized, found.radius
+    (array([1.]), array([0.375]), 4.0)
+    """
+
+    scores: Floats
+    signs: NDArray[Any]
+    norms: Floats
+    lengths: Floats
+
+    @cached_property
+    def each(self) -> Floats:
+        """Y (w·x) / ‖w‖ for every example and vector; 0 for a vector of length 0."""
+        scale = np.where(self.norms > 0, self.norms, np.inf)
+        return np.asarray(self.signs * self.scores / scale)
+
+    @cached_property
+    def unnormalized(self) -> Floats:
+        """The unnormalised margin of each vector; not positive where it errs."""
+        return np.asarray(self.each[self.lengths > 0].min(axis=0))
+
+    @cached_property
+    def normalized(self) -> Floats:
+        """The normalised margin of each vector."""
+        some = self.lengths > 0
+        return np.asarray((self.each[some] / self.lengths[some, None]).min(axis=0))
+
+    @property
+    def radius(self) -> float:
+        """R, the length of the longest example."""
+        return float(self.lengths.max())
+
+
+class HasMargins(Protocol):
+    """A fitted model that can say what its vectors and examples are in feature space."""
+
+    def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins: ...
+
+
+def margins(model: HasMargins, X: Any, y: Any, *, vector: str = "last") -> Margins:
+    """Return the margins of a fitted model's vectors on data.
+
+    Parameters
+    ----------
+    model : VotedPerceptronClassifier, AveragedPerceptronClassifier or KernelAdatronClassifier
+        The fitted model.
+    X, y : data and labels
+        Of the training data, for what the theory says about training. With ``kernel="precomputed"`` the square matrix
+        of the training examples.
+    vector : {"last", "average"}, default="last"
+        The final vector of each class, or the average of its vectors. The adatron has its one vector.
+
+    Returns
+    -------
+    Margins
+        Per vector: two classes have one, for the second of them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from votron import KernelAdatronClassifier, VotedPerceptronClassifier
+    >>> from votron.theory import margins, novikoff_bound
+    >>> X, y = load_iris(return_X_y=True)
+    >>> X, y = X[:100], y[:100]
+    >>> perceptron = VotedPerceptronClassifier(degree=2, epochs=None, random_state=0).fit(X, y)
+    >>> best = KernelAdatronClassifier(degree=2).fit(X, y)
+    >>> mine, theirs = margins(perceptron, X, y), margins(best, X, y)
+    >>> bool(0 < mine.unnormalized[0] < theirs.unnormalized[0])
+    True
+    >>> bool(perceptron.n_mistakes_[0] <= novikoff_bound(theirs.radius, theirs.unnormalized[0]))
+    True
+    """
+    if vector not in VECTORS:
+        raise VotronError(
+            f"The 'vector' of margins must be one of {', '.join(map(repr, VECTORS))}. Got {vector!r} instead."
+        )
+    ask = getattr(model, "_in_feature_space", None)
+    if ask is None:
+        raise VotronError(
+            "Margins are those of a fitted VotedPerceptronClassifier, AveragedPerceptronClassifier or "
+            f"KernelAdatronClassifier. Got an object of type {type(model).__name__} instead."
+        )
+    found: Margins = ask(X, y, vector)
+    return found
