@@ -1,0 +1,120 @@
+"""From on-line to batch: the conversions against the voted perceptron, and the three sets of time slices."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import thorough
+
+from votron import OnlinePerceptron, VotedPerceptronClassifier
+from votron.errors import VotronError
+from votron.theory import (
+    deterministic_leave_one_out,
+    leave_one_out_bound,
+    prefix_votes,
+    randomized_leave_one_out,
+    survival_counts,
+)
+
+
+@st.composite
+def samples(draw):
+    rng = np.random.RandomState(draw(st.integers(0, 2**31)))
+    n, d = draw(st.integers(2, 15)), draw(st.integers(1, 4))
+    X = rng.randint(-3, 4, (n, d))
+    X[~X.any(axis=1), 0] = 1  # examples of length 0 are not learnt
+    y = rng.choice([-1, 1], n)
+    y[:2] = 1, -1
+    return X, y, rng.randint(-3, 4, (5, d))
+
+
+@thorough(60)
+@given(sample=samples())
+def test_the_deterministic_conversion_is_the_voted_perceptron_but_for_one_vote(sample):
+    X, y, test = sample
+    model = VotedPerceptronClassifier(kernel="linear", epochs=1, shuffle=False).fit(X, y)
+    for x, score in zip(test, model.decision_function(test), strict=True):
+        votes = prefix_votes(OnlinePerceptron, X, y, x)
+        assert len(votes) == len(X) + 1
+        assert votes[0] == 1  # v = 0
+        assert sum(votes) == round(score * len(X)) + 1
+        assert deterministic_leave_one_out(OnlinePerceptron, X, y, x) == (1 if sum(votes) >= 0 else -1)
+
+
+@thorough(20)
+@given(sample=samples())
+def test_a_prefix_is_a_learner_that_saw_nothing_else(sample):
+    X, y, test = sample
+    votes = prefix_votes(OnlinePerceptron, X, y, test[0])
+    for r, vote in enumerate(votes):
+        learner = OnlinePerceptron()
+        for i in range(r):
+            learner.update(X[i], y[i])
+        assert learner.predict(test[0]) == vote
+
+
+def test_the_randomised_conversion_draws_all_prefixes():
+    X, y, x = [[1, 0], [0, 1], [0, 2], [0, 1]], [1, -1, -1, -1], [0, 3]
+    votes = prefix_votes(OnlinePerceptron, X, y, x)
+    drawn = [randomized_leave_one_out(OnlinePerceptron, X, y, x, random_state=seed) for seed in range(400)]
+    assert set(votes) == {1, -1}
+    assert np.mean(np.array(drawn) == 1) == pytest.approx(votes.count(1) / 5, abs=0.1)
+
+
+def test_cohens_table():
+    """Ten rounds with mistakes at 1, 4, 8 and 10: v0 with 1/10, v1 with 3/10, v2 with 4/10, v3 with 2/10; error k/m."""
+    counts = survival_counts([1, 4, 8, 10], 10, "mixture")
+    assert counts.tolist() == [1, 3, 4, 2, 0]
+    errors = np.array([1 / c if c else 0 for c in counts])  # each fails on the last example that it predicts
+    assert (errors * counts / 10).sum() == pytest.approx(4 / 10)
+
+
+@thorough(60)
+@given(m=st.integers(1, 30), data=st.data())
+def test_the_three_sets_of_slices(m, data):
+    times = sorted(data.draw(st.sets(st.integers(1, m))))
+    alive = [sum(t <= time for t in times) for time in range(m + 1)]  # which vector is alive at each time
+    for slices, which in (("voted", range(1, m + 1)), ("leave-one-out", range(m + 1)), ("mixture", range(m))):
+        counts = survival_counts(times, m, slices)
+        assert counts.tolist() == [sum(alive[t] == j for t in which) for j in range(len(times) + 1)]
+        assert counts.sum() == len(which)
+
+
+def test_counts_are_those_of_the_record():
+    rng = np.random.RandomState(0)
+    X, y = rng.randint(-3, 4, (40, 3)), rng.choice([-1, 1], 40)
+    X[~X.any(axis=1), 0] = 1
+    record = VotedPerceptronClassifier(kernel="linear", epochs=1, shuffle=False).fit(X, y).record_
+    counts = survival_counts(record.time, 40)
+    assert counts[0] == 0  # the first example is always a mistake
+    assert counts[1:].tolist() == record.survival.tolist()
+
+
+def test_the_bound_holds_on_average():
+    """Mean error of both conversions over samples of a line in the plane, against the mean mistakes in m + 1 steps."""
+    rng, m, n_draws = np.random.default_rng(0), 15, 300
+    errors, mistakes = np.zeros(2), 0
+    for draw in range(n_draws):
+        X = rng.normal(size=(m + 1, 2))
+        y = np.where(X[:, 0] > 0, 1, -1)
+        learner = OnlinePerceptron()
+        mistakes += sum(learner.update(x, int(label)) for x, label in zip(X, y, strict=True))
+        sample = OnlinePerceptron, X[:m], y[:m].tolist(), X[m]
+        errors += [
+            randomized_leave_one_out(*sample, random_state=draw) != y[m],
+            deterministic_leave_one_out(*sample) != y[m],
+        ]
+    assert errors[0] / n_draws <= leave_one_out_bound(mistakes / n_draws, m, deterministic=False)
+    assert errors[1] / n_draws <= leave_one_out_bound(mistakes / n_draws, m)
+
+
+def test_bad_input_is_refused_in_words():
+    for ask, words in (
+        (lambda: survival_counts([1, 1], 5), "must rise from 1 or more to m = 5"),
+        (lambda: survival_counts([0], 5), "must rise"),
+        (lambda: survival_counts([6], 5), "must rise"),
+        (lambda: survival_counts([1], 5, "votes"), "'voted', 'leave-one-out', 'mixture'"),
+        (lambda: prefix_votes(OnlinePerceptron, [[1]], [1, -1], [1]), "as many labels as examples"),
+    ):
+        with pytest.raises(VotronError, match=words):
+            ask()
