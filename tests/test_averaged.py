@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from strategies import thorough
 from test_bad_input import assert_clear, refusal
 
-from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier
+from votron import AveragedPerceptronClassifier, NaiveBayesLinearClassifier, VotedPerceptronClassifier
 from votron.engine import PrimalTrainer, batches, primal
 from votron.estimators import _epochs
 
@@ -444,7 +444,7 @@ def test_what_scikit_learn_refuses_leaves_the_model_as_it_was(X, y, words):
 @pytest.mark.parametrize("library", [pd, pl])
 def test_words_are_refused_with_advice(library):
     frame = library.DataFrame({"age": [1, 2, 3], "city": ["Oslo", "Rome", None]})
-    for model in (AveragedPerceptronClassifier(), VotedPerceptronClassifier()):
+    for model in (AveragedPerceptronClassifier(), VotedPerceptronClassifier(), NaiveBayesLinearClassifier()):
         error = refusal(model, lambda m: m.fit(frame, GOOD[1]))
         assert_clear(error, "tabular_encoder", "words in column 'city'")
         assert_clear(refusal(model, lambda m: m.fit(["a text", "another", "third"], GOOD[1])), "TfidfVectorizer")

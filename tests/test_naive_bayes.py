@@ -362,6 +362,15 @@ def test_data_said_to_be_binary(form):
         assert_clear(refusal(NaiveBayesLinearClassifier(binarize=None), act), words)
 
 
+def test_duplicates_in_csr_are_added_up_first():
+    twice = sp.csr_matrix(([1.0, -1.0, 1.0, 1.0], [0, 0, 1, 2], [0, 2, 3, 4]), shape=(3, 3))  # of (0, 0), 1 and -1
+    model = NaiveBayesLinearClassifier().fit(twice, ["a", "b", "a"])
+    dense = NaiveBayesLinearClassifier().fit(twice.toarray(), ["a", "b", "a"])
+    assert np.array_equal(model.feature_count_, dense.feature_count_)
+    assert np.array_equal(model.decision_function(twice), dense.decision_function(twice.toarray()))
+    assert twice.nnz == 4
+
+
 SCORES = {
     "decision_function": lambda m, rows: m.decision_function(rows),
     "predict": lambda m, rows: m.predict(rows),

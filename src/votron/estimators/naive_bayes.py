@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.preprocessing import binarize
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from votron.errors import VotronError
 from votron.estimators import _inputs
@@ -191,7 +191,7 @@ class NaiveBayesLinearClassifier(BernoulliNB):
             check_unchanged(self, self._fixed)
             if classes is not None:
                 _inputs.check_same_classes(_inputs.read_classes(classes), self.classes_)
-        rows, labels = validate_data(self, X, y, accept_sparse="csr", reset=first)
+        rows, labels = _inputs.validated(self, X, y, kernel=None, reset=first)
         known, _ = _inputs.encode_labels(labels, classes if first else self.classes_)
         _inputs.check_two_classes(known, rows.shape)
         rows = self._binary(rows)
@@ -367,7 +367,7 @@ class NaiveBayesLinearClassifier(BernoulliNB):
     def _check_X(self, X: Any) -> Any:
         """Return data to predict as 0/1 data; BernoulliNB asks here as well, whatever it predicts."""
         check_is_fitted(self)
-        return self._binary(validate_data(self, X, accept_sparse="csr", reset=False))
+        return self._binary(_inputs.validated(self, X, kernel=None, reset=False)[0])
 
     def _binary(self, rows: Any) -> Any:
         """Return data cut where ``binarize`` says, or refuse what is not cut already."""
