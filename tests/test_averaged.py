@@ -441,13 +441,33 @@ def test_what_scikit_learn_refuses_leaves_the_model_as_it_was(X, y, words):
         assert words in str(refusal(model, lambda m: m.fit(X, y)))
 
 
-@pytest.mark.parametrize("library", [pd, pl])
-def test_words_are_refused_with_advice(library):
-    frame = library.DataFrame({"age": [1, 2, 3], "city": ["Oslo", "Rome", None]})
+CITIES = ["Oslo", "Rome", None]
+WORDS = {
+    "pandas": pd.Series(CITIES),
+    "pandas objects": pd.Series(CITIES, dtype=object),
+    "pandas without a value": pd.Series([None] * 3, dtype="string"),
+    "pandas category": pd.Series(CITIES, dtype="category"),
+    "polars": pl.Series(CITIES),
+    "polars Categorical": pl.Series(CITIES, dtype=pl.Categorical),
+    "polars Enum": pl.Series(CITIES, dtype=pl.Enum(["Oslo", "Rome"])),
+    "polars without a value": pl.Series([None] * 3, dtype=pl.String),
+}
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_words_are_refused_with_advice(kind):
+    library = pd if kind.startswith("pandas") else pl
+    frame = library.DataFrame({"age": [1, 2, 3], "city": WORDS[kind]})
     for model in (AveragedPerceptronClassifier(), VotedPerceptronClassifier(), NaiveBayesLinearClassifier()):
         error = refusal(model, lambda m: m.fit(frame, GOOD[1]))
         assert_clear(error, "tabular_encoder", "words in column 'city'")
         assert_clear(refusal(model, lambda m: m.fit(["a text", "another", "third"], GOOD[1])), "TfidfVectorizer")
+
+
+def test_objects_that_are_numbers_are_no_words():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.5, 1.0, 0.0]})
+    model = AveragedPerceptronClassifier(random_state=0).fit(frame.astype(object), GOOD[1])
+    assert np.array_equal(model.coef_, AveragedPerceptronClassifier(random_state=0).fit(frame, GOOD[1]).coef_)
 
 
 def test_an_unknown_choice_after_training_is_refused():

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+_PANDAS_KINDS = {
+    "boolean": "boolean",
+    "categorical": "text",
+    "decimal": "number",
+    "floating": "number",
+    "integer": "number",
+    "mixed-integer-float": "number",
+    "string": "text",
+}
 
 
 def is_frame(thing: Any) -> bool:
@@ -33,14 +44,28 @@ def columns_of(frame: Any) -> list[Any]:
 
 def dtype_of(column: Any) -> np.dtype[Any]:
     """Return numpy's type for the numbers or truth values of a column, the missing ones apart; object for the rest."""
-    if not in_pandas(column):
-        found = column[:0].to_numpy().dtype if _is_number(column.dtype) else object
-    elif column.dtype.kind not in "biuf":
+    if not _is_number(column.dtype):
         found = object
+    elif not in_pandas(column):
+        found = column[:0].to_numpy().dtype
     else:  # one of pandas' nullable or sparse types, or numpy's own
         found = getattr(column.dtype, "numpy_dtype", getattr(column.dtype, "subtype", column.dtype))
     dtype: np.dtype[Any] = np.dtype(found)
     return dtype
+
+
+def kind_of(column: Any) -> str:
+    """Return what a column holds: "text", "number", "boolean", "nothing" or "other"."""
+    return "nothing" if missing_in(column).all() and not _has_categories(column) else _kind_but_for_missing(column)
+
+
+def columns_of_words(frame: Any) -> Iterator[Any]:
+    """Yield the names of the columns that hold text, or are made for text."""
+    for i, (name, dtype) in enumerate(zip(frame.columns, frame.dtypes, strict=True)):
+        if not _is_number(dtype):
+            column = frame.iloc[:, i] if in_pandas(frame) else frame.to_series(i)
+            if _kind_but_for_missing(column) == "text":
+                yield name
 
 
 def missing_in(column: Any) -> NDArray[np.bool_]:
@@ -55,7 +80,30 @@ def floats_of(column: Any) -> NDArray[np.float64]:
     return np.asarray(column.cast(sys.modules["polars"].Float64).to_numpy())
 
 
+def _kind_but_for_missing(column: Any) -> str:
+    """Return what a column holds, or would hold by its type if any value were there."""
+    if in_pandas(column):
+        found = sys.modules["pandas"].api.types.infer_dtype(column, skipna=True)
+        return _PANDAS_KINDS.get(found, "other")
+    pl: Any = sys.modules["polars"]
+    if column.dtype in (pl.String, pl.Categorical, pl.Enum):
+        return "text"
+    if column.dtype == pl.Boolean:
+        return "boolean"
+    return "number" if column.dtype.is_numeric() else "other"
+
+
+def _has_categories(column: Any) -> bool:
+    """Tell whether its type says which values there may be."""
+    if in_pandas(column):
+        return isinstance(column.dtype, sys.modules["pandas"].CategoricalDtype)
+    return isinstance(column.dtype, sys.modules["polars"].Enum)
+
+
 def _is_number(dtype: Any) -> bool:
+    """Tell whether it is a type of numbers or truth values, of either library."""
+    if hasattr(dtype, "kind"):  # numpy's or one of pandas
+        return dtype.kind in "biuf"
     return bool(dtype.is_numeric() or dtype == sys.modules["polars"].Boolean)
 
 

@@ -6,7 +6,6 @@ frame of polars can be encoded by what was fitted on one of pandas.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -18,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from votron._frames import floats_of, in_pandas
+from votron._frames import floats_of, in_pandas, kind_of
 from votron.errors import DataError
 
 FEATURES = ("text", "number", "boolean")
@@ -29,34 +28,6 @@ _SHOWN = 60
 """Characters of a value, or of a list of values, that are shown."""
 
 # -- what columns hold ------------------------------------------------------------------------------------------------
-
-_PANDAS_KINDS = {
-    "boolean": "boolean",
-    "categorical": "text",
-    "decimal": "number",
-    "floating": "number",
-    "integer": "number",
-    "mixed-integer-float": "number",
-    "string": "text",
-}
-
-
-def kind_of(column: Any) -> str:
-    """Return what a column holds: "text", "number", "boolean", "nothing" or "other"."""
-    if in_pandas(column):
-        found = sys.modules["pandas"].api.types.infer_dtype(column, skipna=True)
-        empty = found != "categorical" and bool(column.isna().all())
-        return "nothing" if empty else _PANDAS_KINDS.get(found, "other")
-    pl: Any = sys.modules["polars"]
-    if isinstance(column.dtype, pl.Enum):
-        return "text"
-    if column.null_count() == len(column):
-        return "nothing"
-    if column.dtype in (pl.String, pl.Categorical):
-        return "text"
-    if column.dtype == pl.Boolean:
-        return "boolean"
-    return "number" if column.dtype.is_numeric() else "other"
 
 
 def objects_of(column: Any) -> list[Any]:

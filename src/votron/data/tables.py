@@ -17,7 +17,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from votron._frames import floats_of, in_pandas, is_frame
+from votron._frames import floats_of, in_pandas, is_frame, kind_of
 from votron.data._columns import (
     Values,
     _Chance,
@@ -26,7 +26,6 @@ from votron.data._columns import (
     _Truth,
     chances_of,
     feature_name,
-    kind_of,
     objects_of,
     refusal,
 )

@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from votron._frames import is_frame
+from votron._frames import columns_of_words, is_frame
 from votron.errors import DataError, IndefiniteKernelError, NotRepresentableError, VotronError
 from votron.kernels import Kernel, NormalizedKernel, PrecomputedKernel
 from votron.kernels.base import negative_diagonal
@@ -73,12 +73,11 @@ def validated(
 def _refuse_text(X: Any, owner: str) -> None:
     """Say what to do about columns of words, and about texts."""
     if is_frame(X):
-        for name, kind in zip(X.columns, X.dtypes, strict=True):
-            if str(kind).lower() in ("str", "string", "category", "categorical", "enum"):
-                raise DataError(
-                    f"The X of {owner} must be numbers: votron.tabular_encoder turns a table with words into them. "
-                    f"Got words in column {name!r} instead."
-                )
+        for name in columns_of_words(X):
+            raise DataError(
+                f"The X of {owner} must be numbers: votron.tabular_encoder turns a table with words into them. "
+                f"Got words in column {name!r} instead."
+            )
     elif isinstance(X, list | tuple) and len(X) and isinstance(X[0], str):
         raise DataError(
             f"The X of {owner} must be numbers: scikit-learn's TfidfVectorizer turns texts into them. "
