@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from sklearn.exceptions import ConvergenceWarning
 
 from votron._resources import available_memory
+from votron.engine import TrainingRun
 from votron.errors import VotronError
 from votron.estimators._inputs import check_same_classes, read_classes
 from votron.estimators._scores import ScoreClassifier
+from votron.estimators._watch import Watch, watching
 
 _WORTH_ASKING = 64 << 20
 """Bytes of weights from which it is asked whether there is room for them."""
@@ -25,6 +29,7 @@ class EpochClassifier(ScoreClassifier):
     """Passes after which ``epochs=None`` gives up, with a warning."""
 
     epochs: float | None
+    verbose: int
 
     def _n_steps(self, n_examples: int) -> int:
         """Return how many examples to present."""
@@ -37,6 +42,17 @@ class EpochClassifier(ScoreClassifier):
                 f"of {n_examples} in an epoch. Got {self.epochs!r} instead."
             )
         return n_steps
+
+    def _watched(self, n_steps: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
+        """Train under a progress bar; Ctrl-C ends training early, and what happened says so."""
+        with watching(n_steps, bool(self.verbose)) as watch:
+            run = train(watch)
+        return replace(run, interrupted=watch.interrupted)
+
+    def _check_trained(self) -> None:
+        """Refuse to show what a trainer has learnt before there is one."""
+        if not hasattr(self, "_trainer"):
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet: call fit or partial_fit first.")
 
     def _check_room(self, n_bytes: int) -> None:
         """Refuse weights for which there is no memory, before the system finds out in its own way."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -21,7 +22,6 @@ from votron.errors import NotRepresentableError
 from votron.estimators import _inputs
 from votron.estimators._epochs import EpochClassifier
 from votron.estimators._fixed import check_unchanged
-from votron.estimators._watch import watching
 from votron.products import Floats, Index, Rows, chunks, rows_in_bytes
 from votron.products import squares as squared_lengths
 from votron.theory.geometry import Margins
@@ -276,10 +276,8 @@ class AveragedPerceptronClassifier(EpochClassifier):
         after_pass: Callable[[], bool] | None = None,
     ) -> TrainingRun:
         """Run the engine."""
-        n_threads = effective_threads(self.n_jobs)
-        with watching(n_steps, bool(self.verbose)) as watch:
-            run = trainer.run(rows, codes, order, n_steps, n_threads=n_threads, watcher=watch, after_pass=after_pass)
-        return replace(run, interrupted=watch.interrupted)
+        run = partial(trainer.run, n_threads=effective_threads(self.n_jobs), after_pass=after_pass)
+        return self._watched(n_steps, lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
     def _train_until_best(
         self,
@@ -326,8 +324,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
     def _linear(self, trainer: PrimalTrainer | None = None) -> tuple[Any, Floats]:
         """Return the weights that predict; made when they are first asked for after training."""
         if trainer is None:
-            if not hasattr(self, "_trainer"):
-                raise AttributeError(f"This {type(self).__name__} is not fitted yet: call fit or partial_fit first.")
+            self._check_trained()
             trainer = self._trainer
         return trainer.average() if self.average else trainer.last()
 

@@ -22,7 +22,6 @@ from votron.errors import VotronError
 from votron.estimators import _inputs
 from votron.estimators._epochs import EpochClassifier
 from votron.estimators._kernel import KERNEL_CONSTRAINTS, kernel_of, lengths_of
-from votron.estimators._watch import watching
 from votron.estimators._where import WhereItMakesSense
 from votron.kernels import Kernel
 from votron.products import Floats, Index, Rows
@@ -325,10 +324,8 @@ class VotedPerceptronClassifier(EpochClassifier):
             return TrainingRun(0, False, False)
         repeats = n_steps > len(order) or trainer.n_events > trainer.n_support
         memory = parse_memory_limit(self.memory_limit) if repeats else 0
-        n_threads = effective_threads(self.n_jobs)
-        with watching(n_steps, bool(self.verbose)) as watch:
-            run = trainer.run(rows, codes, order, n_steps, ids=ids, n_threads=n_threads, memory=memory, watcher=watch)
-        return dataclasses.replace(run, interrupted=watch.interrupted)
+        run = functools.partial(trainer.run, ids=ids, n_threads=effective_threads(self.n_jobs), memory=memory)
+        return self._watched(n_steps, lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
     def _keep(self, trainer: DualTrainer, record: MistakeRecord, seed: int) -> None:
         """Set the attributes."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -17,7 +16,6 @@ from votron.engine.boolean import ActiveRows, active_rows
 from votron.estimators import _inputs
 from votron.estimators._epochs import EpochClassifier
 from votron.estimators._fixed import check_unchanged
-from votron.estimators._watch import watching
 from votron.products import Floats, Index
 from votron.theory.winnow import CONSTRAINTS
 
@@ -256,9 +254,7 @@ class WinnowClassifier(EpochClassifier):
         self, trainer: WinnowTrainer, rows: ActiveRows, codes: NDArray[np.int64], order: Index, n_steps: int
     ) -> TrainingRun:
         """Run the engine."""
-        with watching(n_steps, bool(self.verbose)) as watch:
-            run = trainer.run(rows, codes, order, n_steps, watcher=watch)
-        return replace(run, interrupted=watch.interrupted)
+        return self._watched(n_steps, lambda watch: trainer.run(rows, codes, order, n_steps, watcher=watch))
 
     def _keep(self, trainer: WinnowTrainer, n_epochs: float, converged: bool) -> None:
         """Set the attributes."""
@@ -268,8 +264,7 @@ class WinnowClassifier(EpochClassifier):
     # -- what was learnt ----------------------------------------------------------------------------------------------
 
     def _trained(self) -> WinnowTrainer:
-        if not hasattr(self, "_trainer"):
-            raise AttributeError(f"This {type(self).__name__} is not fitted yet: call fit or partial_fit first.")
+        self._check_trained()
         return self._trainer
 
     @property
