@@ -39,6 +39,30 @@ def kernel_of(model: BaseEstimator, rows: Rows) -> Kernel:
     )
 
 
+def checked(model: BaseEstimator, X: Any, y: Any, *, reset: bool) -> tuple[Rows, Any, Kernel]:
+    """Return data and labels to train on, and the kernel, which takes these data."""
+    X, y = _inputs.validated(model, X, y, kernel=model.kernel, reset=reset)
+    if _inputs.is_precomputed(model.kernel):
+        _inputs.check_gram(X)
+    kernel = kernel_of(model, X)
+    kernel.check(X)
+    return X, y, kernel
+
+
+def set_tags(tags: Any, kernel: Any, *, poor_if_linear: bool) -> None:
+    """Tell scikit-learn which data the kernel takes, and where its checks must not measure accuracy."""
+    precomputed = _inputs.is_precomputed(kernel)
+    tags.input_tags.sparse = not precomputed
+    tags.input_tags.pairwise = precomputed
+    # A precomputed matrix may have negative values, but not on its diagonal. Without this tag an estimator has to
+    # accept any; scikit-learn's nearest neighbours set it in the same way.
+    tags.input_tags.positive_only = precomputed
+    # Planes through the origin do not separate the blobs on which scikit-learn measures accuracy, and the kernel that
+    # the checks precompute is linear as well.
+    linear = isinstance(kernel, str) and kernel == "linear"
+    tags.classifier_tags.poor_score = precomputed or (linear and poor_if_linear)
+
+
 def lengths_of(kernel: Kernel, rows: Rows) -> tuple[Floats, Floats]:
     """Return ‖x‖ in feature space for each row, and what its scores lack as a factor.
 

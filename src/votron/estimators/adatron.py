@@ -19,7 +19,7 @@ from votron.blocks import expansion_scores
 from votron.engine import MaximalMargin, solve_adatron
 from votron.errors import NotRepresentableError
 from votron.estimators import _inputs
-from votron.estimators._kernel import KERNEL_CONSTRAINTS, kernel_of, lengths_of
+from votron.estimators._kernel import KERNEL_CONSTRAINTS, checked, lengths_of, set_tags
 from votron.estimators._scores import ScoreClassifier
 from votron.estimators._watch import watching
 from votron.kernels import Kernel
@@ -169,11 +169,7 @@ class KernelAdatronClassifier(ScoreClassifier):
         """Validate parameters and data; set ``classes_`` and ``kernel_``."""
         self._validate_params()
         effective_threads(self.n_jobs, type(self).__name__)
-        X, y = _inputs.validated(self, X, y, kernel=self.kernel, reset=True)
-        if _inputs.is_precomputed(self.kernel):
-            _inputs.check_gram(X)
-        kernel = kernel_of(self, X)
-        kernel.check(X)
+        X, y, kernel = checked(self, X, y, reset=True)
         self.classes_, codes = _inputs.encode_labels(y)
         _inputs.check_two_classes(self.classes_, X.shape)
         self._learnable_of(X, _inputs.learnable_rows(X, kernel), 1, "K(x, x) = 0", repr(kernel))
@@ -268,12 +264,5 @@ class KernelAdatronClassifier(ScoreClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        precomputed = _inputs.is_precomputed(self.kernel)
-        tags.input_tags.sparse = not precomputed
-        tags.input_tags.pairwise = precomputed
-        tags.input_tags.positive_only = precomputed  # of the diagonal, as in VotedPerceptronClassifier
-        # Planes through the origin do not separate the blobs on which scikit-learn measures accuracy, and the kernel
-        # that the checks precompute is linear as well.
-        linear = isinstance(self.kernel, str) and self.kernel == "linear"
-        tags.classifier_tags.poor_score = precomputed or linear
+        set_tags(tags, self.kernel, poor_if_linear=True)
         return tags
