@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
@@ -371,11 +371,8 @@ class AveragedPerceptronClassifier(EpochClassifier):
         rows, y = _inputs.validated(self, X, y, kernel=None, reset=False)
         codes = _inputs.encode_labels(y, self.classes_)[1]
         made = self._trainer.average() if vector == "average" else self._trainer.last()
-        norm2 = np.asarray(
-            made[0].multiply(made[0]).sum(axis=1) if sp.issparse(made[0]) else (made[0] ** 2).sum(axis=1)
-        )
         squares = squared_lengths(rows) + bool(self._trainer.bias)
-        norms = np.sqrt(norm2.reshape(-1) + made[1] ** 2)
+        norms = np.sqrt(row_norms(made[0], squared=True) + made[1] ** 2)
         return Margins(self._scores_by(rows, *made), self._signs(codes), norms, np.sqrt(squares))
 
     def sparsify(self) -> AveragedPerceptronClassifier:
