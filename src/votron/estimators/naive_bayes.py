@@ -139,7 +139,7 @@ class NaiveBayesLinearClassifier(BernoulliNB):
         X : array, CSR matrix or data frame of shape (n_samples, n_features)
             The examples.
         y : array of shape (n_samples,)
-            The labels, of any type.
+            The labels: whole numbers, text, or anything else that can be sorted.
         sample_weight : array of shape (n_samples,), optional
             How much each example counts; 1 if not given.
 

@@ -199,7 +199,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         X : array, CSR matrix or data frame of shape (n_samples, n_features)
             The examples; with ``kernel="precomputed"`` their kernel values with each other.
         y : array of shape (n_samples,)
-            The labels, of any type.
+            The labels: whole numbers, text, or anything else that can be sorted.
 
         Returns
         -------

@@ -166,7 +166,7 @@ class WinnowClassifier(EpochClassifier):
         X : array, CSR matrix or data frame of shape (n_samples, n_features)
             The examples, of values 0 and 1, or any numbers if ``binarize`` says where to cut.
         y : array of shape (n_samples,)
-            The labels, of any type.
+            The labels: whole numbers, text, or anything else that can be sorted.
 
         Returns
         -------
