@@ -16,8 +16,9 @@ from sklearn.utils.validation import validate_data
 
 from votron._frames import columns_of_words, is_frame
 from votron.errors import DataError, IndefiniteKernelError, NotRepresentableError, VotronError
-from votron.kernels import Kernel, NormalizedKernel, PrecomputedKernel
+from votron.kernels import Kernel
 from votron.kernels.base import negative_diagonal
+from votron.kernels.registry import is_precomputed
 from votron.products import Index, Rows, chunks, describe, rows_in_bytes
 
 SLACK = 1e-5
@@ -34,13 +35,6 @@ def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
         estimator.__dict__.clear()
         estimator.__dict__.update(before)
         raise
-
-
-def is_precomputed(kernel: Any) -> bool:
-    """Tell whether data are kernel values, by a kernel's name or by the kernel itself."""
-    while isinstance(kernel, NormalizedKernel):
-        kernel = kernel.base
-    return isinstance(kernel, PrecomputedKernel) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
 def validated(

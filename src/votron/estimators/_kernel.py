@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from votron.errors import VotronError
 from votron.estimators import _inputs
 from votron.kernels import KERNELS, Kernel, NormalizedKernel, make_kernel
+from votron.kernels.registry import is_precomputed
 from votron.products import Floats, Rows
 
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
@@ -42,7 +43,7 @@ def kernel_of(model: BaseEstimator, rows: Rows) -> Kernel:
 def checked(model: BaseEstimator, X: Any, y: Any, *, reset: bool) -> tuple[Rows, Any, Kernel]:
     """Return data and labels to train on, and the kernel, which takes these data."""
     X, y = _inputs.validated(model, X, y, kernel=model.kernel, reset=reset)
-    if _inputs.is_precomputed(model.kernel):
+    if is_precomputed(model.kernel):
         _inputs.check_gram(X)
     kernel = kernel_of(model, X)
     kernel.check(X)
@@ -51,7 +52,7 @@ def checked(model: BaseEstimator, X: Any, y: Any, *, reset: bool) -> tuple[Rows,
 
 def set_tags(tags: Any, kernel: Any, *, poor_if_linear: bool) -> None:
     """Tell scikit-learn which data the kernel takes, and where its checks must not measure accuracy."""
-    precomputed = _inputs.is_precomputed(kernel)
+    precomputed = is_precomputed(kernel)
     tags.input_tags.sparse = not precomputed
     tags.input_tags.pairwise = precomputed
     # A precomputed matrix may have negative values, but not on its diagonal. Without this tag an estimator has to
@@ -69,7 +70,7 @@ def lengths_of(kernel: Kernel, rows: Rows) -> tuple[Floats, Floats]:
     Scores by a normalised precomputed kernel lack 1 / √K(x, x): of rows to predict it is not known. Of the training
     examples' own matrix it is.
     """
-    if not _inputs.is_precomputed(kernel):
+    if not is_precomputed(kernel):
         return np.sqrt(kernel.diag(rows)), np.ones(rows.shape[0])
     if rows.shape[0] != rows.shape[1]:
         raise VotronError(

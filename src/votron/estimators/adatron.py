@@ -23,6 +23,7 @@ from votron.estimators._kernel import KERNEL_CONSTRAINTS, checked, lengths_of, s
 from votron.estimators._scores import ScoreClassifier
 from votron.estimators._watch import watching
 from votron.kernels import Kernel
+from votron.kernels.registry import is_precomputed
 from votron.products import Floats, Rows
 from votron.theory.geometry import Margins
 
@@ -202,7 +203,7 @@ class KernelAdatronClassifier(ScoreClassifier):
         for c, one in enumerate(found):
             self.dual_coef_[c, np.searchsorted(self.support_, one.support)] = one.signed
         self._support_rows = self.kernel_.products_for(rows).keep(rows, self.support_)
-        precomputed = _inputs.is_precomputed(self.kernel_)
+        precomputed = is_precomputed(self.kernel_)
         self.support_vectors_ = self._support_rows[:, :0] if precomputed else self._support_rows
         self.n_support_ = np.array([len(one.support) for one in found])
         self.norm_ = np.sqrt([one.norm2 for one in found])

@@ -24,6 +24,7 @@ from votron.estimators._epochs import EpochClassifier
 from votron.estimators._kernel import KERNEL_CONSTRAINTS, checked, lengths_of, set_tags
 from votron.estimators._where import WhereItMakesSense
 from votron.kernels import Kernel
+from votron.kernels.registry import is_precomputed
 from votron.products import Floats, Index, Rows
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors
@@ -34,7 +35,7 @@ __all__ = ["VotedPerceptronClassifier"]
 
 def _why_no_partial_fit(model: Any) -> str | None:
     name = type(model).__name__
-    if _inputs.is_precomputed(model.kernel):
+    if is_precomputed(model.kernel):
         return (
             f"{name} has no partial_fit with kernel='precomputed', "
             "since rows that arrive later have no kernel values with earlier ones."
@@ -328,7 +329,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         rows = trainer.support_rows
         self.record_ = record
         self.support_ = record.support
-        self.support_vectors_ = rows[:, :0] if _inputs.is_precomputed(self.kernel_) else rows
+        self.support_vectors_ = rows[:, :0] if is_precomputed(self.kernel_) else rows
         self.dual_coef_ = record.dual_coef()
         used = np.unique(record.vector * (len(record.support) + 1) + record.slot)
         self.n_support_ = np.bincount(used // (len(record.support) + 1), minlength=record.n_vectors)
@@ -483,7 +484,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         lengths, factor = lengths_of(self.kernel_, rows)
         n_threads = effective_threads(self.n_jobs)
         scores = factor[:, None] * self._vectors.scores(rows, vector, n_threads=n_threads)
-        if _inputs.is_precomputed(self.kernel_):
+        if is_precomputed(self.kernel_):
             own = scores[self.support_]
         else:
             own = self._vectors.scores(self.support_vectors_, vector, n_threads=n_threads)

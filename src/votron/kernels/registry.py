@@ -83,3 +83,10 @@ def make_kernel(
     else:
         made = CallableKernel(kernel)
     return NormalizedKernel(made) if normalize else made
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Tell whether data are kernel values, by a kernel's name or by the kernel itself."""
+    while isinstance(kernel, NormalizedKernel):
+        kernel = kernel.base
+    return isinstance(kernel, PrecomputedKernel) or (isinstance(kernel, str) and kernel == "precomputed")

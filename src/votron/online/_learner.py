@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from votron.errors import IndefiniteKernelError, VotronError
-from votron.kernels import KERNELS, Kernel, NormalizedKernel, PrecomputedKernel, make_kernel
+from votron.kernels import KERNELS, Kernel, make_kernel
+from votron.kernels.registry import is_precomputed
 from votron.online._examples import OWNER, has_names, read_label, read_row, refuse_names_with_kernel
 from votron.online._guesses import Guess, KernelGuess, NamedGuess, VectorGuess
 from votron.online._river import RiverClassifier, announce
@@ -344,10 +345,7 @@ def _checked_kernel(kernel: Any) -> Kernel | None:
     names = [name for name in KERNELS if name != "precomputed"]
     known = isinstance(kernel, Kernel) or (kernel in KERNELS if isinstance(kernel, str) else callable(kernel))
     made = make_kernel(kernel) if known else None
-    inner = made
-    while isinstance(inner, NormalizedKernel):
-        inner = inner.base
-    if made is None or isinstance(inner, PrecomputedKernel):
+    if made is None or is_precomputed(made):
         raise VotronError(
             f"The 'kernel' parameter of {OWNER} must be None, one of {', '.join(map(repr, names))}, a Kernel or a "
             "function, and not precomputed, since a matrix has no values for examples to come. "
