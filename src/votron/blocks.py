@@ -189,22 +189,6 @@ class KernelBlock:
         return held
 
 
-def kernel_values(
-    kernel: Kernel, products: Products, store: Store, terms: Floats, X: Rows, rows: Index, own: Floats
-) -> Floats:
-    """Return the kernel values of all supports of a store with rows of X, given the kernel's terms of both."""
-    slots = np.arange(store.n)
-    block = products.block(X, rows)
-    block.prepare(0, block.width)
-    dots = np.zeros((store.n, block.width), dtype=products.dtype)
-    products.dots(store, slots, block, 0, block.width, dots)
-    padded_own = np.zeros((len(own), block.width))
-    padded_own[:, : block.n_rows] = own
-    out = np.empty((store.n, block.width))
-    kernel.from_dots(dots, slots, 0, block.width, terms, padded_own, out)
-    return out[:, : block.n_rows]
-
-
 def expansion_scores(
     kernel: Kernel, support_rows: Rows, support: Index, coefficients: Floats, X: Rows, threads: Team
 ) -> Floats:
@@ -223,7 +207,7 @@ def expansion_scores(
 
     def work(part: slice) -> None:
         rows = np.arange(part.start, part.stop)
-        out[part] = (coefficients @ kernel_values(kernel, products, store, terms, X, rows, own[:, part])).T
+        out[part] = (coefficients @ kernel.block_values(products, store, terms, X, rows, own[:, part])).T
 
     threads.each(chunks(X.shape[0], ROWS_AT_ONCE), work)
     return out

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from votron._loops import adatron as _loops
 from votron._threads import Team, team
-from votron.blocks import ROWS_AT_ONCE, kernel_values
+from votron.blocks import ROWS_AT_ONCE
 from votron.engine.run import Watcher
 from votron.kernels import Kernel
 from votron.products import Floats, Index, Rows, chunks
@@ -253,7 +253,7 @@ class _Search:
         store = self.products.pack(self.X, A)
         for part in chunks(len(B), ROWS_AT_ONCE):
             own = self.terms[:, B[part]]
-            out[:, part] = kernel_values(self.kernel, self.products, store, terms, self.X, B[part], own)
+            out[:, part] = self.kernel.block_values(self.products, store, terms, self.X, B[part], own)
         return out
 
     def scores(self, threads: Team) -> Floats:

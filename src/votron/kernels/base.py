@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from votron._loops import dual as _loops
 from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
 from votron.kernels.features import FeatureMap
-from votron.products import Floats, Index, Products, Rows, Traits, choose_products, chunks, describe
+from votron.products import Floats, Index, Products, Rows, Store, Traits, choose_products, chunks, describe
 
 if TYPE_CHECKING:
     from votron.kernels.wrapping import ComposedKernel
@@ -70,20 +70,28 @@ class Kernel(ABC):
                 f"Kernel values need rows of the same length. Got {X.shape[1]} and {Y.shape[1]} features."
             )
         products = self.products_for(X, Y)
-        store, slots = products.pack(X, np.arange(X.shape[0])), np.arange(X.shape[0])
+        store = products.pack(X, np.arange(X.shape[0]))
         mine, theirs = self.terms(products.squares(X)), self.terms(products.squares(Y))
         out = np.empty((X.shape[0], Y.shape[0]))
         for part in chunks(Y.shape[0], 512):
-            block = products.block(Y, np.arange(part.start, part.stop))
-            block.prepare(0, block.width)
-            dots = np.zeros((len(slots), block.width), dtype=products.dtype)
-            products.dots(store, slots, block, 0, block.width, dots)
-            own = np.zeros((len(theirs), block.width))
-            own[:, : block.n_rows] = theirs[:, part]
-            values = np.empty((len(slots), block.width))
-            self.from_dots(dots, slots, 0, block.width, mine, own, values)
-            out[:, part] = values[:, : block.n_rows]
+            rows = np.arange(part.start, part.stop)
+            out[:, part] = self.block_values(products, store, mine, Y, rows, theirs[:, part])
         return self._finite(out)
+
+    def block_values(
+        self, products: Products, store: Store, terms: Floats, X: Rows, rows: Index, own: Floats
+    ) -> Floats:
+        """Return the kernel values of all supports of a store with rows of X, given this kernel's terms of both."""
+        slots = np.arange(store.n)
+        block = products.block(X, rows)
+        block.prepare(0, block.width)
+        dots = np.zeros((store.n, block.width), dtype=products.dtype)
+        products.dots(store, slots, block, 0, block.width, dots)
+        padded_own = np.zeros((len(own), block.width))
+        padded_own[:, : block.n_rows] = own
+        out = np.empty((store.n, block.width))
+        self.from_dots(dots, slots, 0, block.width, terms, padded_own, out)
+        return out[:, : block.n_rows]
 
     def _finite(self, values: Floats) -> Floats:
         if not np.isfinite(values).all():
