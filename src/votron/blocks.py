@@ -189,6 +189,16 @@ class KernelBlock:
         return held
 
 
+def terms_of(kernel: Kernel, products: Products, X: Rows) -> Floats:
+    """Return the kernel's terms of rows to predict, of which a precomputed kernel does not tell x·x.
+
+    There 1 will do: labels are the same.
+    """
+    if not kernel.n_terms:
+        return np.empty((0, X.shape[0]))
+    return kernel.terms(np.ones(X.shape[0]) if isinstance(products, GramProducts) else products.squares(X))
+
+
 def expansion_scores(
     kernel: Kernel, support_rows: Rows, support: Index, coefficients: Floats, X: Rows, threads: Team
 ) -> Floats:
@@ -202,8 +212,7 @@ def expansion_scores(
     products = kernel.products(kernel.traits(support_rows).joined(kernel.traits(X)))
     store, squares = products.restore(support_rows, support)
     terms = kernel.terms(squares)
-    known = np.ones(X.shape[0]) if isinstance(products, GramProducts) else products.squares(X)
-    own = kernel.terms(known) if len(terms) else np.empty((0, X.shape[0]))
+    own = terms_of(kernel, products, X)
 
     def work(part: slice) -> None:
         rows = np.arange(part.start, part.stop)

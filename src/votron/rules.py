@@ -34,10 +34,10 @@ from numpy.typing import NDArray
 
 from votron._loops import dual as _loops
 from votron._threads import Team, team
-from votron.blocks import DotCache, KernelBlock
+from votron.blocks import DotCache, KernelBlock, terms_of
 from votron.errors import NotRepresentableError, VotronError
 from votron.kernels import Kernel
-from votron.products import Floats, GramProducts, Index, Products, Rows, Store, Traits, chunks, padded, rows_in_bytes
+from votron.products import Floats, Index, Products, Rows, Store, Traits, chunks, padded, rows_in_bytes
 from votron.record import MistakeRecord
 
 __all__ = ["RULES", "HoldoutCurve", "RuleSet", "Vectors"]
@@ -238,12 +238,7 @@ class Vectors:
             packed = store, self.kernel.terms(squares)
             self._packed.update(traits=mine, packed=(repr(products), packed))
         store, terms = packed
-        own = self.kernel.terms(self._own_squares(products, X)) if len(terms) else np.empty((0, X.shape[0]))
-        return products, store, terms, own
-
-    def _own_squares(self, products: Products, X: Rows) -> Floats:
-        """Return x·x of rows to predict; where a precomputed kernel does not tell it 1 will do: labels are the same."""
-        return np.ones(X.shape[0]) if isinstance(products, GramProducts) else products.squares(X)
+        return products, store, terms, terms_of(self.kernel, products, X)
 
 
 def _uniform(X: Rows, seed: int) -> Floats:
