@@ -44,6 +44,7 @@ CHEAP_AFTER = 5
 _MANY_GROUPS = 2048
 _LARGE_BLOCK = 16 << 20
 _CHUNK_BYTES = 8 << 20
+_LEAST_ROOM = 8
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,49 @@ def padded(n: int) -> int:
     return -(-n // m) * m
 
 
+def grown(array: NDArray[Any], used: int, needed: int) -> NDArray[Any]:
+    """Return the array with room for ``needed`` entries along its first axis, the first ``used`` of them kept."""
+    if needed <= array.shape[0]:
+        return array
+    out = np.empty((max(needed, 2 * array.shape[0], _LEAST_ROOM), *array.shape[1:]), dtype=array.dtype)
+    out[:used] = array[:used]
+    return out
+
+
+class Growing:
+    """An array that grows at its end, along its first axis; each entry has this type and shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> array = Growing(np.float64, 2)
+    >>> array.extend([[1.0, 2.0]])
+    >>> array.extend([[3.0, 4.0], [5.0, 6.0]])
+    >>> array.n, array.values[:, 0]
+    (3, array([1., 3., 5.]))
+    """
+
+    def __init__(self, dtype: Any = np.float64, *shape: int) -> None:
+        self._data: NDArray[Any] = np.empty((0, *shape), dtype=dtype)
+        self.n = 0
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The entries so far."""
+        return self._data[: self.n]
+
+    def extend(self, more: Any) -> None:
+        """Append entries."""
+        more = np.asarray(more)
+        needed = self.n + len(more)
+        self._data = grown(self._data, self.n, needed)
+        self._data[self.n : needed] = more
+        self.n = needed
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_data": self.values.copy(), "n": self.n}
+
+
 class Block(ABC):
     """Rows that are about to be multiplied; ``prepare`` must come before products with them."""
 
@@ -224,22 +268,13 @@ class PackedRows(Store):
         """Append the picked rows of another packed set."""
         used = int(self.starts[self.n])
         more = int((other.starts[picks + 1] - other.starts[picks]).sum())
-        self.starts = _grown(self.starts, self.n + 1, self.n + 1 + len(picks))
-        self.groups = _grown(self.groups, used, used + more)
-        self.weights = _grown(self.weights, used, used + more)
+        self.starts = grown(self.starts, self.n + 1, self.n + 1 + len(picks))
+        self.groups = grown(self.groups, used, used + more)
+        self.weights = grown(self.weights, used, used + more)
         _loops.copy_segments(
             other.starts, other.groups, other.weights, picks, self.n, self.starts, self.groups, self.weights
         )
         self.n += len(picks)
-
-
-def _grown(array: NDArray[Any], used: int, needed: int) -> NDArray[Any]:
-    """Return the array with room for ``needed`` entries along its first axis, the first ``used`` of them kept."""
-    if needed <= array.shape[0]:
-        return array
-    out = np.empty((max(needed, 2 * array.shape[0], 1024), *array.shape[1:]), dtype=array.dtype)
-    out[:used] = array[:used]
-    return out
 
 
 class PanelBlock(Block):
@@ -378,7 +413,7 @@ class RowStore(Store):
         else:  # the form of the first rows, and a type for all of them
             more = more.toarray() if sp.issparse(more) else more
             rows = self._rows.astype(np.result_type(self._rows, more), copy=False)
-            self._rows = _grown(rows, self.n, self.n + len(picks))
+            self._rows = grown(rows, self.n, self.n + len(picks))
             self._rows[self.n : self.n + len(picks)] = more
         self.n += len(picks)
 

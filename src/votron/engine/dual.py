@@ -35,7 +35,7 @@ from votron.blocks import DotCache, KernelBlock, scratch
 from votron.engine.run import TrainingRun, Watcher
 from votron.errors import IndefiniteKernelError, NotRepresentableError
 from votron.kernels import Kernel
-from votron.products import Floats, GramProducts, Index, Products, Rows, Store, Traits, padded
+from votron.products import Floats, GramProducts, Growing, Index, Products, Rows, Store, Traits, padded
 from votron.record import MistakeRecord
 
 EVENTS_AT_ONCE = 256
@@ -47,27 +47,6 @@ WORTH_A_THREAD = 40_000
 WORKING_MEMORY = 96 << 20
 """Bytes set aside for support vectors, packed rows and kernel values when memory is shared out."""
 _NEGATIVE_NORM = 1e-7
-
-
-class _Column:
-    """A growing array."""
-
-    def __init__(self, dtype: Any) -> None:
-        self._data = np.empty(1024, dtype=dtype)
-        self.n = 0
-
-    def extend(self, values: Any) -> None:
-        values = np.asarray(values)
-        if self.n + len(values) > len(self._data):
-            data = np.empty(max(2 * len(self._data), self.n + len(values)), dtype=self._data.dtype)
-            data[: self.n] = self._data[: self.n]
-            self._data = data
-        self._data[self.n : self.n + len(values)] = values
-        self.n += len(values)
-
-    @property
-    def values(self) -> NDArray[Any]:
-        return self._data[: self.n]
 
 
 class DualTrainer:
@@ -98,9 +77,9 @@ class DualTrainer:
         self.kernel, self.n_vectors, self.margin = kernel, n_vectors, margin
         self.time = 0
         self.norm2 = np.zeros(n_vectors)
-        self._example, self._vector, self._sign = _Column(np.int64), _Column(np.int32), _Column(np.int8)
-        self._when, self._score, self._norm2 = _Column(np.int64), _Column(np.float64), _Column(np.float64)
-        self._event_starts, self._event_slot = _Column(np.int64), _Column(np.int64)
+        self._example, self._vector, self._sign = Growing(np.int64), Growing(np.int32), Growing(np.int8)
+        self._when, self._score, self._norm2 = Growing(np.int64), Growing(np.float64), Growing(np.float64)
+        self._event_starts, self._event_slot = Growing(np.int64), Growing(np.int64)
         self._event_starts.extend([0])
         self._traits: Traits | None = None
         self._products: Products | None = None

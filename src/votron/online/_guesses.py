@@ -12,13 +12,12 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from votron.errors import VotronError
 from votron.kernels import Kernel
 from votron.kernels.base import negative_diagonal
 from votron.online._examples import OWNER, Row, as_dense, has_names, read_named, read_row
-from votron.products import CallableProducts, Floats
+from votron.products import CallableProducts, Floats, Growing
 
 
 class Guess(Protocol):
@@ -134,9 +133,9 @@ class KernelGuess:
 
     def __init__(self, kernel: Kernel, n_features: int) -> None:
         self.kernel, self.n_features = kernel, n_features
-        self._coefficients = _Growing()
-        self._terms = _Growing(kernel.n_terms)
-        self._rows: _Growing | _GrowingSparse | None = None
+        self._coefficients = Growing()
+        self._terms = Growing(np.float64, kernel.n_terms)
+        self._rows: _GrowingRows | _GrowingSparse | None = None
         self._pairs: list[tuple[float, Row]] = []
 
     def __str__(self) -> str:
@@ -169,10 +168,12 @@ class KernelGuess:
         """Add an example to v."""
         terms = self.kernel.terms(self._squares(x))
         if self._rows is None:
-            self._rows = _GrowingSparse(self.n_features) if sp.issparse(x) else _Growing(self.n_features)
+            self._rows = (
+                _GrowingSparse(self.n_features) if sp.issparse(x) else _GrowingRows(np.float64, self.n_features)
+            )
         self._rows.append(x)
-        self._terms.append(terms[:, 0])
-        self._coefficients.append(coefficient)
+        self._terms.extend(terms.T)
+        self._coefficients.extend([coefficient])
 
     def shown(self, scale: float) -> tuple[tuple[float, Row], ...]:
         """Return the pairs of a coefficient and an example, in the order of the mistakes."""
@@ -216,28 +217,11 @@ class KernelGuess:
         return products
 
 
-class _Growing:
-    """An array that grows at its end."""
+class _GrowingRows(Growing):
+    """A matrix that grows at its end."""
 
-    def __init__(self, *shape: int, dtype: Any = np.float64) -> None:
-        self._data: NDArray[Any] = np.empty((8, *shape), dtype=dtype)
-        self._n = 0
-
-    @property
-    def values(self) -> NDArray[Any]:
-        return self._data[: self._n]
-
-    def append(self, value: Any) -> None:
-        self.extend(np.asarray(as_dense(value) if sp.issparse(value) else value)[None])
-
-    def extend(self, more: NDArray[Any]) -> None:
-        needed = self._n + len(more)
-        if needed > len(self._data):
-            data = np.empty((max(needed, 2 * len(self._data)), *self._data.shape[1:]), dtype=self._data.dtype)
-            data[: self._n] = self.values
-            self._data = data
-        self._data[self._n : needed] = more
-        self._n = needed
+    def append(self, x: Row) -> None:
+        self.extend(as_dense(x)[None])
 
     def row(self, i: int) -> Floats:
         """Return row i; it cannot be written to, and it will not change."""
@@ -249,17 +233,14 @@ class _Growing:
         """Return a row in the form of these."""
         return as_dense(x)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_data": self.values.copy(), "_n": self._n}
-
 
 class _GrowingSparse:
     """A CSR matrix that grows at its end."""
 
     def __init__(self, n_features: int) -> None:
         self.n_features = n_features
-        self._starts, self._indices, self._data = _Growing(dtype=np.int32), _Growing(dtype=np.int32), _Growing()
-        self._starts.append(0)
+        self._starts, self._indices, self._data = Growing(np.int32), Growing(np.int32), Growing()
+        self._starts.extend([0])
 
     @property
     def values(self) -> Any:
@@ -270,7 +251,7 @@ class _GrowingSparse:
         x = self.like_mine(x)
         self._indices.extend(x.indices)
         self._data.extend(x.data)
-        self._starts.append(self._data._n)
+        self._starts.extend([self._data.n])
 
     def row(self, i: int) -> Any:
         """Return row i."""
