@@ -66,11 +66,16 @@ class Batch:
         self.features, self.values, self.codes = X.indices.view(np.uint32), X.data, codes[rows]
 
     def gather(
-        self, X: Rows, codes: NDArray[np.int64], rows: Index, pieces: int, shelf: _Shelf | None = None
+        self,
+        X: Rows,
+        codes: NDArray[np.int64],
+        rows: Index,
+        lengths: NDArray[Any],
+        pieces: int,
+        shelf: _Shelf | None = None,
     ) -> list[Task]:
         """Make room for these rows, on the shelf if there is one; return the tasks that fill it, in any order."""
-        self.codes = codes[rows]
-        sparse, lengths = sp.issparse(X), _lengths(X, rows)
+        self.codes, sparse = codes[rows], sp.issparse(X)
         self.stops = np.cumsum(lengths, dtype=np.int64)
         self.starts, size = self.stops - lengths, int(self.stops[-1])
         if shelf is not None:
@@ -139,6 +144,7 @@ class Batches:
         """Yield batches that have just been presented, by the tasks that ``walks`` makes for a batch."""
         pieces = 1 if threads.n_threads == 1 else PIECES
         parts = self._parts(n_steps)
+        now: Batch | None
         now, gathering = self._next(next(parts), pieces)
         threads.each(gathering, _do)
         while now is not None:
@@ -156,7 +162,7 @@ class Batches:
             yield from chunks(min(n, n_steps), self._rows_at_once)
             n_steps -= n
 
-    def _next(self, part: slice, pieces: int) -> tuple[Batch | None, list[Task]]:
+    def _next(self, part: slice, pieces: int) -> tuple[Batch, list[Task]]:
         """Return the batch of a part of the order, and what is left to do for it."""
         key = part.start, part.stop
         if key in self._kept:
@@ -166,11 +172,12 @@ class Batches:
             batch.view(self.X, self.codes, slice(first + part.start, first + part.stop))
             return batch, []
         rows = self.order[part]
-        if self._shelf.has_room(int(_lengths(self.X, rows).sum())):
+        lengths = _lengths(self.X, rows)
+        if self._shelf.has_room(int(lengths.sum())):
             self._kept[key] = batch = Batch()
-            return batch, batch.gather(self.X, self.codes, rows, pieces, self._shelf)
+            return batch, batch.gather(self.X, self.codes, rows, lengths, pieces, self._shelf)
         self._spare.reverse()
-        return self._spare[0], self._spare[0].gather(self.X, self.codes, rows, pieces)
+        return self._spare[0], self._spare[0].gather(self.X, self.codes, rows, lengths, pieces)
 
 
 def _lengths(X: Rows, rows: Index) -> NDArray[Any]:
