@@ -53,8 +53,6 @@ class MaximalMargin:
     ----------
     support : int array
         Examples with α > 0, rising.
-    alpha : float array
-        Their α.
     signed : float array
         Their α y, the coefficients of w.
     norm2 : float
@@ -78,7 +76,6 @@ class MaximalMargin:
     """
 
     support: Index
-    alpha: Floats
     signed: Floats
     norm2: float
     margin: float
@@ -275,8 +272,8 @@ class _Search:
         length = math.sqrt(self.norm2)
         margin = self.worst / length if length and math.isfinite(self.worst) else -math.inf
         done = self.done and self.separable is not False
-        rows, alpha = self.rows[order], self.a[order]
-        return MaximalMargin(rows, alpha, alpha * self.y[rows], self.norm2, margin, self.best, done, self.separable)
+        rows, signed = self.rows[order], self.a[order] * self.y[self.rows[order]]
+        return MaximalMargin(rows, signed, self.norm2, margin, self.best, done, self.separable)
 
 
 def _spread(y: Floats, rows: Index, n: int) -> Index:
