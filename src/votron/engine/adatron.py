@@ -1,9 +1,9 @@
 """The kernel adatron: coordinate steps to the vector of maximal margin.
 
 Problem: find the vector w = Σ α_i y_i x_i in feature space with the largest margin min y (w·x)/‖w‖. Input: examples,
-labels +1 and -1, a kernel. Output: α ≥ 0, at most ``cap`` each in the soft form. Reference: Friess, N. Cristianini
-and C. Campbell, *The Kernel-Adatron*, ICML 1998; here with the step that satisfies an example's own constraint
-y (w·x) = 1 exactly, for which there is no learning rate to choose.
+labels +1 and -1, a kernel. Output: α ≥ 0, at most ``cap`` each in the soft form. Reference: T.-T. Friess,
+N. Cristianini and C. Campbell, *The Kernel-Adatron*, ICML 1998; here with the step that satisfies an example's own
+constraint y (w·x) = 1 exactly, for which there is no learning rate to choose.
 
 Only examples near the margin have α > 0. So the steps are taken within a working set, whose kernel values are kept;
 when it is solved, all examples are scored, those that violate their constraint most join the set, and so on until none
