@@ -6,9 +6,25 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 _MULTIPLE = 64
+
+
+def pieces(width: int, n: int, multiple: int = 1) -> list[tuple[int, int]]:
+    """Cut ``range(width)`` into at most n pieces of about the same length, cut at multiples of a number.
+
+    Examples
+    --------
+    >>> pieces(10, 3)
+    [(0, 3), (3, 6), (6, 10)]
+    >>> pieces(150, 4, multiple=64)
+    [(0, 64), (64, 150)]
+    """
+    units = width // multiple
+    n = max(1, min(n, units))
+    return list(pairwise([*(multiple * (units * i // n) for i in range(n)), width]))
 
 
 class Team:
@@ -23,14 +39,12 @@ class Team:
 
     def over(self, width: int, work: Callable[[int, int], Any], *, worth_it: bool = True) -> None:
         """Call ``work(low, high)`` for pieces that cover ``range(width)``; bounds are multiples of 64."""
-        pieces = min(self.n_threads, width // _MULTIPLE) if worth_it else 1
-        if self._pool is None or pieces <= 1:
+        mine, *others = pieces(width, self.n_threads if worth_it else 1, _MULTIPLE)
+        if self._pool is None or not others:
             work(0, width)
             return
-        units = width // _MULTIPLE
-        bounds = [_MULTIPLE * (units * i // pieces) for i in range(pieces)] + [width]
-        futures = [self._pool.submit(work, bounds[i], bounds[i + 1]) for i in range(1, pieces)]
-        _together(lambda: work(bounds[0], bounds[1]), futures)
+        futures = [self._pool.submit(work, low, high) for low, high in others]
+        _together(lambda: work(*mine), futures)
 
     def each(self, items: Iterable[Any], work: Callable[[Any], Any]) -> None:
         """Call ``work(item)`` for every item, several at a time."""

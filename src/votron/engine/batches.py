@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from votron._loops import primal as _loops
 from votron._resources import available_memory
-from votron._threads import Team
+from votron._threads import Team, pieces
 from votron.products import Index, Rows, chunks
 
 VALUES_AT_ONCE = 1 << 19
@@ -71,7 +70,7 @@ class Batch:
         codes: NDArray[np.int64],
         rows: Index,
         lengths: NDArray[Any],
-        pieces: int,
+        n_pieces: int,
         shelf: _Shelf | None = None,
     ) -> list[Task]:
         """Make room for these rows, on the shelf if there is one; return the tasks that fill it, in any order."""
@@ -90,8 +89,7 @@ class Batch:
             else:
                 _loops.gather_dense(_numbers(X), rows, low, high, self.starts, self.stops, self.features, self.values)
 
-        bounds = np.linspace(0, len(rows), pieces + 1).astype(int).tolist()
-        return [partial(fill, low, high) for low, high in pairwise(bounds) if low < high]
+        return [partial(fill, low, high) for low, high in pieces(len(rows), n_pieces)]
 
 
 class _Shelf:
@@ -142,14 +140,14 @@ class Batches:
 
     def presented(self, n_steps: int, threads: Team, walks: Callable[[Batch, int], list[Task]]) -> Iterator[Batch]:
         """Yield batches that have just been presented, by the tasks that ``walks`` makes for a batch."""
-        pieces = 1 if threads.n_threads == 1 else PIECES
+        n_pieces = 1 if threads.n_threads == 1 else PIECES
         parts = self._parts(n_steps)
         now: Batch | None
-        now, gathering = self._next(next(parts), pieces)
+        now, gathering = self._next(next(parts), n_pieces)
         threads.each(gathering, _do)
         while now is not None:
             part = next(parts, None)
-            following, gathering = (None, []) if part is None else self._next(part, pieces)
+            following, gathering = (None, []) if part is None else self._next(part, n_pieces)
             now.forget()
             threads.each(walks(now, threads.n_threads) + gathering, _do)
             yield now
@@ -162,7 +160,7 @@ class Batches:
             yield from chunks(min(n, n_steps), self._rows_at_once)
             n_steps -= n
 
-    def _next(self, part: slice, pieces: int) -> tuple[Batch, list[Task]]:
+    def _next(self, part: slice, n_pieces: int) -> tuple[Batch, list[Task]]:
         """Return the batch of a part of the order, and what is left to do for it."""
         key = part.start, part.stop
         if key in self._kept:
@@ -175,9 +173,9 @@ class Batches:
         lengths = _lengths(self.X, rows)
         if self._shelf.has_room(int(lengths.sum())):
             self._kept[key] = batch = Batch()
-            return batch, batch.gather(self.X, self.codes, rows, lengths, pieces, self._shelf)
+            return batch, batch.gather(self.X, self.codes, rows, lengths, n_pieces, self._shelf)
         self._spare.reverse()
-        return self._spare[0], self._spare[0].gather(self.X, self.codes, rows, lengths, pieces)
+        return self._spare[0], self._spare[0].gather(self.X, self.codes, rows, lengths, n_pieces)
 
 
 def _lengths(X: Rows, rows: Index) -> NDArray[Any]:

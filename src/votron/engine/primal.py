@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._loops import primal as _loops
-from votron._threads import team
+from votron._threads import pieces, team
 from votron.engine.batches import Batch, Batches
 from votron.engine.run import TrainingRun, Watcher
 from votron.errors import NotRepresentableError
@@ -249,10 +248,7 @@ class PrimalTrainer:
         def walk(low: int, high: int) -> None:
             batch.note(_loops.walk_many(*rows, low, high, self.n_vectors, self.weights, self.timed, *state))
 
-        groups = self._width // _loops.LANES
-        pieces = min(n_threads, groups)
-        bounds = [_loops.LANES * (groups * i // pieces) for i in range(pieces + 1)]
-        return [partial(walk, low, high) for low, high in pairwise(bounds)]
+        return [partial(walk, low, high) for low, high in pieces(self._width, n_threads, _loops.LANES)]
 
     def _check_size(self, X: Rows, n_steps: int) -> None:
         """Refuse data with which a number could grow out of reach: no score or sum exceeds this bound."""
