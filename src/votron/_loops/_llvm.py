@@ -5,6 +5,7 @@ Code is written in LLVM's own vector types where accumulators must stay in regis
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -21,3 +22,42 @@ def broadcast(builder: Any, value: Any, vector: Any) -> Any:
     lanes = ir.VectorType(I32, vector.count)
     first = builder.insert_element(undefined, value, ir.Constant(I32, 0))
     return builder.shuffle_vector(first, undefined, ir.Constant(lanes, [0] * vector.count))
+
+
+def accumulate(
+    builder: Any, low: Any, high: Any, zeros: list[Any], add: Callable[[Any, list[Any]], list[Any]]
+) -> list[Any]:
+    """Write ``sums = zeros; for k in [low, high): sums = add(k, sums)``, the sums in registers; return the sums.
+
+    ``add`` writes the body of the loop. What is written next comes after the loop.
+    """
+    entry = builder.block
+    head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
+    builder.branch(head)
+    builder.position_at_end(head)
+    k, sums = builder.phi(I64), [builder.phi(zero.type) for zero in zeros]
+    k.add_incoming(low, entry)
+    for total, zero in zip(sums, zeros, strict=True):
+        total.add_incoming(zero, entry)
+    builder.cbranch(builder.icmp_signed("<", k, high), body, done)
+
+    builder.position_at_end(body)
+    for total, more in zip(sums, add(k, sums), strict=True):
+        total.add_incoming(more, builder.block)
+    k.add_incoming(builder.add(k, I64(1)), builder.block)
+    builder.branch(head)
+
+    builder.position_at_end(done)
+    return sums
+
+
+def load_vector(builder: Any, vector: Any, data: Any, index: Any, align: int) -> Any:
+    """Return the numbers from ``data[index]`` on as a vector."""
+    return builder.load(builder.bitcast(builder.gep(data, [index]), vector.as_pointer()), align=align)
+
+
+def store_vectors(builder: Any, vectors: list[Any], data: Any, index: Any, align: int) -> None:
+    """Write vectors one after another, from ``data[index]`` on."""
+    for t, vector in enumerate(vectors):
+        address = builder.gep(data, [builder.add(index, I64(vector.type.count * t))])
+        builder.store(vector, builder.bitcast(address, vector.type.as_pointer()), align=align)

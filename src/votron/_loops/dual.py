@@ -26,7 +26,7 @@ from llvmlite import ir
 from numba import types, uint64
 from numba.extending import intrinsic
 
-from votron._loops._llvm import I16, I32, I64, broadcast, compiled
+from votron._loops._llvm import I16, I32, I64, accumulate, broadcast, compiled, load_vector, store_vectors
 
 BLOCK_MULTIPLE = 64
 """Block widths are padded to a multiple of this, which every panel width divides."""
@@ -47,10 +47,10 @@ PANEL_WIDTH = {"int32": 64, "float32": 32, "float64": 16}
 # ----------------------------------------------------------------------------------------------------------------------
 
 
-def _integer_pairs(builder: Any, accumulator: Any, weight: Any, address: Any) -> Any:
+def _integer_pairs(builder: Any, accumulator: Any, weight: Any, data: Any, index: Any) -> Any:
     """Add weight.low * x.low + weight.high * x.high for eight rows, in exact 32-bit arithmetic."""
     halves, wide = ir.VectorType(I16, 16), ir.VectorType(I32, 16)
-    x = builder.load(builder.bitcast(address, halves.as_pointer()), align=4)
+    x = load_vector(builder, halves, data, index, align=4)
     product = builder.mul(builder.sext(builder.bitcast(weight, halves), wide), builder.sext(x, wide))
     undefined = ir.Constant(wide, ir.Undefined)
     lanes = ir.VectorType(I32, 8)
@@ -59,10 +59,9 @@ def _integer_pairs(builder: Any, accumulator: Any, weight: Any, address: Any) ->
     return builder.add(accumulator, builder.add(even, odd))
 
 
-def _real_values(builder: Any, accumulator: Any, weight: Any, address: Any) -> Any:
+def _real_values(builder: Any, accumulator: Any, weight: Any, data: Any, index: Any) -> Any:
     """Add weight * x for the rows of one vector."""
-    x = builder.load(builder.bitcast(address, weight.type.as_pointer()), align=4)
-    return _fused(builder, weight, x, accumulator)
+    return _fused(builder, weight, load_vector(builder, weight.type, data, index, align=4), accumulator)
 
 
 def _fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
@@ -81,8 +80,7 @@ def _panel_dot(element: Any, lanes: int, width: int, multiply_add: Any) -> Any:
     ``weights[k] * panel[groups[k] * width + r]`` to ``out[offset + r]``.
     """
     vector = ir.VectorType(element, lanes)
-    n_accumulators = width // lanes
-    zero = ir.Constant(vector, [0 if isinstance(element, ir.IntType) else 0.0] * lanes)
+    zeros = [ir.Constant(vector, [0 if isinstance(element, ir.IntType) else 0.0] * lanes)] * (width // lanes)
 
     @intrinsic
     def dot(typingctx, groups, weights, low, high, panel, start, out, offset):
@@ -96,36 +94,18 @@ def _panel_dot(element: Any, lanes: int, width: int, multiply_add: Any) -> Any:
             low, high, start, offset = arguments[2], arguments[3], arguments[5], arguments[7]
             group_data, weight_data, out_data = data(0), data(1), data(6)
             panel_data = builder.gep(data(4), [start])
-            entry = builder.block
-            head = builder.append_basic_block("head")
-            body = builder.append_basic_block("body")
-            done = builder.append_basic_block("done")
-            builder.branch(head)
-            builder.position_at_end(head)
-            k = builder.phi(I64)
-            k.add_incoming(low, entry)
-            accumulators = [builder.phi(vector) for _ in range(n_accumulators)]
-            for accumulator in accumulators:
-                accumulator.add_incoming(zero, entry)
-            builder.cbranch(builder.icmp_signed("<", k, high), body, done)
 
-            builder.position_at_end(body)
-            group = builder.zext(builder.load(builder.gep(group_data, [k])), I64)
-            weight = broadcast(builder, builder.load(builder.gep(weight_data, [k])), vector)
-            base = builder.mul(group, ir.Constant(I64, width))
-            sums = []
-            for t, accumulator in enumerate(accumulators):
-                address = builder.gep(panel_data, [builder.add(base, ir.Constant(I64, lanes * t))])
-                sums.append(multiply_add(builder, accumulator, weight, address))
-            k.add_incoming(builder.add(k, ir.Constant(I64, 1)), builder.block)
-            for accumulator, total in zip(accumulators, sums, strict=True):
-                accumulator.add_incoming(total, builder.block)
-            builder.branch(head)
+            def add(k: Any, sums: list[Any]) -> list[Any]:
+                group = builder.zext(builder.load(builder.gep(group_data, [k])), I64)
+                weight = broadcast(builder, builder.load(builder.gep(weight_data, [k])), vector)
+                base = builder.mul(group, I64(width))
+                return [
+                    multiply_add(builder, total, weight, panel_data, builder.add(base, I64(lanes * t)))
+                    for t, total in enumerate(sums)
+                ]
 
-            builder.position_at_end(done)
-            for t, accumulator in enumerate(accumulators):
-                address = builder.gep(out_data, [builder.add(offset, ir.Constant(I64, lanes * t))])
-                builder.store(accumulator, builder.bitcast(address, vector.as_pointer()), align=4)
+            sums = accumulate(builder, low, high, zeros, add)
+            store_vectors(builder, sums, out_data, offset, align=4)
             return context.get_dummy_value()
 
         return signature, codegen
@@ -143,7 +123,7 @@ def _panel_tile(element: Any, lanes: int, width: int, height: int) -> Any:
     """
     vector = ir.VectorType(element, lanes)
     n_vectors = width // lanes
-    zero = ir.Constant(vector, [0.0] * lanes)
+    zeros = [ir.Constant(vector, [0.0] * lanes)] * (n_vectors * height)
 
     @intrinsic
     def tile(typingctx, rows, slots, k, d, panel, start, out, offset, stride):
@@ -154,47 +134,27 @@ def _panel_tile(element: Any, lanes: int, width: int, height: int) -> Any:
             def data(k: int) -> Any:
                 return context.make_array(signature.args[k])(context, builder, arguments[k]).data
 
-            def constant(n: int) -> Any:
-                return ir.Constant(I64, n)
-
             k, d, start, offset, stride = (arguments[i] for i in (2, 3, 5, 7, 8))
             row_data, slot_data, out_data = data(0), data(1), data(6)
             panel_data = builder.gep(data(4), [start])
             supports = []
             for i in range(height):
-                slot = builder.load(builder.gep(slot_data, [builder.add(k, constant(i))]))
+                slot = builder.load(builder.gep(slot_data, [builder.add(k, I64(i))]))
                 supports.append(builder.gep(row_data, [builder.mul(slot, d)]))
-            entry = builder.block
-            head = builder.append_basic_block("head")
-            body = builder.append_basic_block("body")
-            done = builder.append_basic_block("done")
-            builder.branch(head)
-            builder.position_at_end(head)
-            g = builder.phi(I64)
-            g.add_incoming(constant(0), entry)
-            accumulators = [[builder.phi(vector) for _ in range(n_vectors)] for _ in range(height)]
-            for line in accumulators:
-                for accumulator in line:
-                    accumulator.add_incoming(zero, entry)
-            builder.cbranch(builder.icmp_signed("<", g, d), body, done)
 
-            builder.position_at_end(body)
-            base = builder.mul(g, constant(width))
-            weights = [broadcast(builder, builder.load(builder.gep(s, [g])), vector) for s in supports]
-            for t in range(n_vectors):
-                address = builder.gep(panel_data, [builder.add(base, constant(lanes * t))])
-                x = builder.load(builder.bitcast(address, vector.as_pointer()), align=4)
-                for weight, line in zip(weights, accumulators, strict=True):
-                    line[t].add_incoming(_fused(builder, weight, x, line[t]), body)
-            g.add_incoming(builder.add(g, constant(1)), body)
-            builder.branch(head)
+            def add(g: Any, sums: list[Any]) -> list[Any]:
+                base = builder.mul(g, I64(width))
+                weights = [broadcast(builder, builder.load(builder.gep(s, [g])), vector) for s in supports]
+                more = []
+                for t in range(n_vectors):
+                    x = load_vector(builder, vector, panel_data, builder.add(base, I64(lanes * t)), align=4)
+                    more += [_fused(builder, weights[i], x, sums[t * height + i]) for i in range(height)]
+                return more
 
-            builder.position_at_end(done)
-            for i, line in enumerate(accumulators):
-                first = builder.add(offset, builder.mul(constant(i), stride))
-                for t, accumulator in enumerate(line):
-                    address = builder.gep(out_data, [builder.add(first, constant(lanes * t))])
-                    builder.store(accumulator, builder.bitcast(address, vector.as_pointer()), align=4)
+            sums = accumulate(builder, I64(0), d, zeros, add)
+            for i in range(height):
+                first = builder.add(offset, builder.mul(I64(i), stride))
+                store_vectors(builder, sums[i::height], out_data, first, align=4)
             return context.get_dummy_value()
 
         return signature, codegen

@@ -28,7 +28,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from votron._loops._llvm import I64, broadcast, compiled
+from votron._loops._llvm import I64, accumulate, broadcast, compiled, load_vector, store_vectors
 
 LANES = 8
 """Classes come in groups of this many: 64 bytes of weights, a cache line."""
@@ -48,7 +48,7 @@ def _row_scores(width: int) -> Any:
     ``values[k] * W[features[k], first + c]``.
     """
     vector = ir.VectorType(ir.DoubleType(), 4)
-    zero = ir.Constant(vector, [0.0] * 4)
+    zeros = [ir.Constant(vector, [0.0] * 4)] * (width // 4)
 
     @intrinsic
     def score(typingctx, features, values, low, high, W, first, F):
@@ -60,37 +60,19 @@ def _row_scores(width: int) -> Any:
                 return context.make_array(signature.args[k])(context, builder, arguments[k])
 
             low, high, first = arguments[2], arguments[3], arguments[5]
-            feature_data, value_data = array(0).data, array(1).data
+            feature_data, value_data, out_data = array(0).data, array(1).data, array(6).data
             stride = builder.extract_value(array(4).shape, 1)
-            weights, out = builder.gep(array(4).data, [first]), builder.gep(array(6).data, [first])
-            entry = builder.block
-            head = builder.append_basic_block("head")
-            body = builder.append_basic_block("body")
-            done = builder.append_basic_block("done")
-            builder.branch(head)
-            builder.position_at_end(head)
-            k = builder.phi(I64)
-            k.add_incoming(low, entry)
-            sums = [builder.phi(vector) for _ in range(width // 4)]
-            for total in sums:
-                total.add_incoming(zero, entry)
-            builder.cbranch(builder.icmp_signed("<", k, high), body, done)
+            weights = builder.gep(array(4).data, [first])
 
-            builder.position_at_end(body)
-            feature = builder.zext(builder.load(builder.gep(feature_data, [k])), I64)
-            x = broadcast(builder, builder.load(builder.gep(value_data, [k])), vector)
-            line = builder.gep(weights, [builder.mul(feature, stride)])
-            for t, total in enumerate(sums):
-                address = builder.gep(line, [ir.Constant(I64, 4 * t)])
-                w = builder.load(builder.bitcast(address, vector.as_pointer()), align=8)
-                total.add_incoming(builder.fadd(total, builder.fmul(x, w)), builder.block)
-            k.add_incoming(builder.add(k, ir.Constant(I64, 1)), builder.block)
-            builder.branch(head)
+            def add(k: Any, sums: list[Any]) -> list[Any]:
+                feature = builder.zext(builder.load(builder.gep(feature_data, [k])), I64)
+                x = broadcast(builder, builder.load(builder.gep(value_data, [k])), vector)
+                line = builder.gep(weights, [builder.mul(feature, stride)])
+                more = [load_vector(builder, vector, line, I64(4 * t), align=8) for t in range(len(sums))]
+                return [builder.fadd(total, builder.fmul(x, w)) for total, w in zip(sums, more, strict=True)]
 
-            builder.position_at_end(done)
-            for t, total in enumerate(sums):
-                address = builder.gep(out, [ir.Constant(I64, 4 * t)])
-                builder.store(total, builder.bitcast(address, vector.as_pointer()), align=8)
+            sums = accumulate(builder, low, high, zeros, add)
+            store_vectors(builder, sums, out_data, first, align=8)
             return context.get_dummy_value()
 
         return signature, codegen
