@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from votron.online import OnlinePerceptron
     from votron.record import MistakeRecord
     from votron.reductions import add_bias, normalize_examples
+    from votron.theory import certify
 
 __version__ = "0.1.0"
 
@@ -42,6 +43,7 @@ _HOMES = {
     "VotronError": "votron.errors",
     "WinnowClassifier": "votron.estimators",
     "add_bias": "votron.reductions",
+    "certify": "votron.theory",
     "is_mercer": "votron.kernels",
     "make_kernel": "votron.kernels",
     "normalize_examples": "votron.reductions",
@@ -59,6 +61,7 @@ __all__ = [
     "WinnowClassifier",
     "__version__",
     "add_bias",
+    "certify",
     "is_mercer",
     "make_kernel",
     "normalize_examples",

@@ -3,7 +3,7 @@
 All are a `ValueError`, so code that does not know Votron handles them as it handles scikit-learn's.
 """
 
-__all__ = ["DataError", "IndefiniteKernelError", "NotRepresentableError", "VotronError"]
+__all__ = ["BoundViolatedError", "DataError", "IndefiniteKernelError", "NotRepresentableError", "VotronError"]
 
 
 class VotronError(ValueError):
@@ -58,4 +58,17 @@ class IndefiniteKernelError(VotronError):
     Traceback (most recent call last):
         ...
     votron.errors.IndefiniteKernelError: K(x, x) is -1.0 for row 7: the kernel is not positive semi-definite.
+    """
+
+
+class BoundViolatedError(VotronError):
+    """A training run breaks a mistake bound, which no run can: an error in Votron, not in what it was given.
+
+    Examples
+    --------
+    >>> from votron.errors import BoundViolatedError
+    >>> raise BoundViolatedError("57 mistakes exceed 41.2, the bound of Block & Novikoff: an error in Votron.")
+    Traceback (most recent call last):
+        ...
+    votron.errors.BoundViolatedError: 57 mistakes exceed 41.2, the bound of Block & Novikoff: an error in Votron.
     """

@@ -19,12 +19,21 @@ from votron.blocks import expansion_scores
 from votron.engine import MaximalMargin, solve_adatron
 from votron.errors import NotRepresentableError
 from votron.estimators import _inputs
+from votron.estimators._certified import (
+    check_training_data,
+    kernel_fixed,
+    lengths_known,
+    measured,
+    vector_labels,
+    wrong_labels,
+)
 from votron.estimators._kernel import KERNEL_CONSTRAINTS, checked, lengths_of, set_tags
 from votron.estimators._scores import ScoreClassifier
 from votron.estimators._watch import watching
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
-from votron.products import Floats, Rows
+from votron.products import Floats, Index, Rows
+from votron.theory.facts import MAXIMAL, Assumption, Facts, Measured, Run
 from votron.theory.geometry import Margins
 
 __all__ = ["KernelAdatronClassifier"]
@@ -262,6 +271,47 @@ class KernelAdatronClassifier(ScoreClassifier):
         codes = _inputs.encode_labels(y, self.classes_)[1]
         lengths, factor = lengths_of(self.kernel_, rows)
         return Margins(factor[:, None] * self._scores(rows), self._signs(codes), self.norm_, lengths)
+
+    def _facts(self, X: Any, y: Any, comparators: Any) -> Facts:
+        """Return what `votron.theory.certify` asks for; the margin is the best, so there is nothing to compare with."""
+        found = self._in_feature_space(X, y, "last")
+        kept = found.lengths > 0
+        check_training_data(len(kept) > int(self.support_.max(initial=-1)))
+        expected = np.where(self.dual_coef_ != 0, np.sign(self.dual_coef_), found.signs[self.support_].T)
+        check_training_data(np.array_equal(expected, found.signs[self.support_].T))
+        exact = f"the vector is that of maximal margin (here to {self.tol:g}, relatively): your claim"
+        return Facts(
+            model=type(self).__name__,
+            uses=MAXIMAL,
+            classes=self.classes_,
+            m=int(kept.sum()),
+            first_m=int(kept.sum()),
+            epochs=0.0,
+            presentations=0,
+            tau=0.0,
+            lengths=found.lengths[kept],
+            lengths_known=lengths_known(self.kernel_),
+            candidates={"its own": found.each[kept]},
+            runs=tuple(
+                self._run(label, found.each[:, c] <= 0, self.support_[self.dual_coef_[c] != 0], kept)
+                for c, label in enumerate(vector_labels(self.classes_))
+            ),
+            together=self._run("all", wrong_labels(found.scores, found.signs), self.support_, kept)
+            if self._n_vectors > 1
+            else None,
+            assumptions={a.name: a for a in (kernel_fixed(self), Assumption("exact", None, exact))},
+            switches={MAXIMAL: ""},
+        )
+
+    def _run(self, label: Any, errs: NDArray[np.bool_], support: Index, kept: NDArray[np.bool_]) -> Run:
+        outside = int((errs & kept).sum() - errs[support].sum())
+        return Run(label=label, support=len(support), consistent=not errs[kept].any(), outside=outside)
+
+    def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
+        """Return the errors on test data."""
+        rows, y = _inputs.validated(self, X, y, kernel=self.kernel_, reset=False)
+        signs = self._signs(_inputs.encode_labels(y, self.classes_)[1])
+        return {MAXIMAL: measured(self._scores(rows), signs)}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -28,6 +28,7 @@ from votron.kernels.registry import is_precomputed
 from votron.products import Floats, Index, Rows
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors
+from votron.theory.facts import Facts, Measured
 from votron.theory.geometry import Margins
 
 __all__ = ["VotedPerceptronClassifier"]
@@ -141,6 +142,8 @@ class VotedPerceptronClassifier(EpochClassifier):
     """
 
     kernel_: Kernel
+    _once: bool
+    """Whether no example was presented twice."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
@@ -217,7 +220,7 @@ class VotedPerceptronClassifier(EpochClassifier):
             counted = run.steps if self.epochs is None or run.interrupted else n_steps
             self._keep(trainer, trainer.record(len(order), counted), _new_seed(rng))
             self.n_epochs_, self.converged_ = run.steps / len(order), run.converged
-            self._n_named = rows.shape[0]
+            self._n_named, self._once = rows.shape[0], run.steps <= len(order)
             if len(held_out):
                 self._set_holdout(rows[held_out], codes[held_out])
         self._raise_if(run.interrupted, self.record_.n_steps)
@@ -262,7 +265,7 @@ class VotedPerceptronClassifier(EpochClassifier):
             seed = _new_seed(check_random_state(self.random_state)) if first else self._vectors.seed
             self._keep(trainer, trainer.record(max(1, trainer.time)), seed)
             self.n_epochs_, self.converged_ = 1.0 if first else self.n_epochs_ + 1.0, False
-            self._n_named = first_id + len(order)
+            self._n_named, self._once = first_id + len(order), first or self._once
         self._raise_if(run.interrupted, self.record_.n_steps)
         return self
 
@@ -491,6 +494,18 @@ class VotedPerceptronClassifier(EpochClassifier):
         coefficients = self.record_.dual_coef(average=vector == "average")
         norm2 = np.einsum("cs,sc->c", coefficients, own)  # ‖w‖² is the sum of its scores on its own examples
         return Margins(scores, self._signs(codes), np.sqrt(np.maximum(norm2, 0.0)), lengths)
+
+    def _facts(self, X: Any, y: Any, comparators: Any) -> Facts:
+        """Return what `votron.theory.certify` asks for."""
+        from votron.estimators._voted_facts import facts_of  # most models are never certified
+
+        return facts_of(self, X, y, comparators)
+
+    def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
+        """Return the errors of the predictors on test data."""
+        from votron.estimators._voted_facts import measured_of
+
+        return measured_of(self, X, y)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

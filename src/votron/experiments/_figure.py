@@ -1,4 +1,4 @@
-"""What the figures share: matplotlib only when it is needed, one look, and files that come out the same every time."""
+"""What the figures of the experiments share: matplotlib only when it is needed, and files that come out the same."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from votron._drawing import AXIS, GRID, INK, MUTED, STYLE, plain, title
 from votron.errors import VotronError
 
-INK, MUTED, GRID, AXIS = "#333333", "#666666", "#e6e6e6", "#999999"
-
-STYLE = {"font.family": "DejaVu Sans", "font.size": 11, "text.color": INK, "axes.labelcolor": INK}
-"""For ``rc_context``. The font comes with matplotlib, so the figures are the same wherever they are drawn."""
+__all__ = ["AXIS", "GRID", "INK", "MUTED", "STYLE", "add_out", "plain", "pyplot", "save", "title"]
 
 
 def pyplot() -> Any:
@@ -24,23 +22,6 @@ def pyplot() -> Any:
     from matplotlib import pyplot
 
     return pyplot
-
-
-def plain(axes: Any) -> None:
-    """Leave a light grid and the axis below."""
-    axes.grid(True, color=GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.spines["bottom"].set_color(AXIS)
-    axes.tick_params(length=0, pad=7, colors=INK)
-
-
-def title(axes: Any, text: str, note: str, *, size: float = 12.5, pad: float = 24, lift: float = 8) -> None:
-    """Write a title, and a note beneath it, in points above the axes."""
-    axes.set_title(text, loc="left", fontweight="bold", fontsize=size, pad=pad)
-    axes.annotate(
-        note, (0, 1), (0, lift), xycoords="axes fraction", textcoords="offset points", fontsize=9.5, color=MUTED
-    )
 
 
 def add_out(options: argparse.ArgumentParser, default: str) -> None:

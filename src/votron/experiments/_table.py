@@ -16,6 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron import VotedPerceptronClassifier
+from votron._cells import as_markdown, as_text
+
+__all__ = ["COUNTS", "MOMENTS", "RULES", "RuleTable", "Setting", "as_markdown", "as_text", "cells", "make_table"]
 
 MOMENTS = (0.1, 1.0, 2.0, 3.0, 4.0, 10.0, 30.0)
 """The paper's moments T, in epochs."""
@@ -178,23 +181,3 @@ def cells(table: RuleTable, published: Published | None = None) -> list[list[str
             if name in facts:
                 out.append([f"  {paper}", *(str(facts[name].get(t, "")) for t in table.setting.reached)])
     return out
-
-
-def as_text(rows: list[list[str]], *, colour: bool = False) -> str:
-    """Return rows of cells as aligned lines; with colour the head is bold, and what papers print is dim."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        line = "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))]
-        ).rstrip()
-        style = "1" if row is rows[0] else "2" if row[0].startswith(" ") else ""
-        lines.append(f"\x1b[{style}m{line}\x1b[0m" if colour and style else line)
-    return "\n".join(lines)
-
-
-def as_markdown(rows: list[list[str]]) -> str:
-    """Return rows of cells as a Markdown table."""
-    head, *body = rows
-    rule = ["---"] + ["--:"] * (len(head) - 1)
-    return "\n".join("| " + " | ".join(cell.strip() for cell in row) + " |" for row in (head, rule, *body))

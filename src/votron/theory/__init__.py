@@ -2,8 +2,10 @@
 
 from votron.theory.bounds import (
     BestMargin,
+    agnostic_compression_bound,
     best_inseparable_bound,
     compression_bound,
+    held_out_bound,
     inseparable_bound,
     leave_one_out_bound,
     log_binomial,
@@ -17,22 +19,31 @@ from votron.theory.bounds import (
     vapnik_chervonenkis_bound,
     voted_bound,
 )
+from votron.theory.certificate import Bound, Certificate, certify
 from votron.theory.conversions import (
     deterministic_leave_one_out,
     prefix_votes,
     randomized_leave_one_out,
     survival_counts,
 )
+from votron.theory.facts import Assumption, Measured
 from votron.theory.geometry import Margins, margins
 from votron.theory.winnow import disjunction_mistake_bound
 
 __all__ = [
+    "Assumption",
     "BestMargin",
+    "Bound",
+    "Certificate",
     "Margins",
+    "Measured",
+    "agnostic_compression_bound",
     "best_inseparable_bound",
+    "certify",
     "compression_bound",
     "deterministic_leave_one_out",
     "disjunction_mistake_bound",
+    "held_out_bound",
     "inseparable_bound",
     "leave_one_out_bound",
     "log_binomial",

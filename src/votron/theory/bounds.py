@@ -24,15 +24,17 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import betaln
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import betaincinv, betaln
 
 from votron.errors import VotronError
 
 __all__ = [
     "BestMargin",
+    "agnostic_compression_bound",
     "best_inseparable_bound",
     "compression_bound",
+    "held_out_bound",
     "inseparable_bound",
     "leave_one_out_bound",
     "log_binomial",
@@ -417,6 +419,60 @@ def compression_bound(m: int, d: int, delta: float) -> float:
     return (log_binomial(m, d) + math.log(m) + math.log(1 / delta)) / (m - d)
 
 
+def agnostic_compression_bound(m: int, d: int, errors: int, delta: float) -> float:
+    """Bound the error of a predictor that depends on d of m examples and errs on some of the others.
+
+    The p > r with kl(r ‖ p) = (ln C(m, d) + ln m + ln(1/δ)) / (m − d), where r = errors/(m − d) and
+    kl(r ‖ p) = r ln(r/p) + (1 − r) ln((1 − r)/(1 − p)).
+
+    Parameters
+    ----------
+    m : int
+        Training examples.
+    d : int
+        Examples on which the predictor depends; 0 ≤ d < m.
+    errors : int
+        Wrong predictions among the m − d others.
+    delta : float
+        δ: the probability with which the sample may be such that the bound fails.
+
+    Returns
+    -------
+    float
+        With probability 1 − δ, the error is at most this. The kernel must not depend on the sample.
+
+    Notes
+    -----
+    The argument of Graepel, Herbrich & Williamson's (7), with Chernoff's bound on a binomial tail in place of
+    (1 − p)^(m − d); with no errors it is 1 − exp(−b), b their bound. A perceptron that has not converged is such a
+    predictor: trained for as many whole epochs on its support alone, in the same order, it has the same last vector,
+    since the other examples never changed it.
+
+    Examples
+    --------
+    >>> round(agnostic_compression_bound(m=60_000, d=740, errors=0, delta=0.05), 4)
+    0.0652
+    >>> round(agnostic_compression_bound(m=60_000, d=740, errors=300, delta=0.05), 4)
+    0.0835
+    """
+    level = compression_bound(m, d, delta)
+    errors, n = _count("errors", errors, 0), m - d
+    if errors > n:
+        raise VotronError(
+            f"The 'errors' of agnostic_compression_bound must be at most m - d = {n}, the examples that the predictor "
+            f"does not depend on. Got {errors} instead."
+        )
+    r = errors / n
+    if r in (0.0, 1.0):
+        return r if r else -math.expm1(-level)
+
+    def excess(p: float) -> float:
+        return r * math.log(r / p) + (1 - r) * math.log((1 - r) / (1 - p)) - level
+
+    top = 1 - 1e-15
+    return float(brentq(excess, r, top)) if excess(top) > 0 else 1.0
+
+
 def margin_bound(m: int, radius: float, margin: float, delta: float) -> float:
     """Bound the error of the perceptron by a margin that any vector attains: Graepel, Herbrich & Williamson's (8).
 
@@ -518,6 +574,39 @@ def pac_margin_bound(m: int, kappa: float, delta: float) -> float:
         )
     dimension = 64 * kappa * math.log2(2 * math.e * m / (16 * kappa)) * math.log2(32 * m)
     return 2 / m * (dimension + math.log2(2 * m) + math.log2(1 / delta))
+
+
+def held_out_bound(errors: int, m: int, delta: float) -> float:
+    """Bound the error of any predictor by its errors on a test set: the p with P(Bin(m, p) ≤ errors) = δ.
+
+    Parameters
+    ----------
+    errors : int
+        Wrong predictions.
+    m : int
+        Test examples, which had no part in training.
+    delta : float
+        δ: the probability with which the test set may be such that the bound fails.
+
+    Returns
+    -------
+    float
+        With probability 1 − δ, the error is at most this (Clopper & Pearson, 1934).
+
+    Examples
+    --------
+    >>> round(held_out_bound(errors=0, m=100, delta=0.05), 4)
+    0.0295
+    >>> round(held_out_bound(errors=160, m=10_000, delta=0.05), 4)
+    0.0182
+    """
+    errors, m, delta = _count("errors", errors, 0), _count("m", m, 1), _probability(delta)
+    if errors > m:
+        raise VotronError(f"The 'errors' of held_out_bound must be at most m = {m}. Got {errors} instead.")
+    return 1.0 if errors == m else float(betaincinv(errors + 1, m - errors, 1 - delta))
+
+
+# -- arithmetic -------------------------------------------------------------------------------------------------------
 
 
 def log_binomial(m: int, d: int) -> float:

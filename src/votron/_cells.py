@@ -1,0 +1,44 @@
+"""Tables as text: rows of cells, the head first."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+
+def as_text(rows: Sequence[Sequence[str]], *, colour: bool = False, left: Collection[int] = (0,)) -> str:
+    """Return rows of cells as aligned lines: the columns ``left`` to the left, the others to the right.
+
+    With colour the head is bold, and rows that begin with a space are dim.
+
+    Examples
+    --------
+    >>> print(as_text([["T", "1", "10"], ["Vote", "2.25", "1.61"]]))
+    T        1    10
+    Vote  2.25  1.61
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        line = "  ".join(cells).rstrip()
+        style = "1" if row is rows[0] else "2" if row[0].startswith(" ") else ""
+        lines.append(f"\x1b[{style}m{line}\x1b[0m" if colour and style else line)
+    return "\n".join(lines)
+
+
+def as_markdown(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of cells as a Markdown table.
+
+    Examples
+    --------
+    >>> print(as_markdown([["T", "1"], ["Vote", "2.25"]]))
+    | T | 1 |
+    | --- | --: |
+    | Vote | 2.25 |
+    """
+    head, *body = rows
+    rule = ["---"] + ["--:"] * (len(head) - 1)
+    return "\n".join("| " + " | ".join(cell.strip() for cell in row) + " |" for row in (head, rule, *body))

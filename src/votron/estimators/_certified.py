@@ -1,0 +1,64 @@
+"""What classifiers tell `votron.theory.certify`: shared by those that it takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron.errors import VotronError
+from votron.kernels import GaussianKernel, Kernel, NormalizedKernel
+from votron.products import Floats, Rows
+from votron.theory.facts import Assumption, Measured
+
+
+def kernel_fixed(model: Any) -> Assumption:
+    """Return whether the kernel was fixed before the data were seen, as far as the parameters tell."""
+    name = "kernel fixed"
+    if isinstance(getattr(model, "kernel", None), str) and model.kernel in ("poly", "rbf") and model.gamma == "scale":
+        because = "gamma='scale' was computed from these data"
+        return Assumption(name, False, because, "gamma=a number not taken from these data")
+    what = "kernel, parameters and features" if hasattr(model, "kernel") else "features and parameters"
+    return Assumption(name, None, f"{what} were chosen without these data: your claim")
+
+
+def lengths_known(kernel: Kernel) -> bool:
+    """Tell whether all examples have the same length in feature space, whatever they are."""
+    return isinstance(kernel, GaussianKernel | NormalizedKernel)
+
+
+def vector_labels(classes: NDArray[Any]) -> list[Any]:
+    """Return the class of each vector; two classes have one, for the second of them."""
+    labels: list[Any] = classes.tolist()
+    return labels[1:] if len(labels) == 2 else labels
+
+
+def wrong_labels(scores: Floats, signs: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which rows get a wrong label by these scores; of two classes, a score of 0 predicts the second."""
+    if scores.shape[1] == 1:
+        return np.asarray(np.where(scores >= 0, 1, -1)[:, 0] != signs[:, 0])
+    return np.asarray(scores.argmax(axis=1) != signs.argmax(axis=1))
+
+
+def measured(scores: Floats, signs: NDArray[Any]) -> Measured:
+    """Return the errors of scores on test data."""
+    each = (np.where(scores >= 0, 1, -1) != signs).sum(axis=0)
+    return Measured(tuple(each.tolist()), int(wrong_labels(scores, signs).sum()), len(scores))
+
+
+def check_training_data(same: bool) -> None:
+    """Refuse data that the model was not trained on, in the order in which it was."""
+    if not same:
+        raise VotronError(
+            "The X and y of certify must be the training data, as they were given to fit, or to all calls of "
+            "partial_fit one after another. Got others: the model's support vectors are not where they were."
+        )
+
+
+def same_rows(kept: Rows, rows: Rows) -> bool:
+    """Tell whether rows are those that a model kept."""
+    if kept.shape != rows.shape:
+        return False
+    gap = kept - rows if kept.dtype.kind == "f" or rows.dtype.kind == "f" else kept != rows
+    return not abs(gap).max() > 0 if gap.shape[0] and gap.shape[1] else True

@@ -1,0 +1,121 @@
+"""Vectors to compare a perceptron's with: the adatron's, a support vector machine's, any in the same feature space."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from votron._threads import team
+from votron.blocks import expansion_scores
+from votron.errors import VotronError
+from votron.estimators._kernel import lengths_of
+from votron.estimators.adatron import KernelAdatronClassifier
+from votron.kernels import Kernel
+from votron.products import Floats, Rows
+from votron.theory.geometry import Margins
+
+AUTO_ROWS = 5_000
+"""Examples up to which "auto" takes the adatron, which then needs seconds."""
+
+
+class Comparators:
+    """Where candidates for u come from, given training data in a kernel's feature space.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    rows, labels : data and labels
+        The training data, validated.
+    classes : array
+        The labels that there are.
+    signs : array of shape (n_samples, n_vectors)
+        +1 where a vector shall score an example positively, else -1.
+    n_threads : int
+        Threads.
+    """
+
+    def __init__(
+        self, kernel: Kernel, rows: Rows, labels: Any, classes: NDArray[Any], signs: NDArray[Any], n_threads: int
+    ) -> None:
+        self.kernel, self.rows, self.labels, self.classes, self.signs = kernel, rows, labels, classes, signs
+        self.n_threads = n_threads
+
+    def margins(self, comparators: Any) -> dict[str, Floats]:
+        """Return y (u·x), ‖u‖ = 1, for each comparator by name."""
+        if isinstance(comparators, str) and comparators == "auto":
+            if self.rows.shape[0] > AUTO_ROWS:
+                return {}
+            hard = self._adatron(None)
+            found = {"adatron": hard.each}
+            if (hard.unnormalized <= 0).any():
+                found["svm"] = self._soft().each
+            return found
+        if isinstance(comparators, str) or not isinstance(comparators, Iterable):
+            comparators = [comparators]
+        found = {}
+        for entry in comparators:
+            name, made = self._one(entry)
+            found[name if name not in found else f"{name} {len(found) + 1}"] = made.each
+        return found
+
+    def _one(self, entry: Any) -> tuple[str, Margins]:
+        if isinstance(entry, str) and entry == "adatron":
+            return entry, self._adatron(None)
+        if isinstance(entry, str) and entry == "svm":
+            return entry, self._soft()
+        if hasattr(entry, "_in_feature_space"):
+            if getattr(entry, "kernel_", self.kernel) != self.kernel:
+                raise VotronError(
+                    f"The 'comparators' of certify must have the model's kernel, {self.kernel!r}. Got {entry!r} with "
+                    f"{entry.kernel_!r} instead."
+                )
+            return type(entry).__name__, entry._in_feature_space(self.rows, self.labels, "last")
+        machines = getattr(entry, "estimators_", [entry])  # of a OneVsRestClassifier
+        if all(hasattr(machine, "dual_coef_") and hasattr(machine, "support_") for machine in machines):
+            return type(machines[0]).__name__, self._expansion(entry, machines)
+        raise VotronError(
+            "The 'comparators' of certify must be 'auto', 'adatron', 'svm', or fitted models with support vectors. "
+            f"Got {entry!r} instead."
+        )
+
+    def _soft(self) -> Margins:
+        lengths = lengths_of(self.kernel, self.rows)[0]
+        return self._adatron(1.0 / float(np.square(lengths).max()))
+
+    def _adatron(self, C: float | None) -> Margins:
+        model = KernelAdatronClassifier(kernel=self.kernel, C=C, n_jobs=self.n_threads)
+        with warnings.catch_warnings():  # a vector that is not quite the best will do
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", UserWarning)
+            model.fit(self.rows, self.labels)
+        return model._in_feature_space(self.rows, self.labels, "last")
+
+    def _expansion(self, entry: Any, machines: list[Any]) -> Margins:
+        """Return the margins of machines with support vectors among the rows; their thresholds are left out."""
+        n = self.rows.shape[0]
+        if len(machines) != self.signs.shape[1] or not np.array_equal(entry.classes_, self.classes):
+            raise VotronError(
+                f"A support vector machine among the 'comparators' of certify must have one vector for each of the "
+                f"model's {self.signs.shape[1]}: for more than two classes, take OneVsRestClassifier. Got {entry!r} "
+                "instead."
+            )
+        if any(machine.shape_fit_[0] != n for machine in machines):
+            raise VotronError(f"The 'comparators' of certify must be trained on the same {n} examples as the model.")
+        lengths, factor = lengths_of(self.kernel, self.rows)
+        products = self.kernel.products_for(self.rows)
+        scores, norms = np.empty((n, len(machines))), np.empty(len(machines))
+        with team(self.n_threads) as threads:
+            for c, machine in enumerate(machines):
+                support = np.asarray(machine.support_, dtype=np.int64)
+                kept = products.keep(self.rows, support)
+                weights = machine.dual_coef_
+                weights = np.asarray(weights.toarray() if hasattr(weights, "toarray") else weights, dtype=np.float64)
+                scores[:, c] = factor * expansion_scores(self.kernel, kept, support, weights, self.rows, threads)[:, 0]
+                norms[c] = np.sqrt(max(0.0, float((weights[0] * factor[support]) @ scores[support, c])))
+        return Margins(scores, self.signs, norms, lengths)

@@ -1,0 +1,185 @@
+"""What the record of a voted perceptron tells `votron.theory.certify`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from votron._resources import effective_threads
+from votron.estimators import _inputs
+from votron.estimators._certified import (
+    check_training_data,
+    kernel_fixed,
+    lengths_known,
+    measured,
+    same_rows,
+    vector_labels,
+    wrong_labels,
+)
+from votron.estimators._comparators import Comparators
+from votron.kernels.registry import is_precomputed
+from votron.products import Floats, Index, Rows
+from votron.theory.facts import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Assumption, Facts, Measured, Run
+from votron.theory.geometry import Margins
+
+if TYPE_CHECKING:
+    from votron.estimators.voted import VotedPerceptronClassifier
+
+SWITCHES = {ONE_VOTE: "rule='vote'", ONE_RANDOM: "rule='random'", LAST: "rule='last'", AVERAGE: "rule='average'"}
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Training data, and where the examples of the record are among the rows that can be learnt."""
+
+    rows: Rows
+    labels: Any
+    signs: NDArray[Any]
+    kept: NDArray[np.bool_]
+    example: Index
+
+
+def facts_of(model: VotedPerceptronClassifier, X: Any, y: Any, comparators: Any) -> Facts:
+    """Return the facts about a fitted model's training."""
+    check_is_fitted(model)
+    rows, labels = _inputs.validated(model, X, y, kernel=model.kernel_, reset=False)
+    last = model._in_feature_space(rows, labels, "last")
+    average = model._in_feature_space(rows, labels, "average")
+    sample = _sample(model, rows, labels, last)
+    compared = Comparators(
+        model.kernel_, rows, labels, model.classes_, last.signs, effective_threads(model.n_jobs)
+    ).margins(comparators)
+    each = {"last": last.each, "average": average.each, **compared}
+    record = model.record_
+    m = min(record.n_examples, int(sample.kept.sum()))
+    first_m = min(m, record.n_steps)
+    epochs = record.n_steps / record.n_examples
+    return Facts(
+        model=type(model).__name__,
+        uses=_predictor(model, epochs),
+        classes=model.classes_,
+        m=m,
+        first_m=first_m,
+        epochs=float(model.n_epochs_),
+        presentations=1 if model._once else math.ceil(model.n_epochs_),
+        tau=_tau(model, last, sample),
+        lengths=last.lengths[sample.kept],
+        lengths_known=lengths_known(model.kernel_),
+        candidates={name: values[sample.kept] for name, values in each.items()},
+        runs=_runs(model, sample, last.each[sample.kept], first_m),
+        together=_together(model, sample, last, first_m) if record.n_vectors > 1 else None,
+        assumptions=_assumptions(model),
+        switches=SWITCHES,
+    )
+
+
+def measured_of(model: VotedPerceptronClassifier, X: Any, y: Any) -> dict[str, Measured]:
+    """Return the errors of all predictors on test data, from one scan over the record."""
+    rows, labels = _inputs.validated(model, X, y, kernel=model.kernel_, reset=False)
+    signs = model._signs(_inputs.encode_labels(labels, model.classes_)[1])
+    record, unit = model.record_, bool(model.normalize_vectors)
+    first_m = min(record.n_examples, record.n_steps)
+    own = model.rule, unit
+    choices = list(dict.fromkeys([("vote", unit), ("random", unit), ("last", unit), ("average", unit), own]))
+    times = [first_m, record.n_steps]
+    first, end = model._vectors.staged(rows, times, choices, n_threads=effective_threads(model.n_jobs))
+    found = {
+        ONE_VOTE: first.scores["vote", unit],
+        ONE_RANDOM: first.scores["random", unit],
+        LAST: end.scores["last", unit],
+        AVERAGE: end.scores["average", unit],
+        _predictor(model, record.n_steps / record.n_examples): end.scores[own],
+    }
+    return {name: measured(scores, signs) for name, scores in found.items()}
+
+
+def _predictor(model: VotedPerceptronClassifier, epochs: float) -> str:
+    """Return what ``predict`` predicts by."""
+    if model.rule == "vote":
+        return ONE_VOTE if model._once else f"vote after {epochs:g} epochs"
+    if model.rule == "random":
+        return ONE_RANDOM if model._once else f"random vector of {epochs:g} epochs"
+    return {"last": LAST, "average": AVERAGE, "pocket": "longest-lived vector", "holdout": "held-out choice"}[
+        model.rule
+    ]
+
+
+def _sample(model: VotedPerceptronClassifier, rows: Rows, labels: Any, found: Margins) -> _Sample:
+    """Find the examples of the record among the rows, which must be those that it was made from."""
+    record, kept = model.record_, found.lengths > 0
+    learnable = np.flatnonzero(kept)
+    # fit names examples by their rows, partial_fit by when they came, for which rows that cannot be learnt do not count
+    for row_of in (np.arange(rows.shape[0]), learnable):
+        if len(record) and int(record.example.max()) >= len(row_of):
+            continue
+        at = row_of[record.example]
+        right = np.array_equal(found.signs[at, record.vector], record.sign)
+        if right and (is_precomputed(model.kernel_) or same_rows(model.support_vectors_, rows[row_of[record.support]])):
+            place = np.cumsum(kept) - 1
+            return _Sample(rows, labels, found.signs, kept, place[at])
+    check_training_data(False)
+    raise AssertionError("not reached")
+
+
+def _tau(model: VotedPerceptronClassifier, last: Margins, sample: _Sample) -> float:
+    """Return τ: the parameter, or more if it was lowered after training."""
+    record = model.record_
+    if not len(record):
+        return float(model.margin)
+    squares = np.square(last.lengths[sample.kept][sample.example])
+    return max(float(model.margin), float((record.sign * record.score / squares).max()))
+
+
+def _runs(model: VotedPerceptronClassifier, sample: _Sample, each: Floats, first_m: int) -> tuple[Run, ...]:
+    record = model.record_
+    runs = []
+    for c, label in enumerate(vector_labels(model.classes_)):
+        mine = record.vector == c
+        wrong, times = np.unique(sample.example[mine], return_counts=True)
+        early = np.unique(sample.example[mine & (record.time <= first_m)])
+        errs = each[:, c] <= 0
+        runs.append(
+            Run(
+                label=label,
+                support=len(wrong),
+                consistent=not errs.any(),
+                outside=int(errs.sum() - errs[wrong].sum()),
+                mistakes=int(mine.sum()),
+                first_pass=len(early),
+                wrong=wrong,
+                times=times,
+                first_wrong=early,
+            )
+        )
+    return tuple(runs)
+
+
+def _together(model: VotedPerceptronClassifier, sample: _Sample, last: Margins, first_m: int) -> Run:
+    """Return the run of all vectors as one predictor."""
+    record = model.record_
+    scores = last.scores / np.where(last.norms > 0, last.norms, 1.0) if model.normalize_vectors else last.scores
+    errs = wrong_labels(scores, last.signs)[sample.kept]
+    support = np.unique(sample.example)
+    return Run(
+        label="all",
+        support=len(support),
+        consistent=not (last.each[sample.kept] <= 0).any(),
+        outside=int(errs.sum() - errs[support].sum()),
+        mistakes=len(record.event_starts) - 1,
+        first_pass=len(np.unique(record.time[record.time <= first_m])),
+    )
+
+
+def _assumptions(model: VotedPerceptronClassifier) -> dict[str, Assumption]:
+    epochs = model.n_epochs_
+    once = Assumption("one epoch", model._once, f"{epochs:g} epochs were run", "" if model._once else "epochs=1")
+    whole = model.converged_ or model._once or float(epochs).is_integer()
+    in_whole = Assumption(
+        "whole epochs", whole, "training ended within a pass over the data", "" if whole else "whole epochs"
+    )
+    return {a.name: a for a in (kernel_fixed(model), once, in_whole)}

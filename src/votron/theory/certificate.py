@@ -1,0 +1,406 @@
+"""The certificate of a fitted model: what the theorems guarantee of it, and what small changes would earn."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from votron.errors import BoundViolatedError, VotronError
+from votron.theory import _rendering
+from votron.theory.facts import Assumption, Facts, Measured
+from votron.theory.statements import FACT, GUARANTEE, Statement, statements_for
+
+__all__ = ["Bound", "Certificate", "certify"]
+
+SLACK = 1e-6
+"""How far, relatively, a mistake bound may lie below the mistakes by rounding."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One bound of a certificate.
+
+    Attributes
+    ----------
+    name, formula : str
+        Whose it is, and what it says.
+    kind : {"fact", "guarantee", "estimate"}
+        About this run; about examples to come, with probability 1 − δ; or with one run's numbers in place of an
+        expectation.
+    quantity : {"mistakes", "support", "error"}
+        What it bounds.
+    predictor : str
+        Of which predictor it speaks; empty for facts.
+    values : tuple of float
+        For each vector; NaN where there is none.
+    remarks : tuple of str
+        Where each value comes from, or why there is none.
+    total : float
+        For facts the sum. For errors the union bound over all vectors, each guarantee at δ divided by their number;
+        for two classes the value itself.
+    joint : float or None
+        The value for the vectors of several classes together, where the theorem holds for them as for one.
+    assumptions : tuple of Assumption
+        What it wants of the model and the data.
+
+    Examples
+    --------
+    >>> wants = (Assumption("one epoch", False, "10 epochs were run", "epochs=1"),)
+    >>> bound = Bound("Helmbold & Warmuth", "2 k/(m+1)", "estimate", "error", "vote after one epoch", (0.2,), ("",),
+    ...     0.2, wants)
+    >>> bound.applies, bound.vacuous, bound.changes
+    (False, False, ('epochs=1',))
+    """
+
+    name: str
+    formula: str
+    kind: str
+    quantity: str
+    predictor: str
+    values: tuple[float, ...]
+    remarks: tuple[str, ...]
+    total: float
+    assumptions: tuple[Assumption, ...]
+    joint: float | None = None
+
+    @property
+    def error(self) -> float:
+        """The bound on the share of wrong labels: ``joint`` where there is one, else ``total``."""
+        return self.total if self.joint is None else self.joint
+
+    @property
+    def applies(self) -> bool:
+        """Whether it has a value, and the model has all that it wants, as far as the model can tell."""
+        return math.isfinite(self.error) and not self.failing
+
+    @property
+    def failing(self) -> tuple[Assumption, ...]:
+        """The assumptions that do not hold."""
+        return tuple(a for a in self.assumptions if a.holds is False)
+
+    @property
+    def claims(self) -> tuple[Assumption, ...]:
+        """The assumptions that only the user can vouch for."""
+        return tuple(a for a in self.assumptions if a.holds is None)
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What would make the failing assumptions hold."""
+        return tuple(dict.fromkeys(a.change for a in self.failing))
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether it is a bound on an error of 1 or more, which says nothing."""
+        return self.quantity == "error" and self.error >= 1
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What the theorems say of a fitted model; made by `certify`.
+
+    Printed, it is a table; notebooks show it as one.
+
+    Attributes
+    ----------
+    model : str
+        The name of the model's class.
+    predictor : str
+        What the model predicts by.
+    labels : tuple
+        The class of each vector; for two classes, the second of them.
+    m : int
+        Training examples.
+    epochs : float
+        Passes that were run.
+    delta : float
+        δ: the probability with which a guarantee may fail.
+    tau : float
+        τ: updates were made where y · score ≤ τ K(x, x).
+    radius : float
+        R: the largest ‖x‖ in feature space.
+    mistakes : tuple of int or None
+        Of each vector; None for a model that was not trained by mistakes.
+    support : tuple of int
+        ‖α‖₀ of each vector.
+    margins, normalized_margins : dict of tuple of float
+        What each vector at hand attains on the training data, for each class; not positive where it errs.
+    bounds : tuple of Bound
+        All bounds: those on mistakes, then by predictor.
+    measured : dict of Measured
+        For each predictor its error on the test data, if there are any.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from votron import VotedPerceptronClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = VotedPerceptronClassifier(degree=2, epochs=1, gamma=1e-6, random_state=0).fit(X, y)
+    >>> found = certify(model, X, y)
+    >>> found.best("guarantee").name, round(found.best("guarantee").error, 2)
+    ('Cesa-Bianchi, Conconi & Gentile', 0.49)
+    """
+
+    model: str
+    predictor: str
+    labels: tuple[Any, ...]
+    m: int
+    epochs: float
+    delta: float
+    tau: float
+    radius: float
+    mistakes: tuple[int, ...] | None
+    support: tuple[int, ...]
+    margins: dict[str, tuple[float, ...]]
+    normalized_margins: dict[str, tuple[float, ...]]
+    bounds: tuple[Bound, ...]
+    measured: dict[str, Measured] = field(default_factory=dict)
+
+    def best(self, kind: str = GUARANTEE, *, applies: bool = True) -> Bound | None:
+        """Return the least bound on an error.
+
+        Parameters
+        ----------
+        kind : {"guarantee", "estimate"}, default="guarantee"
+            Of which kind.
+        applies : bool, default=True
+            Only of those whose assumptions this model satisfies.
+
+        Returns
+        -------
+        Bound or None
+            None if there is none.
+        """
+        found = [
+            bound
+            for bound in self.bounds
+            if bound.kind == kind and bound.quantity == "error" and math.isfinite(bound.error)
+            if bound.applies or not applies
+        ]
+        return min(found, key=lambda bound: bound.error, default=None)
+
+    def advice(self) -> list[str]:
+        """Return which changes would earn which guarantees, the fewest changes first."""
+        return _rendering.advice(self)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a dict for each bound and class, and one for all classes together: the rows of `to_frame`."""
+        return _rendering.rows(self)
+
+    def to_frame(self) -> Any:
+        """Return the bounds as a pandas DataFrame, one row for each bound and class.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With columns predictor, bound, formula, kind, quantity, label, value, remark, applies, vacuous and fails.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise VotronError("to_frame needs pandas: pip install pandas; rows() does without.") from error
+        return pd.DataFrame(self.rows())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, text, lists and dicts, as JSON takes them; None stands for no value."""
+        return _rendering.as_dict(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the bounds on errors by predictor, beside the measured errors where there are any.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+            What was drawn on.
+        """
+        from votron.theory._plot import draw
+
+        return draw(self, ax)
+
+    def __str__(self) -> str:
+        return _rendering.as_text(self)
+
+    def __repr__(self) -> str:
+        best = self.best()
+        of = f"{best.error:.4f} by {best.name}" if best else "none"
+        return f"Certificate({self.model}, {self.predictor}, {self.m} examples; best guarantee that applies: {of})"
+
+    def _repr_html_(self) -> str:
+        return _rendering.as_html(self)
+
+
+def certify(
+    model: Any,
+    X: Any,
+    y: Any,
+    delta: float = 0.05,
+    *,
+    comparators: Any = "auto",
+    X_test: Any = None,
+    y_test: Any = None,
+) -> Certificate:
+    """Compute what the theorems guarantee of a fitted model, and check it against its record.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        `VotedPerceptronClassifier`, `AveragedPerceptronClassifier` or `KernelAdatronClassifier`; or a Pipeline that
+        ends in one, or a search of scikit-learn's over them.
+    X, y : data and labels
+        The training data, as they were given to ``fit``.
+    delta : float, default=0.05
+        δ: the probability with which a guarantee may fail.
+    comparators : "auto" or sequence, default="auto"
+        Vectors whose margins enter the bounds, beside the model's last and average vector: "adatron" for the maximal
+        margin, "svm" for the soft one, or fitted models with the same kernel, a `KernelAdatronClassifier` or
+        scikit-learn's SVC among them (for several classes, in a OneVsRestClassifier). "auto" is the adatron on 5,000
+        examples or fewer, and the soft form where they are not separable; else no more.
+    X_test, y_test : data and labels, optional
+        Data that had no part in training: errors of the predictors are measured on them.
+
+    Returns
+    -------
+    Certificate
+        The bounds by predictor, each with its value, its assumptions and whether they hold.
+
+    Notes
+    -----
+    Bounds on mistakes are facts about the run. If one is violated, that is an error in Votron, and is raised as one,
+    `votron.errors.BoundViolatedError`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from votron import VotedPerceptronClassifier
+    >>> from votron.theory import certify
+    >>> X, y = load_digits(n_class=2, return_X_y=True)
+    >>> model = VotedPerceptronClassifier(degree=2, gamma=1.0, epochs=None, rule="last", random_state=0).fit(X, y)
+    >>> certificate = certify(model, X, y)
+    >>> best = certificate.best()
+    >>> best.predictor, best.name, round(best.error, 3)
+    ('last vector', 'compression, errors allowed', 0.148)
+    """
+    if (X_test is None) != (y_test is None):
+        raise VotronError(
+            f"X_test and y_test go together. Got {'y_test' if X_test is None else 'X_test'} alone instead."
+        )
+    if not (isinstance(delta, int | float | np.number) and 0 < delta < 1):
+        raise VotronError(f"The 'delta' of certify must be a number in the range (0, 1). Got {delta!r} instead.")
+    estimator, transform, tuned = _unwrapped(model)
+    facts: Facts = estimator._facts(transform(X), y, comparators)
+    if tuned is not None:
+        facts = _with_assumption(facts, tuned)
+    bounds = tuple(_bound(statement, facts, float(delta)) for statement in statements_for(facts))
+    _check(facts, bounds)
+    measured = {} if X_test is None else estimator._measured(transform(X_test), y_test)
+    return _certificate(facts, float(delta), bounds, measured)
+
+
+def _certificate(facts: Facts, delta: float, bounds: tuple[Bound, ...], measured: dict[str, Measured]) -> Certificate:
+    each = facts.candidates.items()
+    lengths = facts.lengths[:, None]
+    return Certificate(
+        model=facts.model,
+        predictor=facts.uses,
+        labels=tuple(run.label for run in facts.runs),
+        m=facts.m,
+        epochs=facts.epochs,
+        delta=delta,
+        tau=facts.tau,
+        radius=facts.radius,
+        mistakes=tuple(int(run.mistakes or 0) for run in facts.runs) if facts.by_mistakes else None,
+        support=tuple(run.support for run in facts.runs),
+        margins={name: tuple(values.min(axis=0).tolist()) for name, values in each},
+        normalized_margins={name: tuple((values / lengths).min(axis=0).tolist()) for name, values in each},
+        bounds=bounds,
+        measured=measured,
+    )
+
+
+def _bound(statement: Statement, facts: Facts, delta: float) -> Bound:
+    n = len(facts.runs)
+    found = [statement.value(facts, c, delta) for c in range(n)]
+    shared = found if n == 1 or statement.kind == FACT else [statement.value(facts, c, delta / n) for c in range(n)]
+    joint = statement.together(facts, delta)
+    return Bound(
+        name=statement.name,
+        formula=statement.formula,
+        kind=statement.kind,
+        quantity=statement.quantity,
+        predictor=statement.predictor,
+        values=tuple(value for value, _ in found),
+        remarks=tuple(remark for _, remark in found),
+        total=sum(value for value, _ in shared),
+        assumptions=statement.assumptions(facts),
+        joint=None if joint is None else joint[0],
+    )
+
+
+def _check(facts: Facts, bounds: tuple[Bound, ...]) -> None:
+    """Compare the mistakes with what they cannot exceed."""
+    for bound in bounds:
+        if bound.kind != FACT or bound.failing:
+            continue
+        for run, value in zip(facts.runs, bound.values, strict=True):
+            # ‖α‖₁, the mistakes, lies between ‖α‖₀ and its bound, so it is what to compare
+            count = run.mistakes or 0
+            if count > value * (1 + SLACK):  # never, where there is no value
+                raise BoundViolatedError(
+                    f"{count} mistakes for class {run.label!r} exceed {value:.6g}, the bound of {bound.name}: this "
+                    "cannot be, and is an error in Votron. Please report it, with the data and the parameters."
+                )
+        if any(run.support > (run.mistakes or 0) for run in facts.runs):
+            raise BoundViolatedError(
+                "A vector depends on more examples than it made mistakes: this cannot be, and is an error in Votron. "
+                "Please report it, with the data and the parameters."
+            )
+
+
+# -- models within others ---------------------------------------------------------------------------------------------
+
+
+def _unwrapped(model: Any) -> tuple[Any, Any, Assumption | None]:
+    """Return the model inside a pipeline or a search, what its data go through first, and what that breaks."""
+    if hasattr(model, "best_estimator_"):
+        estimator, transform, _ = _unwrapped(model.best_estimator_)
+        because = f"{type(model).__name__} chose parameters by these data"
+        return estimator, transform, Assumption("kernel fixed", False, because, "parameters chosen on other data")
+    if hasattr(model, "steps") and hasattr(model, "named_steps"):
+        estimator, inner, broken = _unwrapped(model.steps[-1][1])
+        before = model[:-1] if len(model.steps) > 1 else None
+        return estimator, lambda X: inner(X if before is None else before.transform(X)), _fitted(model) or broken
+    if not hasattr(model, "_facts"):
+        raise VotronError(
+            "Certificates are for a fitted VotedPerceptronClassifier, AveragedPerceptronClassifier or "
+            f"KernelAdatronClassifier, or a Pipeline that ends in one. Got an object of type {type(model).__name__} "
+            "instead."
+        )
+    return model, lambda X: X, None
+
+
+def _fitted(pipeline: Any) -> Assumption | None:
+    """Return what the first step that learns from the data breaks."""
+    from sklearn.utils import get_tags
+
+    for name, step in pipeline.steps[:-1]:
+        if hasattr(step, "fit") and get_tags(step).requires_fit:
+            because = f"the step {name!r} of the pipeline was fitted to these data"
+            return Assumption("kernel fixed", False, because, f"the step {name!r} fitted to other data, or left out")
+    return None
+
+
+def _with_assumption(facts: Facts, broken: Assumption) -> Facts:
+    import dataclasses
+
+    mine = facts.assumptions.get(broken.name)
+    if mine is not None and mine.holds is False:
+        because, change = f"{mine.because}, and {broken.because}", f"{mine.change} and {broken.change}"
+        broken = Assumption(broken.name, False, because, change)
+    return dataclasses.replace(facts, assumptions={**facts.assumptions, broken.name: broken})

@@ -1,0 +1,206 @@
+"""What a fitted model tells about its training: all that a certificate is made of.
+
+Estimators make `Facts`; `votron.theory.statements` turn them into bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron.products import Floats, Index
+
+__all__ = ["Assumption", "Measured"]
+
+ONE_VOTE, ONE_RANDOM = "vote after one epoch", "random vector of one epoch"
+LAST, AVERAGE, MAXIMAL = "last vector", "average", "maximal margin"
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Something that a theorem wants, and whether this model has it.
+
+    Attributes
+    ----------
+    name : str
+        In a word or two.
+    holds : bool or None
+        None: only the user can know.
+    because : str
+        Why it holds, or does not, or what the user claims.
+    change : str
+        What would make it hold.
+
+    Examples
+    --------
+    >>> Assumption("one epoch", False, "10 epochs were run", "epochs=1").change
+    'epochs=1'
+    """
+
+    name: str
+    holds: bool | None
+    because: str
+    change: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The training of one vector.
+
+    Attributes
+    ----------
+    label : object
+        The class that it is for, against the rest.
+    support : int
+        ‖α‖₀: examples that the final vector depends on.
+    consistent : bool
+        Whether the final vector is right on every example.
+    outside : int
+        Examples that the final vector does not depend on and is wrong about; where it is not known on which it
+        depends, all that it is wrong about.
+    support_known : bool
+        Otherwise ``support`` is no more than an upper limit.
+    mistakes : int or None
+        Updates in all of training. None: it was not trained by mistakes.
+    first_pass : int or None
+        Updates in the first pass, if that is known.
+    wrong, times : int arrays or None
+        The examples with a mistake, and how often each had one.
+    first_wrong : int array or None
+        The examples with a mistake in the first pass.
+    """
+
+    label: Any
+    support: int
+    consistent: bool
+    outside: int
+    support_known: bool = True
+    mistakes: int | None = None
+    first_pass: int | None = None
+    wrong: Index | None = None
+    times: NDArray[np.int64] | None = None
+    first_wrong: Index | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """The training of a model, as theorems see it. Everything is in feature space.
+
+    Attributes
+    ----------
+    model : str
+        Its name.
+    uses : str
+        What its ``predict`` predicts by.
+    classes : array
+        The labels.
+    m : int
+        Training examples.
+    first_m : int
+        Those of the first pass: fewer where there was not even one.
+    epochs : float
+        Passes that were run.
+    presentations : int
+        How often an example was presented, at most.
+    tau : float
+        τ: updates were made where y · score ≤ τ K(x, x).
+    lengths : array of shape (n_samples,)
+        ‖x‖.
+    lengths_known : bool
+        Whether no example at all can be longer, also among those to come.
+    candidates : dict of arrays of shape (n_samples, n_vectors)
+        y (u·x) for vectors u of length 1, by name.
+    runs : tuple of Run
+        One for each vector.
+    together : Run or None
+        Of several vectors: the run of all as one predictor, which errs where any vector does. Its support are the
+        examples that any vector depends on, its mistakes the steps at which any made one.
+    assumptions : dict of Assumption
+        Those that the model can speak of itself, by name.
+    switches : dict of str
+        For each predictor, how to have a model that predicts by it.
+    """
+
+    model: str
+    uses: str
+    classes: NDArray[Any]
+    m: int
+    first_m: int
+    epochs: float
+    presentations: int
+    tau: float
+    lengths: Floats
+    lengths_known: bool
+    candidates: Mapping[str, Floats]
+    runs: tuple[Run, ...]
+    together: Run | None
+    assumptions: Mapping[str, Assumption]
+    switches: Mapping[str, str]
+
+    @property
+    def by_mistakes(self) -> bool:
+        """Whether the model was trained by its mistakes, as a perceptron is."""
+        return all(run.mistakes is not None for run in self.runs)
+
+    @property
+    def radius(self) -> float:
+        """R, the length of the longest example."""
+        return float(self.lengths.max())
+
+    @property
+    def stretch(self) -> float:
+        """What τ adds to R in the bounds on updates: ‖v‖² grows by up to (1 + 2τ) ‖x‖² with each."""
+        return math.sqrt(1 + 2 * self.tau)
+
+    @property
+    def unit_length(self) -> bool:
+        """Whether all examples have length 1."""
+        return bool(np.allclose(self.lengths, 1.0, rtol=0, atol=1e-6))
+
+    def best_margin(self, c: int, rows: Index | slice = slice(None), *, normalized: bool = False) -> tuple[float, str]:
+        """Return the largest margin that a candidate for vector c has on these rows, and the candidate's name."""
+        scale = self.lengths[rows] if normalized else 1.0
+        found = [(float((each[rows, c] / scale).min()), name) for name, each in self.candidates.items()]
+        return max(found, key=lambda pair: pair[0])
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The error of a predictor on data that it was not trained on.
+
+    Attributes
+    ----------
+    errors : tuple of int
+        Wrong signs of each vector's prediction.
+    total : int
+        Wrong labels.
+    n : int
+        Test examples.
+
+    Examples
+    --------
+    >>> Measured(errors=(3,), total=3, n=100).rate
+    0.03
+    """
+
+    errors: tuple[int, ...]
+    total: int
+    n: int
+
+    @property
+    def rate(self) -> float:
+        """Share of wrong labels."""
+        return self.total / self.n
+
+
+class Certifiable(Protocol):
+    """A fitted model that can tell what a certificate is made of."""
+
+    def _facts(self, X: Any, y: Any, comparators: Any) -> Facts: ...
+
+    def _measured(self, X: Any, y: Any) -> dict[str, Measured]: ...

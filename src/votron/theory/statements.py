@@ -1,0 +1,386 @@
+"""What the theorems say of a training run: each bound with its predictor, its kind, its assumptions and its value.
+
+Three kinds:
+
+fact        about the mistakes of the run itself: true for every run, so the certificate checks it against the record
+guarantee   about the error on examples to come: fails with probability δ at most, over the draw of the sample
+estimate    a bound on an expected error, with the numbers of this one run in place of expectations
+
+Several classes are one against the rest. A statement is about one vector; all of them together err at most as often as
+their errors add up to (a union bound), each guarantee at δ divided by their number. Where a theorem needs no more than
+the count of steps with a mistake, or of examples in the support, it holds for all vectors together as for one, since
+they saw the same examples at the same steps: with the steps at which *any* vector erred, or the examples on which any
+depends. That is much better than the sum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from votron.products import Index
+from votron.theory.bounds import (
+    agnostic_compression_bound,
+    best_inseparable_bound,
+    compression_bound,
+    inseparable_bound,
+    leave_one_out_bound,
+    margin_bound_simple,
+    novikoff_bound,
+    one_pass_bound,
+    pac_margin_bound,
+    sparsity_bound,
+    unit_length_bound,
+    vapnik_chervonenkis_bound,
+)
+from votron.theory.facts import AVERAGE, LAST, MAXIMAL, ONE_RANDOM, ONE_VOTE, Assumption, Facts
+
+__all__ = ["ESTIMATE", "FACT", "GUARANTEE", "STATEMENTS", "Statement"]
+
+FACT, GUARANTEE, ESTIMATE = "fact", "guarantee", "estimate"
+
+Value = tuple[float, str]
+"""A value, NaN where there is none, and a remark on where it comes from, or why there is none."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A theorem, ready to be applied to a run.
+
+    Attributes
+    ----------
+    name : str
+        Whose it is.
+    formula : str
+        What it says.
+    kind : {"fact", "guarantee", "estimate"}
+        See above.
+    quantity : {"mistakes", "support", "error"}
+        What it bounds.
+    predictor : str
+        Of which predictor it speaks; empty for facts.
+    wants : tuple of str
+        Names of its assumptions.
+    value : callable
+        The value for one vector of a run, and a remark.
+    joint : bool
+        Whether it holds for several vectors together as for one.
+
+    Examples
+    --------
+    >>> [s.name for s in STATEMENTS if s.kind == "guarantee" and s.predictor == "vote after one epoch"]
+    ['Cesa-Bianchi, Conconi & Gentile']
+    """
+
+    name: str
+    formula: str
+    kind: str
+    quantity: str
+    predictor: str
+    wants: tuple[str, ...]
+    value: Callable[[Facts, int, float], Value]
+    joint: bool = False
+
+    def together(self, facts: Facts, delta: float) -> Value | None:
+        """Return the value for all vectors as one predictor, where there are several and it holds for them so."""
+        if facts.together is None or not self.joint:
+            return None
+        return self.value(replace(facts, runs=(facts.together,)), 0, delta)
+
+    def assumptions(self, facts: Facts) -> tuple[Assumption, ...]:
+        """Return what it wants, and whether the run has it."""
+        return tuple(_assumption(name, facts, self.predictor) for name in self.wants)
+
+
+def statements_for(facts: Facts) -> tuple[Statement, ...]:
+    """Return the statements that speak of a perceptron's run, or of the vector of maximal margin."""
+    return tuple(s for s in STATEMENTS if (s.predictor == MAXIMAL) != facts.by_mistakes)
+
+
+def _assumption(name: str, facts: Facts, predictor: str) -> Assumption:
+    if name in facts.assumptions:
+        return facts.assumptions[name]
+    if name == "its rule":
+        return _right_predictor(facts, predictor)
+    found: dict[str, tuple[bool | None, str, str]] = {
+        "i.i.d.": (None, "examples are drawn independently from one distribution: your claim", ""),
+        "τ = 0": (facts.tau == 0, f"updates were made up to a margin of τ = {facts.tau:g}", "margin=0"),
+        "consistent": (
+            all(run.consistent for run in facts.runs),
+            "the final vectors err on training examples",
+            "epochs=None with a kernel that separates the data",
+        ),
+        "unit length": (facts.unit_length, "examples have lengths other than 1", "normalize_kernel=True"),
+        "R known": (
+            True if facts.lengths_known else None,
+            "no example to come is longer than R" + ("" if facts.lengths_known else ": your claim"),
+            "normalize_kernel=True",
+        ),
+    }
+    holds, because, change = found[name]
+    return Assumption(name, holds, because, "" if holds else change)
+
+
+def _right_predictor(facts: Facts, predictor: str) -> Assumption:
+    mine = facts.uses == predictor
+    because = f"the model predicts by the {facts.uses}" + ("" if mine else f", not by the {predictor}")
+    return Assumption("its rule", mine, because, "" if mine else facts.switches[predictor])
+
+
+# -- mistakes ---------------------------------------------------------------------------------------------------------
+
+
+def _novikoff(facts: Facts, c: int, delta: float) -> Value:
+    margin, name = facts.best_margin(c)
+    if margin <= 0:
+        return math.nan, "no vector at hand separates the data"
+    return novikoff_bound(facts.radius * facts.stretch, margin), f"margin {margin:.3g} of {name}"
+
+
+def _unit_length(facts: Facts, c: int, delta: float) -> Value:
+    margin, name = facts.best_margin(c, normalized=True)
+    if margin <= 0:
+        return math.nan, "no vector at hand separates the data"
+    return facts.stretch**2 * unit_length_bound(min(1.0, margin)), f"normalised margin {margin:.3g} of {name}"
+
+
+def _sparsity(facts: Facts, c: int, delta: float) -> Value:
+    margin, name = facts.best_margin(c)
+    if margin <= 0:
+        return math.nan, "no vector at hand separates the data"
+    return float(sparsity_bound(facts.radius * facts.stretch, margin)), f"margin {margin:.3g} of {name}"
+
+
+def _inseparable(facts: Facts, c: int, delta: float) -> Value:
+    return _least_inseparable(facts, c, facts.presentations)[:2]
+
+
+def _least_inseparable(facts: Facts, c: int, times: int) -> tuple[float, str, str, float]:
+    """Return the least ((R + D)/γ)² over candidates and γ, where it comes from, and the candidate and γ themselves."""
+    radius = facts.radius * facts.stretch
+    found = [(best_inseparable_bound(each[:, c], radius, times), name) for name, each in facts.candidates.items()]
+    best, name = min(found, key=lambda pair: pair[0].bound)
+    remark = f"γ = {best.margin:.3g}, D = {best.deviation:.3g} of {name}"
+    return best.bound, "the number of presentations" if math.isinf(best.margin) else remark, name, best.margin
+
+
+def _inseparable_mistakes(facts: Facts, c: int, delta: float) -> Value:
+    run = facts.runs[c]
+    if run.wrong is None or run.times is None:
+        return math.nan, "the model does not keep which examples had mistakes"
+    return _of_mistakes(facts, c, run.wrong, run.times, facts.presentations)
+
+
+def _of_mistakes(facts: Facts, c: int, rows: Index, times: Any, presentations: int) -> Value:
+    """Return ((R + D)/γ)² with R and D of the mistakes only, for the γ and u that are best over all presentations.
+
+    As γ grows it falls to the number of mistakes itself: its infimum says nothing that counting does not.
+    """
+    _, remark, name, margin = _least_inseparable(facts, c, presentations)
+    if not len(rows) or math.isinf(margin):
+        return float(np.sum(times)), remark
+    short = np.maximum(0.0, margin - facts.candidates[name][rows, c])
+    deviation = math.sqrt(float(np.sum(times * np.square(short))))
+    radius = float(facts.lengths[rows].max()) * facts.stretch
+    return inseparable_bound(radius, deviation, margin), f"γ = {margin:.3g}, D = {deviation:.3g} of {name}"
+
+
+# -- errors after one epoch -------------------------------------------------------------------------------------------
+
+UNKNOWN = math.nan, "the mistakes of the first epoch are not known any more"
+
+
+def _leave_one_out(deterministic: bool) -> Callable[[Facts, int, float], Value]:
+    def value(facts: Facts, c: int, delta: float) -> Value:
+        k = facts.runs[c].first_pass
+        if k is None:
+            return UNKNOWN
+        return leave_one_out_bound(k, facts.first_m, deterministic=deterministic), f"{k} mistakes in the first epoch"
+
+    return value
+
+
+def _corollary_1(facts: Facts, c: int, delta: float) -> Value:
+    bound, remark = _least_inseparable(facts, c, 1)[:2]
+    return 2 * bound / (facts.first_m + 1), remark
+
+
+def _corollary_2(facts: Facts, c: int, delta: float) -> Value:
+    rows = facts.runs[c].first_wrong
+    if rows is None:
+        return UNKNOWN
+    bound, remark = _of_mistakes(facts, c, rows, np.ones(len(rows)), 1)
+    return 2 * bound / (facts.first_m + 1), remark
+
+
+def _one_pass_vote(facts: Facts, c: int, delta: float) -> Value:
+    # The theorem is about the vectors at times 0..m-1, the vote about those at 1..m. Where the vote errs at least m/2
+    # of its votes are wrong, so at least m/2 - 1 of the theorem's.
+    k, m = facts.runs[c].first_pass, facts.first_m
+    if k is None:
+        return UNKNOWN
+    if m <= 2:
+        return math.nan, "no more than two examples"
+    return one_pass_bound(k, m, delta) * 2 * m / (m - 2), f"{k} mistakes in the first epoch"
+
+
+def _one_pass_random(facts: Facts, c: int, delta: float) -> Value:
+    # The theorem is about times 0..m-1, the rule draws from 0..m: one slice more, which may err always.
+    k, m = facts.runs[c].first_pass, facts.first_m
+    if k is None:
+        return UNKNOWN
+    return (m * one_pass_bound(k, m, delta) + 1) / (m + 1), f"{k} mistakes in the first epoch"
+
+
+# -- errors of one vector ---------------------------------------------------------------------------------------------
+
+
+def _vapnik_chervonenkis(facts: Facts, c: int, delta: float) -> Value:
+    run = facts.runs[c]
+    if not run.consistent:
+        return math.nan, "the vector errs on training examples"
+    rows: Index | slice = slice(None) if run.wrong is None else run.wrong
+    margin, name = facts.best_margin(c, rows) if run.support else (0.0, "")
+    if margin <= 0:
+        return vapnik_chervonenkis_bound(facts.m, run.support), f"{run.support} support vectors"
+    radius = float(facts.lengths[rows].max())
+    value = vapnik_chervonenkis_bound(facts.m, run.support, radius * facts.stretch, margin)
+    by_margin = (radius * facts.stretch / margin) ** 2 < run.support
+    return value, f"margin {margin:.3g} of {name}" if by_margin else f"{run.support} support vectors"
+
+
+def _compression(facts: Facts, c: int, delta: float) -> Value:
+    run = facts.runs[c]
+    if not run.consistent:
+        return math.nan, "the vector errs on training examples"
+    return _by_sparsity(facts, c, delta, compression_bound)
+
+
+def _by_sparsity(facts: Facts, c: int, delta: float, bound: Callable[[int, int, float], float]) -> Value:
+    run = facts.runs[c]
+    # With no more than an upper limit of ‖α‖₀ known, the bound must grow with it: it does up to m/2.
+    if run.support >= (facts.m if run.support_known else facts.m // 2):
+        return math.nan, f"too many support vectors ({run.support})"
+    return bound(facts.m, run.support, delta), f"{run.support} support vectors"
+
+
+def _agnostic(facts: Facts, c: int, delta: float) -> Value:
+    run = facts.runs[c]
+    if run.outside > facts.m - run.support:
+        return math.nan, "too few examples outside the support"
+    value, remark = _by_sparsity(facts, c, delta, lambda m, d, δ: agnostic_compression_bound(m, d, run.outside, δ))
+    return value, remark if math.isnan(value) else f"{remark}, {run.outside} of the other examples wrong"
+
+
+def _kappa(facts: Facts, c: int) -> Value:
+    """Return κ = ⌈(R/γ)²⌉ for the best margin at hand."""
+    margin, name = facts.best_margin(c)
+    if margin <= 0:
+        return math.nan, "no vector at hand separates the data"
+    kappa = math.ceil(novikoff_bound(facts.radius * facts.stretch, margin) * (1 - 1e-12))
+    return float(kappa), f"(R/γ)² = {kappa:,} by the margin of {name}"
+
+
+def _margin(facts: Facts, c: int, delta: float) -> Value:
+    kappa, remark = _kappa(facts, c)
+    if not facts.runs[c].consistent:
+        return math.nan, "the vector errs on training examples"
+    if not kappa < facts.m:
+        return math.nan, remark if math.isnan(kappa) else f"{remark}, not less than m"
+    return compression_bound(facts.m, int(kappa), delta), remark
+
+
+def _margin_simple(facts: Facts, c: int, delta: float) -> Value:
+    kappa, remark = _kappa(facts, c)
+    if not facts.runs[c].consistent:
+        return math.nan, "the vector errs on training examples"
+    if not kappa < facts.m / 4:
+        return math.nan, remark if math.isnan(kappa) else f"{remark}, not less than m/4"
+    n = max(4.0, facts.m / kappa * (1 - 1e-12))  # the larger n, the smaller the bound
+    return margin_bound_simple(facts.m, int(kappa), delta, n), remark
+
+
+def _pac(name: str) -> Callable[[Facts, int, float], Value]:
+    def value(facts: Facts, c: int, delta: float) -> Value:
+        margin = float(facts.candidates[name][:, c].min())
+        if margin <= 0:
+            return math.nan, "the vector errs on training examples"
+        kappa = (facts.radius / margin) ** 2
+        if not kappa < math.e * facts.m / 8:
+            return math.nan, f"(R/γ)² = {kappa:,.0f} for its own margin, too large beside m"
+        return pac_margin_bound(facts.m, kappa, delta), f"(R/γ)² = {kappa:,.0f} for its own margin"
+
+    return value
+
+
+# -- the list ---------------------------------------------------------------------------------------------------------
+
+_ONE = ("i.i.d.", "kernel fixed", "one epoch", "τ = 0", "its rule")
+_LAST = ("i.i.d.", "kernel fixed", "consistent", "its rule")
+
+STATEMENTS: tuple[Statement, ...] = (
+    Statement("Block & Novikoff", "k ≤ (R/γ)²", FACT, "mistakes", "", (), _novikoff),
+    Statement("Columbia", "k ≤ 1/γ²", FACT, "mistakes", "", ("unit length",), _unit_length),
+    Statement("Freund & Schapire, theorem 2", "k ≤ ((R + D)/γ)²", FACT, "mistakes", "", (), _inseparable),
+    Statement(
+        "the same, R and D of mistakes only", "k ≤ ((R + D)/γ)²", FACT, "mistakes", "", (), _inseparable_mistakes
+    ),
+    Statement("Graepel et al., sparsity", "‖α‖₀ ≤ ‖α‖₁ ≤ (R/γ)²", FACT, "support", "", (), _sparsity),
+    Statement("Helmbold & Warmuth", "2 k/(m+1)", ESTIMATE, "error", ONE_VOTE, _ONE, _leave_one_out(True), True),
+    Statement("corollary 1", "2/(m+1) ((R+D)/γ)²", ESTIMATE, "error", ONE_VOTE, _ONE, _corollary_1),
+    Statement("corollary 2", "the same, of the mistakes only", ESTIMATE, "error", ONE_VOTE, _ONE, _corollary_2),
+    Statement(
+        "Cesa-Bianchi, Conconi & Gentile", "2 (k/m + √(2 ln(1/δ)/m))", GUARANTEE, "error", ONE_VOTE, _ONE,
+        _one_pass_vote, True,
+    ),
+    Statement("Helmbold & Warmuth", "k/(m+1)", ESTIMATE, "error", ONE_RANDOM, _ONE, _leave_one_out(False), True),
+    Statement(
+        "Cesa-Bianchi, Conconi & Gentile", "k/m + √(2 ln(1/δ)/m)", GUARANTEE, "error", ONE_RANDOM, _ONE,
+        _one_pass_random, True,
+    ),
+    Statement(
+        "Vapnik & Chervonenkis", "min(d, (R/γ)²)/(m+1)", ESTIMATE, "error", LAST, (*_LAST, "τ = 0"),
+        _vapnik_chervonenkis,
+    ),
+    Statement(
+        "compression (7)", "(ln C(m,d) + ln m + ln(1/δ))/(m−d)", GUARANTEE, "error", LAST, (*_LAST, "whole epochs"),
+        _compression, True,
+    ),
+    Statement(
+        "compression, errors allowed", "kl(errors/(m−d) ‖ ·) as in (7)", GUARANTEE, "error", LAST,
+        ("i.i.d.", "kernel fixed", "its rule", "whole epochs"), _agnostic, True,
+    ),
+    Statement("margin (8)", "(7) with d = (R/γ)²", GUARANTEE, "error", LAST, (*_LAST, "whole epochs"), _margin),
+    Statement(
+        "margin, section 5", "(κ ln(2em/κ) + n/(n−1) ln(m/δ))/m", GUARANTEE, "error", LAST, (*_LAST, "whole epochs"),
+        _margin_simple,
+    ),
+    Statement(
+        "PAC margin", "64 κ log₂² terms, own margin", GUARANTEE, "error", LAST, (*_LAST, "R known"), _pac("last")
+    ),
+    Statement(
+        "PAC margin", "64 κ log₂² terms, own margin", GUARANTEE, "error", AVERAGE,
+        ("i.i.d.", "kernel fixed", "R known", "its rule"), _pac("average"),
+    ),
+    Statement(
+        "Vapnik", "min(support, (R/γ)²)/(m+1)", ESTIMATE, "error", MAXIMAL,
+        ("i.i.d.", "kernel fixed", "consistent", "exact"), _vapnik_chervonenkis,
+    ),
+    Statement(
+        "compression (7)", "(ln C(m,d) + ln m + ln(1/δ))/(m−d)", GUARANTEE, "error", MAXIMAL,
+        ("i.i.d.", "kernel fixed", "consistent", "exact"), _compression, True,
+    ),
+    Statement(
+        "compression, errors allowed", "kl(errors/(m−d) ‖ ·) as in (7)", GUARANTEE, "error", MAXIMAL,
+        ("i.i.d.", "kernel fixed", "exact"), _agnostic, True,
+    ),
+    Statement(
+        "PAC margin", "64 κ log₂² terms", GUARANTEE, "error", MAXIMAL,
+        ("i.i.d.", "kernel fixed", "consistent", "R known"), _pac("its own"),
+    ),
+)  # fmt: skip
+"""All of them, by the predictor they speak of."""

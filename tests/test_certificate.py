@@ -1,0 +1,592 @@
+"""The certificate: its numbers against vectors that are written out, its claims against what happens."""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
+from sklearn.svm import SVC
+from strategies import thorough
+from test_bad_input import assert_clear
+
+import votron.theory as theory
+from votron import (
+    AveragedPerceptronClassifier,
+    KernelAdatronClassifier,
+    MistakeRecord,
+    VotedPerceptronClassifier,
+    certify,
+)
+from votron.errors import BoundViolatedError, VotronError
+from votron.kernels import LinearKernel, PolynomialKernel
+
+LAST, AVERAGE = "last vector", "average"
+ONE_VOTE, ONE_RANDOM = "vote after one epoch", "random vector of one epoch"
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:300], y[:300], X[300:700], y[300:700]
+
+
+def voted(**params):
+    return VotedPerceptronClassifier(**{"degree": 2, "gamma": 1.0, "random_state": 0, **params})
+
+
+def bound(certificate, name, predictor=""):
+    (found,) = [b for b in certificate.bounds if b.name == name and b.predictor == predictor]
+    return found
+
+
+@st.composite
+def samples(draw):
+    rng = np.random.RandomState(draw(st.integers(0, 2**31)))
+    n, k = draw(st.integers(6, 25)), draw(st.sampled_from([2, 3]))
+    X = rng.randint(-3, 4, (n, draw(st.integers(1, 3))))
+    y = rng.randint(0, k, n)
+    y[:k] = np.arange(k)
+    return X, y
+
+
+# -- the numbers ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_every_number_as_written_out(n_classes, digits):
+    X, y = digits[0][:60, 20:26], digits[1][:60] % n_classes
+    kernel, delta = PolynomialKernel(2), 0.1
+    model = VotedPerceptronClassifier(kernel=kernel, epochs=2, shuffle=False, rule="last").fit(X, y)
+    found = certify(model, X, y, delta, comparators=[])
+    Phi = kernel.feature_map(X.shape[1])(X)
+    R, m = np.sqrt((Phi**2).sum(axis=1)).max(), len(X)
+    assert found.radius == pytest.approx(R)
+    for c, label in enumerate(model.classes_[1:] if n_classes == 2 else model.classes_):
+        signs = np.where(y == label, 1, -1)
+        v, total, wrong, first, updates = np.zeros(Phi.shape[1]), np.zeros(Phi.shape[1]), set(), 0, 0
+        for t in range(2 * m):
+            if signs[t % m] * (v @ Phi[t % m]) <= 0:
+                v, updates, first = v + signs[t % m] * Phi[t % m], updates + 1, first + (t < m)
+                wrong.add(t % m)
+            total = total + v
+        units = {"last": v / np.sqrt(v @ v), "average": total / np.sqrt(total @ total)}
+        margins = {name: signs * (Phi @ u) for name, u in units.items()}
+        assert found.labels[c] == label
+        assert (found.mistakes[c], found.support[c]) == (updates, len(wrong))
+        for name in units:
+            assert found.margins[name][c] == pytest.approx(margins[name].min(), rel=1e-6, abs=1e-9 * R)
+        best = max(values.min() for values in margins.values())
+        novikoff = bound(found, "Block & Novikoff").values[c]
+        assert math.isnan(novikoff) if best <= 0 else novikoff == pytest.approx((R / best) ** 2)
+        least = min(theory.best_inseparable_bound(values, R, 2).bound for values in margins.values())
+        assert bound(found, "Freund & Schapire, theorem 2").values[c] == pytest.approx(least, rel=1e-6)
+        assert bound(found, "Helmbold & Warmuth", ONE_VOTE).values[c] == pytest.approx(2 * first / (m + 1))
+        assert bound(found, "Helmbold & Warmuth", ONE_RANDOM).values[c] == pytest.approx(first / (m + 1))
+        once = min(theory.best_inseparable_bound(values, R, 1).bound for values in margins.values())
+        assert bound(found, "corollary 1", ONE_VOTE).values[c] == pytest.approx(2 * once / (m + 1), rel=1e-6)
+        one_pass = first / m + math.sqrt(2 * math.log(1 / delta) / m)
+        vote = bound(found, "Cesa-Bianchi, Conconi & Gentile", ONE_VOTE).values[c]
+        assert vote == pytest.approx(2 * one_pass * m / (m - 2))
+        random = bound(found, "Cesa-Bianchi, Conconi & Gentile", ONE_RANDOM).values[c]
+        assert random == pytest.approx((m * one_pass + 1) / (m + 1))
+        errs = margins["last"] <= 0
+        outside = sum(errs[i] for i in range(m) if i not in wrong)
+        agnostic = bound(found, "compression, errors allowed", LAST).values[c]
+        assert agnostic == pytest.approx(theory.agnostic_compression_bound(m, len(wrong), int(outside), delta))
+        seven = bound(found, "compression (7)", LAST).values[c]
+        assert math.isnan(seven) if errs.any() else seven == theory.compression_bound(m, len(wrong), delta)
+
+
+def test_the_margin_bounds_of_a_model_that_separates(digits):
+    X, y = load_digits(n_class=2, return_X_y=True)
+    model = voted(degree=1, epochs=None, rule="last", normalize_kernel=True).fit(X, y)
+    found = certify(model, X, y)
+    m, margin = len(X), max(values[0] for values in found.margins.values())
+    assert margin == found.margins["adatron"][0]
+    assert found.radius == pytest.approx(1.0)
+    kappa = math.ceil(1 / margin**2)
+    assert kappa < m / 4
+    assert bound(found, "margin (8)", LAST).error == pytest.approx(theory.margin_bound(m, 1.0, margin, 0.05))
+    simple = bound(found, "margin, section 5", LAST).error
+    assert bound(found, "margin (8)", LAST).error < simple <= theory.margin_bound_simple(m, kappa, 0.05)
+    assert bound(found, "Graepel et al., sparsity").values[0] == theory.sparsity_bound(1.0, margin)
+    assert bound(found, "Columbia").values[0] == pytest.approx(1 / margin**2)
+    assert not bound(found, "Columbia").failing
+    assert all(b.applies for b in found.bounds if b.predictor == LAST and math.isfinite(b.error))
+    seven = bound(found, "compression (7)", LAST).error
+    assert seven == theory.compression_bound(m, int(model.n_support_[0]), 0.05)
+    assert bound(found, "compression, errors allowed", LAST).error == pytest.approx(1 - math.exp(-seven))
+
+
+def test_the_pac_margin_bound_wants_many_examples_and_a_large_margin():
+    rng = np.random.RandomState(0)
+    X = np.vstack([rng.normal(3, 0.1, (2000, 2)), rng.normal(-3, 0.1, (2000, 2))])
+    y = np.repeat([1, 0], 2000)
+    found = certify(voted(kernel="linear", epochs=None, rule="average", normalize_kernel=True).fit(X, y), X, y)
+    (of_average,) = [b for b in found.bounds if b.predictor == AVERAGE]
+    kappa = 1 / found.margins["average"][0] ** 2
+    assert of_average.error == pytest.approx(theory.pac_margin_bound(4000, kappa, 0.05))
+    assert of_average.applies
+    assert of_average.vacuous  # as it is for most data one meets
+    assert "vacuous" in str(found)
+
+
+def test_dense_sparse_and_precomputed_say_the_same(digits):
+    X, y = digits[0][:100], digits[1][:100]
+    model = voted(epochs=3)
+    texts = [str(certify(model.fit(form, y), form, y)) for form in (X, sp.csr_matrix(X), X.astype(np.uint8))]
+    assert texts[0] == texts[1] == texts[2]
+    K = PolynomialKernel(2)(X, X)
+    given = certify(VotedPerceptronClassifier(kernel="precomputed", epochs=3, random_state=0).fit(K, y), K, y)
+    assert str(given) == texts[0]
+
+
+def test_the_comparators(digits):
+    X, y = digits[0], digits[1] % 3
+    model = voted(epochs=2).fit(X, y)
+    adatron = KernelAdatronClassifier(degree=2, gamma=1.0).fit(X, y)
+    machine = OneVsRestClassifier(SVC(kernel="poly", degree=2, gamma=1.0, coef0=1.0, C=1e10)).fit(X, y)
+    found = certify(model, X, y, comparators=["adatron", "svm", adatron, machine])
+    assert list(found.margins) == ["last", "average", "adatron", "svm", "KernelAdatronClassifier", "SVC"]
+    assert found.margins["adatron"] == pytest.approx(adatron.margin_, rel=1e-9)
+    assert found.margins["KernelAdatronClassifier"] == pytest.approx(adatron.margin_, rel=1e-9)
+    # the machine has a threshold besides; without it the vector still separates most of it
+    assert all(s <= a * 1.001 for s, a in zip(found.margins["SVC"], found.margins["adatron"], strict=True))
+    alone = certify(model, X, y, comparators=())
+    for name in ("Block & Novikoff", "Freund & Schapire, theorem 2"):
+        with_them, without = bound(found, name), bound(alone, name)
+        assert all(not a > b for a, b in zip(with_them.values, without.values, strict=True))
+    assert "adatron" in certify(model, X, y).margins  # few enough
+    hard = np.vstack([X, X[:3]]), np.append(y, (y[:3] + 1) % 3)  # the same images with other labels
+    assert list(certify(model.fit(*hard), *hard).margins)[2:] == ["adatron", "svm"]
+
+
+def test_a_machine_as_written_out(digits):
+    X, y = digits[0][:100, 20:28], digits[1][:100] == 3
+    kernel = PolynomialKernel(2)
+    model = VotedPerceptronClassifier(kernel=kernel, epochs=1).fit(X, y)
+    machine = SVC(kernel="poly", degree=2, gamma=1.0, coef0=1.0).fit(X, y)
+    Phi = kernel.feature_map(X.shape[1])(X)
+    w = machine.dual_coef_[0] @ Phi[machine.support_]
+    found = certify(model, X, y, comparators=machine)
+    assert found.margins["SVC"][0] == pytest.approx((np.where(y, 1, -1) * (Phi @ w)).min() / np.sqrt(w @ w))
+
+
+# -- what the numbers rest on -----------------------------------------------------------------------------------------
+
+
+@thorough(60)
+@given(sample=samples(), tau=st.sampled_from([0.0, 0.0, 0.5]), epochs=st.sampled_from([0.5, 1, 2, 7]))
+def test_no_run_exceeds_a_mistake_bound(sample, tau, epochs):
+    X, y = sample
+    model = VotedPerceptronClassifier(degree=2, gamma=1.0, margin=tau, epochs=epochs, random_state=0).fit(X, y)
+    found = certify(model, X, y)  # raises where one is exceeded
+    for b in found.bounds:
+        if b.kind == "fact" and not b.failing:
+            assert all(not k > value * (1 + 1e-6) for k, value in zip(found.mistakes, b.values, strict=True))
+            assert all(d <= k for d, k in zip(found.support, found.mistakes, strict=True))
+    if tau == 0 and epochs == 1:
+        assert bound(found, "Helmbold & Warmuth", ONE_RANDOM).values == pytest.approx(
+            [k / (len(X) + 1) for k in found.mistakes]
+        )
+
+
+def with_more_mistakes(model, times):
+    """The same model with a record that has its first mistake many more times."""
+    old, n = model.record_, model.record_.n_steps
+    extra = {
+        name: np.concatenate([getattr(old, name), np.full(times, getattr(old, name)[0])])
+        for name in ("example", "vector", "sign", "score", "norm2")
+    }
+    time = np.concatenate([old.time, n + 1 + np.arange(times)])
+    model.record_ = MistakeRecord(
+        **extra, time=time, n_vectors=old.n_vectors, n_examples=old.n_examples, n_steps=n + times
+    )
+    return model
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_run_that_does_is_an_error_in_votron(digits, n_classes):
+    X, y = digits[0][:100], digits[1][:100] % n_classes
+    model = voted(epochs=None).fit(X, y)
+    most = int(max(bound(certify(model, X, y), "Block & Novikoff").values))
+    with pytest.raises(BoundViolatedError, match=r"mistakes for class .* exceed .* error in Votron"):
+        certify(with_more_mistakes(model, most), X, y)
+
+
+@thorough(40)
+@given(sample=samples(), epochs=st.integers(1, 4))
+def test_the_support_alone_makes_the_same_last_vectors(sample, epochs):
+    """What the compression bounds rest on, of one class and of all together."""
+    X, y = sample
+    X, y = X[X.any(axis=1)], y[X.any(axis=1)]
+    if len(np.unique(y)) < 2:
+        return
+    model = VotedPerceptronClassifier(degree=2, gamma=1.0, epochs=epochs, shuffle=False).fit(X, y)
+    support = np.sort(model.support_)
+    if len(np.unique(y[support])) < len(model.classes_):
+        return  # training on the support alone would not know all classes
+    again = VotedPerceptronClassifier(degree=2, gamma=1.0, epochs=epochs, shuffle=False).fit(X[support], y[support])
+    whole, part = np.zeros((2, model.dual_coef_.shape[0], len(X)))
+    whole[:, model.support_] = model.dual_coef_
+    part[:, support[again.support_]] = again.dual_coef_
+    assert (whole == part).all()
+
+
+@thorough(40)
+@given(sample=samples(), seed=st.integers(0, 999))
+def test_vote_and_random_err_no_more_often_than_the_vectors_of_the_pass(sample, seed):
+    """From the mean error of the vectors at times 0..m-1, of which the theorem speaks, to our rules' predictors."""
+    X, y = sample
+    X, y = X[X.any(axis=1)], y[X.any(axis=1)]
+    if len(np.unique(y)) < 2 or len(X) < 3:
+        return
+    model = VotedPerceptronClassifier(kernel="linear", epochs=1, random_state=seed).fit(X, y)
+    rng = np.random.RandomState(seed)
+    test, answers = rng.randint(-3, 4, (40, X.shape[1])), rng.choice(np.unique(y), 40)
+    m = model.record_.n_steps
+    last = [model._vectors.scores(test, "last", time=t) for t in range(m + 1)]
+    signs = model._signs(
+        model.classes_.searchsorted(answers) if len(model.classes_) > 2 else (answers != model.classes_[1]).astype(int)
+    )
+    wrong = [(s * signs <= 0).any(axis=1) for s in last]  # a score of 0 counts as wrong, as a mistake does
+    mean = np.mean(wrong[:m])
+    assert np.mean(model.predict(test) != answers) <= 2 * m / (m - 2) * mean + 1e-12
+    labels = [
+        model.classes_[s.argmax(axis=1)] if s.shape[1] > 1 else model.classes_[(s[:, 0] >= 0).astype(int)] for s in last
+    ]
+    expected = np.mean([np.mean(found != answers) for found in labels])  # of the random rule
+    assert expected <= (m * mean + 1) / (m + 1) + 1e-12
+
+
+def test_the_agnostic_bound_fails_no_more_often_than_it_may():
+    """The last vector of three epochs on data with noise, against its error on many more."""
+    rng, m, delta = np.random.default_rng(0), 80, 0.2
+    fails, tenth = [], []
+    for seed in range(60):
+        X = rng.normal(size=(m + 3000, 2))
+        y = np.where(rng.random(m + 3000) < 0.05, -1, 1) * np.where(X[:, 0] + 0.2 > 0, 1, -1)
+        model = voted(degree=1, epochs=3, rule="last", random_state=seed).fit(X[:m], y[:m])
+        error = np.mean(model.predict(X[m:]) != y[m:])
+        value = bound(certify(model, X[:m], y[:m], delta, comparators=()), "compression, errors allowed", LAST).error
+        if math.isfinite(value):
+            fails.append(error > value)
+            tenth.append(error > value / 10)
+    assert len(fails) > 30
+    assert np.mean(fails) <= delta < np.mean(tenth)
+
+
+# -- assumptions ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("params", "applies"),
+    [
+        ({"epochs": 1}, {ONE_VOTE}),
+        ({"epochs": 0.5}, {ONE_VOTE}),
+        ({"epochs": 1, "rule": "random"}, {ONE_RANDOM}),
+        ({"epochs": 2}, set()),
+        ({"epochs": 1, "margin": 0.1}, set()),
+        ({"epochs": 1, "gamma": "scale"}, set()),
+        ({"epochs": 1, "gamma": "auto"}, {ONE_VOTE}),
+        ({"epochs": 1, "gamma": "scale", "kernel": LinearKernel()}, {ONE_VOTE}),
+        ({"epochs": None, "rule": "last"}, {LAST}),
+        ({"epochs": None, "rule": "last", "margin": 0.1}, {LAST}),
+        ({"epochs": None, "rule": "last", "gamma": "scale"}, set()),
+        ({"epochs": 10, "rule": "pocket"}, set()),
+    ],
+)
+def test_which_bounds_apply(digits, params, applies):
+    X, y = digits[0], digits[1] == 2
+    model = voted(**params).fit(X, y)
+    found = certify(model, X, y)
+    assert {b.predictor for b in found.bounds if b.applies and b.kind != "fact"} == applies
+    assert all(b.predictor == found.predictor for b in found.bounds if b.applies and b.kind != "fact")
+    if params.get("margin"):
+        mistakes = [b for b in found.bounds if "τ = 0" in {a.name for a in b.assumptions}]
+        assert len(mistakes) == 7
+        assert not any(b.applies for b in mistakes)
+
+
+def test_errors_in_training_break_what_wants_none(digits):
+    X, y = digits[0][:, 20:24], digits[1] == 2
+    found = certify(voted(epochs=2, rule="last").fit(X, y), X, y)
+    assert not found.margins["last"][0] > 0
+    applying = {b.name for b in found.bounds if b.applies and b.predictor == LAST}
+    assert applying == {"compression, errors allowed"}
+    assert any("epochs=None" in line and "not known yet" in line for line in found.advice())
+
+
+CHANGES = {
+    "gamma=a number not taken from these data": None,  # set to what it was, so that values can be compared
+    "epochs=1": {"epochs": 1},
+    "rule='vote'": {"rule": "vote"},
+    "rule='random'": {"rule": "random"},
+    "rule='last'": {"rule": "last"},
+    "rule='average'": {"rule": "average"},
+    "margin=0": {"margin": 0.0},
+}
+
+
+@pytest.mark.parametrize("params", [{}, {"epochs": 3, "rule": "average"}, {"epochs": 4, "gamma": 1e-3, "rule": "last"}])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_change_that_is_advised_earns_what_was_promised(digits, params, n_classes):
+    X, y = digits[0], digits[1] % n_classes
+    model = VotedPerceptronClassifier(random_state=0, **params).fit(X, y)
+    found = certify(model, X, y)
+    promised = [b for b in found.bounds if b.kind == "guarantee" and b.failing and math.isfinite(b.error)]
+    assert promised
+    for b in promised:
+        changed = VotedPerceptronClassifier(random_state=0, **params)
+        for change in b.changes:
+            changed.set_params(**(CHANGES[change] or {"gamma": model.kernel_.gamma}))
+        again = certify(changed.fit(X, y), X, y)
+        earned = bound(again, b.name, b.predictor)
+        assert earned.applies
+        assert earned.error == pytest.approx(b.error)
+        assert again.predictor == b.predictor
+    lines = found.advice()
+    assert lines
+    assert all(any(change in line for change in [*CHANGES, "epochs=None"]) for line in lines)
+
+
+def test_pipelines_and_searches_may_break_what_a_kernel_must_be(digits):
+    X, y, X_test, y_test = digits
+    y, y_test = y == 1, y_test == 1
+    alone = certify(voted(epochs=1).fit(X / 16, y), X / 16, y)
+    scaled = make_pipeline(FunctionTransformer(lambda X: X / 16), voted(epochs=1)).fit(X, y)
+    assert str(certify(scaled, X, y)) == str(alone)  # it learns nothing from the data
+    assert certify(make_pipeline(Normalizer(), voted(epochs=1)).fit(X, y), X, y).best().applies
+    fitted = certify(make_pipeline(StandardScaler(), voted(epochs=1)).fit(X, y), X, y, X_test=X_test, y_test=y_test)
+    assert fitted.best() is None
+    assert "the step 'standardscaler' of the pipeline was fitted to these data" in str(fitted)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), voted(epochs=1)), {"votedperceptronclassifier__degree": [1, 2]}
+    )
+    searched = certify(search.fit(X, y), X, y)
+    assert searched.best() is None
+    assert "GridSearchCV chose parameters by these data" in str(searched)
+    both = certify(make_pipeline(StandardScaler(), voted(epochs=1, gamma="scale")).fit(X, y), X, y)
+    assert "gamma='scale' was computed from these data, and the step 'standardscaler'" in str(both)
+
+
+def test_batches_are_one_epoch(digits):
+    X, y = digits[0].copy(), digits[1]
+    X[[3, 150]] = 0
+    with pytest.warns(UserWarning, match="left out"):
+        whole = VotedPerceptronClassifier(kernel="linear", epochs=1, shuffle=False).fit(X, y)
+    batches = VotedPerceptronClassifier(kernel="linear")
+    for part in (slice(0, 100), slice(100, 300)):
+        with pytest.warns(UserWarning, match="left out"):
+            batches.partial_fit(X[part], y[part], classes=np.arange(10))
+    assert str(certify(batches, X, y)).split("\n")[2:] == str(certify(whole, X, y)).split("\n")[2:]
+    assert certify(batches, X, y).m == 298
+    twice = voted(epochs=2).fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
+    with pytest.raises(VotronError, match="must be the training data"):
+        certify(twice, X, y)
+
+
+# -- the other models -------------------------------------------------------------------------------------------------
+
+
+def test_the_averaged_perceptron(digits):
+    X, y, X_test, y_test = digits
+    for params, predictor in (({"average": False}, LAST), ({}, AVERAGE)):
+        model = AveragedPerceptronClassifier(epochs=None, random_state=0, **params).fit(X, y)
+        found = certify(model, X, y, X_test=X_test, y_test=y_test)
+        assert found.predictor == predictor
+        assert found.mistakes == tuple(model.n_mistakes_)
+        assert found.measured[predictor].rate == pytest.approx(1 - model.score(X_test, y_test))
+        assert not any(b.applies for b in found.bounds if b.predictor not in ("", predictor))
+    voted_one = VotedPerceptronClassifier(kernel=PolynomialKernel(1), epochs=1, shuffle=False).fit(X, y)
+    once = AveragedPerceptronClassifier(epochs=1, shuffle=False).fit(X, y)
+    a, b = certify(once, X, y), certify(voted_one, X, y)
+    assert a.mistakes == b.mistakes
+    assert a.radius == pytest.approx(b.radius)
+    for name in a.margins:
+        assert a.margins[name] == pytest.approx(b.margins[name], rel=1e-6)
+    for name in ("Block & Novikoff", "Freund & Schapire, theorem 2"):
+        assert bound(a, name).values == pytest.approx(bound(b, name).values, rel=1e-6, nan_ok=True)
+    with pytest.raises(VotronError, match="must be the training data"):
+        certify(once, X[:200], y[:200])
+
+
+def test_early_stopping_is_no_compression(digits):
+    X, y = digits[0], digits[1] == 1
+    model = AveragedPerceptronClassifier(early_stopping=True, average=False, random_state=0).fit(X, y)
+    seven = bound(certify(model, X, y), "compression, errors allowed", LAST)
+    assert [a.because for a in seven.failing] == ["the pass was chosen by held-out data"]
+    assert seven.changes == ("early_stopping=False",)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_adatron(digits, n_classes):
+    X, y, X_test, y_test = digits
+    y, y_test = y % n_classes, y_test % n_classes
+    model = KernelAdatronClassifier(degree=2, gamma=1.0).fit(X, y)
+    found = certify(model, X, y, X_test=X_test, y_test=y_test)
+    assert found.mistakes is None
+    assert {b.predictor for b in found.bounds} == {"maximal margin"}
+    assert found.margins["its own"] == pytest.approx(model.margin_)
+    d = len(model.support_) if n_classes > 2 else model.n_support_[0]
+    assert bound(found, "compression (7)", "maximal margin").error == theory.compression_bound(300, int(d), 0.05)
+    assert found.measured["maximal margin"].rate == pytest.approx(1 - model.score(X_test, y_test))
+    assert "its own" in str(found)
+    soft = KernelAdatronClassifier(degree=1, gamma=1.0, C=1e-4).fit(X, y)
+    assert (soft.margin_ <= 0).any()
+    names = {b.name for b in certify(soft, X, y).bounds if b.applies}
+    assert names == {"compression, errors allowed"}
+    with pytest.raises(VotronError, match="must be the training data"):
+        certify(model, X[::-1], y[::-1])
+
+
+# -- test data, and how it looks --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", ["vote", "random", "last", "average", "pocket"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_measured_errors_are_those_of_the_rules(digits, rule, n_classes):
+    X, y, X_test, y_test = digits
+    y, y_test = y % n_classes, y_test % n_classes
+    model = voted(epochs=3, rule=rule, normalize_vectors=True).fit(X, y)
+    found = certify(model, X, y, X_test=X_test, y_test=y_test)
+    assert found.measured[found.predictor].rate == pytest.approx(1 - model.score(X_test, y_test))
+    for name, other in ((LAST, "last"), (AVERAGE, "average")):
+        assert found.measured[name].rate == pytest.approx(1 - model.with_rule(other, True).score(X_test, y_test))
+    one = voted(epochs=1, normalize_vectors=True).fit(X, y)
+    assert found.measured[ONE_VOTE].rate == pytest.approx(1 - one.score(X_test, y_test))
+    assert found.measured[ONE_VOTE].n == len(X_test)
+    if n_classes == 3:
+        signs = one.decision_function(X_test) >= 0
+        assert found.measured[ONE_VOTE].errors == tuple((signs != (y_test[:, None] == np.arange(3))).sum(axis=0))
+
+
+def test_as_text_dict_rows_and_frame(digits):
+    X, y, X_test, y_test = digits
+    names = np.array([f"<{k}>" for k in range(10)])
+    found = certify(voted(epochs=1).fit(X, names[y]), X, names[y], X_test=X_test, y_test=names[y_test])
+    text = str(found)
+    assert text.splitlines()[0] == f"Certificate of VotedPerceptronClassifier: {ONE_VOTE}, 300 examples, 10 classes"
+    assert "nan" not in text
+    assert max(map(len, text.splitlines())) < 180
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["mistakes"] == list(found.mistakes)
+    assert [b["name"] for b in plain["bounds"]] == [b.name for b in found.bounds]
+    assert plain["bounds"][5]["error"] == pytest.approx(found.bounds[5].error)
+    assert plain["measured"][ONE_VOTE]["n"] == 400
+    frame = found.to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert len(frame) == 11 * len(found.bounds)
+    row = frame[
+        (frame.bound == "Cesa-Bianchi, Conconi & Gentile") & (frame.label == "all") & (frame.predictor == ONE_VOTE)
+    ]
+    assert row.value.item() == bound(found, "Cesa-Bianchi, Conconi & Gentile", ONE_VOTE).error
+    html = found._repr_html_()
+    assert "&lt;3&gt;" in html
+    assert "<3>" not in html
+    assert repr(found).startswith("Certificate(VotedPerceptronClassifier, vote after one epoch, 300 examples")
+    assert theory.certify is certify
+
+
+def test_all_classes_together_by_theorem_or_by_a_union_bound(digits):
+    X, y = digits[0], digits[1] % 3
+    model = voted(epochs=1, rule="random").fit(X, y)
+    found = certify(model, X, y, 0.03)
+    events = len(np.unique(model.record_.time))
+    together = bound(found, "Cesa-Bianchi, Conconi & Gentile", ONE_RANDOM)
+    assert together.error == pytest.approx((300 * theory.one_pass_bound(events, 300, 0.03) + 1) / 301)
+    assert together.total == pytest.approx(
+        sum((300 * theory.one_pass_bound(int(k), 300, 0.01) + 1) / 301 for k in model.n_mistakes_)
+    )
+    assert together.error < together.total
+    union = bound(found, "corollary 1", ONE_VOTE)
+    assert union.joint is None
+    assert union.error == pytest.approx(sum(union.values))
+    assert "(union)" in str(found)
+
+
+def test_a_picture(digits, tmp_path):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    X, y, X_test, y_test = digits
+    found = certify(voted(epochs=1).fit(X, y), X, y, X_test=X_test, y_test=y_test)
+    ax = found.plot()
+    labels = [label.get_text().strip() for label in ax.get_yticklabels()]
+    assert f"{ONE_VOTE} (this model)" in labels
+    assert labels.count("measured") == 4
+    ax.figure.savefig(tmp_path / "certificate.png")
+    assert (tmp_path / "certificate.png").stat().st_size > 10_000
+    _, mine = plt.subplots()
+    assert certify(voted(epochs=1).fit(X, y), X, y).plot(mine) is mine
+    plt.close("all")
+
+
+# -- bad input --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda m, X, y: certify(m, X, y, 0), ["'delta' of certify", "(0, 1)", "Got 0 instead"]),
+        (lambda m, X, y: certify(m, X, y, "low"), ["'delta' of certify", "Got 'low' instead"]),
+        (lambda m, X, y: certify(m, X, y, X_test=X), ["go together", "Got X_test alone"]),
+        (lambda m, X, y: certify(SVC().fit(X, y), X, y), ["VotedPerceptronClassifier", "type SVC"]),
+        (lambda m, X, y: certify(m, X[::-1], y[::-1]), ["must be the training data", "as they were given to fit"]),
+        (lambda m, X, y: certify(m, X, (y + 1) % 3), ["must be the training data"]),
+        (lambda m, X, y: certify(m, X + 1, y), ["must be the training data"]),
+        (lambda m, X, y: certify(m, X[:5], y[:5]), ["must be the training data"]),
+        (lambda m, X, y: certify(m, X, y, comparators=["svn"]), ["'comparators' of certify", "Got 'svn'"]),
+        (
+            lambda m, X, y: certify(m, X, y, comparators=KernelAdatronClassifier(gamma=1.0).fit(X, y)),
+            ["must have the model's kernel", "degree=2", "degree=3"],
+        ),
+        (lambda m, X, y: certify(m, X, y, comparators=SVC().fit(X, y)), ["OneVsRestClassifier", "Got SVC()"]),
+        (
+            lambda m, X, y: certify(m, X, y, comparators=OneVsRestClassifier(SVC()).fit(X[:90], y[:90])),
+            ["trained on the same 100 examples"],
+        ),
+    ],
+)  # fmt: skip
+def test_bad_input(digits, ask, words):
+    X, y = digits[0][:100], digits[1][:100] % 3
+    model = voted(epochs=2).fit(X, y)
+    with pytest.raises(VotronError) as caught:
+        ask(model, X, y)
+    assert_clear(caught.value)
+    assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+def test_not_fitted(digits):
+    for model in (voted(), AveragedPerceptronClassifier(), KernelAdatronClassifier()):
+        with pytest.raises(NotFittedError):
+            certify(model, *digits[:2])
+
+
+def test_a_certificate_does_not_change_the_model(digits):
+    X, y = digits[0][:100], digits[1][:100]
+    model = voted(epochs=2).fit(X, y)
+    before = {name: value for name, value in model.__dict__.items() if name != "_vectors"}
+    digest = model.record_.digest()
+    certify(model, X, y)
+    assert {name: value for name, value in model.__dict__.items() if name != "_vectors"} == before
+    assert model.record_.digest() == digest
+
+
+def test_bounds_are_plain_values(digits):
+    X, y = digits[0][:100], digits[1][:100] == 0
+    found = certify(voted(epochs=1).fit(X, y), X, y)
+    assert dataclasses.replace(found) == found
+    assert all(isinstance(value, float) for b in found.bounds for value in (*b.values, b.total))
