@@ -185,3 +185,19 @@ def test_bad_data_are_refused_in_words(digits):
     assert_clear(refusal(linear, lambda m: m.fit(X * 0, y)), "No row of X can be learnt", "LinearKernel()")
     matrix = KernelAdatronClassifier(kernel="precomputed")
     assert_clear(refusal(matrix, lambda m: m.fit(X, y)), "square matrix")
+
+
+def test_a_margin_that_is_small_beside_the_longest_example_is_one():
+    """Lengths do not decide what is separable, only directions do."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    y = X[:, 0] > 0
+    X[:, 0] += np.where(y, 0.3, -0.3)
+    X *= 10.0 ** rng.uniform(-2, 2, (200, 1))
+    model = KernelAdatronClassifier(kernel="linear").fit(X, y)
+    assert model.margin_[0] < 1e-3 * np.sqrt((X**2).sum(axis=1).max())
+    assert model.separable_.tolist() == [True]
+    assert model.converged_
+    y[:5] = ~y[:5]
+    with pytest.warns(ConvergenceWarning, match="not separable for True"):
+        assert KernelAdatronClassifier(kernel="linear").fit(X, y).separable_.tolist() == [False]

@@ -15,8 +15,9 @@ that of any mixture of the examples). So
 
     min y (w·x)/‖w‖  ≤  γ*  ≤  ‖w‖ / Σ α
 
-and training stops when the two differ by less than ``tolerance``. If the right side falls to nothing beside the length
-of the examples, the data are not separable.
+and training stops when the two differ by less than ``tolerance``. With examples divided by their lengths the same
+says that no vector has a normalised margin above ‖w‖ / Σ α ‖x‖. If that falls to nothing, the data are not separable,
+however long or short they are.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ __all__ = ["MaximalMargin", "solve_adatron"]
 FIRST = 400
 """Examples in the first working set."""
 SWEEPS_AT_ONCE = 20
-NOTHING = 1e-3
-"""Margin, beside the length of the examples, below which data pass for inseparable."""
+NOTHING = 1e-4
+"""Normalised margin below which data pass for inseparable."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +148,7 @@ class _Search:
         squares = self.products.squares(X)
         self.terms, self.diagonal = kernel.terms(squares), kernel.diagonal(squares)
         self.learnable = np.flatnonzero(self.diagonal > 0)
-        self.radius = math.sqrt(float(self.diagonal.max(initial=0.0)))
+        self.lengths = np.sqrt(self.diagonal)
         self.rows = np.empty(0, dtype=np.int64)
         self.a, self.f = np.empty(0), np.empty(0)
         self.K = np.empty((0, 0))
@@ -172,6 +173,13 @@ class _Search:
         total = float(self.a.sum())
         return math.sqrt(self.norm2) / total if total else math.inf
 
+    @property
+    def hopeless(self) -> bool:
+        """Whether no normalised margin exceeds `NOTHING`."""
+        if not math.isinf(self.cap):
+            return False
+        return math.sqrt(self.norm2) <= NOTHING * float(self.a @ self.lengths[self.rows])
+
     def near(self, least: float, loss: float, tolerance: float) -> bool:
         """Tell whether it is near enough, the least y f and the sum of max(0, 1 − y f) being these."""
         if math.isinf(self.cap):
@@ -194,7 +202,7 @@ class _Search:
             self.done = self.near(self.worst, float(np.maximum(0.0, 1.0 - margins).sum()), self.tolerance)
             if self.worst > 0:
                 self.separable = True
-            elif math.isinf(self.cap) and self.best <= NOTHING * self.radius:
+            elif self.hopeless:
                 self.separable, self.done = False, True
             joined = self._violators(margins)
             if not self.done and not len(joined):
@@ -212,8 +220,7 @@ class _Search:
                 sweeps += 1
             margins = y * self.f
             near = self.near(float(margins.min()), float(np.maximum(0.0, 1.0 - margins).sum()), tolerance)
-            hopeless = math.isinf(self.cap) and self.best <= NOTHING * self.radius
-            if near or not changes or hopeless:
+            if near or not changes or self.hopeless:
                 break
             yield sweeps
         return sweeps
