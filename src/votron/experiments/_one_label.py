@@ -1,0 +1,66 @@
+"""What the experiments on one label share: the label against the rest, a perceptron that converges, and options."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from votron.data import load_digits_folder
+from votron.errors import VotronError
+from votron.estimators.voted import VotedPerceptronClassifier
+from votron.experiments._command import at_least_one, seed_number
+from votron.experiments._table import Data
+from votron.experiments.digits import digits
+
+
+def problem(label: int, folder: str | None = None) -> Data:
+    """Return scikit-learn's digits, or those in a folder, with labels that tell whether they are this one.
+
+    Examples
+    --------
+    >>> X, y, X_test, y_test = problem(8)
+    >>> X.shape, int(y.sum()), int(y_test.sum())
+    ((1200, 64), 116, 58)
+    """
+    X, y, X_test, y_test = digits() if folder is None else load_digits_folder(folder)
+    if label not in y:
+        raise VotronError(f"--label must be one of {', '.join(map(str, np.unique(y)))}. Got {label} instead.")
+    return X, y == label, X_test, y_test == label
+
+
+def consistent(model: VotedPerceptronClassifier, X: Any, y: Any) -> VotedPerceptronClassifier:
+    """Fit until a pass makes no mistake; where that does not come about, say so."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    if not model.converged_:
+        raise VotronError(
+            f"The perceptron with margin {model.margin:g} and degree {model.degree} still made mistakes after "
+            f"{model.n_epochs_:g} epochs: raise --degree."
+        )
+    return model
+
+
+def parser(module: str, description: str, *, permutations: int) -> argparse.ArgumentParser:
+    """Return a parser with the options of an experiment on one label."""
+    made = argparse.ArgumentParser(
+        prog=f"python -m votron.experiments.{module}", description=description, allow_abbrev=False
+    )
+    add, default = made.add_argument, " (default: %(default)s)"
+    add("--label", type=seed_number, default=8, metavar="L", help="the label to tell from the others" + default)
+    add("--degree", type=at_least_one, default=4, metavar="D", help="degree of the kernel (1 + x.z)^D" + default)
+    add("--data", metavar="FOLDER", help="folder with the four files of MNIST (default: scikit-learn's digits)")
+    add("--permutations", type=at_least_one, default=permutations, metavar="N", help="how many" + default)
+    text = "seed of the first permutation; the next has N + 1" + default
+    add("--seed", type=seed_number, default=0, metavar="N", help=text)
+    return made
+
+
+def name_of(args: argparse.Namespace) -> str:
+    """Return what is learnt, in a few words."""
+    data = "digits" if args.data is None else "MNIST"
+    return f"{data}, {args.label} against the rest, degree {args.degree}"
