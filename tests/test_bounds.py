@@ -8,6 +8,7 @@ import oracle
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.stats import binom
 from strategies import thorough
 
 from votron.errors import VotronError
@@ -203,6 +204,26 @@ def test_the_one_pass_bound_fails_no_more_often_than_it_may():
     assert np.mean(excess) <= delta
 
 
+def test_errors_outside_the_support_raise_the_compression_bound_steadily():
+    values = [b.agnostic_compression_bound(1000, 50, errors, 0.05) for errors in (0, 1, 10, 100, 500, 949, 950)]
+    assert values == sorted(values)
+    assert values[-1] == 1.0
+    assert values[0] == pytest.approx(1 - math.exp(-b.compression_bound(1000, 50, 0.05)))
+    for errors in (1, 10, 100, 500):
+        p, r = b.agnostic_compression_bound(1000, 50, errors, 0.05), errors / 950
+        divergence = r * math.log(r / p) + (1 - r) * math.log((1 - r) / (1 - p))
+        assert p > r
+        assert divergence == pytest.approx(b.compression_bound(1000, 50, 0.05))
+    assert b.agnostic_compression_bound(10, 4, 3, 1e-9) <= 1.0
+
+
+@pytest.mark.parametrize(("errors", "m", "delta"), [(0, 20, 0.05), (3, 50, 0.1), (40, 100, 0.01), (160, 10_000, 0.05)])
+def test_the_held_out_bound_is_where_so_few_errors_become_unlikely(errors, m, delta):
+    p = b.held_out_bound(errors, m, delta)
+    assert binom.cdf(errors, m, p) == pytest.approx(delta)
+    assert b.held_out_bound(m, m, delta) == 1.0
+
+
 # -- bad input --------------------------------------------------------------------------------------------------------
 
 
@@ -225,6 +246,8 @@ def test_the_one_pass_bound_fails_no_more_often_than_it_may():
         (lambda: b.pac_margin_bound(100, 50, 0.05), ["'kappa' of pac_margin_bound", "Got 50"]),
         (lambda: b.one_pass_bound(11, 10, 0.05), ["at most m = 10", "Got 11"]),
         (lambda: b.vapnik_chervonenkis_bound(10, 2, radius=1.0), ["go together", "Got radius alone"]),
+        (lambda: b.agnostic_compression_bound(10, 4, 7, 0.05), ["'errors'", "at most m - d = 6", "Got 7"]),
+        (lambda: b.held_out_bound(11, 10, 0.05), ["'errors'", "at most m = 10", "Got 11"]),
         (lambda: b.log_binomial(3, 4), ["at most m = 3", "Got 4"]),
         (lambda: b.best_inseparable_bound([], 1.0), ["one or more examples", "Got 0 margins"]),
         (lambda: b.best_inseparable_bound([math.nan], 1.0), ["finite margins"]),

@@ -34,7 +34,7 @@ def parser(module: str, description: str, *, permutations: int) -> argparse.Argu
     )
     made.add_argument(
         "--epochs",
-        type=_epochs,
+        type=epochs_number,
         default=30.0,
         metavar="T",
         help="passes through the data; may be a fraction (default: %(default)s)",
@@ -75,7 +75,8 @@ def seed_number(text: str) -> int:
     return int(text)
 
 
-def _epochs(text: str) -> float:
+def epochs_number(text: str) -> float:
+    """Return the value of an option that counts passes."""
     try:
         value = float(text)
     except ValueError:

@@ -26,6 +26,15 @@ from votron.theory.conversions import (
     randomized_leave_one_out,
     survival_counts,
 )
+from votron.theory.essential import (
+    EssentialSupport,
+    LeftOut,
+    Sphere,
+    essential_support_vectors,
+    smallest_sphere,
+    svm_leave_one_out,
+    vapnik_svm_bound,
+)
 from votron.theory.facts import Assumption, Measured
 from votron.theory.geometry import Margins, margins
 from votron.theory.winnow import disjunction_mistake_bound
@@ -35,14 +44,18 @@ __all__ = [
     "BestMargin",
     "Bound",
     "Certificate",
+    "EssentialSupport",
+    "LeftOut",
     "Margins",
     "Measured",
+    "Sphere",
     "agnostic_compression_bound",
     "best_inseparable_bound",
     "certify",
     "compression_bound",
     "deterministic_leave_one_out",
     "disjunction_mistake_bound",
+    "essential_support_vectors",
     "held_out_bound",
     "inseparable_bound",
     "leave_one_out_bound",
@@ -55,9 +68,12 @@ __all__ = [
     "pac_margin_bound",
     "prefix_votes",
     "randomized_leave_one_out",
+    "smallest_sphere",
     "sparsity_bound",
     "survival_counts",
+    "svm_leave_one_out",
     "unit_length_bound",
     "vapnik_chervonenkis_bound",
+    "vapnik_svm_bound",
     "voted_bound",
 ]

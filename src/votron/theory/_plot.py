@@ -55,7 +55,7 @@ def _lines(found: Certificate) -> list[tuple[str, Any]]:
 def _lowest(found: Certificate) -> float:
     """Return where the axis begins: a power of ten below the least error."""
     values = [bound.error for bound in found.bounds if bound.kind != FACT and bound.error > 0]
-    values += [max(measured.rate, 0.5 / measured.n) for measured in found.measured.values()]
+    values += [measured.rate for measured in found.measured.values() if measured.rate > 0]
     least = min((v for v in values if math.isfinite(v)), default=0.1)
     return float(min(0.1, 10.0 ** math.floor(math.log10(least))))
 

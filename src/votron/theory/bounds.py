@@ -20,7 +20,6 @@ error of 1 or more says nothing; it is returned as it is.
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +27,7 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import betaincinv, betaln
 
 from votron.errors import VotronError
+from votron.theory._checks import count, not_negative, positive_margin, probability
 
 __all__ = [
     "BestMargin",
@@ -79,7 +79,7 @@ def novikoff_bound(radius: float, margin: float) -> float:
     >>> novikoff_bound(radius=2.0, margin=0.5)
     16.0
     """
-    radius, margin = _not_negative("radius", radius), _positive_margin("novikoff_bound", margin)
+    radius, margin = not_negative("radius", radius), positive_margin("novikoff_bound", margin)
     return (radius / margin) ** 2
 
 
@@ -106,7 +106,7 @@ def unit_length_bound(margin: float) -> float:
     >>> unit_length_bound(0.5)
     4.0
     """
-    margin = _positive_margin("unit_length_bound", margin)
+    margin = positive_margin("unit_length_bound", margin)
     if margin > 1 + 1e-9:
         raise VotronError(
             f"The 'margin' of unit_length_bound must be in the range (0, 1], since |u·x| ≤ ‖u‖‖x‖ = 1 for examples of "
@@ -140,8 +140,8 @@ def inseparable_bound(radius: float, deviation: float, margin: float) -> float:
     >>> inseparable_bound(radius=1.0, deviation=2.0, margin=0.5)
     36.0
     """
-    radius, deviation = _not_negative("radius", radius), _not_negative("deviation", deviation)
-    margin = _positive_margin("inseparable_bound", margin)
+    radius, deviation = not_negative("radius", radius), not_negative("deviation", deviation)
+    margin = positive_margin("inseparable_bound", margin)
     return ((radius + deviation) / margin) ** 2
 
 
@@ -192,7 +192,7 @@ def best_inseparable_bound(margins: Any, radius: float, presentations: Any = 1) 
     """
     m = np.asarray(margins, dtype=np.float64).reshape(-1)
     times = np.broadcast_to(np.asarray(presentations, dtype=np.float64), m.shape)
-    radius = _not_negative("radius", radius)
+    radius = not_negative("radius", radius)
     if not (len(m) and np.isfinite(m).all() and radius > 0 and (times >= 0).all()):
         raise VotronError(
             "best_inseparable_bound takes finite margins of one or more examples, a positive radius and presentations "
@@ -266,7 +266,7 @@ def leave_one_out_bound(mistakes: float, m: int, *, deterministic: bool = True) 
     >>> leave_one_out_bound(mistakes=50, m=999, deterministic=False)
     0.05
     """
-    mistakes, m = _not_negative("mistakes", mistakes), _count("m", m, 1)
+    mistakes, m = not_negative("mistakes", mistakes), count("m", m, 1)
     return (2 if deterministic else 1) * mistakes / (m + 1)
 
 
@@ -291,7 +291,7 @@ def voted_bound(m: int, radius: float, deviation: float, margin: float) -> float
     >>> voted_bound(m=7999, radius=1.0, deviation=0.0, margin=0.1)
     0.025
     """
-    return 2 * inseparable_bound(radius, deviation, margin) / (_count("m", m, 1) + 1)
+    return 2 * inseparable_bound(radius, deviation, margin) / (count("m", m, 1) + 1)
 
 
 def vapnik_chervonenkis_bound(
@@ -316,7 +316,7 @@ def vapnik_chervonenkis_bound(
     Notes
     -----
     Vapnik's own bound for support vector machines has the essential support vectors in place of the examples with a
-    mistake, and the radius of the smallest sphere around them, wherever its centre, in place of R.
+    mistake, and a sphere wherever its centre: see `vapnik_svm_bound`.
 
     Examples
     --------
@@ -325,7 +325,7 @@ def vapnik_chervonenkis_bound(
     >>> vapnik_chervonenkis_bound(m=99, n_wrong=20, radius=1.0, margin=0.25)
     0.16
     """
-    k, m = _not_negative("n_wrong", n_wrong), _count("m", m, 1)
+    k, m = not_negative("n_wrong", n_wrong), count("m", m, 1)
     if (radius is None) != (margin is None):
         raise VotronError(
             "The 'radius' and 'margin' of vapnik_chervonenkis_bound go together. "
@@ -374,7 +374,7 @@ def one_pass_bound(mistakes: int, m: int, delta: float, *, deterministic: bool =
     >>> round(one_pass_bound(mistakes=500, m=10_000, delta=0.05), 4)
     0.0745
     """
-    k, m, delta = _not_negative("mistakes", mistakes), _count("m", m, 1), _probability(delta)
+    k, m, delta = not_negative("mistakes", mistakes), count("m", m, 1), probability(delta)
     if k > m:
         raise VotronError(
             f"The 'mistakes' of one_pass_bound must be at most m = {m}, since it speaks of one pass. Got {k:g} instead."
@@ -410,7 +410,7 @@ def compression_bound(m: int, d: int, delta: float) -> float:
     >>> round(100 * compression_bound(m=60_000, d=740, delta=0.05), 1)  # label 0 of MNIST
     6.7
     """
-    m, d, delta = _count("m", m, 1), _count("d", d, 0), _probability(delta)
+    m, d, delta = count("m", m, 1), count("d", d, 0), probability(delta)
     if d >= m:
         raise VotronError(
             f"The 'd' of compression_bound must be less than m = {m}: examples that the predictor does not depend on "
@@ -456,7 +456,7 @@ def agnostic_compression_bound(m: int, d: int, errors: int, delta: float) -> flo
     0.0835
     """
     level = compression_bound(m, d, delta)
-    errors, n = _count("errors", errors, 0), m - d
+    errors, n = count("errors", errors, 0), m - d
     if errors > n:
         raise VotronError(
             f"The 'errors' of agnostic_compression_bound must be at most m - d = {n}, the examples that the predictor "
@@ -498,7 +498,7 @@ def margin_bound(m: int, radius: float, margin: float, delta: float) -> float:
     >>> round(margin_bound(m=10_000, radius=1.0, margin=0.1, delta=0.05), 4)
     0.0575
     """
-    m = _count("m", m, 1)
+    m = count("m", m, 1)
     kappa = math.ceil(novikoff_bound(radius, margin))
     if kappa >= m:
         raise VotronError(
@@ -534,7 +534,7 @@ def margin_bound_simple(m: int, kappa: int, delta: float, n: float = 4.0) -> flo
     >>> round(margin_bound_simple(m=10_000, kappa=100, delta=0.05), 4)
     0.0646
     """
-    m, kappa, delta = _count("m", m, 1), _count("kappa", kappa, 1), _probability(delta)
+    m, kappa, delta = count("m", m, 1), count("kappa", kappa, 1), probability(delta)
     if not 4 <= n < m / kappa:
         raise VotronError(
             f"The 'n' of margin_bound_simple must be in the range [4, m/κ) = [4, {m / kappa:g}). Got {n!r} instead."
@@ -566,7 +566,7 @@ def pac_margin_bound(m: int, kappa: float, delta: float) -> float:
     >>> round(pac_margin_bound(m=410_743_386, kappa=600, delta=0.05), 5)
     0.11205
     """
-    m, kappa, delta = _count("m", m, 1), _not_negative("kappa", kappa), _probability(delta)
+    m, kappa, delta = count("m", m, 1), not_negative("kappa", kappa), probability(delta)
     if not 0 < kappa < 2 * math.e * m / 16:
         raise VotronError(
             f"The 'kappa' of pac_margin_bound must be in the range (0, em/8) = (0, {math.e * m / 8:g}), beyond which "
@@ -600,7 +600,7 @@ def held_out_bound(errors: int, m: int, delta: float) -> float:
     >>> round(held_out_bound(errors=160, m=10_000, delta=0.05), 4)
     0.0182
     """
-    errors, m, delta = _count("errors", errors, 0), _count("m", m, 1), _probability(delta)
+    errors, m, delta = count("errors", errors, 0), count("m", m, 1), probability(delta)
     if errors > m:
         raise VotronError(f"The 'errors' of held_out_bound must be at most m = {m}. Got {errors} instead.")
     return 1.0 if errors == m else float(betaincinv(errors + 1, m - errors, 1 - delta))
@@ -629,45 +629,7 @@ def log_binomial(m: int, d: int) -> float:
     >>> round(log_binomial(10**8, 10**6), 2)
     5600145.61
     """
-    m, d = _count("m", m, 0), _count("d", d, 0)
+    m, d = count("m", m, 0), count("d", d, 0)
     if d > m:
         raise VotronError(f"The 'd' of log_binomial must be at most m = {m}. Got {d} instead.")
     return 0.0 if d in (0, m) else -math.log1p(m) - float(betaln(m - d + 1, d + 1))
-
-
-# -- what comes in ----------------------------------------------------------------------------------------------------
-
-
-def _number(name: str, value: Any, kind: Any, what: str) -> Any:
-    if not isinstance(value, kind) or isinstance(value, bool) or not math.isfinite(value):
-        raise VotronError(f"The '{name}' of a bound must be {what}. Got {value!r} instead.")
-    return value
-
-
-def _count(name: str, value: Any, least: int) -> int:
-    what = f"an int in the range [{least}, inf)"
-    if _number(name, value, Integral, what) < least:
-        raise VotronError(f"The '{name}' of a bound must be {what}. Got {value!r} instead.")
-    return int(value)
-
-
-def _not_negative(name: str, value: Any) -> float:
-    what = "a number in the range [0, inf)"
-    if _number(name, value, Real, what) < 0:
-        raise VotronError(f"The '{name}' of a bound must be {what}. Got {value!r} instead.")
-    return float(value)
-
-
-def _positive_margin(owner: str, value: Any) -> float:
-    if _number("margin", value, Real, "a positive number") <= 0:
-        raise VotronError(
-            f"The 'margin' of {owner} must be a positive number: a vector that does not separate the examples has no "
-            f"margin, and inseparable_bound is for those. Got {value!r} instead."
-        )
-    return float(value)
-
-
-def _probability(value: Any) -> float:
-    if not 0 < _number("delta", value, Real, "a number in the range (0, 1)") < 1:
-        raise VotronError(f"The 'delta' of a bound must be a number in the range (0, 1). Got {value!r} instead.")
-    return float(value)

@@ -1,0 +1,81 @@
+"""The certificate of a perceptron on digits: what the theorems say of it, beside its measured errors.
+
+``python -m votron.experiments.certificate`` prints it, and draws it to an SVG and a PNG file.
+Needs matplotlib: ``pip install matplotlib``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from votron.data import load_digits_folder
+from votron.estimators.voted import VotedPerceptronClassifier
+from votron.experiments._command import at_least_one, ended, epochs_number, seed_number
+from votron.experiments._figure import add_out, pyplot, save
+from votron.experiments._one_label import problem
+from votron.experiments.digits import digits
+from votron.rules import RULES
+from votron.theory import Certificate, certify
+
+__all__ = ["main", "measure"]
+
+
+def measure(args: argparse.Namespace) -> Certificate:
+    """Train the perceptron that the options ask for, and certify it."""
+    if args.label is not None:
+        X, y, X_test, y_test = problem(args.label, args.data)
+    else:
+        X, y, X_test, y_test = digits() if args.data is None else load_digits_folder(args.data)
+    model = VotedPerceptronClassifier(
+        degree=args.degree,
+        gamma=1.0,
+        normalize_kernel=args.normalize_kernel,
+        epochs=args.epochs,
+        rule=args.rule,
+        margin=args.margin,
+        random_state=args.seed,
+        verbose=1,
+    )
+    comparators = ["adatron"] if args.adatron else "auto"
+    return certify(model.fit(X, y), X, y, args.delta, comparators=comparators, X_test=X_test, y_test=y_test)
+
+
+def _parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="python -m votron.experiments.certificate",
+        description="Certify a perceptron on digits: the bounds of the literature beside the measured errors.",
+        allow_abbrev=False,
+    )
+    add, default = made.add_argument, " (default: %(default)s)"
+    add("--label", type=seed_number, metavar="L", help="one label against the others (default: all labels)")
+    add("--data", metavar="FOLDER", help="folder with the four files of MNIST (default: scikit-learn's digits)")
+    add("--degree", type=at_least_one, default=4, metavar="D", help="degree of the kernel (1 + x.z)^D" + default)
+    add("--normalize-kernel", action="store_true", help="examples of length 1 in feature space")
+    add("--epochs", type=epochs_number, metavar="T", help="passes (default: until one makes no mistake)")
+    add("--rule", choices=[rule for rule in RULES if rule != "holdout"], default="last", help="rule" + default)
+    add("--margin", type=float, default=0.0, metavar="TAU", help="update up to this margin" + default)
+    add("--delta", type=float, default=0.05, metavar="P", help="how often a guarantee may fail" + default)
+    add("--adatron", action="store_true", help="find the maximal margin, also of more than 5,000 examples")
+    add("--seed", type=seed_number, default=0, metavar="N", help="seed of the permutation" + default)
+    add_out(made, "docs/certificate")
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    args = _parser().parse_args(argv)
+
+    def work() -> int:
+        pyplot()  # whether it is there is known before the work begins
+        found = measure(args)
+        print(found)
+        save(found.plot().figure, args.out)
+        return 0
+
+    return ended(work)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,421 @@
+"""Essential support vectors: by linear programming, by leaving out; the smallest sphere by trying them all."""
+
+import itertools
+import math
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from sklearn.svm import SVC
+from strategies import thorough
+
+from votron import KernelAdatronClassifier, VotedPerceptronClassifier
+from votron.errors import IndefiniteKernelError, VotronError
+from votron.kernels import GaussianKernel, PolynomialKernel
+from votron.theory.essential import (
+    essential_support_vectors,
+    smallest_sphere,
+    svm_leave_one_out,
+    vapnik_svm_bound,
+)
+
+
+@st.composite
+def separable(draw, max_rows=14):
+    """Points of a small grid, some of them equal, and a line between the classes, through the origin or not."""
+    threshold = draw(st.booleans())
+    d = draw(st.integers(1 if threshold else 2, 3))
+    w = draw(st.lists(st.integers(-3, 3), min_size=d, max_size=d).filter(any))
+    b = draw(st.integers(-2, 2)) if threshold else 0
+    points = draw(st.lists(st.lists(st.integers(-4, 4), min_size=d, max_size=d), min_size=2, max_size=max_rows))
+    X = np.array(points, dtype=np.float64)
+    score = X @ np.array(w) + b
+    X, y = X[score != 0], np.sign(score[score != 0]).astype(int)
+    assume(len(set(y)) == 2)
+    return X, y, threshold
+
+
+def written_out(found, X, y, threshold):
+    """W and b of an expansion."""
+    w = (found.alpha * y) @ X
+    if not threshold:
+        return w, 0.0
+    i = found.support
+    return w, float(np.mean(y[i] - X[i] @ w))
+
+
+def least_weight(i, found, w, X, y, threshold):
+    """The least α_i of an expansion Σ α_j y_j x_j = w over the examples on the margin, with Σ α_j y_j = 0."""
+    some = found.on_margin
+    left, right = (X[some] * y[some, None]).T, w
+    if threshold:
+        left, right = np.vstack([left, y[some]]), np.append(w, 0.0)
+    return linprog((some == i).astype(float), A_eq=left, b_eq=right, method="highs").fun
+
+
+# -- the hyperplane ---------------------------------------------------------------------------------------------------
+
+
+@thorough(150)
+@given(separable())
+def test_the_margin_is_attained_and_no_other_is_larger(problem):
+    X, y, threshold = problem
+    found = essential_support_vectors(X @ X.T, y, threshold=threshold)
+    w, b = written_out(found, X, y, threshold)
+    scores = y * (X @ w + b)
+    assert scores.min() / np.linalg.norm(w) == pytest.approx(found.margin, rel=1e-9)
+    # Weak duality: a point of the hull of the y x (half the line between points of the two hulls) is no shorter.
+    assert (found.alpha >= 0).all()
+    assert np.linalg.norm(w) / found.alpha.sum() == pytest.approx(found.margin, rel=1e-9)
+    assert not threshold or abs(found.alpha @ y) <= 1e-9 * found.alpha.sum()
+    assert found.on_margin.tolist() == np.flatnonzero(scores < 1 + 1e-7).tolist()
+    assert found.support.tolist() == np.flatnonzero(found.alpha).tolist()
+    assert set(found.essential) <= set(found.support) <= set(found.on_margin)
+
+
+@thorough(120)
+@given(separable())
+def test_the_essential_are_those_that_no_expansion_does_without(problem):
+    X, y, threshold = problem
+    found = essential_support_vectors(X @ X.T, y, threshold=threshold)
+    w, _ = written_out(found, X, y, threshold)
+    needed = [i for i in found.on_margin if least_weight(i, found, w, X, y, threshold) > 1e-6 * found.alpha.sum()]
+    assert found.essential.tolist() == needed
+
+
+@thorough(80)
+@given(separable(max_rows=10))
+def test_the_essential_are_those_without_which_the_margin_is_larger(problem):
+    X, y, threshold = problem
+    found = essential_support_vectors(X @ X.T, y, threshold=threshold)
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        if len(set(y[rest])) == 2:
+            without = essential_support_vectors(X[rest] @ X[rest].T, y[rest], threshold=threshold)
+            assert without.margin >= found.margin * (1 - 1e-9)
+            assert (without.margin > found.margin * (1 + 1e-7)) == (i in found.essential)
+        elif threshold:
+            assert i in found.essential  # nothing bounds the margin of one class
+
+
+@thorough(60)
+@given(separable(), st.sampled_from([GaussianKernel(0.3), PolynomialKernel(2, 1.0, 1.0)]))
+def test_with_kernels_as_with_features_written_out(problem, kernel):
+    """The rows of a root of the Gram matrix are the examples in a feature space."""
+    X, y, threshold = problem
+    K = kernel(X)
+    values, vectors = np.linalg.eigh(K)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    one, other = (essential_support_vectors(G, y, threshold=threshold) for G in (K, root @ root.T))
+    assert one.margin == pytest.approx(other.margin, rel=1e-6)
+    assert one.essential.tolist() == other.essential.tolist()
+    assert one.extent == pytest.approx(other.extent, rel=1e-6)
+
+
+def test_beside_the_adatron_and_the_svm_of_scikit_learn():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(120, 3))
+    y = np.where(X[:, 0] + 0.5 * X[:, 1] ** 2 > 0.3, 1, -1)
+    K = GaussianKernel(0.5)(X)
+    adatron = KernelAdatronClassifier(kernel="precomputed", tol=1e-5).fit(K, y)
+    mine = essential_support_vectors(K, y, threshold=False)
+    assert adatron.margin_[0] <= mine.margin * (1 + 1e-9)
+    assert mine.margin <= adatron.best_margin_[0] * (1 + 1e-9)
+    svc = SVC(kernel="precomputed", C=1e10, tol=1e-8).fit(K, y)
+    mine = essential_support_vectors(K, y)
+    assert np.abs(svc.dual_coef_).sum() ** -0.5 == pytest.approx(mine.margin, rel=1e-6)
+    assert sorted(svc.support_.tolist()) == mine.support.tolist()
+    assert np.abs(svc.dual_coef_[0]) == pytest.approx(mine.alpha[svc.support_], rel=1e-3)
+
+
+def test_the_units_of_the_data_do_not_matter():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    X[:, 0] += 0.2 * y
+    plain = essential_support_vectors(X @ X.T, y)
+    for factor, shift in [(1e-6, 0.0), (1e6, 0.0), (1.0, 1000.0)]:
+        Z = factor * X + shift
+        other = essential_support_vectors(Z @ Z.T, y)
+        assert other.essential.tolist() == plain.essential.tolist()
+        assert other.margin == pytest.approx(factor * plain.margin, rel=1e-6)
+        assert other.extent == pytest.approx(factor * plain.extent, rel=1e-6)
+
+
+# -- leaving out ------------------------------------------------------------------------------------------------------
+
+
+@thorough(120)
+@given(separable())
+def test_leave_one_out_is_training_on_the_others(problem):
+    X, y, threshold = problem
+    left_out = svm_leave_one_out(X @ X.T, y, threshold=threshold)
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        if len(set(y[rest])) == 2:
+            w, b = written_out(
+                essential_support_vectors(X[rest] @ X[rest].T, y[rest], threshold=threshold),
+                X[rest],
+                y[rest],
+                threshold,
+            )
+            assert left_out.scores[i] == pytest.approx(y[i] * (X[i] @ w + b), rel=1e-6, abs=1e-6)
+        elif threshold:
+            assert left_out.scores[i] == -1
+    assert left_out.errors.tolist() == np.flatnonzero(left_out.scores <= 0).tolist()
+
+
+@thorough(250)
+@given(separable())
+def test_errors_of_leave_one_out_are_essential_and_no_more_than_the_bounds(problem):
+    X, y, threshold = problem
+    K = X @ X.T
+    found, left_out = essential_support_vectors(K, y, threshold=threshold), svm_leave_one_out(K, y, threshold=threshold)
+    assert set(left_out.errors) <= set(found.essential)
+    # With a threshold √2 R is enough, and the diameter is 2R; the support vectors of any one expansion are.
+    ratio = found.extent / found.margin
+    if threshold:
+        ratio = math.sqrt(2) * smallest_sphere(K[np.ix_(found.support, found.support)]).radius / found.margin
+        assert ratio <= found.extent / found.margin / math.sqrt(2) * (1 + 1e-9)
+    assert len(left_out.errors) <= min(len(found.essential), ratio**2) * (1 + 1e-9)
+    m = len(y) - 1
+    estimate = vapnik_svm_bound(m, len(found.essential), found.extent, found.margin)
+    assert len(left_out.errors) / len(y) <= estimate * (1 + 1e-9)
+
+
+@thorough(60)
+@given(st.integers(0, 2**32 - 1), st.integers(4, 30), st.booleans())
+def test_errors_of_leave_one_out_in_many_dimensions(seed, n, threshold):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 20)) + rng.normal(size=20)
+    y = np.where(np.arange(n) % 2, 1, -1)
+    K = GaussianKernel(0.02)(X)
+    found, left_out = essential_support_vectors(K, y, threshold=threshold), svm_leave_one_out(K, y, threshold=threshold)
+    assert set(left_out.errors) <= set(found.essential)
+    ratio2 = (found.extent / found.margin) ** 2 / (2 if threshold else 1)
+    assert len(left_out.errors) <= ratio2 * (1 + 1e-9)
+
+
+@thorough(40)
+@given(separable(max_rows=12))
+def test_errors_of_leave_one_out_of_the_perceptron_are_among_its_mistakes(problem):
+    """Vapnik & Chervonenkis: without an example that was no mistake, the run is the same."""
+    X, y, threshold = problem
+    X = np.column_stack([X, np.ones(len(X))]) if threshold else X
+    assume(min(np.count_nonzero(y > 0), np.count_nonzero(y < 0)) >= 2)
+    perceptron = VotedPerceptronClassifier(kernel="linear", epochs=None, shuffle=False, rule="last")
+    wrong = set(perceptron.fit(X, y).record_.example.tolist())
+    errors = set()
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        if perceptron.fit(X[rest], y[rest]).predict(X[i : i + 1])[0] != y[i]:
+            errors.add(i)
+    assert errors <= wrong
+    svm = svm_leave_one_out(X @ X.T, y, threshold=False)  # beside it, the maximal margin through the same origin
+    assert set(svm.errors) <= set(essential_support_vectors(X @ X.T, y, threshold=False).essential)
+
+
+# -- examples ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 50])
+@pytest.mark.parametrize("threshold", [True, False])
+def test_two_parallel_lines(n, threshold):
+    """Every point is on the margin, and any one of two or more on each line can be spared."""
+    x = np.arange(n) - (n - 1) / 2
+    X = np.array([[place, side] for side in (-1.0, 1.0) for place in x])
+    y = X[:, 1].astype(int)
+    found = essential_support_vectors(X @ X.T, y, threshold=threshold)
+    assert found.on_margin.tolist() == list(range(2 * n))
+    assert found.essential.tolist() == []
+    assert len(found.support) <= 4
+    assert found.margin == pytest.approx(1)
+    assert svm_leave_one_out(X @ X.T, y, threshold=threshold).errors.tolist() == []
+    assert vapnik_svm_bound(2 * n - 1, 0, found.extent, found.margin) == 0
+    # The sphere around all of them is large, and the count is what the bound takes.
+    assert found.extent == pytest.approx(2 * math.hypot((n - 1) / 2, 1) if threshold else 0)
+
+
+def test_one_point_before_a_line_is_the_only_essential_one():
+    """And it may be an error of leave-one-out, though the sphere around it has no radius."""
+    X = np.array([[0.0, 1], [-1, -1], [0, -1], [1, -1], [0, 9]])
+    y = np.array([1, -1, -1, -1, 1])
+    found = essential_support_vectors(X @ X.T, y)
+    assert found.essential.tolist() == [0]
+    assert found.on_margin.tolist() == [0, 1, 2, 3]
+    X[4] = [0, 90]
+    assert svm_leave_one_out(X @ X.T, y).errors.tolist() == [0]
+    assert (found.extent / found.margin) ** 2 >= 1
+
+
+def test_two_points_before_others_need_the_factor_two():
+    X = np.array([[-9.0], [-1], [1], [9]])
+    y = np.array([-1, -1, 1, 1])
+    found = essential_support_vectors(X @ X.T, y)
+    sphere = smallest_sphere(X[1:3] @ X[1:3].T)
+    errors = svm_leave_one_out(X @ X.T, y).errors
+    assert errors.tolist() == found.essential.tolist() == [1, 2]
+    assert sphere.radius == pytest.approx(found.margin)  # so (R/γ)² is 1, and there are 2 errors
+    assert found.extent == pytest.approx(2 * sphere.radius)
+
+
+def test_the_centre_of_the_sphere_is_not_free_for_planes_through_the_origin():
+    X, y = np.array([[9.0, 1], [9, -1]]), np.array([1, -1])
+    found = essential_support_vectors(X @ X.T, y, threshold=False)
+    assert smallest_sphere(X @ X.T).radius == pytest.approx(found.margin)
+    assert svm_leave_one_out(X @ X.T, y, threshold=False).errors.tolist() == [0, 1]
+    assert found.extent == pytest.approx(math.sqrt(82))
+
+
+def test_equal_examples_are_not_essential():
+    X, y = np.array([[-1.0], [1], [1]]), np.array([-1, 1, 1])
+    assert essential_support_vectors(X @ X.T, y).essential.tolist() == [0]
+
+
+# -- the sphere -------------------------------------------------------------------------------------------------------
+
+
+def by_trying(X):
+    """The least radius of a sphere through some of the points, its centre in their hull, that holds them all."""
+    best = math.inf
+    for k in range(1, X.shape[1] + 2):
+        for some in itertools.combinations(range(len(X)), k):
+            P = X[list(some)]
+            step = 2 * (P[1:] - P[0])
+            centre = P[0] + np.linalg.lstsq(step, np.square(P[1:] - P[0]).sum(1), rcond=None)[0] if k > 1 else P[0]
+            best = min(best, float(np.linalg.norm(X - centre, axis=1).max()))
+    return best
+
+
+@thorough(150)
+@given(st.integers(1, 3).flatmap(lambda d: st.lists(st.tuples(*[st.integers(-5, 5)] * d), min_size=1, max_size=8)))
+def test_the_smallest_sphere(points):
+    X = np.array(points, dtype=np.float64)
+    found = smallest_sphere(X @ X.T)
+    assert found.radius == pytest.approx(by_trying(X), rel=1e-9, abs=1e-7)
+    assert found.least <= found.radius <= found.least * (1 + 1e-9) + 1e-7
+    assert (found.weights >= 0).all()
+    assert found.weights.sum() == pytest.approx(1)
+    distance = np.linalg.norm(X - found.weights @ X, axis=1)
+    assert distance.max() == pytest.approx(found.radius, rel=1e-9, abs=1e-7)
+    assert distance[found.weights > 0] == pytest.approx(found.radius, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [GaussianKernel(0.01), GaussianKernel(1.0), PolynomialKernel(4, 1.0, 1.0)])
+def test_the_smallest_sphere_in_feature_space_is_proved(kernel):
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    found = smallest_sphere(kernel(X))
+    assert 0 < found.least <= found.radius <= found.least * (1 + 1e-9)
+
+
+# -- the bound --------------------------------------------------------------------------------------------------------
+
+
+def test_the_bound_is_the_lesser_of_two():
+    assert vapnik_svm_bound(99, 20) == 0.2
+    assert vapnik_svm_bound(99, 20, radius=1.0, margin=0.25) == 0.16
+    assert vapnik_svm_bound(99, 3, radius=1.0, margin=0.25) == 0.03
+
+
+# -- bad input --------------------------------------------------------------------------------------------------------
+
+K = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0]])
+Y = [1, -1, 1]
+
+
+def changed(i, j, value):
+    matrix = K.copy()
+    matrix[i, j] = value
+    return matrix
+
+
+@cache
+def too_many():
+    return np.eye(2001)
+
+
+BAD_GRAM = [
+    (lambda: K[:2], "square"),
+    (lambda: K[0], "square"),
+    (lambda: np.empty((0, 0)), "square"),
+    (too_many, "at most 2000"),
+    (lambda: changed(0, 1, 0.5), "symmetric"),
+    (lambda: changed(0, 0, math.nan), "finite"),
+    (lambda: changed(0, 0, math.inf), "finite"),
+    (lambda: changed(0, 0, -1.0), "eigenvalue -1"),
+    (lambda: np.array([["a"]]), "numbers"),
+]
+
+
+def assert_one_sentence(error, *words):
+    assert all(word in str(error) for word in words)
+    assert len(str(error)) < 300
+    assert re.fullmatch(r"[A-Z].*\.", str(error))
+
+
+@pytest.mark.parametrize(("gram", "word"), BAD_GRAM)
+@pytest.mark.parametrize("act", [essential_support_vectors, svm_leave_one_out, smallest_sphere])
+def test_what_is_no_gram_matrix(act, gram, word):
+    rest = () if act is smallest_sphere else (Y,)
+    with pytest.raises(VotronError) as caught:
+        act(gram(), *rest)
+    assert_one_sentence(caught.value, word, act.__name__)
+    assert isinstance(caught.value, IndefiniteKernelError) == ("eigenvalue" in word)
+
+
+@pytest.mark.parametrize(
+    ("labels", "word"),
+    [([1, -1], "3 examples"), ([1, 1, 1], "both"), ([0, 1, 0], "+1 and -1"), (["a", "b", "a"], "+1 and -1")],
+)
+@pytest.mark.parametrize("act", [essential_support_vectors, svm_leave_one_out])
+@pytest.mark.parametrize("threshold", [True, False])
+def test_what_are_no_labels(act, labels, word, threshold):
+    with pytest.raises(VotronError) as caught:
+        act(K, labels, threshold=threshold)
+    assert_one_sentence(caught.value, word, act.__name__)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "threshold"),
+    [
+        ([[0.0], [1], [2]], [1, -1, 1], True),
+        ([[1.0], [1]], [1, -1], True),
+        ([[1.0], [2]], [1, -1], False),
+        ([[0.0], [-1]], [1, -1], False),
+        ([[0.0], [0]], [1, -1], True),
+        ([[0.0, 0], [1, 1], [0, 1], [1, 0]], [1, 1, -1, -1], True),
+    ],
+)
+@pytest.mark.parametrize("act", [essential_support_vectors, svm_leave_one_out])
+def test_data_that_are_not_separable(act, X, y, threshold):
+    with pytest.raises(VotronError) as caught:
+        act(np.array(X) @ np.array(X).T, y, threshold=threshold)
+    assert_one_sentence(caught.value, "separable", "threshold" if threshold else "origin", act.__name__)
+
+
+@pytest.mark.parametrize("tol", [0, 1, -1.0, math.nan])
+def test_tolerances(tol):
+    with pytest.raises(VotronError) as caught:
+        essential_support_vectors(K, Y, tol=tol)
+    assert_one_sentence(caught.value, "'tol'", repr(tol))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"m": 0, "n_essential": 1}, "'m'"),
+        ({"m": 9, "n_essential": -1}, "'n_essential'"),
+        ({"m": 9, "n_essential": math.nan}, "'n_essential'"),
+        ({"m": 9, "n_essential": 1, "radius": 1.0}, "radius alone"),
+        ({"m": 9, "n_essential": 1, "margin": 1.0}, "margin alone"),
+        ({"m": 9, "n_essential": 1, "radius": 1.0, "margin": 0.0}, "'margin'"),
+    ],
+)
+def test_numbers_that_the_bound_does_not_take(arguments, word):
+    with pytest.raises(VotronError) as caught:
+        vapnik_svm_bound(**arguments)
+    assert_one_sentence(caught.value, word)
