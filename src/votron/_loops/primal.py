@@ -147,19 +147,25 @@ def gather_dense(x, rows, low, high, starts, stops, features, values):
 
 
 @compiled
+def _scores(features, values, begin, end, low, high, W, F):
+    """Score a row under the vectors low..high-1."""
+    c = low
+    while c + _WIDE <= high:
+        _score_wide(features, values, begin, end, W, c, F)
+        c += _WIDE
+    while c < high:
+        _score_narrow(features, values, begin, end, W, c, F)
+        c += LANES
+
+
+@compiled
 def walk_many(starts, stops, features, values, codes, time, bias, low, high, n_vectors, W, U, b, ub, mistakes):
     """Present rows to the vectors low..high-1, multiples of LANES; return the number of the last wrong row, or -1."""
     F = np.empty(W.shape[1])
     last = -1
     for i in range(starts.shape[0]):
         begin, end = starts[i], stops[i]
-        c = low
-        while c + _WIDE <= high:
-            _score_wide(features, values, begin, end, W, c, F)
-            c += _WIDE
-        while c < high:
-            _score_narrow(features, values, begin, end, W, c, F)
-            c += LANES
+        _scores(features, values, begin, end, low, high, W, F)
         for c in range(low, min(high, n_vectors)):
             y = 1.0 if codes[i] == c else -1.0
             if y * (F[c] + b[c]) <= 0.0:
@@ -215,3 +221,46 @@ def walk_one(starts, stops, features, values, codes, time, bias, w, u, b, ub, mi
             mistakes[0] += 1
             last = i
     return last
+
+
+# -- presenting rows, and noting every mistake -------------------------------------------------------------------------
+
+
+@compiled
+def note_many(starts, stops, features, values, codes, constant, low, high, n_vectors, W, b, rows, vectors, scores):
+    """Present rows to the vectors low..high-1; note row, vector and score of each mistake, and return how many.
+
+    ``b[c]`` is the sum of the signs of vector c's mistakes, and ``constant`` times it is added to its score.
+    """
+    F = np.empty(W.shape[1])
+    n = 0
+    for i in range(starts.shape[0]):
+        begin, end = starts[i], stops[i]
+        _scores(features, values, begin, end, low, high, W, F)
+        for c in range(low, min(high, n_vectors)):
+            y = 1.0 if codes[i] == c else -1.0
+            score = F[c] + constant * b[c]
+            if y * score <= 0.0:
+                for k in range(np.uint64(begin), np.uint64(end)):
+                    W[features[k], c] += y * values[k]
+                b[c] += y
+                rows[n], vectors[n], scores[n] = i, c, score
+                n += 1
+    return n
+
+
+@compiled
+def note_one(starts, stops, features, values, codes, constant, w, b, rows, vectors, scores):
+    """Present rows to the one vector of a two-class problem; note its mistakes, and return how many."""
+    n = 0
+    for i in range(starts.shape[0]):
+        begin, end = np.uint64(starts[i]), np.uint64(stops[i])
+        y = 1.0 if codes[i] == 0 else -1.0
+        score = _four_sums(features, values, begin, end, w) + constant * b[0]
+        if y * score <= 0.0:
+            for k in range(begin, end):
+                w[features[k]] += y * values[k]
+            b[0] += y
+            rows[n], vectors[n], scores[n] = i, 0, score
+            n += 1
+    return n

@@ -2,8 +2,17 @@
 
 from votron.engine.adatron import MaximalMargin, solve_adatron
 from votron.engine.dual import DualTrainer
+from votron.engine.linear import LinearTrainer
 from votron.engine.primal import PrimalTrainer
 from votron.engine.run import TrainingRun
 from votron.engine.winnow import WinnowTrainer
 
-__all__ = ["DualTrainer", "MaximalMargin", "PrimalTrainer", "TrainingRun", "WinnowTrainer", "solve_adatron"]
+__all__ = [
+    "DualTrainer",
+    "LinearTrainer",
+    "MaximalMargin",
+    "PrimalTrainer",
+    "TrainingRun",
+    "WinnowTrainer",
+    "solve_adatron",
+]

@@ -59,9 +59,9 @@ class PrimalTrainer:
 
     def __init__(self, n_features: int, n_vectors: int, *, bias: bool = False) -> None:
         self.n_features, self.n_vectors, self.bias = n_features, n_vectors, bias
-        width = _width(n_vectors)
-        self.weights: Any = _aligned_zeros(n_features, width)
-        self.timed: Any = _aligned_zeros(n_features, width)
+        width = weights_width(n_vectors)
+        self.weights: Any = aligned_zeros(n_features, width)
+        self.timed: Any = aligned_zeros(n_features, width)
         self.bias_weights, self.bias_timed = np.zeros(width), np.zeros(width)
         self._mistakes = np.zeros(width, dtype=np.int64)
         self.time = 0
@@ -70,7 +70,7 @@ class PrimalTrainer:
     @staticmethod
     def n_bytes(n_features: int, n_vectors: int) -> int:
         """Return the memory that a trainer takes, with the vectors that it makes."""
-        return 8 * n_features * (2 * _width(n_vectors) + n_vectors)
+        return 8 * n_features * (2 * weights_width(n_vectors) + n_vectors)
 
     # -- results ------------------------------------------------------------------------------------------------------
 
@@ -126,7 +126,7 @@ class PrimalTrainer:
     def densify(self) -> None:
         """Keep all weights."""
         if self.is_sparse:
-            dense = _aligned_zeros(*self.weights.shape), _aligned_zeros(*self.weights.shape)
+            dense = aligned_zeros(*self.weights.shape), aligned_zeros(*self.weights.shape)
             self.weights.toarray(out=dense[0])
             self.timed.toarray(out=dense[1])
             (self.weights, self.timed), self._made = dense, {}
@@ -261,12 +261,12 @@ class PrimalTrainer:
             )
 
 
-def _width(n_vectors: int) -> int:
+def weights_width(n_vectors: int) -> int:
     """Return the columns of the weights: one, or whole cache lines."""
     return 1 if n_vectors == 1 else -(-n_vectors // _loops.LANES) * _loops.LANES
 
 
-def _aligned_zeros(rows: int, columns: int) -> Floats:
+def aligned_zeros(rows: int, columns: int) -> Floats:
     """Return zeros whose first stands at the beginning of a cache line."""
     spare = _CACHE_LINE // 8
     flat = np.zeros(rows * columns + spare)
