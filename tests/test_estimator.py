@@ -7,10 +7,14 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
+from strategies import thorough
 
 from votron import MistakeRecord, VotedPerceptronClassifier
+from votron.estimators._inputs import held_out_split
 from votron.kernels import KERNELS, NormalizedKernel, PolynomialKernel, PrecomputedKernel
 from votron.rules import RULES, Vectors
 
@@ -630,3 +634,16 @@ def test_the_shuffle_is_the_seed_s(digits):
     assert model(random_state=rng).fit(X, y).record_.digest() != same[0]
     unshuffled = model(shuffle=False, epochs=1).fit(X, y).record_
     assert np.array_equal(unshuffled.example, unshuffled.time - 1)
+
+
+@thorough(100)
+@given(seed=st.integers(0, 2**31), fraction=st.floats(0.02, 0.7))
+def test_whatever_is_held_out_some_of_every_class_is_trained(seed, fraction):
+    rng = np.random.RandomState(seed)
+    n = rng.randint(3, 40)
+    codes, order = rng.randint(0, rng.randint(2, 12), n), rng.permutation(n)
+    assume(len(np.unique(codes)) < n and np.ceil(fraction * n) < n)
+    kept, held = held_out_split(order, codes, fraction, "X", rng)
+    assert len(held) > 0
+    assert sorted([*kept, *held]) == list(range(n))
+    assert set(codes[kept]) == set(codes)

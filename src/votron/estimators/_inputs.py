@@ -194,12 +194,17 @@ def held_out_split(
             f"The 'validation_fraction' parameter of {owner} must leave an example to train on, "
             f"of {len(order)} that can be learnt. Got {fraction!r} instead."
         )
-    counts = np.unique(codes[order], return_counts=True)[1]
-    enough = counts.min() >= 2 and min(n_held, n_kept) >= len(counts)
-    kept, held = train_test_split(order, test_size=n_held, stratify=codes[order] if enough else None, random_state=rng)
-    for code in np.setdiff1d(codes[order], codes[kept]):  # a class that is not trained would never be predicted
-        back = np.flatnonzero(codes[held] == code)[0]
-        kept, held = np.append(kept, held[back]), np.delete(held, back)
+    mine = codes[order]
+    counts = np.unique(mine, return_counts=True)[1]
+    kept = held = order[:0]
+    if counts.min() >= 2 and min(n_held, n_kept) >= len(counts):
+        kept, held = train_test_split(order, test_size=n_held, stratify=mine, random_state=rng)
+    if len(np.unique(codes[kept])) < len(counts):
+        # One of every class stays, whatever the shares: a class that is not trained would never be predicted.
+        shuffled = rng.permutation(order)
+        stays = np.unique(codes[shuffled], return_index=True)[1]
+        others = np.delete(shuffled, stays)
+        kept, held = np.append(shuffled[stays], others[n_held:]), others[:n_held]
     if not len(held):
         raise VotronError(
             f"Too few examples for {owner} to hold some out, since every class keeps one to train on. "
