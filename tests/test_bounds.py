@@ -242,7 +242,11 @@ def test_the_held_out_bound_is_where_so_few_errors_become_unlikely(errors, m, de
         (lambda: b.compression_bound(10.5, 2, 0.05), ["'m'", "an int", "Got 10.5"]),
         (lambda: b.compression_bound(True, 0, 0.05), ["'m'", "an int", "Got True"]),
         (lambda: b.margin_bound(100, 1.0, 0.05, 0.05), ["less than m = 100", "which it is 400"]),
-        (lambda: b.margin_bound_simple(100, 25, 0.05), ["[4, m/κ) = [4, 4)", "Got 4.0"]),
+        (
+            lambda: b.margin_bound_simple(100, 25, 0.05),
+            ["'kappa' of margin_bound_simple must be less than m/4 = 25", "Got 25"],
+        ),
+        (lambda: b.margin_bound_simple(100, 20, 0.05, n=5.5), ["[4, m/κ) = [4, 5)", "Got 5.5"]),
         (lambda: b.pac_margin_bound(100, 50, 0.05), ["'kappa' of pac_margin_bound", "Got 50"]),
         (lambda: b.one_pass_bound(11, 10, 0.05), ["at most m = 10", "Got 11"]),
         (lambda: b.vapnik_chervonenkis_bound(10, 2, radius=1.0), ["go together", "Got radius alone"]),

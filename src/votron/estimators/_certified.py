@@ -16,7 +16,7 @@ from votron.theory.facts import Assumption, Measured
 def kernel_fixed(model: Any) -> Assumption:
     """Return whether the kernel was fixed before the data were seen, as far as the parameters tell."""
     name = "kernel fixed"
-    if isinstance(getattr(model, "kernel", None), str) and model.kernel in ("poly", "rbf") and model.gamma == "scale":
+    if getattr(model, "_gamma_from_data", False):
         because = "gamma='scale' was computed from these data"
         return Assumption(name, False, because, "gamma=a number not taken from these data")
     what = "kernel, parameters and features" if hasattr(model, "kernel") else "features and parameters"
@@ -50,10 +50,21 @@ def measured(scores: Floats, signs: NDArray[Any]) -> Measured:
 def check_training_data(same: bool) -> None:
     """Refuse data that the model was not trained on, in the order in which it was."""
     if not same:
-        raise VotronError(
-            "The X and y of certify must be the training data, as they were given to fit, or to all calls of "
-            "partial_fit one after another. Got others: the model's support vectors are not where they were."
-        )
+        raise other_data()
+
+
+def other_data() -> VotronError:
+    """Return the error for data that the model was not trained on."""
+    return VotronError(
+        "The X and y of certify must be the training data, as they were given to fit, or to all calls of "
+        "partial_fit one after another. Got others: this training run could not have come about on them."
+    )
+
+
+def planned_end(why_not: str, change: str = "") -> Assumption:
+    """Return whether when training ended was settled before it began, given what speaks against it, if anything."""
+    because = why_not or "when training ends was settled before it began"
+    return Assumption("planned end", not why_not, because, change)
 
 
 def same_rows(kept: Rows, rows: Rows) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable
 from typing import Any
@@ -21,6 +22,8 @@ from votron.theory.geometry import Margins
 
 AUTO_ROWS = 5_000
 """Examples up to which "auto" takes the adatron, which then needs seconds."""
+AUTO_SWEEPS = 20_000
+"""Passes that it may take where it is not known whether there is a margin at all."""
 
 
 class Comparators:
@@ -46,20 +49,20 @@ class Comparators:
         self.kernel, self.rows, self.labels, self.classes, self.signs = kernel, rows, labels, classes, signs
         self.n_threads = n_threads
 
-    def margins(self, comparators: Any) -> dict[str, Floats]:
-        """Return y (u·x), ‖u‖ = 1, for each comparator by name."""
+    def margins(self, comparators: Any, *, separable: bool = False) -> dict[str, Floats]:
+        """Return y (u·x), ‖u‖ = 1, for each comparator by name; ``separable`` says that the data are known to be so."""
         if isinstance(comparators, str) and comparators == "auto":
             if self.rows.shape[0] > AUTO_ROWS:
                 return {}
-            hard = self._adatron(None)
+            hard = self._adatron(None, **({} if separable else {"max_sweeps": AUTO_SWEEPS}))
             found = {"adatron": hard.each}
-            if (hard.unnormalized <= 0).any():
+            if (hard.unnormalized <= 0).any() and math.isfinite(self._soft_limit()):
                 found["svm"] = self._soft().each
             return found
-        if isinstance(comparators, str) or not isinstance(comparators, Iterable):
+        if isinstance(comparators, str) or not (comparators is None or isinstance(comparators, Iterable)):
             comparators = [comparators]
         found = {}
-        for entry in comparators:
+        for entry in () if comparators is None else comparators:
             name, made = self._one(entry)
             found[name if name not in found else f"{name} {len(found) + 1}"] = made.each
         return found
@@ -70,10 +73,16 @@ class Comparators:
         if isinstance(entry, str) and entry == "svm":
             return entry, self._soft()
         if hasattr(entry, "_in_feature_space"):
-            if getattr(entry, "kernel_", self.kernel) != self.kernel:
+            theirs = entry._kernel_of_space()
+            if theirs != self.kernel:
                 raise VotronError(
                     f"The 'comparators' of certify must have the model's kernel, {self.kernel!r}. Got {entry!r} with "
-                    f"{entry.kernel_!r} instead."
+                    f"{theirs!r} instead."
+                )
+            if not np.array_equal(entry.classes_, self.classes):
+                raise VotronError(
+                    "The 'comparators' of certify must have the model's classes. "
+                    f"Got {len(entry.classes_)} others with {entry!r} instead."
                 )
             return type(entry).__name__, entry._in_feature_space(self.rows, self.labels, "last")
         machines = getattr(entry, "estimators_", [entry])  # of a OneVsRestClassifier
@@ -84,12 +93,16 @@ class Comparators:
             f"Got {entry!r} instead."
         )
 
-    def _soft(self) -> Margins:
-        lengths = lengths_of(self.kernel, self.rows)[0]
-        return self._adatron(1.0 / float(np.square(lengths).max()))
+    def _soft_limit(self) -> float:
+        """Return C = 1/R², which is 1 for examples of length 1."""
+        longest = float(lengths_of(self.kernel, self.rows)[0].max())
+        return (1.0 / longest) * (1.0 / longest)
 
-    def _adatron(self, C: float | None) -> Margins:
-        model = KernelAdatronClassifier(kernel=self.kernel, C=C, n_jobs=self.n_threads)
+    def _soft(self) -> Margins:
+        return self._adatron(self._soft_limit())
+
+    def _adatron(self, C: float | None, **params: Any) -> Margins:
+        model = KernelAdatronClassifier(kernel=self.kernel, C=C, n_jobs=self.n_threads, **params)
         with warnings.catch_warnings():  # a vector that is not quite the best will do
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.simplefilter("ignore", UserWarning)

@@ -47,6 +47,9 @@ def checked(model: BaseEstimator, X: Any, y: Any, *, reset: bool) -> tuple[Rows,
         _inputs.check_gram(X)
     kernel = kernel_of(model, X)
     kernel.check(X)
+    model._gamma_from_data = (
+        isinstance(model.kernel, str) and model.kernel in ("poly", "rbf") and model.gamma == "scale"
+    )
     return X, y, kernel
 
 

@@ -22,6 +22,10 @@ class ScoreClassifier(ClassifierMixin, BaseEstimator):
     classes_: NDArray[Any]
     n_features_in_: int
 
+    def _kernel_of_space(self) -> Any:
+        """Return the kernel of the feature space that the vectors are in."""
+        return getattr(self, "kernel_", None)
+
     @property
     def _n_vectors(self) -> int:
         return 1 if len(self.classes_) == 2 else len(self.classes_)

@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
+from votron.errors import VotronError
 from votron.estimators import _inputs
 from votron.estimators._certified import (
     check_training_data,
     kernel_fixed,
     lengths_known,
     measured,
+    other_data,
+    planned_end,
     same_rows,
     vector_labels,
     wrong_labels,
@@ -30,7 +33,17 @@ from votron.theory.geometry import Margins
 if TYPE_CHECKING:
     from votron.estimators.voted import VotedPerceptronClassifier
 
-SWITCHES = {ONE_VOTE: "rule='vote'", ONE_RANDOM: "rule='random'", LAST: "rule='last'", AVERAGE: "rule='average'"}
+SWITCHES = {
+    ONE_VOTE: "rule='vote'",
+    ONE_RANDOM: "rule='random'",
+    LAST: "rule='last'",
+    AVERAGE: "rule='average'",
+    "τ = 0": "margin=0",
+    "consistent": "epochs=None with a kernel that separates the data",
+    "unit length": "normalize_kernel=True",
+    "R known": "normalize_kernel=True",
+}
+"""What to set for which predictor or assumption."""
 
 
 @dataclass(frozen=True)
@@ -47,31 +60,35 @@ class _Sample:
 def facts_of(model: VotedPerceptronClassifier, X: Any, y: Any, comparators: Any) -> Facts:
     """Return the facts about a fitted model's training."""
     check_is_fitted(model)
+    if model._mixed:
+        raise VotronError(
+            "A model that was trained by fit for several epochs and then by partial_fit has no certificate: its "
+            "examples were presented unequally often. Train it by one of the two."
+        )
     rows, labels = _inputs.validated(model, X, y, kernel=model.kernel_, reset=False)
     last = model._in_feature_space(rows, labels, "last")
     average = model._in_feature_space(rows, labels, "average")
     sample = _sample(model, rows, labels, last)
-    compared = Comparators(
-        model.kernel_, rows, labels, model.classes_, last.signs, effective_threads(model.n_jobs)
-    ).margins(comparators)
-    each = {"last": last.each, "average": average.each, **compared}
-    record = model.record_
-    m = min(record.n_examples, int(sample.kept.sum()))
+    _check_same_run(model, sample, last)
+    separable = bool(np.maximum(last.unnormalized, average.unnormalized).min() > 0)
+    compare = Comparators(model.kernel_, rows, labels, model.classes_, last.signs, effective_threads(model.n_jobs))
+    each = {"last": last.each, "average": average.each, **compare.margins(comparators, separable=separable)}
+    record, kept = model.record_, sample.kept
+    m = min(record.n_examples, int(kept.sum()))
     first_m = min(m, record.n_steps)
-    epochs = record.n_steps / record.n_examples
     return Facts(
         model=type(model).__name__,
-        uses=_predictor(model, epochs),
-        classes=model.classes_,
+        uses=_predictor(model),
         m=m,
+        left_out=int((~kept).sum()),
         first_m=first_m,
         epochs=float(model.n_epochs_),
         presentations=1 if model._once else math.ceil(model.n_epochs_),
         tau=_tau(model, last, sample),
-        lengths=last.lengths[sample.kept],
+        lengths=last.lengths[kept],
         lengths_known=lengths_known(model.kernel_),
-        candidates={name: values[sample.kept] for name, values in each.items()},
-        runs=_runs(model, sample, last.each[sample.kept], first_m),
+        candidates={name: values[kept] for name, values in each.items()},
+        runs=_runs(model, sample, last, first_m),
         together=_together(model, sample, last, first_m) if record.n_vectors > 1 else None,
         assumptions=_assumptions(model),
         switches=SWITCHES,
@@ -85,34 +102,45 @@ def measured_of(model: VotedPerceptronClassifier, X: Any, y: Any) -> dict[str, M
     record, unit = model.record_, bool(model.normalize_vectors)
     first_m = min(record.n_examples, record.n_steps)
     own = model.rule, unit
-    choices = list(dict.fromkeys([("vote", unit), ("random", unit), ("last", unit), ("average", unit), own]))
+    choices = list(dict.fromkeys([("vote", unit), ("random", unit), ("last", unit), ("average", False), own]))
     times = [first_m, record.n_steps]
     first, end = model._vectors.staged(rows, times, choices, n_threads=effective_threads(model.n_jobs))
     found = {
         ONE_VOTE: first.scores["vote", unit],
         ONE_RANDOM: first.scores["random", unit],
         LAST: end.scores["last", unit],
-        AVERAGE: end.scores["average", unit],
-        _predictor(model, record.n_steps / record.n_examples): end.scores[own],
+        AVERAGE: end.scores["average", False],
+        _predictor(model): end.scores[own],
     }
     return {name: measured(scores, signs) for name, scores in found.items()}
 
 
-def _predictor(model: VotedPerceptronClassifier, epochs: float) -> str:
+def _predictor(model: VotedPerceptronClassifier) -> str:
     """Return what ``predict`` predicts by."""
+    epochs = f"{model.record_.n_steps / model.record_.n_examples:g} epochs"
     if model.rule == "vote":
-        return ONE_VOTE if model._once else f"vote after {epochs:g} epochs"
+        return ONE_VOTE if model._once else f"vote after {epochs}"
     if model.rule == "random":
-        return ONE_RANDOM if model._once else f"random vector of {epochs:g} epochs"
-    return {"last": LAST, "average": AVERAGE, "pocket": "longest-lived vector", "holdout": "held-out choice"}[
-        model.rule
-    ]
+        return ONE_RANDOM if model._once else f"random vector of {epochs}"
+    average = "average of unit vectors" if model.normalize_vectors else AVERAGE
+    names = {"last": LAST, "average": average, "pocket": "longest-lived vector", "holdout": "held-out choice"}
+    return names[model.rule]
+
+
+def _own_scores(model: VotedPerceptronClassifier, sample: _Sample, last: Margins) -> Floats | None:
+    """Return the training examples' scores by the model's own rule; None where its support does not determine that."""
+    if model.rule == "holdout":
+        return None
+    unit = bool(model.normalize_vectors)
+    scores = model._vectors.scores(sample.rows, model.rule, unit, n_threads=effective_threads(model.n_jobs))
+    return scores[sample.kept]
 
 
 def _sample(model: VotedPerceptronClassifier, rows: Rows, labels: Any, found: Margins) -> _Sample:
     """Find the examples of the record among the rows, which must be those that it was made from."""
     record, kept = model.record_, found.lengths > 0
     learnable = np.flatnonzero(kept)
+    check_training_data(model._n_named in (rows.shape[0], len(learnable)))
     # fit names examples by their rows, partial_fit by when they came, for which rows that cannot be learnt do not count
     for row_of in (np.arange(rows.shape[0]), learnable):
         if len(record) and int(record.example.max()) >= len(row_of):
@@ -122,8 +150,19 @@ def _sample(model: VotedPerceptronClassifier, rows: Rows, labels: Any, found: Ma
         if right and (is_precomputed(model.kernel_) or same_rows(model.support_vectors_, rows[row_of[record.support]])):
             place = np.cumsum(kept) - 1
             return _Sample(rows, labels, found.signs, kept, place[at])
-    check_training_data(False)
-    raise AssertionError("not reached")
+    raise other_data()
+
+
+def _check_same_run(model: VotedPerceptronClassifier, sample: _Sample, last: Margins) -> None:
+    """Refuse data on which this record could not have come about, though its support is there."""
+    consistent = bool((last.each[sample.kept] > 0).all())
+    some_held_out = model.record_.n_examples < int(sample.kept.sum())
+    check_training_data(consistent or some_held_out or not model.converged_)
+    record = model.record_
+    for c in range(record.n_vectors):
+        lengths = record.norm2[record.vector == c]
+        if len(lengths):
+            check_training_data(math.isclose(last.norms[c] ** 2, lengths[-1], rel_tol=1e-5))
 
 
 def _tau(model: VotedPerceptronClassifier, last: Margins, sample: _Sample) -> float:
@@ -135,20 +174,23 @@ def _tau(model: VotedPerceptronClassifier, last: Margins, sample: _Sample) -> fl
     return max(float(model.margin), float((record.sign * record.score / squares).max()))
 
 
-def _runs(model: VotedPerceptronClassifier, sample: _Sample, each: Floats, first_m: int) -> tuple[Run, ...]:
-    record = model.record_
+def _runs(model: VotedPerceptronClassifier, sample: _Sample, last: Margins, first_m: int) -> tuple[Run, ...]:
+    record, signs = model.record_, last.signs[sample.kept]
+    errs = last.each[sample.kept] <= 0
+    own = _own_scores(model, sample, last)
+    own_errs = None if own is None else np.where(own >= 0, 1, -1) != signs
     runs = []
     for c, label in enumerate(vector_labels(model.classes_)):
         mine = record.vector == c
         wrong, times = np.unique(sample.example[mine], return_counts=True)
         early = np.unique(sample.example[mine & (record.time <= first_m)])
-        errs = each[:, c] <= 0
         runs.append(
             Run(
                 label=label,
                 support=len(wrong),
-                consistent=not errs.any(),
-                outside=int(errs.sum() - errs[wrong].sum()),
+                consistent=not errs[:, c].any(),
+                outside=_outside(errs[:, c], wrong),
+                own_outside=None if own_errs is None else _outside(own_errs[:, c], wrong),
                 mistakes=int(mine.sum()),
                 first_pass=len(early),
                 wrong=wrong,
@@ -159,17 +201,23 @@ def _runs(model: VotedPerceptronClassifier, sample: _Sample, each: Floats, first
     return tuple(runs)
 
 
+def _outside(errs: NDArray[np.bool_], support: Index) -> int:
+    """Return how many errors are not in the support."""
+    return int(errs.sum() - errs[support].sum())
+
+
 def _together(model: VotedPerceptronClassifier, sample: _Sample, last: Margins, first_m: int) -> Run:
     """Return the run of all vectors as one predictor."""
-    record = model.record_
+    record, signs = model.record_, last.signs[sample.kept]
     scores = last.scores / np.where(last.norms > 0, last.norms, 1.0) if model.normalize_vectors else last.scores
-    errs = wrong_labels(scores, last.signs)[sample.kept]
+    own = _own_scores(model, sample, last)
     support = np.unique(sample.example)
     return Run(
         label="all",
         support=len(support),
         consistent=not (last.each[sample.kept] <= 0).any(),
-        outside=int(errs.sum() - errs[support].sum()),
+        outside=_outside(wrong_labels(scores[sample.kept], signs), support),
+        own_outside=None if own is None else _outside(wrong_labels(own, signs), support),
         mistakes=len(record.event_starts) - 1,
         first_pass=len(np.unique(record.time[record.time <= first_m])),
     )
@@ -177,9 +225,7 @@ def _together(model: VotedPerceptronClassifier, sample: _Sample, last: Margins, 
 
 def _assumptions(model: VotedPerceptronClassifier) -> dict[str, Assumption]:
     epochs = model.n_epochs_
-    once = Assumption("one epoch", model._once, f"{epochs:g} epochs were run", "" if model._once else "epochs=1")
-    whole = model.converged_ or model._once or float(epochs).is_integer()
-    in_whole = Assumption(
-        "whole epochs", whole, "training ended within a pass over the data", "" if whole else "whole epochs"
-    )
-    return {a.name: a for a in (kernel_fixed(model), once, in_whole)}
+    ran = "no example was presented twice" if model._once else f"{epochs:g} epochs were run"
+    once = Assumption("one epoch", model._once, ran, "" if model._once else "epochs=1")
+    cut_off = "training was interrupted" if model._cut_off else ""
+    return {a.name: a for a in (kernel_fixed(model), once, planned_end(cut_off, "training to its end"))}

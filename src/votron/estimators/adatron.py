@@ -24,6 +24,7 @@ from votron.estimators._certified import (
     kernel_fixed,
     lengths_known,
     measured,
+    same_rows,
     vector_labels,
     wrong_labels,
 )
@@ -94,7 +95,7 @@ class KernelAdatronClassifier(ScoreClassifier):
     Notes
     -----
     There is no bias; the polynomial kernel with ``coef0`` > 0 has one in its feature space. Where C is None and the
-    data are not separable (no margin above a thousandth of the longest example), a ConvergenceWarning says so.
+    data are not separable (no normalised margin above 1e-4), a ConvergenceWarning says so.
 
     References
     ----------
@@ -183,7 +184,7 @@ class KernelAdatronClassifier(ScoreClassifier):
         self.classes_, codes = _inputs.encode_labels(y)
         _inputs.check_two_classes(self.classes_, X.shape)
         self._learnable_of(X, _inputs.learnable_rows(X, kernel), 1, "K(x, x) = 0", repr(kernel))
-        self.kernel_ = kernel
+        self.kernel_, self._n_rows = kernel, X.shape[0]
         return X, codes
 
     def _solve(self, rows: Rows, codes: NDArray[np.int64]) -> tuple[list[MaximalMargin], bool]:
@@ -273,25 +274,37 @@ class KernelAdatronClassifier(ScoreClassifier):
         return Margins(factor[:, None] * self._scores(rows), self._signs(codes), self.norm_, lengths)
 
     def _facts(self, X: Any, y: Any, comparators: Any) -> Facts:
-        """Return what `votron.theory.certify` asks for; the margin is the best, so there is nothing to compare with."""
+        """Return what `votron.theory.certify` asks for; its margin is the best, so "auto" compares it with no other."""
         found = self._in_feature_space(X, y, "last")
         kept = found.lengths > 0
-        check_training_data(len(kept) > int(self.support_.max(initial=-1)))
+        rows, labels = _inputs.validated(self, X, y, kernel=self.kernel_, reset=False)
+        check_training_data(len(kept) == self._n_rows)
+        check_training_data(is_precomputed(self.kernel_) or same_rows(self.support_vectors_, rows[self.support_]))
         expected = np.where(self.dual_coef_ != 0, np.sign(self.dual_coef_), found.signs[self.support_].T)
         check_training_data(np.array_equal(expected, found.signs[self.support_].T))
-        exact = f"the vector is that of maximal margin (here to {self.tol:g}, relatively): your claim"
+        from votron.estimators._comparators import Comparators  # which has an adatron for others
+
+        compare = Comparators(self.kernel_, rows, labels, self.classes_, found.signs, effective_threads(self.n_jobs))
+        others = {} if isinstance(comparators, str) and comparators == "auto" else compare.margins(comparators)
+        near = f"to {self.tol:g}, relatively" if self.converged_ else "which it is not: it has not converged"
+        exact = Assumption(
+            "exact",
+            None if self.converged_ else False,
+            f"the vector is the best there is ({near})",
+            "" if self.converged_ else "a C, or a larger max_sweeps",
+        )
         return Facts(
             model=type(self).__name__,
             uses=MAXIMAL,
-            classes=self.classes_,
             m=int(kept.sum()),
+            left_out=int((~kept).sum()),
             first_m=int(kept.sum()),
             epochs=0.0,
             presentations=0,
             tau=0.0,
             lengths=found.lengths[kept],
             lengths_known=lengths_known(self.kernel_),
-            candidates={"its own": found.each[kept]},
+            candidates={"its own": found.each[kept], **{name: each[kept] for name, each in others.items()}},
             runs=tuple(
                 self._run(label, found.each[:, c] <= 0, self.support_[self.dual_coef_[c] != 0], kept)
                 for c, label in enumerate(vector_labels(self.classes_))
@@ -299,8 +312,11 @@ class KernelAdatronClassifier(ScoreClassifier):
             together=self._run("all", wrong_labels(found.scores, found.signs), self.support_, kept)
             if self._n_vectors > 1
             else None,
-            assumptions={a.name: a for a in (kernel_fixed(self), Assumption("exact", None, exact))},
-            switches={MAXIMAL: ""},
+            assumptions={a.name: a for a in (kernel_fixed(self), exact)},
+            switches={
+                "consistent": "C=None with a kernel that separates the data",
+                "R known": "normalize_kernel=True",
+            },
         )
 
     def _run(self, label: Any, errs: NDArray[np.bool_], support: Index, kept: NDArray[np.bool_]) -> Run:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -21,14 +20,12 @@ from votron._resources import effective_threads
 from votron.engine import PrimalTrainer, TrainingRun
 from votron.errors import NotRepresentableError
 from votron.estimators import _inputs
-from votron.estimators._certified import check_training_data, kernel_fixed, measured, vector_labels
-from votron.estimators._comparators import Comparators
 from votron.estimators._epochs import EpochClassifier
 from votron.estimators._fixed import check_unchanged
-from votron.kernels import LinearKernel, PolynomialKernel
+from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import Floats, Index, Rows, chunks, rows_in_bytes
 from votron.products import squares as squared_lengths
-from votron.theory.facts import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Assumption, Facts, Measured, Run
+from votron.theory.facts import Facts, Measured
 from votron.theory.geometry import Margins
 
 __all__ = ["AveragedPerceptronClassifier"]
@@ -121,8 +118,12 @@ class AveragedPerceptronClassifier(EpochClassifier):
     """
 
     _n_seen: int
+    _n_given: int
+    """Examples that were presented, and rows that were given."""
     _once: bool
-    """Examples that were presented, and whether none of them was twice."""
+    """Whether no example was presented twice."""
+    _cut_off: bool
+    """Whether training was interrupted."""
 
     PATIENCE: ClassVar[int] = 3
     """Passes without a better prediction of the held-out part after which ``early_stopping`` ends training."""
@@ -191,7 +192,8 @@ class AveragedPerceptronClassifier(EpochClassifier):
                 if self.epochs is not None and not run.interrupted:
                     trainer.time = n_steps  # after convergence the vectors only grow older
             self._keep(trainer, run.steps / len(order), run.converged)
-            self._n_seen, self._once = len(order), run.steps <= len(order)
+            self._n_seen, self._n_given = len(order), rows.shape[0]
+            self._once, self._cut_off = run.steps <= len(order), run.interrupted
         self._raise_if(run.interrupted, run.steps)
         given_up = not (run.converged or self.early_stopping)
         self._warn_if(given_up, "the data may not be separable; give a number of epochs")
@@ -239,7 +241,10 @@ class AveragedPerceptronClassifier(EpochClassifier):
                 with trainer.undone_on_error(rows):
                     run = self._train(trainer, rows, codes, order, len(order))
             self._keep(trainer, 1.0 if first else self.n_epochs_ + 1.0, False)
-            self._n_seen, self._once = len(order) + (0 if first else self._n_seen), first or self._once
+            seen, given = (0, 0) if first else (self._n_seen, self._n_given)
+            self._n_seen, self._n_given = seen + len(order), given + rows.shape[0]
+            self._once = first or self._once
+            self._cut_off = run.interrupted or (not first and self._cut_off)
         self._raise_if(run.interrupted, run.steps)
         return self
 
@@ -386,70 +391,21 @@ class AveragedPerceptronClassifier(EpochClassifier):
         norms = np.sqrt(row_norms(made[0], squared=True) + made[1] ** 2)
         return Margins(self._scores_by(rows, *made), self._signs(codes), norms, np.sqrt(squares))
 
-    def _facts(self, X: Any, y: Any, comparators: Any) -> Facts:
-        """Return what `votron.theory.certify` asks for; which examples had mistakes was not kept."""
-        last, average = (self._in_feature_space(X, y, vector) for vector in ("last", "average"))
-        kept = last.lengths > 0
-        check_training_data(
-            int(kept.sum()) >= self._n_seen and (not self.converged_ or bool((last.each[kept] > 0).all()))
-        )
-        rows, labels = _inputs.validated(self, X, y, kernel=None, reset=False)
-        kernel = PolynomialKernel(1) if self._trainer.bias else LinearKernel()
-        compare = Comparators(kernel, rows, labels, self.classes_, last.signs, effective_threads(self.n_jobs))
-        each = {"last": last.each, "average": average.each, **compare.margins(comparators)}
-        errs = last.each[kept] <= 0
-        return Facts(
-            model=type(self).__name__,
-            uses=AVERAGE if self.average else LAST,
-            classes=self.classes_,
-            m=self._n_seen,
-            first_m=self._n_seen,
-            epochs=float(self.n_epochs_),
-            presentations=1 if self._once else math.ceil(self.n_epochs_),
-            tau=0.0,
-            lengths=last.lengths[kept],
-            lengths_known=False,
-            candidates={name: values[kept] for name, values in each.items()},
-            runs=tuple(
-                Run(
-                    label=label,
-                    support=min(int(k), self._n_seen),
-                    consistent=not errs[:, c].any(),
-                    outside=int(errs[:, c].sum()),
-                    support_known=False,
-                    mistakes=int(k),
-                    first_pass=int(k) if self._once else None,
-                )
-                for c, (label, k) in enumerate(zip(vector_labels(self.classes_), self.n_mistakes_, strict=True))
-            ),
-            together=None,
-            assumptions=self._assumptions(),
-            switches={
-                ONE_VOTE: "VotedPerceptronClassifier(kernel='linear', rule='vote')",
-                ONE_RANDOM: "VotedPerceptronClassifier(kernel='linear', rule='random')",
-                LAST: "average=False",
-                AVERAGE: "average=True",
-            },
-        )
+    def _kernel_of_space(self) -> Kernel:
+        """Return the kernel of the feature space: the feature that is always one adds a constant."""
+        return PolynomialKernel(1) if self._trainer.bias else LinearKernel()
 
-    def _assumptions(self) -> dict[str, Assumption]:
-        once = Assumption(
-            "one epoch", self._once, f"{self.n_epochs_:g} epochs were run", "" if self._once else "epochs=1"
-        )
-        whole, because, change = True, "", ""
-        if hasattr(self, "validation_scores_"):
-            whole, because, change = False, "the pass was chosen by held-out data", "early_stopping=False"
-        elif not (self.converged_ or self._once or float(self.n_epochs_).is_integer()):
-            whole, because, change = False, "training ended within a pass over the data", "whole epochs"
-        found = (kernel_fixed(self), once, Assumption("whole epochs", whole, because, change))
-        return {a.name: a for a in found}
+    def _facts(self, X: Any, y: Any, comparators: Any) -> Facts:
+        """Return what `votron.theory.certify` asks for."""
+        from votron.estimators._averaged_facts import facts_of  # most models are never certified
+
+        return facts_of(self, X, y, comparators)
 
     def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
         """Return the errors of both predictors on test data."""
-        rows, y = _inputs.validated(self, X, y, kernel=None, reset=False)
-        signs = self._signs(_inputs.encode_labels(y, self.classes_)[1])
-        made = {LAST: self._trainer.last(), AVERAGE: self._trainer.average()}
-        return {name: measured(self._scores_by(rows, *weights), signs) for name, weights in made.items()}
+        from votron.estimators._averaged_facts import measured_of
+
+        return measured_of(self, X, y)
 
     def sparsify(self) -> AveragedPerceptronClassifier:
         """Keep the nonzero weights only, with ``coef_`` as a CSR matrix.

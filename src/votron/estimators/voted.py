@@ -144,6 +144,10 @@ class VotedPerceptronClassifier(EpochClassifier):
     kernel_: Kernel
     _once: bool
     """Whether no example was presented twice."""
+    _mixed: bool
+    """Whether partial_fit came after several epochs of fit."""
+    _cut_off: bool
+    """Whether training was interrupted."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
@@ -221,6 +225,7 @@ class VotedPerceptronClassifier(EpochClassifier):
             self._keep(trainer, trainer.record(len(order), counted), _new_seed(rng))
             self.n_epochs_, self.converged_ = run.steps / len(order), run.converged
             self._n_named, self._once = rows.shape[0], run.steps <= len(order)
+            self._mixed, self._cut_off = False, run.interrupted
             if len(held_out):
                 self._set_holdout(rows[held_out], codes[held_out])
         self._raise_if(run.interrupted, self.record_.n_steps)
@@ -265,7 +270,9 @@ class VotedPerceptronClassifier(EpochClassifier):
             seed = _new_seed(check_random_state(self.random_state)) if first else self._vectors.seed
             self._keep(trainer, trainer.record(max(1, trainer.time)), seed)
             self.n_epochs_, self.converged_ = 1.0 if first else self.n_epochs_ + 1.0, False
+            self._mixed = not (first or self._once)
             self._n_named, self._once = first_id + len(order), first or self._once
+            self._cut_off = run.interrupted or (not first and self._cut_off)
         self._raise_if(run.interrupted, self.record_.n_steps)
         return self
 

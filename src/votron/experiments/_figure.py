@@ -9,7 +9,7 @@ from typing import Any
 from votron._drawing import AXIS, GRID, INK, MUTED, STYLE, plain, title
 from votron.errors import VotronError
 
-__all__ = ["AXIS", "GRID", "INK", "MUTED", "STYLE", "add_out", "plain", "pyplot", "save", "title"]
+__all__ = ["AXIS", "GRID", "INK", "MUTED", "STYLE", "add_out", "plain", "pyplot", "save", "title", "write_name"]
 
 
 def pyplot() -> Any:
@@ -22,6 +22,21 @@ def pyplot() -> Any:
     from matplotlib import pyplot
 
     return pyplot
+
+
+def write_name(
+    axes: Any,
+    text: str,
+    colour: str,
+    at: Any,
+    offset: tuple[float, float] = (0, 0),
+    ha: str = "center",
+    va: str = "center",
+    **how: Any,
+) -> None:
+    """Write the name of a line or a point beside it, in its colour: so many points away."""
+    how = {"color": colour, "fontweight": "bold", "ha": ha, "va": va, **how}
+    axes.annotate(text, at, offset, textcoords="offset points", **how)
 
 
 def add_out(options: argparse.ArgumentParser, default: str) -> None:

@@ -33,7 +33,7 @@ from votron.errors import VotronError
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.experiments._command import Counter, ended
-from votron.experiments._figure import MUTED, STYLE, add_out, plain, pyplot, save, title
+from votron.experiments._figure import MUTED, STYLE, add_out, plain, pyplot, save, title, write_name
 from votron.experiments._one_label import consistent, name_of, parser, problem
 from votron.experiments._table import Data, as_markdown
 from votron.theory import margins, novikoff_bound
@@ -205,10 +205,10 @@ def _fractions(axes: Any, at: list[float], found: Attained) -> None:
     axes.plot(at, [1.0] * len(at), color=BEST, linewidth=1.6)
     axes.set_ylim(0, 1.12)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    _name(axes, "adatron", BEST, (at[0], 1.0), (0, 9), ha="left")
-    _name(axes, "guaranteed τ/(1 + 2τ)", PROMISED, (at[-1], 0.66 * found.guaranteed[-1]), (0, 0), ha="right")
+    write_name(axes, "adatron", BEST, (at[0], 1.0), (0, 9), ha="left")
+    write_name(axes, "guaranteed τ/(1 + 2τ)", PROMISED, (at[-1], 0.66 * found.guaranteed[-1]), (0, 0), ha="right")
     middle = len(at) // 2
-    _name(axes, "attained", MEASURED, (at[middle], float(found.fraction[:, middle].max())), (-8, 10), ha="right")
+    write_name(axes, "attained", MEASURED, (at[middle], float(found.fraction[:, middle].max())), (-8, 10), ha="right")
     title(axes, "A larger τ, a larger margin", f"attained margin / γ*; {found.name}")
 
 
@@ -219,16 +219,11 @@ def _updates(axes: Any, at: list[float], found: Attained) -> None:
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     middle = len(at) // 2
-    _name(axes, "bound (1 + 2τ)/γ*²", PROMISED, (at[middle], found.most_updates[middle]), (-8, 12), ha="right")
-    _name(axes, "updates", MEASURED, (at[middle], float(found.updates[:, middle].min())), (10, -12), ha="left")
+    write_name(axes, "bound (1 + 2τ)/γ*²", PROMISED, (at[middle], found.most_updates[middle]), (-8, 12), ha="right")
+    write_name(axes, "updates", MEASURED, (at[middle], float(found.updates[:, middle].min())), (10, -12), ha="left")
     n = len(found.margin)
     runs = f"mean and range of {n} permutations" if n > 1 else "one permutation"
     title(axes, "More updates to get there", f"updates (log scale); {runs}")
-
-
-def _name(axes: Any, name: str, colour: str, at: Any, offset: tuple[float, float], ha: str) -> None:
-    how = {"color": colour, "fontweight": "bold", "ha": ha, "va": "center"}
-    axes.annotate(name, at, offset, textcoords="offset points", **how)
 
 
 # -- the command ------------------------------------------------------------------------------------------------------

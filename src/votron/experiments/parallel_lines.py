@@ -32,7 +32,7 @@ from votron.errors import VotronError
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.experiments._command import Counter, at_least_one, ended, seed_number
-from votron.experiments._figure import AXIS, GRID, INK, MUTED, STYLE, add_out, plain, pyplot, save, title
+from votron.experiments._figure import AXIS, GRID, INK, MUTED, STYLE, add_out, plain, pyplot, save, title, write_name
 from votron.experiments._table import as_markdown
 from votron.theory import novikoff_bound
 
@@ -198,8 +198,8 @@ def _plane(axes: Any, sample: Sample) -> None:
     axes.scatter(*sample.X[sample.support].T, s=110, c=PERCEPTRON, zorder=5)
     low = across if across[1] < 0 else -across
     side = 1 if low[0] > 0 else -1
-    _name(axes, "widest margin", SVM, (-side, 0), (0, -10), ha=_outwards(-side))
-    _name(axes, "perceptron", PERCEPTRON, 0.6 * low, (-8 * side, -10), ha=_outwards(side))
+    write_name(axes, "widest margin", SVM, (-side, 0), (0, -10), ha=_outwards(-side))
+    write_name(axes, "perceptron", PERCEPTRON, 0.6 * low, (-8 * side, -10), ha=_outwards(side))
     measure = {"arrowstyle": "<->", "color": MUTED, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", (1.1, HALF), (1.1, -HALF), arrowprops=measure)
     axes.annotate("√2", (1.14, 0.3), color=MUTED, fontweight="bold", va="center")
@@ -253,15 +253,10 @@ def _against_n(axes: Any, counts: Counts) -> None:
     least = 0.0
     for name, (height, colour) in sorted(names.items(), key=lambda item: item[1][0]):
         least = max(height, least * (axes.get_ylim()[1] / 0.8) ** 0.05)  # a twentieth of the axis apart
-        _name(axes, name, colour, (sizes[-1], least), (10, 0), ha="left")
+        write_name(axes, name, colour, (sizes[-1], least), (10, 0), ha="left")
     n = len(counts.found["support"])
     runs = f"mean and range of {n} permutations" if n > 1 else "one permutation"
     title(axes, "More examples, no more mistakes", f"support vectors (log scale), {runs}")
-
-
-def _name(axes: Any, name: str, colour: str, at: Any, offset: tuple[float, float], ha: str) -> None:
-    how = {"color": colour, "fontweight": "bold", "fontsize": 10, "ha": ha, "va": "center"}
-    axes.annotate(name, at, offset, textcoords="offset points", **how)
 
 
 # -- the command ------------------------------------------------------------------------------------------------------

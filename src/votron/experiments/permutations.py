@@ -27,7 +27,7 @@ from sklearn.svm import SVC
 from votron.errors import VotronError
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.experiments._command import Counter, ended
-from votron.experiments._figure import MUTED, STYLE, add_out, plain, pyplot, save, title
+from votron.experiments._figure import MUTED, STYLE, add_out, plain, pyplot, save, title, write_name
 from votron.experiments._one_label import consistent, name_of, parser, problem
 from votron.experiments._table import Data, as_markdown
 from votron.theory import compression_bound
@@ -253,7 +253,7 @@ def _histogram(axes: Any, spread: Spread) -> None:
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set_ylim(0, 1.12 * max(max(chance), *(n for _, _, n, _ in found)))
     top = int(np.argmax(chance))
-    _name(axes, "by chance", CHANCE, (top + 0.55, chance[top]), (0, 0), ha="left")
+    write_name(axes, "by chance", CHANCE, (top + 0.55, chance[top]), (0, 0), ha="left")
     n = len(spread.perceptrons)
     title(axes, "Each permutation has its own support", f"{len(spread.occurrences):,} examples; {n} permutations")
 
@@ -268,7 +268,7 @@ def _errors(axes: Any, spread: Spread) -> None:
         sizes, errors = [*sizes, int(spread.svm.support.sum())], [*errors, spread.svm.error]
         svm = (sizes[-1], errors[-1])
         axes.plot(*svm, "*", color=SVM, markersize=17)
-        _name(axes, f"SVM\nbound (7) {spread.svm.bound:.0f} %", SVM, svm, (0, 24))
+        write_name(axes, f"SVM\nbound (7) {spread.svm.bound:.0f} %", SVM, svm, (0, 24))
     plain(axes)
     low, high = min(sizes), max(sizes)
     axes.set_xlim(low - 0.08 * (high - low) - 1, high + 0.22 * (high - low) + 1)
@@ -277,13 +277,8 @@ def _errors(axes: Any, spread: Spread) -> None:
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g} %")
     bounds = [one.bound for one in spread.perceptrons]
     text = f"perceptrons\nbound (7) {min(bounds):.0f} to {max(bounds):.0f} %"
-    _name(axes, text, PERCEPTRON, middle, (0, 24))
+    write_name(axes, text, PERCEPTRON, middle, (0, 24))
     title(axes, "Each is consistent; their errors vary", f"test error; {spread.name}")
-
-
-def _name(axes: Any, name: str, colour: str, at: Any, offset: tuple[float, float], ha: str = "center") -> None:
-    how = {"color": colour, "fontweight": "bold", "ha": ha, "va": "center"}
-    axes.annotate(name, at, offset, textcoords="offset points", **how)
 
 
 # -- the command ------------------------------------------------------------------------------------------------------

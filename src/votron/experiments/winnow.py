@@ -28,7 +28,7 @@ from votron.errors import VotronError
 from votron.estimators.averaged import AveragedPerceptronClassifier
 from votron.estimators.winnow import WinnowClassifier
 from votron.experiments._command import at_least_one, ended, seed_number
-from votron.experiments._figure import MUTED, STYLE, add_out, plain, pyplot, save, title
+from votron.experiments._figure import MUTED, STYLE, add_out, plain, pyplot, save, title, write_name
 from votron.experiments._table import as_markdown
 from votron.theory import disjunction_mistake_bound
 
@@ -160,8 +160,8 @@ def _against_n(axes: Any, counts: Counts) -> None:
     axes.set_xlabel("attributes n")
     note = f"mistakes on a disjunction of {counts.n_literals} of n attributes"
     title(axes, "The perceptron’s mistakes grow with n", note)
-    _name(axes, "perceptron", PERCEPTRON, (largest * 0.6, top * 0.68), ha="right")
-    _name(axes, "Winnow", WINNOW, (largest * 0.6, top * 0.045), ha="left")
+    write_name(axes, "perceptron", PERCEPTRON, (largest * 0.6, top * 0.68), ha="right")
+    write_name(axes, "Winnow", WINNOW, (largest * 0.6, top * 0.045), ha="left")
 
 
 def _against_log_n(axes: Any, counts: Counts) -> None:
@@ -175,20 +175,16 @@ def _against_log_n(axes: Any, counts: Counts) -> None:
     axes.minorticks_off()
     axes.set_xlabel("attributes n (log scale)")
     title(axes, "Winnow’s mistakes grow with log n", f"the same, close up; {_runs(counts)}")
-    _name(axes, "Winnow", WINNOW, (sizes[-3], float(counts.winnow.mean(0)[-3]) * 0.86), ha="left", va="top")
-    _name(axes, "Littlestone’s bound", BOUND, (sizes[-3] * 0.75, bound[-3] * 0.98), ha="right", va="bottom")
+    write_name(axes, "Winnow", WINNOW, (sizes[-3], float(counts.winnow.mean(0)[-3]) * 0.86), ha="left", va="top")
+    write_name(axes, "Littlestone’s bound", BOUND, (sizes[-3] * 0.75, bound[-3] * 0.98), ha="right", va="bottom")
     # The perceptron leaves this panel at once; its name stands beside where it does.
     beyond = int(np.argmax(counts.perceptron.mean(0) > bound[-1]))
-    _name(axes, "perceptron", PERCEPTRON, (sizes[beyond] * 1.25, bound[-1] * 1.05), ha="left")
+    write_name(axes, "perceptron", PERCEPTRON, (sizes[beyond] * 1.25, bound[-1] * 1.05), ha="left")
 
 
 def _runs(counts: Counts) -> str:
     n = len(counts.winnow)
     return f"mean and range of {n} runs" if n > 1 else "one run"
-
-
-def _name(axes: Any, name: str, colour: str, at: tuple[float, float], ha: str, va: str = "center") -> None:
-    axes.annotate(name, at, color=colour, fontweight="bold", ha=ha, va=va)
 
 
 # -- the command ------------------------------------------------------------------------------------------------------

@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from votron._drawing import INK, MUTED, STYLE, plain, title
 from votron.errors import VotronError
+from votron.theory._rendering import error_groups, percent
+from votron.theory.facts import Measured
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE
 
 if TYPE_CHECKING:
-    from votron.theory.certificate import Bound, Certificate
+    from votron.theory.certificate import Certificate
 
 COLOURS = {GUARANTEE: "#1f4e9c", ESTIMATE: "#c8641b"}
 MEASURED = "#2b8a3e"
 FADED = 0.3
 """How strongly bounds are drawn that do not apply to the model."""
+
+Lines = list[tuple[str, Any]]
+"""What stands in each line: a name, and its bound or measured error; None for the name of a predictor."""
 
 
 def draw(found: Certificate, ax: Any = None) -> Any:
@@ -24,31 +29,36 @@ def draw(found: Certificate, ax: Any = None) -> Any:
         from matplotlib import pyplot as plt
     except ImportError as error:
         raise VotronError("Drawing needs matplotlib: pip install matplotlib.") from error
-    lines = _lines(found)
+    lines, low = _lines(found), _lowest(found)
     with plt.rc_context(STYLE):
-        if ax is None:
-            _, ax = plt.subplots(figsize=(9, 1.6 + 0.3 * len(lines)), layout="constrained")
-        low = _lowest(found)
+        own = ax is None
+        if own:
+            _, ax = plt.subplots(figsize=(9, 2.2 + 0.3 * len(lines)), layout="constrained")
         for y, (_, entry) in enumerate(lines):
-            _line(ax, y, entry, low)
+            _line(ax, found, y, entry, low)
         _frame(ax, found, lines, low)
+        marks = _marks(found)
+        if own:
+            ax.figure.legend(handles=marks, loc="outside lower center", ncols=len(marks), frameon=False)
+        else:
+            ax.legend(handles=marks, loc="upper center", bbox_to_anchor=(0.5, -0.14), fontsize=8, frameon=False)
     return ax
 
 
-def _lines(found: Certificate) -> list[tuple[str, Any]]:
-    """Return what stands in each line: a predictor, one of its bounds, or its measured error."""
-    groups: dict[str, list[Bound]] = {}
-    for bound in found.bounds:
-        if bound.kind != FACT and math.isfinite(bound.error):
-            groups.setdefault(bound.predictor, []).append(bound)
-    for predictor in found.measured:
-        groups.setdefault(predictor, [])
-    out: list[tuple[str, Any]] = []
-    for predictor, bounds in groups.items():
-        out.append((predictor + (" (this model)" if predictor == found.predictor else ""), None))
-        out += [(bound.name, bound) for bound in bounds]
+def _lines(found: Certificate) -> Lines:
+    out: Lines = []
+    for predictor, bounds in error_groups(found):
+        known = [bound for bound in bounds if math.isfinite(bound.error)]
+        mine = predictor == found.predictor
+        if not (known or mine or predictor in found.measured):
+            continue
+        out.append((predictor + (" (this model)" if mine else ""), None))
+        out += [(bound.name, bound) for bound in known]
         if predictor in found.measured:
-            out.append(("measured", found.measured[predictor]))
+            measured = found.measured[predictor]
+            out.append((f"measured on {measured.n:,}", measured))
+        elif not known:
+            out.append(("no bound", None))
     return out
 
 
@@ -57,24 +67,32 @@ def _lowest(found: Certificate) -> float:
     values = [bound.error for bound in found.bounds if bound.kind != FACT and bound.error > 0]
     values += [measured.rate for measured in found.measured.values() if measured.rate > 0]
     least = min((v for v in values if math.isfinite(v)), default=0.1)
-    return float(min(0.1, 10.0 ** math.floor(math.log10(least))))
+    return float(min(0.01, 10.0 ** math.floor(math.log10(least))))
 
 
-def _line(ax: Any, y: int, entry: Any, low: float) -> None:
+def _line(ax: Any, found: Certificate, y: int, entry: Any, low: float) -> None:
     if entry is None:
         return
-    if not hasattr(entry, "kind"):
-        rate = max(entry.rate, low)
-        ax.plot([rate], [y], "D", color=MEASURED, markersize=6.5, clip_on=False)
-        _note(ax, rate, y, f"{100 * entry.rate:.2f} %", 1.0)
+    if isinstance(entry, Measured):
+        _measured(ax, y, entry, found.delta, low)
         return
     strength = 1.0 if entry.applies else FADED
     colour = COLOURS[entry.kind]
     filled = colour if entry.kind == GUARANTEE else "white"
-    x, mark, text = (1.0, ">", "vacuous") if entry.vacuous else (entry.error, "o", f"{100 * entry.error:.1f} %")
+    x, mark = (1.0, ">") if entry.vacuous else (entry.error, "o")
     ax.plot([low, x], [y, y], color=colour, alpha=0.35 * strength, linewidth=2)
     ax.plot([x], [y], mark, color=colour, markerfacecolor=filled, alpha=strength, markersize=7, clip_on=False)
-    _note(ax, x, y, text, strength)
+    _note(ax, x, y, percent(entry.error), strength)
+
+
+def _measured(ax: Any, y: int, measured: Measured, delta: float, low: float) -> None:
+    """Draw a measured error and, as a whisker, what the test data guarantee; no errors are an arrow off the axis."""
+    limit = measured.guaranteed(delta)
+    ax.plot([max(measured.rate, low), limit], [y, y], color=MEASURED, linewidth=1.2)
+    ax.plot([limit], [y], "|", color=MEASURED, markersize=9)
+    mark = "D" if measured.rate >= low else "<"
+    ax.plot([max(measured.rate, low)], [y], mark, color=MEASURED, markersize=6.5, clip_on=False)
+    _note(ax, limit, y, f"{percent(measured.rate)}, at most {percent(limit)}", 1.0)
 
 
 def _note(ax: Any, x: float, y: int, text: str, strength: float) -> None:
@@ -84,7 +102,7 @@ def _note(ax: Any, x: float, y: int, text: str, strength: float) -> None:
     ax.annotate(text, (x, y), (9, 0), fontsize=9, color=colour, **place)
 
 
-def _frame(ax: Any, found: Certificate, lines: list[tuple[str, Any]], low: float) -> None:
+def _frame(ax: Any, found: Certificate, lines: Lines, low: float) -> None:
     plain(ax)
     ax.set_xscale("log")
     ax.set_xlim(low, 1.0)
@@ -93,17 +111,24 @@ def _frame(ax: Any, found: Certificate, lines: list[tuple[str, Any]], low: float
     ax.set_xticks(ticks, [f"{100 * tick:g} %" for tick in ticks])
     ax.minorticks_off()
     ax.set_yticks(range(len(lines)), [text if entry is None else f"{text}   " for text, entry in lines])
-    for label, (_, entry) in zip(ax.get_yticklabels(), lines, strict=True):
-        label.set(fontsize=10, fontweight="bold" if entry is None else "normal")
+    for label, (text, entry) in zip(ax.get_yticklabels(), lines, strict=True):
+        label.set(fontsize=10, fontweight="bold" if entry is None and text != "no bound" else "normal")
     ax.grid(False, axis="y")
     ax.set_xlabel("error on examples to come, at most")
+    classes = f", {len(found.labels)} classes together" if len(found.labels) > 1 else ""
+    note = f"{found.m:,} examples{classes}; pale: does not apply to the model as it is"
+    title(ax, f"What the theorems say of this {found.model}", note)
+
+
+def _marks(found: Certificate) -> list[Any]:
     from matplotlib.lines import Line2D
 
-    marks = [
-        Line2D([], [], marker="o", linestyle="", color=COLOURS[GUARANTEE], label=f"guarantee (δ = {found.delta:g})"),
-        Line2D([], [], marker="o", linestyle="", color=COLOURS[ESTIMATE], markerfacecolor="white", label="estimate"),
-        Line2D([], [], marker="D", linestyle="", color=MEASURED, label="measured on test data"),
+    def mark(shape: str, colour: str, filled: str, label: str) -> Any:
+        return Line2D([], [], marker=shape, linestyle="", color=colour, markerfacecolor=filled, label=label)
+
+    guarantee, estimate = COLOURS[GUARANTEE], COLOURS[ESTIMATE]
+    return [
+        mark("o", guarantee, guarantee, f"guarantee (δ = {found.delta:g})"),
+        mark("o", estimate, "white", "estimate"),
+        *([mark("D", MEASURED, MEASURED, "measured on test data")] if found.measured else []),
     ]
-    marks = marks if found.measured else marks[:2]
-    ax.legend(handles=marks, loc="upper center", bbox_to_anchor=(0.5, -2.0 / len(lines)), ncols=3, frameon=False)
-    title(ax, f"What the theorems say of this {found.model}", "pale: does not apply to the model as it is")

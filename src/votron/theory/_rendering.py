@@ -6,16 +6,18 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from html import escape
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from votron._cells import as_text as aligned
-from votron.theory.bounds import held_out_bound
 from votron.theory.facts import Assumption, Measured
-from votron.theory.statements import FACT, GUARANTEE
+from votron.theory.statements import FACT, GUARANTEE, event
 
 if TYPE_CHECKING:
     from votron.theory.certificate import Bound, Certificate
 
+WIDTH = 120
+"""Columns within which sentences are printed."""
 MOST_CLASSES = 20
 """Classes that the printed table of margins has rows for."""
 
@@ -23,16 +25,24 @@ MOST_CLASSES = 20
 # -- numbers ----------------------------------------------------------------------------------------------------------
 
 
-def _percent(value: float) -> str:
+def percent(value: float) -> str:
+    """Return an error as text.
+
+    Examples
+    --------
+    >>> percent(0.01234), percent(0.1234), percent(1.3), percent(math.nan)
+    ('1.23 %', '12.3 %', 'vacuous', '-')
+    """
     if math.isnan(value):
         return "-"
     return "vacuous" if value >= 1 else f"{100 * value:.2f} %" if value < 0.1 else f"{100 * value:.1f} %"
 
 
 def _count(value: float) -> str:
+    """Return a bound on a whole number as the largest that it allows."""
     if math.isnan(value):
         return "-"
-    return f"{value:,.0f}" if value < 1e9 else f"{value:.2g}"
+    return f"{math.floor(value):,}" if value < 1e9 else f"{value:.2g}"
 
 
 def _span(values: Sequence[float], form: Any) -> str:
@@ -48,14 +58,15 @@ def _span(values: Sequence[float], form: Any) -> str:
 # -- the three tables -------------------------------------------------------------------------------------------------
 
 
-def _head(found: Certificate) -> str:
+def head(found: Certificate) -> str:
+    """Return of what it is."""
     many = f", {len(found.labels)} classes" if len(found.labels) > 1 else ""
     return f"Certificate of {found.model}: {found.predictor}, {found.m:,} examples{many}"
 
 
 def _setting(found: Certificate) -> str:
-    epochs = "" if found.mistakes is None else f"{found.epochs:g} epochs, τ = {found.tau:g}, "
-    return f"{epochs}R = {found.radius:.4g}, δ = {found.delta:g}"
+    ran = f"{found.epochs:g} epoch{'' if found.epochs == 1 else 's'} run, τ = {found.tau:g}, "
+    return f"{'' if found.mistakes is None else ran}R = {found.radius:.4g}, δ = {found.delta:g}"
 
 
 def margin_cells(found: Certificate) -> list[list[str]]:
@@ -64,11 +75,12 @@ def margin_cells(found: Certificate) -> list[list[str]]:
     counts = [] if found.mistakes is None else ["mistakes"]
     margins = [[f"{kind}: {names[0]}", *names[1:]] for kind in ("margin", "normalised")]
     head = ["class", *counts, "support", *margins[0], *margins[1]]
-    rows = [head]
+    rows, at_most = [head], "" if found.support_known else "≤ "
     for c, label in enumerate(found.labels[:MOST_CLASSES]):
         mistakes = [] if found.mistakes is None else [_count(found.mistakes[c])]
         values = [table[name][c] for table in (found.margins, found.normalized_margins) for name in names]
-        rows.append([str(label), *mistakes, _count(found.support[c]), *(f"{value:.3g}" for value in values)])
+        support = at_most + _count(found.support[c])
+        rows.append([str(label), *mistakes, support, *(f"{value:.3g}" for value in values)])
     if len(found.labels) > MOST_CLASSES:
         rows.append([f"... {len(found.labels) - MOST_CLASSES} more", *[""] * (len(head) - 1)])
     return rows
@@ -87,37 +99,36 @@ def fact_cells(found: Certificate) -> list[list[str]]:
     return rows
 
 
-def error_cells(found: Certificate) -> list[list[str]]:
-    """Return the bounds on errors, below the predictor they speak of."""
-    many = len(found.labels) > 1
-    rows = [["error on examples to come", *(["each class", "all classes"] if many else ["at most"]), "kind", "applies"]]
-    for predictor, bounds in _by_predictor(found):
-        mine = predictor == found.predictor
-        rows.append([predictor + (" (this model)" if mine else ""), *[""] * (len(rows[0]) - 1)])
-        for bound in bounds:
-            each = [_span(bound.values, _percent)] if many else []
-            union = " (union)" if many and bound.joint is None and math.isfinite(bound.error) else ""
-            rows.append([f"  {bound.name}", *each, _percent(bound.error) + union, bound.kind, _verdict(bound)])
-        if predictor in found.measured:
-            rows.append(_measured_cells(found.measured[predictor], found.delta, many))
-    if found.predictor in found.measured and found.predictor not in dict(_by_predictor(found)):
-        rows.append([f"{found.predictor} (this model)", *[""] * (len(rows[0]) - 1)])
-        rows.append(_measured_cells(found.measured[found.predictor], found.delta, many))
-    return rows
-
-
-def _measured_cells(measured: Measured, delta: float, many: bool) -> list[str]:
-    each = [_span([wrong / measured.n for wrong in measured.errors], _percent)] if many else []
-    limit = _percent(held_out_bound(measured.total, measured.n, delta))
-    return ["  measured", *each, _percent(measured.rate), "test data", f"guarantees {limit}"]
-
-
-def _by_predictor(found: Certificate) -> list[tuple[str, list[Bound]]]:
-    groups: dict[str, list[Bound]] = {}
+def error_groups(found: Certificate) -> list[tuple[str, list[Bound]]]:
+    """Return the bounds on errors by predictor, the model's own first, also where it has none."""
+    groups: dict[str, list[Bound]] = {found.predictor: []}
     for bound in found.bounds:
         if bound.kind != FACT:
             groups.setdefault(bound.predictor, []).append(bound)
     return list(groups.items())
+
+
+def error_cells(found: Certificate) -> list[list[str]]:
+    """Return the bounds on errors, below the predictor they speak of; rows of bounds begin with a space."""
+    many = len(found.labels) > 1
+    rows = [["error on examples to come", *(["each class", "all classes"] if many else ["at most"]), "kind", "applies"]]
+    for predictor, bounds in error_groups(found):
+        rows.append([predictor + (" (this model)" if predictor == found.predictor else ""), *[""] * (len(rows[0]) - 1)])
+        for bound in bounds:
+            each = [_span(bound.values, percent)] if many else []
+            union = " (union)" if many and bound.joint is None and math.isfinite(bound.error) else ""
+            rows.append([f"  {bound.name}", *each, percent(bound.error) + union, bound.kind, _verdict(bound)])
+        if predictor in found.measured:
+            rows.append(_measured_cells(found.measured[predictor], found.delta, many))
+        elif not bounds:
+            rows.append(["  no theorem here", *[""] * (len(rows[0]) - 1)])
+    return rows
+
+
+def _measured_cells(measured: Measured, delta: float, many: bool) -> list[str]:
+    each = [_span([wrong / measured.n for wrong in measured.errors], percent)] if many else []
+    limit = percent(measured.guaranteed(delta))
+    return [f"  measured on {measured.n:,}", *each, percent(measured.rate), "test data", f"guarantee {limit}"]
 
 
 def _verdict(bound: Bound) -> str:
@@ -140,31 +151,41 @@ def notes(found: Certificate) -> list[str]:
     claims = _distinct(a for bound in errors for a in bound.claims)
     lines = [f"Fails: {a.name}, since {a.because}." for a in fails]
     lines += [f"Assumed: {a.name}, {a.because}." for a in claims]
-    return lines + [line for bound in errors if (line := _missing(found, bound))]
+    return lines + _missing(found, errors)
 
 
-def _missing(found: Certificate, bound: Bound) -> str:
-    """Return why a bound has no value, for the first class that has none."""
-    missing = [c for c, value in enumerate(bound.values) if math.isnan(value)]
-    if not missing:
-        return ""
-    others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-    which = f" (class {found.labels[missing[0]]}{others})" if len(bound.values) > 1 else ""
-    return f"No value: {bound.name} of the {bound.predictor}, {bound.remarks[missing[0]]}{which}."
+def _missing(found: Certificate, errors: list[Bound]) -> list[str]:
+    """Return why bounds have no value, those with the same reason together; of several classes the first's."""
+    reasons: dict[str, list[str]] = {}
+    for bound in errors:
+        missing = [c for c, value in enumerate(bound.values) if math.isnan(value)]
+        if missing:
+            others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            which = f" (class {found.labels[missing[0]]}{others})" if len(bound.values) > 1 else ""
+            reasons.setdefault(bound.remarks[missing[0]] + which, []).append(f"{bound.name} of the {bound.predictor}")
+    return [f"No value, since {reason}: {'; '.join(names)}." for reason, names in reasons.items()]
 
 
 def summary(found: Certificate) -> str:
-    """Return the best guarantee that this model has, in a sentence."""
-    best = found.best()
+    """Return the best guarantee that this model has, by theorem and by test data."""
+    best, level = found.best(), f"With probability {1 - found.delta:g}"
     if best is None:
-        return "No theorem here guarantees anything of this model as it is."
-    if best.vacuous:
-        return f"What applies to this model is vacuous: the least guarantee is {best.error:.2f}, by {best.name}."
-    claims = ", ".join(a.name for a in best.claims)
-    return (
-        f"With probability {1 - found.delta:g} the error of this model is at most {_percent(best.error)} "
-        f"({best.name}{', assuming ' + claims if claims else ''})."
-    )
+        text = "No theorem here speaks of this model as it is."
+    elif best.vacuous:
+        text = f"What applies to this model is vacuous: the least guarantee is {best.error:.2f}, by {best.name}."
+    else:
+        claims = ", ".join(a.name for a in best.claims)
+        assuming = f", assuming {claims}" if claims else ""
+        text = f"{level} the error of this model is at most {percent(best.error)} ({best.name}{assuming})."
+        others = {event(b.name) for b in found.bounds if b.kind == GUARANTEE and b.applies and not b.vacuous}
+        if len(others) > 1:
+            text += f" It is the least of {len(others)} guarantees, each of which holds with this probability."
+    if found.predictor in found.measured:
+        measured = found.measured[found.predictor]
+        limit = percent(measured.guaranteed(found.delta))
+        errors = f"{measured.total:,} errors on {measured.n:,} test examples"
+        text += f" By its {errors} it is at most {limit}, with the same probability."
+    return text
 
 
 def advice(found: Certificate) -> list[str]:
@@ -187,11 +208,13 @@ def _order(bound: Bound) -> tuple[bool, float]:
 
 def _promise(bound: Bound, delta: float) -> str:
     by = f"({bound.name}, {bound.predictor})"
+    # with another kernel it is another run, of which this one's numbers can say no more than the order of magnitude
+    about = "about " if any(a.name == "kernel fixed" for a in bound.failing) else ""
     if math.isnan(bound.error):
         return f"a guarantee whose value is not known yet {by}"
     if bound.vacuous:
-        return f"a guarantee, but a vacuous one, {bound.error:.2f} {by}"
-    return f"error at most {_percent(bound.error)} with probability {1 - delta:g} {by}"
+        return f"a guarantee, but a vacuous one, {about}{bound.error:.2f} {by}"
+    return f"error at most {about}{percent(bound.error)} with probability {1 - delta:g} {by}"
 
 
 # -- the whole --------------------------------------------------------------------------------------------------------
@@ -199,29 +222,37 @@ def _promise(bound: Bound, delta: float) -> str:
 
 def as_text(found: Certificate) -> str:
     """Return the certificate as text."""
-    parts = [f"{_head(found)}\n{_setting(found)}", aligned(margin_cells(found))]
+    parts = [f"{head(found)}\n{_setting(found)}", fill(summary(found), WIDTH), aligned(margin_cells(found))]
     if found.mistakes is not None:
         parts.append(aligned(fact_cells(found), left=(0, 1, 4)))
     cells = error_cells(found)
     parts.append(aligned(cells, left=(0, len(cells[0]) - 2, len(cells[0]) - 1)))
-    parts.append("\n".join([summary(found), *notes(found)]))
+    parts.append("\n".join(fill(line, WIDTH, subsequent_indent="  ") for line in notes(found)))
     changes = found.advice()
     if changes:
-        parts.append("\n".join(["What would earn a guarantee:", *(f"  {line}" for line in changes)]))
+        parts.append(
+            "\n".join(
+                [
+                    "What would earn a guarantee:",
+                    *(fill(line, WIDTH, initial_indent="  ", subsequent_indent="    ") for line in changes),
+                ]
+            )
+        )
     return "\n\n".join(parts)
 
 
 def as_html(found: Certificate) -> str:
-    """Return the certificate as HTML, without scripts and styles of its own but alignment."""
-    tables = [margin_cells(found), error_cells(found)]
-    if found.mistakes is not None:
-        tables.insert(1, fact_cells(found))
+    """Return the certificate as HTML, without scripts, and with no more style than alignment and grey."""
     items = "".join(f"<li>{escape(line)}</li>" for line in found.advice())
+    facts = "" if found.mistakes is None else _html_table(fact_cells(found), left=(0, 1, 4))
+    errors = error_cells(found)
     return "".join(
         [
-            f"<div><p><strong>{escape(_head(found))}</strong><br>{escape(_setting(found))}</p>",
-            *(_html_table(cells) for cells in tables),
+            f"<div><p><strong>{escape(head(found))}</strong><br>{escape(_setting(found))}</p>",
             f"<p>{escape(summary(found))}</p>",
+            _html_table(margin_cells(found), left=(0,)),
+            facts,
+            _html_table(errors, left=(0, len(errors[0]) - 2, len(errors[0]) - 1)),
             "<p>" + "<br>".join(escape(line) for line in notes(found)) + "</p>",
             f"<p>What would earn a guarantee:</p><ul>{items}</ul>" if items else "",
             "</div>",
@@ -229,49 +260,76 @@ def as_html(found: Certificate) -> str:
     )
 
 
-def _html_table(cells: list[list[str]]) -> str:
-    head, *body = cells
-    lines = ["<tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in head) + "</tr>"]
-    for first, *rest in body:
-        indent = ' style="text-align:left;padding-left:2em"' if first.startswith(" ") else ' style="text-align:left"'
-        lines.append(f"<tr><td{indent}>{escape(first)}</td>" + "".join(f"<td>{escape(c)}</td>" for c in rest) + "</tr>")
-    return f"<table>{''.join(lines)}</table>"
+def _html_table(cells: list[list[str]], left: Sequence[int]) -> str:
+    """Return a table; a row with nothing but its first cell is a heading, and one that does not apply is grey."""
+
+    def row(texts: list[str], tag: str) -> str:
+        sides = ["left" if i in left else "right" for i in range(len(texts))]
+        grey = ";color:gray" if texts[-1].startswith("no: ") else ""
+        inner = "".join(
+            f'<{tag} style="text-align:{side}{grey}">{escape(text.strip())}</{tag}>'
+            for side, text in zip(sides, texts, strict=True)
+        )
+        return f"<tr>{inner}</tr>"
+
+    def body(texts: list[str]) -> str:
+        if not any(texts[1:]):
+            return f'<tr><th colspan="{len(texts)}" style="text-align:left">{escape(texts[0].strip())}</th></tr>'
+        return row(texts, "td")
+
+    first, *others = cells
+    return f"<table><thead>{row(first, 'th')}</thead><tbody>{''.join(body(texts) for texts in others)}</tbody></table>"
 
 
 def rows(found: Certificate) -> list[dict[str, Any]]:
-    """Return a dict for each bound and class, and one for all classes together."""
+    """Return a dict for each bound and class, one for all classes together, and those of measured errors."""
     out = []
     for bound in found.bounds:
-        pairs = list(zip(found.labels, bound.values, bound.remarks, strict=True))
-        if len(pairs) > 1:
+        lines = list(zip(found.labels, bound.values, bound.remarks, strict=True))
+        if len(lines) > 1:
             how = "union bound" if bound.joint is None else "together"
-            pairs.append(("all", bound.error, "sum" if bound.kind == FACT else how))
-        for label, value, remark in pairs:
-            out.append(
-                {
-                    "predictor": bound.predictor,
-                    "bound": bound.name,
-                    "formula": bound.formula,
-                    "kind": bound.kind,
-                    "quantity": bound.quantity,
-                    "label": label,
-                    "value": value,
-                    "remark": remark,
-                    "applies": bound.applies,
-                    "vacuous": bound.quantity == "error" and value >= 1,
-                    "fails": ", ".join(a.name for a in bound.failing),
-                }
-            )
-    return out
+            lines.append(("all", bound.error, "sum" if bound.kind == FACT else how))
+        out += [
+            {
+                "predictor": bound.predictor,
+                "bound": bound.name,
+                "formula": bound.formula,
+                "kind": bound.kind,
+                "quantity": bound.quantity,
+                "label": str(label),
+                "value": value,
+                "remark": remark,
+                "applies": bound.applies,
+                "vacuous": bound.quantity == "error" and value >= 1,
+                "fails": ", ".join(a.name for a in bound.failing),
+            }
+            for label, value, remark in lines
+        ]
+    return out + [line for name, measured in found.measured.items() for line in _measured_rows(found, name, measured)]
+
+
+def _measured_rows(found: Certificate, predictor: str, measured: Measured) -> list[dict[str, Any]]:
+    label = "all" if len(found.labels) > 1 else str(found.labels[0])
+    mine = predictor == found.predictor
+    common = {"predictor": predictor, "quantity": "error", "label": label, "vacuous": False}
+    common |= {"applies": mine, "fails": "" if mine else "its rule"}
+    remark = f"{measured.total} of {measured.n} test examples"
+    limit = measured.guaranteed(found.delta)
+    return [
+        {**common, "bound": "measured", "formula": "", "kind": "measured", "value": measured.rate, "remark": remark},
+        {**common, "bound": "Clopper & Pearson", "formula": "P(Bin(n, p) ≤ errors) = δ", "kind": GUARANTEE,
+         "value": limit, "remark": remark},
+    ]  # fmt: skip
 
 
 def as_dict(found: Certificate) -> dict[str, Any]:
     """Return everything as plain numbers, text, lists and dicts."""
     plain = _plain(asdict(found))
     for bound, entry in zip(found.bounds, plain["bounds"], strict=True):
-        entry.update(
-            applies=bound.applies, vacuous=bound.vacuous, error=_plain(bound.error), changes=list(bound.changes)
-        )
+        error = None if bound.kind == FACT else _plain(bound.error)
+        entry.update(applies=bound.applies, vacuous=bound.vacuous, error=error, changes=list(bound.changes))
+    for name, measured in found.measured.items():
+        plain["measured"][name].update(rate=measured.rate, guaranteed=measured.guaranteed(found.delta))
     return {**plain, "advice": found.advice(), "summary": summary(found)}
 
 

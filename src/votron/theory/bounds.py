@@ -50,6 +50,10 @@ __all__ = [
 ]
 
 
+ROUNDING = 1e-9
+"""How far a bound on whole numbers may lie below one by rounding, relatively."""
+
+
 # -- mistakes ---------------------------------------------------------------------------------------------------------
 
 
@@ -80,7 +84,7 @@ def novikoff_bound(radius: float, margin: float) -> float:
     16.0
     """
     radius, margin = not_negative("radius", radius), positive_margin("novikoff_bound", margin)
-    return (radius / margin) ** 2
+    return _square(radius / margin)
 
 
 def unit_length_bound(margin: float) -> float:
@@ -112,7 +116,7 @@ def unit_length_bound(margin: float) -> float:
             f"The 'margin' of unit_length_bound must be in the range (0, 1], since |u·x| ≤ ‖u‖‖x‖ = 1 for examples of "
             f"length 1: normalise them, or take novikoff_bound. Got {margin!r} instead."
         )
-    return 1.0 / margin**2
+    return _square(1.0 / margin)
 
 
 def inseparable_bound(radius: float, deviation: float, margin: float) -> float:
@@ -142,7 +146,7 @@ def inseparable_bound(radius: float, deviation: float, margin: float) -> float:
     """
     radius, deviation = not_negative("radius", radius), not_negative("deviation", deviation)
     margin = positive_margin("inseparable_bound", margin)
-    return ((radius + deviation) / margin) ** 2
+    return _square((radius + deviation) / margin)
 
 
 class BestMargin(NamedTuple):
@@ -235,7 +239,15 @@ def sparsity_bound(radius: float, margin: float) -> int:
     >>> sparsity_bound(radius=1.0, margin=0.3)
     11
     """
-    return math.floor(novikoff_bound(radius, margin))
+    bound = novikoff_bound(radius, margin)
+    if math.isinf(bound):
+        raise VotronError(f"The margin of sparsity_bound is too small beside the radius {radius!r}. Got {margin!r}.")
+    return math.floor(bound * (1 + ROUNDING))
+
+
+def _square(value: float) -> float:
+    """Return the square, infinite where ** would raise."""
+    return value * value
 
 
 # -- errors, by mistakes ----------------------------------------------------------------------------------------------
@@ -445,8 +457,9 @@ def agnostic_compression_bound(m: int, d: int, errors: int, delta: float) -> flo
     -----
     The argument of Graepel, Herbrich & Williamson's (7), with Chernoff's bound on a binomial tail in place of
     (1 − p)^(m − d); with no errors it is 1 − exp(−b), b their bound. A perceptron that has not converged is such a
-    predictor: trained for as many whole epochs on its support alone, in the same order, it has the same last vector,
-    since the other examples never changed it.
+    predictor: presented with its support alone, each example at the steps at which it was, it makes the same mistakes
+    at the same times, since the other examples never changed it. So it has the same vectors with the same survival
+    times, and not only the last vector but every rule that depends on nothing else is such a predictor.
 
     Examples
     --------
@@ -535,6 +548,11 @@ def margin_bound_simple(m: int, kappa: int, delta: float, n: float = 4.0) -> flo
     0.0646
     """
     m, kappa, delta = count("m", m, 1), count("kappa", kappa, 1), probability(delta)
+    if not 4 * kappa < m:
+        raise VotronError(
+            f"The 'kappa' of margin_bound_simple must be less than m/4 = {m / 4:g}; margin_bound has no such limit. "
+            f"Got {kappa} instead."
+        )
     if not 4 <= n < m / kappa:
         raise VotronError(
             f"The 'n' of margin_bound_simple must be in the range [4, m/κ) = [4, {m / kappa:g}). Got {n!r} instead."

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from votron.errors import BoundViolatedError, VotronError
 from votron.theory import _rendering
+from votron.theory._wrapped import unwrapped
 from votron.theory.facts import Assumption, Facts, Measured
-from votron.theory.statements import FACT, GUARANTEE, Statement, statements_for
+from votron.theory.statements import ESTIMATE, FACT, GUARANTEE, Statement, statements_for
 
 __all__ = ["Bound", "Certificate", "certify"]
 
@@ -124,7 +125,9 @@ class Certificate:
     mistakes : tuple of int or None
         Of each vector; None for a model that was not trained by mistakes.
     support : tuple of int
-        ‖α‖₀ of each vector.
+        ‖α‖₀ of each vector, or no less than it where ``support_known`` is false.
+    support_known : bool
+        Whether ``support`` is exact.
     margins, normalized_margins : dict of tuple of float
         What each vector at hand attains on the training data, for each class; not positive where it errs.
     bounds : tuple of Bound
@@ -140,7 +143,7 @@ class Certificate:
     >>> model = VotedPerceptronClassifier(degree=2, epochs=1, gamma=1e-6, random_state=0).fit(X, y)
     >>> found = certify(model, X, y)
     >>> found.best("guarantee").name, round(found.best("guarantee").error, 2)
-    ('Cesa-Bianchi, Conconi & Gentile', 0.49)
+    ('(7) with errors', 0.47)
     """
 
     model: str
@@ -153,6 +156,7 @@ class Certificate:
     radius: float
     mistakes: tuple[int, ...] | None
     support: tuple[int, ...]
+    support_known: bool
     margins: dict[str, tuple[float, ...]]
     normalized_margins: dict[str, tuple[float, ...]]
     bounds: tuple[Bound, ...]
@@ -171,8 +175,11 @@ class Certificate:
         Returns
         -------
         Bound or None
-            None if there is none.
+            None if there is none. Each guarantee holds with probability 1 − δ. Those that follow from (7) hold
+            together; but the least of (7), the one-pass bound and the PAC bound may fail as often as any of them.
         """
+        if kind not in (GUARANTEE, ESTIMATE):
+            raise VotronError(f"The 'kind' of best must be {GUARANTEE!r} or {ESTIMATE!r}. Got {kind!r} instead.")
         found = [
             bound
             for bound in self.bounds
@@ -213,7 +220,7 @@ class Certificate:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default a new figure.
+            Where to draw, some 9 inches wide and 7 high, in a figure with constrained layout; by default a new one.
 
         Returns
         -------
@@ -260,8 +267,9 @@ def certify(
     comparators : "auto" or sequence, default="auto"
         Vectors whose margins enter the bounds, beside the model's last and average vector: "adatron" for the maximal
         margin, "svm" for the soft one, or fitted models with the same kernel, a `KernelAdatronClassifier` or
-        scikit-learn's SVC among them (for several classes, in a OneVsRestClassifier). "auto" is the adatron on 5,000
-        examples or fewer, and the soft form where they are not separable; else no more.
+        scikit-learn's SVC among them (for several classes, in a OneVsRestClassifier); ``()`` for none. "auto" is the
+        adatron on 5,000 examples or fewer (with a limit to its passes where the model does not separate them), and
+        the soft form where it does not separate them either.
     X_test, y_test : data and labels, optional
         Data that had no part in training: errors of the predictors are measured on them.
 
@@ -285,7 +293,7 @@ def certify(
     >>> certificate = certify(model, X, y)
     >>> best = certificate.best()
     >>> best.predictor, best.name, round(best.error, 3)
-    ('last vector', 'compression, errors allowed', 0.148)
+    ('last vector', '(7) with errors', 0.148)
     """
     if (X_test is None) != (y_test is None):
         raise VotronError(
@@ -293,13 +301,15 @@ def certify(
         )
     if not (isinstance(delta, int | float | np.number) and 0 < delta < 1):
         raise VotronError(f"The 'delta' of certify must be a number in the range (0, 1). Got {delta!r} instead.")
-    estimator, transform, tuned = _unwrapped(model)
-    facts: Facts = estimator._facts(transform(X), y, comparators)
-    if tuned is not None:
-        facts = _with_assumption(facts, tuned)
+    estimator, transform, broken = unwrapped(model, "_facts")
+    rows = transform(X)
+    facts: Facts = _with_assumptions(estimator._facts(rows, y, comparators), broken)
+    if X_test is not None:
+        X_test = transform(X_test)
+        _check_other_data(rows, X_test)
     bounds = tuple(_bound(statement, facts, float(delta)) for statement in statements_for(facts))
     _check(facts, bounds)
-    measured = {} if X_test is None else estimator._measured(transform(X_test), y_test)
+    measured = {} if X_test is None else estimator._measured(X_test, y_test)
     return _certificate(facts, float(delta), bounds, measured)
 
 
@@ -317,6 +327,7 @@ def _certificate(facts: Facts, delta: float, bounds: tuple[Bound, ...], measured
         radius=facts.radius,
         mistakes=tuple(int(run.mistakes or 0) for run in facts.runs) if facts.by_mistakes else None,
         support=tuple(run.support for run in facts.runs),
+        support_known=all(run.support_known for run in facts.runs),
         margins={name: tuple(values.min(axis=0).tolist()) for name, values in each},
         normalized_margins={name: tuple((values / lengths).min(axis=0).tolist()) for name, values in each},
         bounds=bounds,
@@ -327,7 +338,8 @@ def _certificate(facts: Facts, delta: float, bounds: tuple[Bound, ...], measured
 def _bound(statement: Statement, facts: Facts, delta: float) -> Bound:
     n = len(facts.runs)
     found = [statement.value(facts, c, delta) for c in range(n)]
-    shared = found if n == 1 or statement.kind == FACT else [statement.value(facts, c, delta / n) for c in range(n)]
+    # of δ only guarantees depend
+    shared = [statement.value(facts, c, delta / n) for c in range(n)] if statement.kind == GUARANTEE else found
     joint = statement.together(facts, delta)
     return Bound(
         name=statement.name,
@@ -363,44 +375,27 @@ def _check(facts: Facts, bounds: tuple[Bound, ...]) -> None:
             )
 
 
-# -- models within others ---------------------------------------------------------------------------------------------
+# -- data -------------------------------------------------------------------------------------------------------------
 
 
-def _unwrapped(model: Any) -> tuple[Any, Any, Assumption | None]:
-    """Return the model inside a pipeline or a search, what its data go through first, and what that breaks."""
-    if hasattr(model, "best_estimator_"):
-        estimator, transform, _ = _unwrapped(model.best_estimator_)
-        because = f"{type(model).__name__} chose parameters by these data"
-        return estimator, transform, Assumption("kernel fixed", False, because, "parameters chosen on other data")
-    if hasattr(model, "steps") and hasattr(model, "named_steps"):
-        estimator, inner, broken = _unwrapped(model.steps[-1][1])
-        before = model[:-1] if len(model.steps) > 1 else None
-        return estimator, lambda X: inner(X if before is None else before.transform(X)), _fitted(model) or broken
-    if not hasattr(model, "_facts"):
+def _check_other_data(X: Any, X_test: Any) -> None:
+    """Refuse the training data as test data."""
+    same = X is X_test
+    if not same and getattr(X, "shape", 0) == getattr(X_test, "shape", 1) and hasattr(X, "dtype"):
+        same = not (X_test != X).sum()
+    if same:
         raise VotronError(
-            "Certificates are for a fitted VotedPerceptronClassifier, AveragedPerceptronClassifier or "
-            f"KernelAdatronClassifier, or a Pipeline that ends in one. Got an object of type {type(model).__name__} "
-            "instead."
+            "X_test and y_test must be data that had no part in training, or what is measured on them guarantees "
+            "nothing. Got the training data instead."
         )
-    return model, lambda X: X, None
 
 
-def _fitted(pipeline: Any) -> Assumption | None:
-    """Return what the first step that learns from the data breaks."""
-    from sklearn.utils import get_tags
-
-    for name, step in pipeline.steps[:-1]:
-        if hasattr(step, "fit") and get_tags(step).requires_fit:
-            because = f"the step {name!r} of the pipeline was fitted to these data"
-            return Assumption("kernel fixed", False, because, f"the step {name!r} fitted to other data, or left out")
-    return None
-
-
-def _with_assumption(facts: Facts, broken: Assumption) -> Facts:
-    import dataclasses
-
-    mine = facts.assumptions.get(broken.name)
-    if mine is not None and mine.holds is False:
-        because, change = f"{mine.because}, and {broken.because}", f"{mine.change} and {broken.change}"
-        broken = Assumption(broken.name, False, because, change)
-    return dataclasses.replace(facts, assumptions={**facts.assumptions, broken.name: broken})
+def _with_assumptions(facts: Facts, broken: list[Assumption]) -> Facts:
+    """Return the facts with what stands around the model, all in one assumption."""
+    mine = facts.assumptions["kernel fixed"]
+    failing = [*([mine] if mine.holds is False else []), *broken]
+    if not failing:
+        return facts
+    because = ", and ".join(a.because for a in failing)
+    whole = Assumption(mine.name, False, because, " + ".join(a.change for a in failing))
+    return replace(facts, assumptions={**facts.assumptions, mine.name: whole})

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from votron.products import Floats, Index
+from votron.theory.bounds import held_out_bound
 
 __all__ = ["Assumption", "Measured"]
 
 ONE_VOTE, ONE_RANDOM = "vote after one epoch", "random vector of one epoch"
-LAST, AVERAGE, MAXIMAL = "last vector", "average", "maximal margin"
+LAST, AVERAGE, MAXIMAL = "last vector", "average", "adatron's vector"
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class Run:
         depends, all that it is wrong about.
     support_known : bool
         Otherwise ``support`` is no more than an upper limit.
+    own_outside : int or None
+        As ``outside``, of the model's own rule; None if that depends on more than the support.
     mistakes : int or None
         Updates in all of training. None: it was not trained by mistakes.
     first_pass : int or None
@@ -80,6 +83,7 @@ class Run:
     consistent: bool
     outside: int
     support_known: bool = True
+    own_outside: int | None = None
     mistakes: int | None = None
     first_pass: int | None = None
     wrong: Index | None = None
@@ -97,10 +101,10 @@ class Facts:
         Its name.
     uses : str
         What its ``predict`` predicts by.
-    classes : array
-        The labels.
     m : int
         Training examples.
+    left_out : int
+        Rows with K(x, x) = 0, which cannot be learnt and are not counted.
     first_m : int
         Those of the first pass: fewer where there was not even one.
     epochs : float
@@ -123,13 +127,14 @@ class Facts:
     assumptions : dict of Assumption
         Those that the model can speak of itself, by name.
     switches : dict of str
-        For each predictor, how to have a model that predicts by it.
+        For each predictor how to have a model that predicts by it, and for each assumption that may fail how to have
+        it hold.
     """
 
     model: str
     uses: str
-    classes: NDArray[Any]
     m: int
+    left_out: int
     first_m: int
     epochs: float
     presentations: int
@@ -141,6 +146,8 @@ class Facts:
     together: Run | None
     assumptions: Mapping[str, Assumption]
     switches: Mapping[str, str]
+    known: dict[Any, Any] = field(default_factory=dict)
+    """What was computed before, by statements that share it."""
 
     @property
     def by_mistakes(self) -> bool:
@@ -196,6 +203,10 @@ class Measured:
     def rate(self) -> float:
         """Share of wrong labels."""
         return self.total / self.n
+
+    def guaranteed(self, delta: float) -> float:
+        """Return what the error is below, with probability 1 − δ over the draw of the test data."""
+        return held_out_bound(self.total, self.n, delta)
 
 
 class Certifiable(Protocol):

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from votron.errors import VotronError
 from votron.products import Floats
+from votron.theory._wrapped import unwrapped
 
 __all__ = ["Margins", "margins"]
 
@@ -48,6 +49,8 @@ class Margins:
     Examples
     --------
     >>> found = Margins(np.array([[2.0], [-3.0]]), np.array([[1], [-1]]), np.array([2.0]), np.array([1.0, 4.0]))
+    >>> found
+    Margins(2 examples, R = 4, unnormalised margins [1])
     >>> found.unnormalized, found.normalized, found.radius
     (array([1.]), array([0.375]), 4.0)
     """
@@ -57,11 +60,19 @@ class Margins:
     norms: Floats
     lengths: Floats
 
+    def __repr__(self) -> str:
+        margins = ", ".join(f"{value:.4g}" for value in self.unnormalized[:10])
+        more = ", ..." if len(self.norms) > 10 else ""
+        return f"Margins({len(self.lengths)} examples, R = {self.radius:.4g}, unnormalised margins [{margins}{more}])"
+
     @cached_property
     def each(self) -> Floats:
         """Y (w·x) / ‖w‖ for every example and vector; 0 for a vector of length 0."""
-        scale = np.where(self.norms > 0, self.norms, np.inf)
-        return np.asarray(self.signs * self.scores / scale)
+        some = self.lengths > 0
+        # ‖w‖ is a sum that may cancel; but |w·x| ≤ ‖w‖ ‖x‖ says what it is at least
+        least = (np.abs(self.scores[some]) / self.lengths[some, None]).max(axis=0, initial=0.0)
+        norms = np.maximum(self.norms, least)
+        return np.asarray(self.signs * self.scores / np.where(norms > 0, norms, np.inf))
 
     @cached_property
     def unnormalized(self) -> Floats:
@@ -80,19 +91,13 @@ class Margins:
         return float(self.lengths.max())
 
 
-class HasMargins(Protocol):
-    """A fitted model that can say what its vectors and examples are in feature space."""
-
-    def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins: ...
-
-
-def margins(model: HasMargins, X: Any, y: Any, *, vector: str = "last") -> Margins:
+def margins(model: Any, X: Any, y: Any, *, vector: str = "last") -> Margins:
     """Return the margins of a fitted model's vectors on data.
 
     Parameters
     ----------
     model : VotedPerceptronClassifier, AveragedPerceptronClassifier or KernelAdatronClassifier
-        The fitted model.
+        The fitted model, or a Pipeline or search around one.
     X, y : data and labels
         Of the training data, for what the theory says about training. With ``kernel="precomputed"`` the square matrix
         of the training examples.
@@ -123,11 +128,6 @@ def margins(model: HasMargins, X: Any, y: Any, *, vector: str = "last") -> Margi
         raise VotronError(
             f"The 'vector' of margins must be one of {', '.join(map(repr, VECTORS))}. Got {vector!r} instead."
         )
-    ask = getattr(model, "_in_feature_space", None)
-    if ask is None:
-        raise VotronError(
-            "Margins are those of a fitted VotedPerceptronClassifier, AveragedPerceptronClassifier or "
-            f"KernelAdatronClassifier. Got an object of type {type(model).__name__} instead."
-        )
-    found: Margins = ask(X, y, vector)
+    estimator, transform, _ = unwrapped(model, "_in_feature_space")
+    found: Margins = estimator._in_feature_space(transform(X), y, vector)
     return found

@@ -24,6 +24,7 @@ import numpy as np
 
 from votron.products import Index
 from votron.theory.bounds import (
+    ROUNDING,
     agnostic_compression_bound,
     best_inseparable_bound,
     compression_bound,
@@ -33,7 +34,6 @@ from votron.theory.bounds import (
     novikoff_bound,
     one_pass_bound,
     pac_margin_bound,
-    sparsity_bound,
     unit_length_bound,
     vapnik_chervonenkis_bound,
 )
@@ -93,12 +93,27 @@ class Statement:
 
     def assumptions(self, facts: Facts) -> tuple[Assumption, ...]:
         """Return what it wants, and whether the run has it."""
-        return tuple(_assumption(name, facts, self.predictor) for name in self.wants)
+        wants = self.wants
+        if self.quantity == "error":
+            wants = (
+                *wants,
+                *(["labels known"] if len(facts.runs) > 1 else []),
+                *(["K(x, x) > 0"] if facts.left_out else []),
+            )
+        return tuple(_assumption(name, facts, self.predictor) for name in wants)
 
 
 def statements_for(facts: Facts) -> tuple[Statement, ...]:
     """Return the statements that speak of a perceptron's run, or of the vector of maximal margin."""
-    return tuple(s for s in STATEMENTS if (s.predictor == MAXIMAL) != facts.by_mistakes)
+    found = [s for s in STATEMENTS if (s.predictor == MAXIMAL) != facts.by_mistakes]
+    if facts.by_mistakes and facts.uses != LAST:
+        found.insert(0, replace(OWN, predictor=facts.uses))
+    return tuple(found)
+
+
+def event(name: str) -> str:
+    """Return which guarantees fail on the same samples: all that follow from (7) do."""
+    return name if name in ("Cesa-Bianchi, Conconi & Gentile", "PAC margin") else "(7)"
 
 
 def _assumption(name: str, facts: Facts, predictor: str) -> Assumption:
@@ -106,23 +121,27 @@ def _assumption(name: str, facts: Facts, predictor: str) -> Assumption:
         return facts.assumptions[name]
     if name == "its rule":
         return _right_predictor(facts, predictor)
-    found: dict[str, tuple[bool | None, str, str]] = {
-        "i.i.d.": (None, "examples are drawn independently from one distribution: your claim", ""),
-        "τ = 0": (facts.tau == 0, f"updates were made up to a margin of τ = {facts.tau:g}", "margin=0"),
-        "consistent": (
-            all(run.consistent for run in facts.runs),
-            "the final vectors err on training examples",
-            "epochs=None with a kernel that separates the data",
+    consistent = all(run.consistent for run in facts.runs)
+    found: dict[str, tuple[bool | None, str]] = {
+        "i.i.d.": (None, "examples are drawn independently from one distribution: your claim"),
+        "τ = 0": (facts.tau == 0, f"updates were made up to a margin of τ = {facts.tau:g}"),
+        "consistent": (consistent, f"the final vectors {'do not err' if consistent else 'err'} on training examples"),
+        "unit length": (
+            facts.unit_length,
+            "examples have length 1" if facts.unit_length else "examples have lengths other than 1",
         ),
-        "unit length": (facts.unit_length, "examples have lengths other than 1", "normalize_kernel=True"),
+        "labels known": (None, "no label is to come that training did not have: your claim"),
+        "K(x, x) > 0": (
+            False,
+            f"{facts.left_out} rows of length 0 were left out, and of such examples nothing is said",
+        ),
         "R known": (
             True if facts.lengths_known else None,
             "no example to come is longer than R" + ("" if facts.lengths_known else ": your claim"),
-            "normalize_kernel=True",
         ),
     }
-    holds, because, change = found[name]
-    return Assumption(name, holds, because, "" if holds else change)
+    holds, because = found[name]
+    return Assumption(name, holds, because, "" if holds else facts.switches.get(name, ""))
 
 
 def _right_predictor(facts: Facts, predictor: str) -> Assumption:
@@ -149,10 +168,7 @@ def _unit_length(facts: Facts, c: int, delta: float) -> Value:
 
 
 def _sparsity(facts: Facts, c: int, delta: float) -> Value:
-    margin, name = facts.best_margin(c)
-    if margin <= 0:
-        return math.nan, "no vector at hand separates the data"
-    return float(sparsity_bound(facts.radius * facts.stretch, margin)), f"margin {margin:.3g} of {name}"
+    return _novikoff(facts, c, delta)
 
 
 def _inseparable(facts: Facts, c: int, delta: float) -> Value:
@@ -161,11 +177,19 @@ def _inseparable(facts: Facts, c: int, delta: float) -> Value:
 
 def _least_inseparable(facts: Facts, c: int, times: int) -> tuple[float, str, str, float]:
     """Return the least ((R + D)/γ)² over candidates and γ, where it comes from, and the candidate and γ themselves."""
+    key = "inseparable", c, times
+    if key not in facts.known:
+        facts.known[key] = _search_inseparable(facts, c, times)
+    found: tuple[float, str, str, float] = facts.known[key]
+    return found
+
+
+def _search_inseparable(facts: Facts, c: int, times: int) -> tuple[float, str, str, float]:
     radius = facts.radius * facts.stretch
     found = [(best_inseparable_bound(each[:, c], radius, times), name) for name, each in facts.candidates.items()]
     best, name = min(found, key=lambda pair: pair[0].bound)
     remark = f"γ = {best.margin:.3g}, D = {best.deviation:.3g} of {name}"
-    return best.bound, "the number of presentations" if math.isinf(best.margin) else remark, name, best.margin
+    return best.bound, "no γ says more than their number" if math.isinf(best.margin) else remark, name, best.margin
 
 
 def _inseparable_mistakes(facts: Facts, c: int, delta: float) -> Value:
@@ -180,9 +204,11 @@ def _of_mistakes(facts: Facts, c: int, rows: Index, times: Any, presentations: i
 
     As γ grows it falls to the number of mistakes itself: its infimum says nothing that counting does not.
     """
-    _, remark, name, margin = _least_inseparable(facts, c, presentations)
-    if not len(rows) or math.isinf(margin):
-        return float(np.sum(times)), remark
+    _, _, name, margin = _least_inseparable(facts, c, presentations)
+    if not len(rows):
+        return 0.0, "no mistakes"
+    if math.isinf(margin):
+        return math.nan, "no γ says more than the count itself"
     short = np.maximum(0.0, margin - facts.candidates[name][rows, c])
     deviation = math.sqrt(float(np.sum(times * np.square(short))))
     radius = float(facts.lengths[rows].max()) * facts.stretch
@@ -253,6 +279,11 @@ def _vapnik_chervonenkis(facts: Facts, c: int, delta: float) -> Value:
     return value, f"margin {margin:.3g} of {name}" if by_margin else f"{run.support} support vectors"
 
 
+def _support_share(facts: Facts, c: int, delta: float) -> Value:
+    support = facts.runs[c].support
+    return vapnik_chervonenkis_bound(facts.m, support), f"{support} support vectors"
+
+
 def _compression(facts: Facts, c: int, delta: float) -> Value:
     run = facts.runs[c]
     if not run.consistent:
@@ -262,8 +293,7 @@ def _compression(facts: Facts, c: int, delta: float) -> Value:
 
 def _by_sparsity(facts: Facts, c: int, delta: float, bound: Callable[[int, int, float], float]) -> Value:
     run = facts.runs[c]
-    # With no more than an upper limit of ‖α‖₀ known, the bound must grow with it: it does up to m/2.
-    if run.support >= (facts.m if run.support_known else facts.m // 2):
+    if run.support >= facts.m:
         return math.nan, f"too many support vectors ({run.support})"
     return bound(facts.m, run.support, delta), f"{run.support} support vectors"
 
@@ -276,12 +306,22 @@ def _agnostic(facts: Facts, c: int, delta: float) -> Value:
     return value, remark if math.isnan(value) else f"{remark}, {run.outside} of the other examples wrong"
 
 
+def _own_rule(facts: Facts, c: int, delta: float) -> Value:
+    run = facts.runs[c]
+    if run.own_outside is None:
+        return math.nan, "the rule depends on held-out examples too"
+    return _agnostic(replace(facts, runs=(replace(run, outside=run.own_outside),)), 0, delta)
+
+
 def _kappa(facts: Facts, c: int) -> Value:
     """Return κ = ⌈(R/γ)²⌉ for the best margin at hand."""
     margin, name = facts.best_margin(c)
     if margin <= 0:
         return math.nan, "no vector at hand separates the data"
-    kappa = math.ceil(novikoff_bound(facts.radius * facts.stretch, margin) * (1 - 1e-12))
+    bound = novikoff_bound(facts.radius * facts.stretch, margin)
+    if math.isinf(bound):
+        return math.nan, f"(R/γ)² is too large by the margin of {name}"
+    kappa = math.ceil(bound * (1 - ROUNDING))
     return float(kappa), f"(R/γ)² = {kappa:,} by the margin of {name}"
 
 
@@ -309,7 +349,7 @@ def _pac(name: str) -> Callable[[Facts, int, float], Value]:
         margin = float(facts.candidates[name][:, c].min())
         if margin <= 0:
             return math.nan, "the vector errs on training examples"
-        kappa = (facts.radius / margin) ** 2
+        kappa = novikoff_bound(facts.radius, margin)
         if not kappa < math.e * facts.m / 8:
             return math.nan, f"(R/γ)² = {kappa:,.0f} for its own margin, too large beside m"
         return pac_margin_bound(facts.m, kappa, delta), f"(R/γ)² = {kappa:,.0f} for its own margin"
@@ -319,20 +359,20 @@ def _pac(name: str) -> Callable[[Facts, int, float], Value]:
 
 # -- the list ---------------------------------------------------------------------------------------------------------
 
-_ONE = ("i.i.d.", "kernel fixed", "one epoch", "τ = 0", "its rule")
+_ONE = ("i.i.d.", "kernel fixed", "one epoch", "τ = 0", "its rule", "planned end")
 _LAST = ("i.i.d.", "kernel fixed", "consistent", "its rule")
 
 STATEMENTS: tuple[Statement, ...] = (
     Statement("Block & Novikoff", "k ≤ (R/γ)²", FACT, "mistakes", "", (), _novikoff),
-    Statement("Columbia", "k ≤ 1/γ²", FACT, "mistakes", "", ("unit length",), _unit_length),
+    Statement("unit length (Columbia)", "k ≤ 1/γ²", FACT, "mistakes", "", ("unit length",), _unit_length),
     Statement("Freund & Schapire, theorem 2", "k ≤ ((R + D)/γ)²", FACT, "mistakes", "", (), _inseparable),
     Statement(
         "the same, R and D of mistakes only", "k ≤ ((R + D)/γ)²", FACT, "mistakes", "", (), _inseparable_mistakes
     ),
     Statement("Graepel et al., sparsity", "‖α‖₀ ≤ ‖α‖₁ ≤ (R/γ)²", FACT, "support", "", (), _sparsity),
     Statement("Helmbold & Warmuth", "2 k/(m+1)", ESTIMATE, "error", ONE_VOTE, _ONE, _leave_one_out(True), True),
-    Statement("corollary 1", "2/(m+1) ((R+D)/γ)²", ESTIMATE, "error", ONE_VOTE, _ONE, _corollary_1),
-    Statement("corollary 2", "the same, of the mistakes only", ESTIMATE, "error", ONE_VOTE, _ONE, _corollary_2),
+    Statement("Freund & Schapire, cor. 1", "2/(m+1) ((R+D)/γ)²", ESTIMATE, "error", ONE_VOTE, _ONE, _corollary_1),
+    Statement("Freund & Schapire, cor. 2", "the same of mistakes", ESTIMATE, "error", ONE_VOTE, _ONE, _corollary_2),
     Statement(
         "Cesa-Bianchi, Conconi & Gentile", "2 (k/m + √(2 ln(1/δ)/m))", GUARANTEE, "error", ONE_VOTE, _ONE,
         _one_pass_vote, True,
@@ -347,17 +387,17 @@ STATEMENTS: tuple[Statement, ...] = (
         _vapnik_chervonenkis,
     ),
     Statement(
-        "compression (7)", "(ln C(m,d) + ln m + ln(1/δ))/(m−d)", GUARANTEE, "error", LAST, (*_LAST, "whole epochs"),
+        "Graepel et al. (7)", "(ln C(m,d) + ln m + ln(1/δ))/(m−d)", GUARANTEE, "error", LAST, (*_LAST, "planned end"),
         _compression, True,
     ),
     Statement(
-        "compression, errors allowed", "kl(errors/(m−d) ‖ ·) as in (7)", GUARANTEE, "error", LAST,
-        ("i.i.d.", "kernel fixed", "its rule", "whole epochs"), _agnostic, True,
+        "(7) with errors", "kl(errors/(m−d) ‖ ·) as in (7)", GUARANTEE, "error", LAST,
+        ("i.i.d.", "kernel fixed", "its rule", "planned end"), _agnostic, True,
     ),
-    Statement("margin (8)", "(7) with d = (R/γ)²", GUARANTEE, "error", LAST, (*_LAST, "whole epochs"), _margin),
+    Statement("Graepel et al. (8)", "(7) with d = (R/γ)²", GUARANTEE, "error", LAST, (*_LAST, "planned end"), _margin),
     Statement(
-        "margin, section 5", "(κ ln(2em/κ) + n/(n−1) ln(m/δ))/m", GUARANTEE, "error", LAST, (*_LAST, "whole epochs"),
-        _margin_simple,
+        "Graepel et al., section 5", "(κ ln(2em/κ) + n/(n−1) ln(m/δ))/m", GUARANTEE, "error", LAST,
+        (*_LAST, "planned end"), _margin_simple,
     ),
     Statement(
         "PAC margin", "64 κ log₂² terms, own margin", GUARANTEE, "error", LAST, (*_LAST, "R known"), _pac("last")
@@ -367,15 +407,15 @@ STATEMENTS: tuple[Statement, ...] = (
         ("i.i.d.", "kernel fixed", "R known", "its rule"), _pac("average"),
     ),
     Statement(
-        "Vapnik", "min(support, (R/γ)²)/(m+1)", ESTIMATE, "error", MAXIMAL,
-        ("i.i.d.", "kernel fixed", "consistent", "exact"), _vapnik_chervonenkis,
+        "Vapnik, support vectors", "support/(m+1)", ESTIMATE, "error", MAXIMAL,
+        ("i.i.d.", "kernel fixed", "exact"), _support_share,
     ),
     Statement(
-        "compression (7)", "(ln C(m,d) + ln m + ln(1/δ))/(m−d)", GUARANTEE, "error", MAXIMAL,
+        "Graepel et al. (7)", "(ln C(m,d) + ln m + ln(1/δ))/(m−d)", GUARANTEE, "error", MAXIMAL,
         ("i.i.d.", "kernel fixed", "consistent", "exact"), _compression, True,
     ),
     Statement(
-        "compression, errors allowed", "kl(errors/(m−d) ‖ ·) as in (7)", GUARANTEE, "error", MAXIMAL,
+        "(7) with errors", "kl(errors/(m−d) ‖ ·) as in (7)", GUARANTEE, "error", MAXIMAL,
         ("i.i.d.", "kernel fixed", "exact"), _agnostic, True,
     ),
     Statement(
@@ -384,3 +424,9 @@ STATEMENTS: tuple[Statement, ...] = (
     ),
 )  # fmt: skip
 """All of them, by the predictor they speak of."""
+
+OWN = Statement(
+    "(7) with errors", "kl(errors/(m−d) ‖ ·) as in (7)", GUARANTEE, "error", "",
+    ("i.i.d.", "kernel fixed", "planned end"), _own_rule, True,
+)  # fmt: skip
+"""What holds for whatever rule the model has, since the support determines all of its vectors."""

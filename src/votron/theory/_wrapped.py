@@ -1,0 +1,59 @@
+"""Models inside pipelines and searches: the model itself, what its data go through first, and what that breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.utils import get_tags
+
+from votron.errors import VotronError
+from votron.theory.facts import Assumption
+
+
+def unwrapped(model: Any, method: str) -> tuple[Any, Callable[[Any], Any], list[Assumption]]:
+    """Return the model, which has a method, a function that transforms data for it, and which assumptions fail.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from votron import VotedPerceptronClassifier
+    >>> model, _, broken = unwrapped(make_pipeline(StandardScaler(), VotedPerceptronClassifier()), "_facts")
+    >>> type(model).__name__, broken[0].because
+    ('VotedPerceptronClassifier', "the step 'standardscaler' of the pipeline was fitted to these data")
+    """
+    if hasattr(model, "best_estimator_"):
+        estimator, transform, broken = unwrapped(model.best_estimator_, method)
+        because = f"{type(model).__name__} chose parameters by these data"
+        return (
+            estimator,
+            transform,
+            [*broken, Assumption("kernel fixed", False, because, "parameters chosen on others")],
+        )
+    if hasattr(model, "steps") and hasattr(model, "named_steps"):
+        estimator, inner, broken = unwrapped(model.steps[-1][1], method)
+        if len(model.steps) == 1:
+            return estimator, inner, broken
+        return estimator, lambda X: inner(model[:-1].transform(X)), [*_fitted(model), *broken]
+    if not hasattr(model, method) or isinstance(model, type):
+        what = f"the class {model.__name__}" if isinstance(model, type) else f"an object of type {type(model).__name__}"
+        raise VotronError(
+            "Margins and certificates are those of a fitted VotedPerceptronClassifier, AveragedPerceptronClassifier or "
+            f"KernelAdatronClassifier, or of a Pipeline or search around one. Got {what} instead."
+        )
+    return model, lambda X: X, []
+
+
+def _fitted(pipeline: Any) -> list[Assumption]:
+    """Return what the steps break that learn from the data; a FrozenEstimator was fitted before, to others."""
+    return [
+        Assumption(
+            "kernel fixed",
+            False,
+            f"the step {name!r} of the pipeline was fitted to these data",
+            f"a FrozenEstimator, fitted to others, for {name!r}",
+        )
+        for name, step in pipeline.steps[:-1]
+        if hasattr(step, "fit") and get_tags(step).requires_fit and type(step).__name__ != "FrozenEstimator"
+    ]
