@@ -12,8 +12,8 @@ PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -qq
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: .venv/.ready  ## train on the digits that come with scikit-learn, print a table, write a report
-	$(BIN)/python -m votron.experiments.digits
+run: .venv/.ready  ## the papers' tables and figures on scikit-learn's digits, printed, and a report in reports/digits
+	$(BIN)/votron reproduce
 
 test: lint  ## all checks: lint, types, import contract, tests, doctests
 	$(BIN)/python -m pytest
@@ -24,8 +24,8 @@ lint: .venv/.ready  ## the checks that run no code
 	$(BIN)/mypy src
 	$(BIN)/lint-imports
 
-mnist: .venv/.ready  ## train on MNIST: make mnist DATA=folder (or set VOTRON_DATA)
-	$(BIN)/python -m votron.experiments.mnist --data "$(DATA)"
+mnist: .venv/.ready  ## the same on MNIST, beside the papers' numbers: make mnist DATA=folder (or set VOTRON_DATA)
+	VOTRON_DATA="$(DATA)" $(BIN)/votron reproduce --data mnist
 
 exact: .venv/.ready  ## compare with the one-example-at-a-time algorithm, bit for bit: make exact DATA=folder
 	$(BIN)/python -m benchmarks.exact --data "$(DATA)"

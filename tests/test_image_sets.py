@@ -274,7 +274,7 @@ def test_a_folder_called_mnist_is_any_folder(monkeypatch, places):
 def test_what_is_no_set_is_refused(monkeypatch, tmp_path, which):
     monkeypatch.chdir(tmp_path)
     assert_refused(
-        which, "The 'which' parameter of load_image_set must be 'digits', 'mnist', 'fashion' or a folder. Got"
+        which, "The data must be 'digits', 'mnist', 'fashion' or a folder with the four IDX files of a set. Got"
     )
 
 

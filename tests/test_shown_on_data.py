@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from strategies import thorough
 
 from votron import VotedPerceptronClassifier
-from votron.experiments import attained_margin, digits, parallel_lines, permutations
+from votron.experiments import attained_margin, parallel_lines, permutations
 from votron.experiments._figure import pyplot
-from votron.experiments._one_label import problem
+from votron.experiments._one_label import images, problem
 from votron.experiments.parallel_lines import COLUMNS, HALF, lines, perceptron
 from votron.theory import compression_bound, margins
 
@@ -309,10 +309,10 @@ def test_a_command_writes_the_same_files_twice(module, tmp_path, capsys):
 @pytest.fixture
 def mnist_folder(tmp_path):
     """A folder with the four files of MNIST, for 300 and 100 of scikit-learn's digits."""
-    X, y, X_test, y_test = digits.digits()
-    for part, images, labels in (("train", X[:300], y[:300]), ("t10k", X_test[:100], y_test[:100])):
-        head = struct.pack(">HBB3I", 0, 8, 3, len(images), 8, 8)
-        (tmp_path / f"{part}-images-idx3-ubyte").write_bytes(head + images.tobytes())
+    X, y, X_test, y_test = images()
+    for part, pixels, labels in (("train", X[:300], y[:300]), ("t10k", X_test[:100], y_test[:100])):
+        head = struct.pack(">HBB3I", 0, 8, 3, len(pixels), 8, 8)
+        (tmp_path / f"{part}-images-idx3-ubyte").write_bytes(head + pixels.tobytes())
         head = struct.pack(">HBB1I", 0, 8, 1, len(labels))
         (tmp_path / f"{part}-labels-idx1-ubyte").write_bytes(head + labels.astype(np.uint8).tobytes())
     return tmp_path
@@ -357,7 +357,7 @@ def test_options_out_of_range(module, options, sentence, tmp_path, capsys):
         (parallel_lines, ["--sizes", "9", "9"], "each above the last. Got 9 9 instead."),
         (permutations, ["--permutations", "1"], "--permutations must be an int in the range [2, inf). Got 1 instead."),
         (permutations, ["--label", "10"], "--label must be one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9. Got 10 instead."),
-        (permutations, ["--data", "no-such-folder"], "set --data or VOTRON_DATA to"),
+        (permutations, ["--data", "no-such-folder"], "or a folder with the four IDX files of a set. Got"),
         (permutations, ["--degree", "400"], "float64"),
         (permutations, ["--degree", "1"], "still made mistakes after 1000 epochs: raise --degree."),
         (attained_margin, ["--degree", "1"], "The adatron found no margin that all examples keep: raise --degree."),

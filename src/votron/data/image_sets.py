@@ -176,7 +176,7 @@ def load_image_set(
     >>> load_image_set("no/such/folder")
     Traceback (most recent call last):
         ...
-    votron.errors.DataError: The 'which' parameter of load_image_set must be 'digits', 'mnist', 'fashion' or a folder.
+    votron.errors.DataError: The data must be 'digits', 'mnist', 'fashion' or a folder with the four IDX files of a set.
     Got 'no/such/folder' instead.
     """
     if which == "digits":
@@ -186,7 +186,7 @@ def load_image_set(
     given = os.fspath(which) if isinstance(which, os.PathLike) else which
     if not isinstance(given, str) or not os.path.isdir(os.path.expanduser(given)):
         raise DataError(
-            "The 'which' parameter of load_image_set must be 'digits', 'mnist', 'fashion' or a folder. "
+            "The data must be 'digits', 'mnist', 'fashion' or a folder with the four IDX files of a set. "
             f"Got {given!r} instead."
         )
     folder = Path(os.path.expanduser(given))

@@ -5,60 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import TextIO
 
-import numpy as np
-
 from votron._resources import effective_threads
 from votron.errors import VotronError
-from votron.experiments._table import MOMENTS, Setting
-
-
-def parser(module: str, description: str, *, permutations: int) -> argparse.ArgumentParser:
-    """Return a parser with the options of every experiment."""
-    made = argparse.ArgumentParser(
-        prog=f"python -m votron.experiments.{module}",
-        description=description,
-        allow_abbrev=False,
-    )
-    made.add_argument(
-        "--degree",
-        type=at_least_one,
-        default=4,
-        metavar="D",
-        help="degree of the kernel (1 + x.z)^D (default: %(default)s)",
-    )
-    made.add_argument(
-        "--epochs",
-        type=epochs_number,
-        default=30.0,
-        metavar="T",
-        help="passes through the data; may be a fraction (default: %(default)s)",
-    )
-    made.add_argument(
-        "--seed",
-        type=seed_number,
-        default=0,
-        metavar="N",
-        help="seed of the first permutation; the next has N + 1 (default: %(default)s)",
-    )
-    made.add_argument(
-        "--permutations",
-        type=at_least_one,
-        default=permutations,
-        metavar="N",
-        help="how many, for the mean (default: %(default)s)",
-    )
-    return made
-
-
-def setting_of(args: argparse.Namespace, moments: tuple[float, ...] = MOMENTS) -> Setting:
-    """Return what the options ask for."""
-    return Setting(args.degree, args.epochs, args.seed, args.permutations, moments)
 
 
 def at_least_one(text: str) -> int:
@@ -133,30 +86,18 @@ def wants_colour(stream: TextIO) -> bool:
     )
 
 
-def seconds(values: Sequence[float]) -> str:
-    """Return times as text: the mean, and how many it is the mean of.
-
-    Examples
-    --------
-    >>> seconds([0.25]), seconds([0.2, 0.4])
-    ('0.25 s', '0.30 s (mean of 2)')
-    """
-    return f"{np.mean(values):.2f} s" + (f" (mean of {len(values)})" if len(values) > 1 else "")
-
-
-def command_line(module: str, arguments: Sequence[str]) -> str:
-    """Return the command as one would type it.
-
-    Examples
-    --------
-    >>> command_line("digits", ["--out", "my report.md"])
-    "python -m votron.experiments.digits --out 'my report.md'"
-    """
-    return shlex.join(["python", "-m", f"votron.experiments.{module}", *arguments])
-
-
 def environment() -> dict[str, str]:
     """Return what a report must say about where it was made."""
     packages = {name: version(name) for name in ("votron", "numpy", "scipy", "scikit-learn", "numba")}
-    machine = f"{platform.system()} {platform.machine()}, {effective_threads(None)} threads"
+    machine = f"{platform.system()} {platform.machine()}, {_processor()}, {effective_threads(None)} threads"
     return {"Python": platform.python_version(), **packages, "Machine": machine}
+
+
+def _processor() -> str:
+    """Return the name of the processor, as far as the system tells."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+    except OSError:
+        names = []
+    return (names or [platform.processor() or "unknown processor"])[0]

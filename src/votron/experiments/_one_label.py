@@ -7,18 +7,32 @@ import warnings
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from votron.data import load_digits_folder
+from votron.data import load_image_set
 from votron.errors import VotronError
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.experiments._command import at_least_one, seed_number
-from votron.experiments._table import Data
-from votron.experiments.digits import digits
+
+Data = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Training images and labels, test images and labels."""
 
 
-def problem(label: int, folder: str | None = None) -> Data:
-    """Return scikit-learn's digits, or those in a folder, with labels that tell whether they are this one.
+def images(which: str = "digits") -> Data:
+    """Return scikit-learn's digits, or another set of images, as four arrays.
+
+    Examples
+    --------
+    >>> [part.shape for part in images()]
+    [(1200, 64), (1200,), (597, 64), (597,)]
+    """
+    found = load_image_set(which)
+    return found.X, found.y, found.X_test, found.y_test
+
+
+def problem(label: int, which: str = "digits") -> Data:
+    """Return images with labels that tell whether they are this one.
 
     Examples
     --------
@@ -26,7 +40,7 @@ def problem(label: int, folder: str | None = None) -> Data:
     >>> X.shape, int(y.sum()), int(y_test.sum())
     ((1200, 64), 116, 58)
     """
-    X, y, X_test, y_test = digits() if folder is None else load_digits_folder(folder)
+    X, y, X_test, y_test = images(which)
     if label not in y:
         raise VotronError(f"--label must be one of {', '.join(map(str, np.unique(y)))}. Got {label} instead.")
     return X, y == label, X_test, y_test == label
@@ -53,7 +67,7 @@ def parser(module: str, description: str, *, permutations: int) -> argparse.Argu
     add, default = made.add_argument, " (default: %(default)s)"
     add("--label", type=seed_number, default=8, metavar="L", help="the label to tell from the others" + default)
     add("--degree", type=at_least_one, default=4, metavar="D", help="degree of the kernel (1 + x.z)^D" + default)
-    add("--data", metavar="FOLDER", help="folder with the four files of MNIST (default: scikit-learn's digits)")
+    add("--data", default="digits", metavar="DATA", help="digits, mnist, fashion or a folder of IDX files" + default)
     add("--permutations", type=at_least_one, default=permutations, metavar="N", help="how many" + default)
     text = "seed of the first permutation; the next has N + 1" + default
     add("--seed", type=seed_number, default=0, metavar="N", help=text)
@@ -62,5 +76,5 @@ def parser(module: str, description: str, *, permutations: int) -> argparse.Argu
 
 def name_of(args: argparse.Namespace) -> str:
     """Return what is learnt, in a few words."""
-    data = "digits" if args.data is None else "MNIST"
+    data = {"mnist": "MNIST", "fashion": "Fashion-MNIST"}.get(args.data, args.data)
     return f"{data}, {args.label} against the rest, degree {args.degree}"

@@ -10,12 +10,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from votron.data import load_digits_folder
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.experiments._command import at_least_one, ended, epochs_number, seed_number
 from votron.experiments._figure import add_out, pyplot, save
-from votron.experiments._one_label import problem
-from votron.experiments.digits import digits
+from votron.experiments._one_label import images, problem
 from votron.rules import RULES
 from votron.theory import Certificate, certify
 
@@ -24,10 +22,7 @@ __all__ = ["main", "measure"]
 
 def measure(args: argparse.Namespace) -> Certificate:
     """Train the perceptron that the options ask for, and certify it."""
-    if args.label is not None:
-        X, y, X_test, y_test = problem(args.label, args.data)
-    else:
-        X, y, X_test, y_test = digits() if args.data is None else load_digits_folder(args.data)
+    X, y, X_test, y_test = images(args.data) if args.label is None else problem(args.label, args.data)
     model = VotedPerceptronClassifier(
         degree=args.degree,
         gamma=1.0,
@@ -50,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add, default = made.add_argument, " (default: %(default)s)"
     add("--label", type=seed_number, metavar="L", help="one label against the others (default: all labels)")
-    add("--data", metavar="FOLDER", help="folder with the four files of MNIST (default: scikit-learn's digits)")
+    add("--data", default="digits", metavar="DATA", help="digits, mnist, fashion or a folder of IDX files" + default)
     add("--degree", type=at_least_one, default=4, metavar="D", help="degree of the kernel (1 + x.z)^D" + default)
     add("--normalize-kernel", action="store_true", help="examples of length 1 in feature space")
     add("--epochs", type=epochs_number, metavar="T", help="passes (default: until one makes no mistake)")

@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._cells import as_text
 from votron.experiments._command import at_least_one, ended, seed_number
 from votron.experiments._figure import AXIS, GRID, INK, MUTED, STYLE, add_out, plain, pyplot, save, title
-from votron.experiments._table import as_text
 from votron.online import OnlinePerceptron, Round
 
 __all__ = ["draw", "main"]

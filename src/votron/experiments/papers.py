@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-__all__ = ["Fact", "facts", "source"]
+__all__ = ["Fact", "comparator", "facts", "label_facts", "label_source", "running_time", "source"]
 
 
 @dataclass(frozen=True)
@@ -63,3 +63,50 @@ def facts(paper: str, degree: int) -> dict[str, dict[float, Fact]]:
             pairs = zip(moments, rows[name], strict=False)  # degree 1 ends at T = 10
             found[name] = {float(t): Fact(value, recalled and t not in read_at.get(name, [])) for t, value in pairs}
     return found
+
+
+def label_facts(machine: str, row: str) -> list[Fact]:
+    """Return the numbers of Table 2 and of Graepel's Table 1, one a label: of "perceptron" or "svm".
+
+    Examples
+    --------
+    >>> print(*label_facts("perceptron", "SupVec")[:3])
+    740 643 1,168
+    >>> label_facts("svm", "Mistake")
+    []
+    """
+    recalled = _papers()["labels"]["status"] == "recalled"
+    return [Fact(value, recalled) for value in _papers()["labels"][machine].get(row, [])]
+
+
+def label_source(machine: str) -> str:
+    """Return where the numbers of each label stand.
+
+    Examples
+    --------
+    >>> label_source("svm")[:23]
+    'Cortes & Vapnik (1995),'
+    """
+    return str(_papers()["labels"][machine]["source"])
+
+
+def running_time(degree: int) -> str:
+    """Return how long the paper's run of a degree took, in its words; empty where it does not say.
+
+    Examples
+    --------
+    >>> running_time(2), running_time(3)
+    ('about 25 hours', '')
+    """
+    return str(_papers()["times"].get(str(degree), ""))
+
+
+def comparator(name: str) -> Fact:
+    """Return the error in percent that the paper names of another machine.
+
+    Examples
+    --------
+    >>> print(comparator("boosted LeNet-4"))
+    0.7
+    """
+    return Fact(_papers()["comparators"][name], _papers()["comparators"]["status"] == "recalled")

@@ -28,12 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
+from votron._cells import as_markdown
 from votron.errors import VotronError
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.experiments._command import Counter, at_least_one, ended, seed_number
 from votron.experiments._figure import AXIS, GRID, INK, MUTED, STYLE, add_out, plain, pyplot, save, title, write_name
-from votron.experiments._table import as_markdown
 from votron.theory import novikoff_bound
 
 __all__ = ["draw", "main"]

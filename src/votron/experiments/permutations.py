@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 from sklearn.svm import SVC
 
+from votron._cells import as_markdown
 from votron.errors import VotronError
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.experiments._command import Counter, ended
 from votron.experiments._figure import MUTED, STYLE, add_out, plain, pyplot, save, title, write_name
-from votron.experiments._one_label import consistent, name_of, parser, problem
-from votron.experiments._table import Data, as_markdown
+from votron.experiments._one_label import Data, consistent, name_of, parser, problem
 from votron.theory import compression_bound
 
 __all__ = ["draw", "main"]

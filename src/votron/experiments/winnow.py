@@ -24,12 +24,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron._cells import as_markdown
 from votron.errors import VotronError
 from votron.estimators.averaged import AveragedPerceptronClassifier
 from votron.estimators.winnow import WinnowClassifier
 from votron.experiments._command import at_least_one, ended, seed_number
 from votron.experiments._figure import MUTED, STYLE, add_out, plain, pyplot, save, title, write_name
-from votron.experiments._table import as_markdown
 from votron.theory import disjunction_mistake_bound
 
 __all__ = ["draw", "main"]
