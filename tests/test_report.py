@@ -21,11 +21,10 @@ from votron.experiments import _tables_html, report
 from votron.experiments._disagreements import SHOWN_RULES
 from votron.experiments._pictures import png
 from votron.experiments.claims import Claim
-from votron.experiments.curves import LINES
 from votron.experiments.figures import apart, disagreements, figure2, learning_curves
 from votron.experiments.papers import Fact
 from votron.experiments.reproduce import Settings, reproduce
-from votron.experiments.runs import RULES, RunKey, RunStore
+from votron.experiments.runs import LINES, RULES, RunKey, RunStore
 from votron.experiments.tables import Cell, Row, Table
 
 VOID = {"meta", "img", "br", "hr", "input", "link"}

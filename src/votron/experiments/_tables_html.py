@@ -28,7 +28,7 @@ HEAD_OF_OFF = ("table", "number", "ours", "published", "difference")
 RULE_OF_AGREEMENT = (
     "A number of ours agrees with a published one: an error that was read in a source, within two standard errors of "
     "ours and the rounding of theirs; a recalled one (~), within 0.2 percentage points (0.7 for d = 1 at T = 0.1); a "
-    "count within 2 %, a recalled one within 3 %. A number that stands in two tables is counted in both."
+    "count within 2 %, a recalled one within 3 %."
 )
 
 
