@@ -139,7 +139,7 @@ def _theirs(cell):
         return ""
     difference = f"{cell.value - cell.paper.value:+,.{0 if cell.count else 2}f}".replace("-", "−")
     difference = difference[1:] if not re.search("[1-9]", difference) else difference
-    return f"{cell.paper} ({difference}){'' if cell.agrees else ' !'}"
+    return f"{cell.paper} ({difference}){' !' if cell.agrees is False else ''}"
 
 
 def test_every_number_that_does_not_agree_is_listed(made, page):

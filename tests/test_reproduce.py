@@ -5,6 +5,7 @@ import io
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -17,10 +18,11 @@ from votron import VotedPerceptronClassifier, cli
 from votron.data import ImageSet, load_image_set
 from votron.errors import VotronError
 from votron.experiments import papers, runner
+from votron.experiments._settings import Settings, parse_degrees
 from votron.experiments.claims import Claim, claims
 from votron.experiments.machines import MachineResult, machines
 from votron.experiments.papers import Fact
-from votron.experiments.reproduce import Settings, parse_degrees, reproduce, write_tables
+from votron.experiments.reproduce import keys_of, reproduce, write_tables
 from votron.experiments.runner import perform_missing
 from votron.experiments.runs import RULES, RunKey, RunResult, RunStore, moments_of, perform
 from votron.experiments.tables import Cell, mean_and_error, sparsity, table1, table2, table3
@@ -90,7 +92,14 @@ def test_a_store_gives_back_what_it_was_given_and_notices_damage(runs, tmp_path)
     other = RunKey(result.key.data, 3, 0, 2.0)
     path.with_name(f"{other.name}.npz").write_bytes(whole)
     assert store.get(other) is None  # a file under another run's name
-    for damaged in (whole[: len(whole) // 2], b"", b"no zip at all", whole[:200] + b"\x00" * 50 + whole[250:]):
+    rng = np.random.RandomState(0)
+    damages = [whole[: len(whole) // 2], b"", b"no zip at all"]
+    for _ in range(200):
+        changed = bytearray(whole)
+        for place in rng.randint(0, len(whole), rng.randint(1, 9)):
+            changed[place] = rng.randint(256)
+        damages.append(bytes(changed))
+    for damaged in damages:
         path.write_bytes(damaged)
         found = store.get(result.key)
         assert found is None or same(found, result)
@@ -150,23 +159,34 @@ def test_processes_by_memory(monkeypatch):
     assert runner._how_many(None, 60, 60_000) == 1
 
 
-def test_killed_and_resumed(tmp_path):
-    """A real process, killed for real after its first finished run."""
+def _group_is_alive(group):
+    """Whether any process of a group is there, and not just waiting to be forgotten."""
+    found = subprocess.run(["ps", "-o", "stat=", "-g", str(group)], capture_output=True, text=True, check=False)
+    return any(not line.startswith("Z") for line in found.stdout.split())
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_killed_and_resumed(tmp_path, jobs):
+    """A real process, killed for real after its first finished run; its workers go too."""
     command = [sys.executable, "-m", "votron", "reproduce", "table1", "--degrees", "2-3", "--permutations", "6"]
-    command += ["--epochs", "3", "--jobs", "1", "--out", str(tmp_path)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command += ["--epochs", "3", "--jobs", jobs, "--out", str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     end = time.monotonic() + 120
     while time.monotonic() < end and not list(tmp_path.glob("runs/*.npz")):
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
+    while time.monotonic() < end and _group_is_alive(process.pid):
+        time.sleep(0.05)
+    assert not _group_is_alive(process.pid)
     finished = {path: path.stat().st_mtime_ns for path in tmp_path.glob("runs/*.npz")}
     assert 1 <= len(finished) < 12
     again = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert f"{12 - len(finished)} runs, 1 at a time" in again.stderr
+    left = 12 - len(finished)
+    assert f"{left} run{'' if left == 1 else 's'}, {min(left, int(jobs))} at a time" in again.stderr
     assert all(path.stat().st_mtime_ns == when for path, when in finished.items())
     third = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=True)
-    assert "runs, 1 at a time" not in third.stderr
+    assert "at a time" not in third.stderr
     assert third.stdout.split("Took")[0] == again.stdout.split("Took")[0]
 
 
@@ -202,8 +222,10 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
         (Cell(11.3, 0.3, Fact(10.7, recalled=True), slack=0.7), True),
         (Cell(2.304, 0.02, Fact(2.26, recalled=False)), True),  # two standard errors and half of the last digit
         (Cell(2.306, 0.02, Fact(2.26, recalled=False)), False),
-        (Cell(0.25, None, Fact(0.2, recalled=False)), True),
-        (Cell(0.26, None, Fact(0.2, recalled=False)), False),
+        (Cell(0.25, 0.0, Fact(0.2, recalled=False)), True),
+        (Cell(0.26, 0.0, Fact(0.2, recalled=False)), False),
+        (Cell(0.26, None, Fact(0.2, recalled=False)), None),  # of one run it is not known how far it may be off
+        (Cell(9.0, 0.1, Fact(0.2, recalled=False), judged=False), None),
         (Cell(102.0, 1.0, Fact(100, recalled=False), count=True), True),
         (Cell(102.1, 1.0, Fact(100, recalled=False), count=True), False),
         (Cell(103.0, 1.0, Fact(100, recalled=True), count=True), True),
@@ -263,6 +285,8 @@ def machine(label, n_support, error=0.3):
 
 def test_tables_of_labels(runs, digits):
     labels, made = list(range(10)), [machine(c, 40 + c) for c in range(10)]
+    assert sparsity(runs, made, labels, 300, mnist=False).rows[3].cells == (None,) * 10  # these have not converged
+    runs = {degree: [replace(run, converged=True) for run in mine] for degree, mine in runs.items()}
     second = table2(runs, made, labels, mnist=False)
     assert second.columns == tuple("0123456789")
     vote = next(row for row in second.rows if (row.group, row.name) == ("T = 2", "Vote"))
@@ -310,7 +334,7 @@ def test_machines_are_kept(digits, tmp_path, monkeypatch):
     asked = []
     found = machines(digits, store, degree=2, progress=lambda done, total: asked.append((done, total)))
     assert [m.label for m in found] == list(range(10))
-    assert asked[-1] == (10, 10)
+    assert asked == [(c, 10) for c in range(10)]
     assert all(m.n_support > 2 and 0 <= m.error < 20 for m in found)
     monkeypatch.setattr("votron.experiments.machines._trained", lambda *args: pytest.fail("trained again"))
     assert machines(digits, store, degree=2) == found
@@ -320,7 +344,8 @@ def test_machines_are_kept(digits, tmp_path, monkeypatch):
 
 
 def test_claims_on_runs(runs):
-    found = claims(runs, [machine(c, 400) for c in range(10)], 300)
+    runs = {degree: [replace(run, converged=degree > 1) for run in mine] for degree, mine in runs.items()}
+    found = claims(runs, [machine(c, 250) for c in range(10)], 300)
     by_text = {claim.text: claim for claim in found}
     assert len(found) == 10
     assert by_text["From degree 5 on the data become separable"].holds is None
@@ -330,6 +355,8 @@ def test_claims_on_runs(runs):
     ]
     assert svm.holds
     assert "for 10 of 10 labels" in svm.evidence
+    early = {degree: [replace(run, converged=False) for run in mine] for degree, mine in runs.items()}
+    assert [claim.holds for claim in claims(early, [machine(c, 250) for c in range(10)], 300)[-2:]] == [None, None]
     few = claims(runs, [machine(c, 1) for c in range(10)], 300)
     assert [claim.holds for claim in few[-2:]] == [False, False]
     assert [claim.holds for claim in claims(runs, [], 300)[-2:]] == [None, None]
@@ -357,6 +384,27 @@ def test_claims_can_fail(runs):
     assert found["A random vector is the worst in all cases"] is False
 
 
+def test_claims_about_degrees_can_fail(digits):
+    long = perform(RunKey(digits.digest, 2, 0, 30.0), digits)
+    six = {degree: [replace(long, converged=degree > 3)] for degree in range(1, 7)}
+    found = {claim.text: claim for claim in claims(six, [], 300)}
+    assert found["From degree 5 on the data become separable"].holds is True
+    assert found["The largest gain is from degree 1 to degree 2"].holds is True  # by nothing
+    slow = "Small degrees run slowest, because of their mistakes"
+    assert found[slow].holds is True  # all alike
+    six[5] = [replace(run, converged=False) for run in six[5]]
+    six[6] = [replace(run, train_seconds=1e6, wrong=run.wrong * 0) for run in six[6]]
+    found = {claim.text: claim.holds for claim in claims(six, [], 300)}
+    assert found["From degree 5 on the data become separable"] is False
+    assert found["The largest gain is from degree 1 to degree 2"] is False
+    assert found[slow] is False
+
+
+def test_claims_before_a_tenth_of_an_epoch_are_open(digits):
+    early = {2: [perform(RunKey(digits.digest, 2, 0, 0.05), digits)]}
+    assert all(claim.holds is None for claim in claims(early, [], 300))
+
+
 # -- the whole, and the command ---------------------------------------------------------------------------------------
 
 
@@ -365,8 +413,8 @@ def test_what_is_needed():
     assert Settings(what=("frontier",)).needed_degrees == ()
     assert Settings(what=("table1",)).needs_machines is False
     assert Settings(what=("claims",), degrees=(1, 2)).needs_machines is False
-    assert {key.epochs for key in Settings(what=("table1",)).keys("x") if key.degree == 1} == {10.0}
-    assert len(Settings().keys("x")) == 60
+    assert {key.epochs for key in keys_of(Settings(what=("table1",)), "x") if key.degree == 1} == {10.0}
+    assert len(keys_of(Settings(), "x")) == 60
 
 
 @pytest.mark.parametrize("text", ["0", "a", "3-2", "1-", "", "4;5", "1-99"])
@@ -434,12 +482,38 @@ def test_bad_input(arguments, status, words, capsys, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_folders_of_ones_own(tmp_path, capsys, n_classes, digits):
+    """Called like a known set, with two classes or few; and images that are not square."""
+    folder = tmp_path / "mnist"
+    folder.mkdir()
+    for part, X, y in (("train", digits.X[:80], digits.y[:80]), ("t10k", digits.X_test, digits.y_test)):
+        head = struct.pack(">HBB3I", 0, 8, 3, len(X), 4, 16)
+        (folder / f"{part}-images-idx3-ubyte").write_bytes(head + X.tobytes())
+        head = struct.pack(">HBB1I", 0, 8, 1, len(y))
+        (folder / f"{part}-labels-idx1-ubyte").write_bytes(head + (y % n_classes).astype(np.uint8).tobytes())
+    arguments = ["reproduce", "--data", str(folder), "--degrees", "2,4", "--permutations", "1", "--epochs", "2"]
+    assert cli.main([*arguments, "--jobs", "1", "--out", str(tmp_path / "out")]) == 0
+    out = capsys.readouterr().out
+    assert "not the papers' data" in out
+    assert "The frontier is left out: it is for square images, and these are 4 x 16." in out
+    assert f"Table 3: {n_classes - 1} against the rest" in out
+    json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
+    assert cli.main([*arguments, "table1", "--jobs", "1", "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    assert not (tmp_path / "out" / "table2.csv").exists()  # of the first command
+    assert (tmp_path / "out" / "table1.csv").exists()
+
+
+def test_labels_that_training_never_saw(digits):
+    odd = replace(digits, y_test=np.full_like(digits.y_test, 77))
+    with pytest.raises(VotronError, match="test labels of few must be among those to train on"):
+        reproduce(Settings(what=("table1",)), odd, RunStore("nowhere"), quiet=True)
+
+
 def test_places_that_cannot_be(tmp_path, capsys):
     (tmp_path / "file").write_text("x")
     assert cli.main(["reproduce", "--out", str(tmp_path / "file")]) == 1
     assert "--out must be a folder" in capsys.readouterr().err
-    assert cli.main(["reproduce", "--resume", "--out", str(tmp_path / "new")]) == 1
-    assert "no finished runs" in capsys.readouterr().err
 
 
 def test_help_is_light():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,13 +17,12 @@ from typing import TYPE_CHECKING
 
 from votron import __version__
 from votron.errors import VotronError
+from votron.experiments._settings import WHAT, Settings, parse_degrees
 
 if TYPE_CHECKING:
-    from votron.experiments.reproduce import Reproduction, Settings
+    from votron.experiments.reproduce import Reproduction
 
 __all__ = ["main"]
-
-WHAT = ("all", "table1", "table2", "table3", "figure2", "claims", "sparsity", "frontier")
 
 EXAMPLES = """examples:
   votron reproduce                                    everything, on scikit-learn's digits; under two minutes
@@ -59,11 +59,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.command is None:
         options.print_help()
         return 0
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))  # so that workers end as well
     try:
         return _reproduce(args, shlex.join(["votron", *arguments]))
     except _UsageError as error:
         print(f"votron {args.command}: {error}", file=sys.stderr)
         return 2
+    except MemoryError:
+        print(f"votron {args.command}: There is not enough memory: try --jobs 1.", file=sys.stderr)
+        return 1
     except (VotronError, OSError) as error:
         print(f"votron {args.command}: {error}", file=sys.stderr)
         return 1
@@ -96,7 +100,7 @@ def _add_reproduce(commands: argparse._SubParsersAction[argparse.ArgumentParser]
         allow_abbrev=False,
     )
     add = made.add_argument
-    add("what", nargs="*", default=[], metavar="WHAT", help=f"one or more of {', '.join(WHAT)} (default: all)")
+    add("what", nargs="*", default=[], metavar="WHAT", help=f"one or more of all, {', '.join(WHAT)} (default: all)")
     add(
         "--data",
         default="digits",
@@ -110,8 +114,19 @@ def _add_reproduce(commands: argparse._SubParsersAction[argparse.ArgumentParser]
         metavar="N",
         help="runs of each degree, for mean and error (default: 10)",
     )
-    add("--epochs", type=float, default=30.0, metavar="T", help="passes; degree 1 stops at 10 (default: 30)")
-    add("--degrees", default="1-6", metavar="D", help="degrees of the kernel (1 + x.z)^d (default: 1-6)")
+    add(
+        "--epochs",
+        type=float,
+        default=30.0,
+        metavar="T",
+        help="passes, may be a fraction; degree 1 stops at 10 (default: 30)",
+    )
+    add(
+        "--degrees",
+        default="1-6",
+        metavar="D",
+        help="degrees of the kernel (1 + x.z)^d, such as 4 or 2,4-5 (default: 1-6)",
+    )
     add("--out", type=Path, metavar="DIR", help="where the report and finished runs go (default: reports/DATA)")
     add("--jobs", type=int, metavar="N", help="runs at a time (default: as processors and memory allow)")
     add("--resume", action="store_true", help="go on from finished runs in DIR; the same command does so anyway")
@@ -122,26 +137,27 @@ def _reproduce(args: argparse.Namespace, command: str) -> int:
     settings = _settings(args)  # before anything heavy
     from votron.data import load_image_set
     from votron.experiments.report import write_report
-    from votron.experiments.reproduce import reproduce, write_tables
+    from votron.experiments.reproduce import remove_stale, reproduce, write_tables
     from votron.experiments.runs import RunStore
 
     data = load_image_set(args.data, progress=None if args.quiet else _downloading)
     out = args.out or Path("reports") / data.name
-    _check_out(out, args.resume)
+    _check_out(out)
     made = reproduce(settings, data, RunStore(out / "runs"), command=command, quiet=args.quiet)
     written = [*write_tables(made, out), *write_report(made, out)]
+    remove_stale(out, written)
     if not args.quiet:
         _show(made)
+    if not args.quiet:
+        print("Figures: " + ", ".join(sorted({path.name for path in written if path.suffix == ".svg"})))
     print(f"Report: {next(path for path in written if path.name == 'report.html')}")
     return 0
 
 
 def _settings(args: argparse.Namespace) -> Settings:
-    from votron.experiments.reproduce import Settings, parse_degrees
-
-    unknown = [what for what in args.what if what not in WHAT]
+    unknown = [what for what in args.what if what not in ("all", *WHAT)]
     if unknown:
-        raise _UsageError(f"WHAT must be among {', '.join(WHAT)}. Got {unknown[0]!r} instead.")
+        raise _UsageError(f"WHAT must be among all, {', '.join(WHAT)}. Got {unknown[0]!r} instead.")
     if args.permutations < 1:
         raise _UsageError(f"--permutations must be an int in the range [1, inf). Got {args.permutations} instead.")
     if not 0 < args.epochs <= 1000:
@@ -152,17 +168,12 @@ def _settings(args: argparse.Namespace) -> Settings:
         degrees = parse_degrees(args.degrees)
     except VotronError as error:
         raise _UsageError(str(error)) from None
-    everything = Settings().what
-    what = everything if not args.what or "all" in args.what else tuple(w for w in everything if w in args.what)
+    what = WHAT if not args.what or "all" in args.what else tuple(w for w in WHAT if w in args.what)
     return Settings(what, degrees, args.permutations, float(args.epochs), args.jobs)
 
 
-def _check_out(out: Path, resume: bool) -> None:
-    """Refuse a place that cannot be written to before hours of work, and one that has nothing to go on from."""
-    if resume and not (out / "runs").is_dir():
-        raise VotronError(
-            f"There are no finished runs in {out} to go on from: leave --resume out, or give their --out."
-        )
+def _check_out(out: Path) -> None:
+    """Refuse a place that cannot be written to before hours of work."""
     if out.exists() and not out.is_dir():
         raise VotronError(f"--out must be a folder. Got the file {out} instead.")
     out.mkdir(parents=True, exist_ok=True)
@@ -185,6 +196,8 @@ def _show(made: Reproduction) -> None:
     if compared:
         off = sum(len(table.disagreements) for table in made.tables)
         print(f"\n{compared - off} of {compared} published numbers agree with ours.")
+    if made.claims:
+        print(f"\n{sum(claim.holds is True for claim in made.claims)} of {len(made.claims)} claims hold.")
     for note in made.notes:
         print(note)
     print(f"\nTook {made.seconds:.0f} s.")

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -191,7 +191,16 @@ def load_image_set(
         )
     folder = Path(os.path.expanduser(given))
     name = folder.resolve().name
-    return _from_folder(folder, name, f"the IDX files in the folder '{name}'")
+    found = _from_folder(folder, name, f"the IDX files in the folder '{name}'")
+    return replace(found, name=_true_name(found))
+
+
+def _true_name(found: ImageSet) -> str:
+    """Return the name of a known set for what is one, whatever its folder is called, and never for what is none."""
+    known = {one.digest: name for name, one in _KNOWN.items()}
+    if found.digest in known:
+        return known[found.digest]
+    return f"{found.name}-folder" if found.name in (*_KNOWN, "digits") else found.name
 
 
 def _digits() -> ImageSet:

@@ -6,6 +6,9 @@ import os
 import tempfile
 from pathlib import Path
 
+_UMASK = os.umask(0)
+os.umask(_UMASK)
+
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file, with the folders above it; a reader, or a crash, finds the old file or the new one.
@@ -24,9 +27,7 @@ def write_bytes(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)  # mkstemp makes files that nobody else may read
+        os.chmod(name, 0o666 & ~_UMASK)  # mkstemp makes files that nobody else may read
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

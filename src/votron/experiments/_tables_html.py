@@ -129,7 +129,7 @@ def _ours(cell: Cell | None) -> str:
 def _published(cell: Cell | None) -> str:
     if cell is None or cell.paper is None:
         return "<td></td>"
-    if cell.agrees:
+    if cell.agrees is not False:
         return f"<td>{cell.paper} ({signed(cell)})</td>"
     return f'<td class="off">{cell.paper} ({signed(cell)}) !</td>'
 

@@ -10,11 +10,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from votron.data import ImageSet
 from votron.experiments._files import write_text
-from votron.experiments.runs import RunStore
+from votron.experiments.runs import RunStore, vector_labels
 from votron.theory import compression_bound
 
 __all__ = ["MachineResult", "machines"]
@@ -74,17 +73,21 @@ def machines(
     >>> len(found), found[0].n_support < 120
     (10, True)
     """
-    labels = np.unique(data.y)
+    labels = vector_labels(data.y)
     found = []
     for c in range(len(labels)):
-        progress(c, len(labels))
         kept = _kept(store, data.digest, degree, c)
         if kept is None:
+            progress(c, len(labels))
             kept = _trained(data, labels, c, degree)
             write_text(_path(store, data.digest, degree, c), json.dumps(asdict(kept), indent=1) + "\n")
         found.append(kept)
-    progress(len(labels), len(labels))
     return found
+
+
+def all_kept(data: ImageSet, store: RunStore, degree: int) -> bool:
+    """Tell whether there is nothing left to train."""
+    return all(_kept(store, data.digest, degree, c) is not None for c in range(len(vector_labels(data.y))))
 
 
 def _path(store: RunStore, digest: str, degree: int, label: int) -> Any:
@@ -100,7 +103,7 @@ def _kept(store: RunStore, digest: str, degree: int, label: int) -> MachineResul
     return result if (result.data, result.degree, result.label) == (digest, degree, label) else None
 
 
-def _trained(data: ImageSet, labels: NDArray[Any], label: int, degree: int) -> MachineResult:
+def _trained(data: ImageSet, labels: list[Any], label: int, degree: int) -> MachineResult:
     """Train one. Pixels are scaled so that kernel values are at most about one; that changes no hyperplane."""
     name, SVC = solver()
     X, X_test = data.X.astype(np.float64), data.X_test.astype(np.float64)

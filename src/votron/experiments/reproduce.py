@@ -17,59 +17,17 @@ from votron.data import ImageSet
 from votron.errors import VotronError
 from votron.experiments._command import environment
 from votron.experiments._files import write_text
+from votron.experiments._settings import EPOCHS_OF_DEGREE_1, WHAT, Settings
 from votron.experiments.claims import Claim, claims
-from votron.experiments.machines import MachineResult, machines, solver
+from votron.experiments.machines import MachineResult, all_kept, machines, solver
 from votron.experiments.runner import perform_missing
-from votron.experiments.runs import RunKey, RunResult, RunStore
+from votron.experiments.runs import RunKey, RunResult, RunStore, vector_labels
 from votron.experiments.tables import Runs, Table, sparsity, table1, table2, table3
 
 __all__ = ["WHAT", "Reproduction", "Settings", "reproduce", "write_tables"]
 
-WHAT = ("table1", "table2", "table3", "figure2", "claims", "sparsity", "frontier")
-"""What can be reproduced."""
-EPOCHS_OF_DEGREE_1 = 10.0
-"""Where the paper stops for degree 1."""
 MOST_FOR_SLOW_SVC = 10_000
 """Examples up to which scikit-learn's own SVC is quick enough."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What to run.
-
-    Examples
-    --------
-    >>> Settings(what=("table2",), degrees=(1, 4), permutations=2).needed_degrees
-    (4,)
-    """
-
-    what: tuple[str, ...] = WHAT
-    degrees: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
-    permutations: int = 10
-    epochs: float = 30.0
-    jobs: int | None = None
-    label_degree: int = 4
-
-    @property
-    def needed_degrees(self) -> tuple[int, ...]:
-        """The degrees that what is asked for needs."""
-        if set(self.what) & {"table1", "table3", "figure2", "claims"}:
-            return self.degrees
-        return (self.label_degree,) if set(self.what) & {"table2", "sparsity"} else ()
-
-    @property
-    def needs_machines(self) -> bool:
-        """Whether what is asked for needs support vector machines."""
-        by_label = self.label_degree in self.needed_degrees
-        return by_label and bool(set(self.what) & {"table2", "sparsity", "claims"})
-
-    def keys(self, digest: str) -> list[RunKey]:
-        """Return the runs that are needed."""
-        return [
-            RunKey(digest, degree, seed, min(self.epochs, EPOCHS_OF_DEGREE_1) if degree == 1 else self.epochs)
-            for seed in range(self.permutations)
-            for degree in self.needed_degrees
-        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +88,21 @@ class Reproduction:
         return self.data.name == "mnist"
 
 
+def keys_of(settings: Settings, digest: str) -> list[RunKey]:
+    """Return the runs that are needed.
+
+    Examples
+    --------
+    >>> [key.name for key in keys_of(Settings(what=("table1",), degrees=(1, 2), permutations=1), "a1b2c3d4e5f6")]
+    ['a1b2c3d4e5f6-d1-T10-s0', 'a1b2c3d4e5f6-d2-T30-s0']
+    """
+    return [
+        RunKey(digest, degree, seed, min(settings.epochs, EPOCHS_OF_DEGREE_1) if degree == 1 else settings.epochs)
+        for seed in range(settings.permutations)
+        for degree in settings.needed_degrees
+    ]
+
+
 def reproduce(
     settings: Settings, data: ImageSet, store: RunStore, *, command: str = "", quiet: bool = False
 ) -> Reproduction:
@@ -164,15 +137,15 @@ def reproduce(
     (['table1'], False)
     """
     start = time.perf_counter()
-    notes: list[str] = []
-    keys = settings.keys(data.digest)
+    notes = _notes(settings, data)
+    keys = keys_of(settings, data.digest)
     found = perform_missing(keys, data, store, jobs=settings.jobs, quiet=quiet)
     runs: dict[int, list[RunResult]] = {}
     for key in sorted(keys, key=lambda key: (key.degree, key.seed)):
         runs.setdefault(key.degree, []).append(found[key])
     made = _machines(settings, data, store, notes, quiet) if settings.needs_machines else []
     tables, said = _tables(settings, data, runs, made)
-    frontier = _frontier(data, store, quiet) if "frontier" in settings.what else None
+    frontier = _frontier(data, store, quiet, notes) if "frontier" in settings.what else None
     if frontier is not None:
         tables.append(frontier.table)
     return Reproduction(
@@ -191,10 +164,25 @@ def reproduce(
     )
 
 
+def _notes(settings: Settings, data: ImageSet) -> list[str]:
+    """Return what a reader must know before anything is run; refuse data that cannot be."""
+    unknown = np.setdiff1d(data.y_test, data.y)
+    if len(unknown):
+        raise VotronError(
+            f"The test labels of {data.name} must be among those to train on. Got {unknown[0]!s}, which is not."
+        )
+    notes = []
+    if data.name != "mnist":
+        notes.append("These are not the papers' data, so there are no published numbers beside ours.")
+    if set(settings.what) & {"table2", "sparsity"} and settings.label_degree not in settings.needed_degrees:
+        notes.append(f"Table 2 and sparsity are of degree {settings.label_degree}: add it to --degrees.")
+    return notes
+
+
 def _tables(
     settings: Settings, data: ImageSet, runs: Runs, made: list[MachineResult]
 ) -> tuple[list[Table], list[Claim]]:
-    mnist, labels, m = data.name == "mnist", np.unique(data.y).tolist(), len(data.X)
+    mnist, labels, m = data.name == "mnist", vector_labels(data.y), len(data.X)
     by_label = settings.label_degree in runs
     what: dict[str, Callable[[], Table]] = {"table1": lambda: table1(runs, mnist=mnist)}
     if by_label:
@@ -211,7 +199,8 @@ def _machines(
 ) -> list[MachineResult]:
     """Return the machines of each label, unless the solver that is there would take hours."""
     name, _ = solver()
-    if name == "scikit-learn SVC" and len(data.X) > MOST_FOR_SLOW_SVC:
+    kept = all_kept(data, store, settings.label_degree)
+    if not kept and name == "scikit-learn SVC" and len(data.X) > MOST_FOR_SLOW_SVC:
         notes.append(
             "The support vector machines are left out: on so many examples scikit-learn's SVC takes hours. "
             "Install scikit-learn-intelex for a quick one."
@@ -219,16 +208,39 @@ def _machines(
         return []
 
     def progress(done: int, total: int) -> None:
-        if not quiet and done == 0:
-            print(f"Training {total} support vector machines ({name}), one a label", file=sys.stderr)
+        if not quiet:
+            print(f"Training support vector machine {done + 1} of {total} ({name})", file=sys.stderr)
 
     return machines(data, store, degree=settings.label_degree, progress=progress)
 
 
-def _frontier(data: ImageSet, store: RunStore, quiet: bool) -> Any:
+def _frontier(data: ImageSet, store: RunStore, quiet: bool, notes: list[str]) -> Any:
+    """Return the frontier; where these images cannot have one, say so and go on."""
     from votron.experiments.frontier import explore
 
-    return explore(data, store, quiet=quiet)
+    if data.shape[0] != data.shape[1]:
+        notes.append(
+            f"The frontier is left out: it is for square images, and these are {data.shape[0]} x {data.shape[1]}."
+        )
+        return None
+    try:
+        return explore(data, store, quiet=quiet)
+    except VotronError as error:
+        notes.append(f"The frontier is left out. {error}")
+        return None
+
+
+STALE = ("table1", "table2", "table3", "sparsity", "frontier", "claims", "figure2", "learning-curves")
+"""Names of files that a report may have: those of an earlier one are removed."""
+
+
+def remove_stale(out: Path, written: Sequence[Path]) -> None:
+    """Remove what an earlier command wrote to the same folder and this one did not."""
+    for name in STALE:
+        for suffix in (".csv", ".md", ".svg", ".png"):
+            path = out / f"{name}{suffix}"
+            if path not in written:
+                path.unlink(missing_ok=True)
 
 
 def write_tables(made: Reproduction, out: Path) -> list[Path]:
@@ -246,7 +258,8 @@ def write_tables(made: Reproduction, out: Path) -> list[Path]:
     """
     written = []
     for table in made.tables:
-        for suffix, content in ((".csv", table.as_csv()), (".md", table.as_markdown())):
+        by = f"\nMade by `{made.command}`, {made.made:%Y-%m-%d}.\n"
+        for suffix, content in ((".csv", table.as_csv()), (".md", table.as_markdown() + by)):
             written.append(out / f"{table.key}{suffix}")
             write_text(written[-1], content)
     everything: dict[str, Any] = {
@@ -275,7 +288,7 @@ def write_tables(made: Reproduction, out: Path) -> list[Path]:
         "notes": made.notes,
     }
     written.append(out / "results.json")
-    write_text(written[-1], json.dumps(everything, indent=1, ensure_ascii=False) + "\n")
+    write_text(written[-1], json.dumps(everything, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     if made.claims:
         written.append(out / "claims.md")
         write_text(written[-1], claims_as_markdown(made.claims))
@@ -287,21 +300,3 @@ def claims_as_markdown(found: Sequence[Claim]) -> str:
     lines = ["## What the papers say", "", "| claim | by | holds here | evidence |", "|---|---|---|---|"]
     lines += [f"| {c.text} | {c.source} | {c.verdict} | {c.evidence} |" for c in found]
     return "\n".join(lines) + "\n"
-
-
-def parse_degrees(text: str) -> tuple[int, ...]:
-    """Return the degrees that an option names.
-
-    Examples
-    --------
-    >>> parse_degrees("1-6"), parse_degrees("4"), parse_degrees("2,4-5")
-    ((1, 2, 3, 4, 5, 6), (4,), (2, 4, 5))
-    """
-    found: set[int] = set()
-    for part in text.split(","):
-        low, dash, high = part.strip().partition("-")
-        high = high if dash else low
-        if not (low.isdecimal() and high.isdecimal() and 1 <= int(low) <= int(high) <= 20):
-            raise VotronError(f"--degrees must be such as 4, 1-6 or 2,4-5, from 1 to 20. Got {text!r} instead.")
-        found |= set(range(int(low), int(high) + 1))
-    return tuple(sorted(found))

@@ -7,13 +7,16 @@ client if there is one; each result is kept as soon as it is there, so a run is 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import connection, get_context, parent_process
 from typing import Any, TextIO
 
 from votron._resources import available_memory, effective_threads
@@ -64,6 +67,10 @@ def perform_missing(
     dict
         The result of each.
 
+    Notes
+    -----
+    Processes are started afresh, so a script that calls this must do so under ``if __name__ == "__main__":``.
+
     Examples
     --------
     >>> import tempfile
@@ -100,9 +107,14 @@ def _executor(jobs: int | None, n_missing: int, data: ImageSet) -> Iterator[tupl
     client = _dask_client()
     if client is not None and jobs is None:
         workers = max(1, len(client.scheduler_info()["workers"]))
-        with client.get_executor(pure=False) as executor:
-            there = client.scatter(data, broadcast=True)
-            yield lambda keys: _completed({executor.submit(_on_worker, key, there): key for key in keys}), workers
+        there = client.scatter(data, broadcast=True)
+        remote = client.get_executor(pure=False)
+        try:
+            yield lambda keys: _completed({remote.submit(_on_worker, key, there): key for key in keys}), workers
+        except BaseException:
+            remote.shutdown(wait=False)  # otherwise all that is left would be done first
+            raise
+        remote.shutdown()
         return
     workers = _how_many(jobs, n_missing, len(data.X))
     memory = int(SHARE_OF_MEMORY * available_memory() / workers)
@@ -113,11 +125,29 @@ def _executor(jobs: int | None, n_missing: int, data: ImageSet) -> Iterator[tupl
     # Started afresh: a copy of a process with threads may wait for a lock that nobody holds any more.
     executor = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin, initargs=(data,))
     try:
-        yield lambda keys: _completed({executor.submit(_in_process, k, threads, memory): k for k in keys}), workers
+        yield lambda keys: _completed(_submitted(executor, keys, threads, memory)), workers
+    except BrokenProcessPool:
+        _end(executor)
+        raise VotronError(
+            "A run was ended from outside, perhaps for lack of memory: what is finished is kept; try --jobs 1."
+        ) from None
     except BaseException:
         _end(executor)
         raise
     executor.shutdown()
+
+
+def _submitted(
+    executor: Executor, keys: Sequence[RunKey], threads: int, memory: int
+) -> dict[Future[RunResult], RunKey]:
+    """Hand in all runs. Workers are started here, and one that ignores Ctrl-C from its first moment dies in silence."""
+    in_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main else None
+    try:
+        return {executor.submit(_in_process, key, threads, memory): key for key in keys}
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
 
 
 def _completed(futures: dict[Future[RunResult], RunKey]) -> Iterator[tuple[RunKey, RunResult]]:
@@ -141,6 +171,15 @@ def _begin(data: ImageSet) -> None:
     global _data
     _data = data
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """Wait until the process that started this one is gone, killed perhaps, and go too."""
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
 
 
 def _in_process(key: RunKey, n_jobs: int, memory_limit: int) -> RunResult:
@@ -149,7 +188,10 @@ def _in_process(key: RunKey, n_jobs: int, memory_limit: int) -> RunResult:
 
 
 def _on_worker(key: RunKey, data: ImageSet) -> RunResult:
-    return perform(key, data)
+    """Do a run where others may be done beside it, one for each thread of the worker."""
+    return perform(
+        key, data, n_jobs=1, memory_limit=int(SHARE_OF_MEMORY * available_memory() / effective_threads(None))
+    )
 
 
 def _end(executor: Executor) -> None:
@@ -184,7 +226,7 @@ class _Line:
         self._start = time.monotonic()
 
     def __enter__(self) -> _Line:
-        self._write(f"{self._total} runs, {self._workers} at a time")
+        self._write(f"{self._total} run{'' if self._total == 1 else 's'}, {self._workers} at a time")
         return self
 
     def __exit__(self, *failure: object) -> None:
@@ -207,7 +249,8 @@ class _Line:
     def _write(self, text: str) -> None:
         if self._quiet:
             return
-        self._stream.write("\r" + text.ljust(90) if self._redraws else text + "\n")
+        width = shutil.get_terminal_size().columns - 1
+        self._stream.write("\r" + text[:width].ljust(width) if self._redraws else text + "\n")
         self._stream.flush()
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import io
 import os
 import time
-import zipfile
-import zlib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ from votron.errors import VotronError
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.experiments._files import write_bytes
 
-__all__ = ["LINES", "RULES", "RunKey", "RunResult", "RunStore", "moments_of", "perform"]
+__all__ = ["LINES", "RULES", "RunKey", "RunResult", "RunStore", "moments_of", "perform", "vector_labels"]
 
 RULES: dict[str, tuple[str, bool]] = {
     "Vote": ("vote", False),
@@ -66,7 +64,7 @@ class RunKey:
     @property
     def name(self) -> str:
         """The name of its file."""
-        return f"{self.data[:12]}-d{self.degree}-T{self.epochs:g}-s{self.seed}"
+        return f"{self.data[:12]}-d{self.degree}-T{self.epochs:.12g}-s{self.seed}"
 
 
 def moments_of(epochs: float, n_examples: int) -> NDArray[np.float64]:
@@ -147,6 +145,18 @@ class RunResult:
         return int(found[0])
 
 
+def vector_labels(labels: Any) -> list[Any]:
+    """Return the label of each vector: two classes have one, for the second of them.
+
+    Examples
+    --------
+    >>> vector_labels([3, 1, 3, 2]), vector_labels([5, 7, 7])
+    ([1, 2, 3], [7])
+    """
+    found: list[Any] = np.unique(labels).tolist()
+    return found[1:] if len(found) == 2 else found
+
+
 def perform(key: RunKey, data: ImageSet, *, n_jobs: int | None = None, memory_limit: int | str = "auto") -> RunResult:
     """Train once, scan the test examples once, and count.
 
@@ -190,7 +200,7 @@ def _scan(model: VotedPerceptronClassifier, data: ImageSet, moments: NDArray[np.
     classes = model.classes_
     n_vectors = model.record_.n_vectors
     truth = data.y_test[:, None] == (classes[1:] if n_vectors == 1 else classes)
-    answers = np.searchsorted(classes, data.y_test)
+    answers = data.y_test
     wrong = np.zeros((len(RULES), len(moments)), dtype=np.int32)
     by_label = np.zeros((len(RULES), len(moments), n_vectors), dtype=np.int32)
     predicted = np.zeros((len(RULES), len(answers)), dtype=np.int16)
@@ -200,7 +210,7 @@ def _scan(model: VotedPerceptronClassifier, data: ImageSet, moments: NDArray[np.
         for r, choice in enumerate(RULES.values()):
             found = scores[choice].reshape(len(answers), -1)
             labels = found.argmax(axis=1) if n_vectors > 1 else (found[:, 0] > 0).astype(np.int64)
-            wrong[r, t] = np.count_nonzero(labels != answers)
+            wrong[r, t] = np.count_nonzero(classes[labels] != answers)
             by_label[r, t] = np.count_nonzero((found >= 0) != truth, axis=0)
             predicted[r] = labels
         votes[:] = scores[RULES["Vote"]].reshape(len(answers), -1)
@@ -260,7 +270,7 @@ class RunStore:
         try:
             with self._path(key).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError, zlib.error):
+        except Exception:  # what a damaged file makes the readers of zip and npy files raise is beyond listing
             return None
         names = {field.name for field in fields(RunResult)} - {"key"}
         made_for = f"{FORMAT} {key}"
