@@ -377,6 +377,7 @@ def test_what_cannot_be_done_is_one_sentence(module, options, sentence, tmp_path
 @pytest.mark.parametrize("module", EXPERIMENTS, ids=lambda module: module.__name__.rsplit(".", 1)[-1])
 def test_a_folder_that_cannot_be_made_is_one_sentence(module, tmp_path, capsys):
     (tmp_path / "file").write_text("")
+    pyplot().close("all")  # what other tests looked at
     assert module.main([*EXPERIMENTS[module], "--out", str(tmp_path / "file" / "figure")]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 2
     assert pyplot().get_fignums() == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -15,16 +14,14 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC
 
-from votron.data import load_image_set
 from votron.errors import VotronError
 from votron.estimators.voted import VotedPerceptronClassifier
+from votron.experiments._one_label import Data, images
+from votron.experiments.machines import fast_svc
 from votron.images import EIGHT, FOUR, Deskew, Shift, Thicken, with_copies
 from votron.kernels import GaussianKernel, Kernel, LinearKernel, NormalizedKernel, PolynomialKernel
 
 __all__ = ["RULES", "Data", "Point", "Setting", "measure", "settings", "validated", "virtual_examples"]
-
-Data = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
-"""Training images and labels, test images and labels."""
 
 LEARNERS = ("perceptron", "SVC")
 FEATURES = ("raw", "unit", "deskewed raw", "deskewed unit")
@@ -159,18 +156,6 @@ class Point:
         return self.setting.learner + ("" if self.setting.copies == "none" else " with virtual examples")
 
 
-def arrays(which: str = "digits") -> Data:
-    """Return scikit-learn's digits, or another set of images, as four arrays.
-
-    Examples
-    --------
-    >>> [part.shape for part in arrays()]
-    [(1200, 64), (1200,), (597, 64), (597,)]
-    """
-    found = load_image_set(which)
-    return found.X, found.y, found.X_test, found.y_test
-
-
 # -- what is run ------------------------------------------------------------------------------------------------------
 
 BEST = Setting(features="deskewed unit", copies="all", first_tau=0.5, epochs=4.0, looks=True)
@@ -241,11 +226,11 @@ def measure(
 
     Examples
     --------
-    >>> [point] = measure([Setting(degree=4)], arrays())
+    >>> [point] = measure([Setting(degree=4)], images())
     >>> point.n_examples, point.error < 2.5
     (1200, True)
     """
-    images = cache(lambda deskewed: _deskewed(data) if deskewed else data)
+    upright = cache(lambda deskewed: _deskewed(data) if deskewed else data)
     warm_up = cache(_warm_up)
     points = []
     for done, setting in enumerate(todo):
@@ -253,7 +238,7 @@ def measure(
         point = kept(setting)
         if point is None:
             warm_up()
-            point = _measured(setting, images(setting.deskewed), data[0])
+            point = _measured(setting, upright(setting.deskewed), data[0])
             keep(point)
         points.append(point)
     progress(len(points))
@@ -265,7 +250,7 @@ def validated(todo: Iterable[Setting], X: NDArray[Any], y: NDArray[Any], n_held_
 
     Examples
     --------
-    >>> X, y, _, _ = arrays()
+    >>> X, y, _, _ = images()
     >>> best, *_ = validated([Setting(degree=1), Setting(degree=4)], X, y, n_held_out=300)
     >>> best.setting.degree
     4
@@ -281,7 +266,7 @@ def _deskewed(data: Data) -> Data:
 
 def _warm_up() -> None:
     """Compile what is compiled, so that it is not in the times."""
-    X, y, X_test, y_test = arrays()
+    X, y, X_test, y_test = images()
     for setting in (Setting(epochs=2.0), Setting(degree=None, epochs=2.0)):
         _measured(setting, (X[:200], y[:200], X_test[:50], y_test[:50]), X[:200])
 
@@ -322,7 +307,7 @@ def virtual_examples(
 
     Examples
     --------
-    >>> X, y, _, _ = arrays()
+    >>> X, y, _, _ = images()
     >>> [virtual_examples(X[:10], y[:10], X[:10], copies)[0].shape for copies in ("shifts", "all")]
     [(90, 64), (190, 64)]
     """
@@ -369,11 +354,3 @@ def _svc(setting: Setting, X: NDArray[Any], y: NDArray[Any], scale: float) -> Ru
     kernel = {"kernel": "rbf"} if setting.degree is None else {"kernel": "poly", "degree": setting.degree, "coef0": 1.0}
     model = (fast_svc() or SVC)(**kernel, gamma=setting.gamma, C=setting.C, cache_size=1000)
     return model.fit(as_rows(X), y), as_rows
-
-
-def fast_svc() -> Any | None:
-    """Return sklearnex's SVC; None where it is not installed."""
-    try:
-        return importlib.import_module("sklearnex.svm").SVC
-    except ImportError:
-        return None

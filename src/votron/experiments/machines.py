@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import time
@@ -10,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.svm import SVC
 
 from votron.data import ImageSet
 from votron.experiments._files import write_text
@@ -48,15 +50,18 @@ class MachineResult:
         return 100 * compression_bound(self.n_examples, self.n_support, delta)
 
 
+def fast_svc() -> Any | None:
+    """Return sklearnex's SVC; None where it is not installed."""
+    try:
+        return importlib.import_module("sklearnex.svm").SVC
+    except ImportError:
+        return None
+
+
 def solver() -> tuple[str, Any]:
     """Return the fastest SVC that is installed, and its name."""
-    try:
-        from sklearnex.svm import SVC
-    except ImportError:
-        from sklearn.svm import SVC
-
-        return "scikit-learn SVC", SVC
-    return "sklearnex SVC", SVC
+    fast = fast_svc()
+    return ("scikit-learn SVC", SVC) if fast is None else ("sklearnex SVC", fast)
 
 
 def machines(
@@ -105,11 +110,11 @@ def _kept(store: RunStore, digest: str, degree: int, label: int) -> MachineResul
 
 def _trained(data: ImageSet, labels: list[Any], label: int, degree: int) -> MachineResult:
     """Train one. Pixels are scaled so that kernel values are at most about one; that changes no hyperplane."""
-    name, SVC = solver()
+    name, machine = solver()
     X, X_test = data.X.astype(np.float64), data.X_test.astype(np.float64)
     largest = float((X**2).sum(axis=1).max()) + 1.0
     start = time.perf_counter()
-    model = SVC(kernel="poly", degree=degree, gamma=1 / largest, coef0=1 / largest, C=HARD, cache_size=1000)
+    model = machine(kernel="poly", degree=degree, gamma=1 / largest, coef0=1 / largest, C=HARD, cache_size=1000)
     model.fit(X, data.y == labels[label])
     seconds = time.perf_counter() - start
     error = 100 * float(np.mean(model.predict(X_test) != (data.y_test == labels[label])))
