@@ -241,8 +241,9 @@ class _Line:
         passed = time.monotonic() - self._start
         left = passed * (self._cost - self._paid) / self._paid
         key, seconds = result.key, result.train_seconds + result.scan_seconds
+        bar = f"{_bar(self._paid / self._cost)} " if self._redraws else ""
         self._write(
-            f"{self._n} of {self._total} runs, {_clock(passed)} passed, about {_clock(left)} left "
+            f"{bar}{self._n} of {self._total} runs, {_clock(passed)} passed, about {_clock(left)} left "
             f"(degree {key.degree}, seed {key.seed}: {seconds:.1f} s)"
         )
 
@@ -252,6 +253,18 @@ class _Line:
         width = shutil.get_terminal_size().columns - 1
         self._stream.write("\r" + text[:width].ljust(width) if self._redraws else text + "\n")
         self._stream.flush()
+
+
+def _bar(share: float, width: int = 20) -> str:
+    """Return a bar that is filled so far.
+
+    Examples
+    --------
+    >>> _bar(0.25, width=8)
+    '##------'
+    """
+    filled = round(share * width)
+    return "#" * filled + "-" * (width - filled)
 
 
 def _clock(seconds: float) -> str:
