@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from votron._drawing import MUTED, STYLE, plain
 from votron.experiments._disagreements import Disagreement, disagreements
 from votron.experiments._figure import pyplot
-from votron.experiments.runs import LINES, RULES, RunResult
-from votron.experiments.tables import Runs
+from votron.experiments.runs import LINES, RunResult
+from votron.experiments.tables import Runs, at_all_moments
 
 __all__ = ["Disagreement", "disagreements", "figure2", "learning_curves", "mean_and_range"]
 
@@ -62,13 +62,7 @@ def mean_and_range(
     >>> [array.tolist() for array in mean_and_range(runs, "Mistake")]
     [[133.5, 200.5], [130.0, 196.0], [137.0, 205.0]]
     """
-    if row in RULES:
-        r = list(RULES).index(row)
-        values = np.array([100.0 * run.wrong[r] / run.n_test for run in runs])
-    elif row == "SupVec":
-        values = np.array([run.support_of_any for run in runs], dtype=np.float64)
-    else:
-        values = np.array([run.mistakes.sum(axis=1) for run in runs], dtype=np.float64)
+    values = np.array([at_all_moments(run, row) for run in runs])
     return values.mean(axis=0), values.min(axis=0), values.max(axis=0)
 
 

@@ -275,20 +275,22 @@ def mean_and_error(values: Any) -> tuple[float, float | None]:
     return float(array.mean()), float(array.std(ddof=1) / math.sqrt(len(array)))
 
 
+def at_all_moments(run: RunResult, row: str, label: int | None = None) -> NDArray[np.float64]:
+    """Return a row of a table at each moment of a run: errors in percent, or counts; of all labels or of one."""
+    if row in RULES:
+        r = list(RULES).index(row)
+        wrong = run.wrong[r] if label is None else run.wrong_by_label[r, :, label]
+        return 100.0 * wrong / run.n_test
+    if row == "SupVec":
+        counts = run.support_of_any if label is None else run.support[:, label]
+    else:
+        counts = run.mistakes.sum(axis=1) if label is None else run.mistakes[:, label]
+    return counts.astype(np.float64)
+
+
 def series(runs: Sequence[RunResult], row: str, moment: float, label: int | None = None) -> NDArray[np.float64]:
-    """Return a row of a table at a moment, one number a run: errors in percent, or counts; of all labels or of one."""
-    out = []
-    for run in runs:
-        t = run.at(moment)
-        if row in RULES:
-            r = list(RULES).index(row)
-            wrong = run.wrong[r, t] if label is None else run.wrong_by_label[r, t, label]
-            out.append(100.0 * float(wrong) / run.n_test)
-        elif row == "SupVec":
-            out.append(float(run.support_of_any[t] if label is None else run.support[t, label]))
-        else:
-            out.append(float(run.mistakes[t].sum() if label is None else run.mistakes[t, label]))
-    return np.array(out)
+    """Return a row of a table at one moment, one number a run."""
+    return np.array([at_all_moments(run, row, label)[run.at(moment)] for run in runs])
 
 
 def bounds_of(runs: Sequence[RunResult], n_examples: int, label: int) -> NDArray[np.float64]:
