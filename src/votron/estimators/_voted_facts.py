@@ -76,6 +76,7 @@ def facts_of(model: VotedPerceptronClassifier, X: Any, y: Any, comparators: Any)
     record, kept = model.record_, sample.kept
     m = min(record.n_examples, int(kept.sum()))
     first_m = min(m, record.n_steps)
+    own = _own_scores(model, sample)
     return Facts(
         model=type(model).__name__,
         uses=_predictor(model),
@@ -88,8 +89,8 @@ def facts_of(model: VotedPerceptronClassifier, X: Any, y: Any, comparators: Any)
         lengths=last.lengths[kept],
         lengths_known=lengths_known(model.kernel_),
         candidates={name: values[kept] for name, values in each.items()},
-        runs=_runs(model, sample, last, first_m),
-        together=_together(model, sample, last, first_m) if record.n_vectors > 1 else None,
+        runs=_runs(model, sample, last, own, first_m),
+        together=_together(model, sample, last, own, first_m) if record.n_vectors > 1 else None,
         assumptions=_assumptions(model),
         switches=SWITCHES,
     )
@@ -127,7 +128,7 @@ def _predictor(model: VotedPerceptronClassifier) -> str:
     return names[model.rule]
 
 
-def _own_scores(model: VotedPerceptronClassifier, sample: _Sample, last: Margins) -> Floats | None:
+def _own_scores(model: VotedPerceptronClassifier, sample: _Sample) -> Floats | None:
     """Return the training examples' scores by the model's own rule; None where its support does not determine that."""
     if model.rule == "holdout":
         return None
@@ -174,10 +175,11 @@ def _tau(model: VotedPerceptronClassifier, last: Margins, sample: _Sample) -> fl
     return max(float(model.margin), float((record.sign * record.score / squares).max()))
 
 
-def _runs(model: VotedPerceptronClassifier, sample: _Sample, last: Margins, first_m: int) -> tuple[Run, ...]:
+def _runs(
+    model: VotedPerceptronClassifier, sample: _Sample, last: Margins, own: Floats | None, first_m: int
+) -> tuple[Run, ...]:
     record, signs = model.record_, last.signs[sample.kept]
     errs = last.each[sample.kept] <= 0
-    own = _own_scores(model, sample, last)
     own_errs = None if own is None else np.where(own >= 0, 1, -1) != signs
     runs = []
     for c, label in enumerate(vector_labels(model.classes_)):
@@ -206,11 +208,12 @@ def _outside(errs: NDArray[np.bool_], support: Index) -> int:
     return int(errs.sum() - errs[support].sum())
 
 
-def _together(model: VotedPerceptronClassifier, sample: _Sample, last: Margins, first_m: int) -> Run:
+def _together(
+    model: VotedPerceptronClassifier, sample: _Sample, last: Margins, own: Floats | None, first_m: int
+) -> Run:
     """Return the run of all vectors as one predictor."""
     record, signs = model.record_, last.signs[sample.kept]
     scores = last.scores / np.where(last.norms > 0, last.norms, 1.0) if model.normalize_vectors else last.scores
-    own = _own_scores(model, sample, last)
     support = np.unique(sample.example)
     return Run(
         label="all",

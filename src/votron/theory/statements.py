@@ -167,10 +167,6 @@ def _unit_length(facts: Facts, c: int, delta: float) -> Value:
     return facts.stretch**2 * unit_length_bound(min(1.0, margin)), f"normalised margin {margin:.3g} of {name}"
 
 
-def _sparsity(facts: Facts, c: int, delta: float) -> Value:
-    return _novikoff(facts, c, delta)
-
-
 def _inseparable(facts: Facts, c: int, delta: float) -> Value:
     return _least_inseparable(facts, c, facts.presentations)[:2]
 
@@ -369,7 +365,7 @@ STATEMENTS: tuple[Statement, ...] = (
     Statement(
         "the same, R and D of mistakes only", "k ≤ ((R + D)/γ)²", FACT, "mistakes", "", (), _inseparable_mistakes
     ),
-    Statement("Graepel et al., sparsity", "‖α‖₀ ≤ ‖α‖₁ ≤ (R/γ)²", FACT, "support", "", (), _sparsity),
+    Statement("Graepel et al., sparsity", "‖α‖₀ ≤ ‖α‖₁ ≤ (R/γ)²", FACT, "support", "", (), _novikoff),
     Statement("Helmbold & Warmuth", "2 k/(m+1)", ESTIMATE, "error", ONE_VOTE, _ONE, _leave_one_out(True), True),
     Statement("Freund & Schapire, cor. 1", "2/(m+1) ((R+D)/γ)²", ESTIMATE, "error", ONE_VOTE, _ONE, _corollary_1),
     Statement("Freund & Schapire, cor. 2", "the same of mistakes", ESTIMATE, "error", ONE_VOTE, _ONE, _corollary_2),
