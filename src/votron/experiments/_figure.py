@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from votron._drawing import AXIS, GRID, INK, MUTED, STYLE, plain, title
 from votron.errors import VotronError
+from votron.experiments._files import write_bytes
 
 __all__ = ["AXIS", "GRID", "INK", "MUTED", "STYLE", "add_out", "plain", "pyplot", "save", "title", "write_name"]
 
@@ -51,14 +54,26 @@ def add_out(options: argparse.ArgumentParser, default: str) -> None:
 
 
 def save(figure: Any, out: Path) -> None:
-    """Write a figure to its two files, print their names, and close it."""
-    plt = pyplot()
+    """Write a figure to its two files, each whole or not at all, print their names, and close it."""
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        for suffix, metadata in ((".svg", {"Date": None}), (".png", {})):
-            path = out.with_name(out.name + suffix)
-            with plt.rc_context({"svg.hashsalt": "votron"}):  # the same file every time
-                figure.savefig(path, dpi=160, facecolor="white", metadata=metadata)
+        for path in write(figure, out):
             print(path)
     finally:
-        plt.close(figure)
+        pyplot().close(figure)
+
+
+def write(figure: Any, out: Path) -> Iterator[Path]:
+    """Write a figure as ``out`` with .svg and .png, each whole or not at all; yield the files."""
+    for kind in ("svg", "png"):
+        path = out.with_name(f"{out.name}.{kind}")
+        write_bytes(path, as_bytes(figure, kind))
+        yield path
+
+
+def as_bytes(figure: Any, kind: str, **style: Any) -> bytes:
+    """Return a figure as an SVG or PNG file, the same every time; with a style, on no ground."""
+    out = io.BytesIO()
+    with pyplot().rc_context({"svg.hashsalt": "votron", **style}):
+        background = {"transparent": True} if style else {"facecolor": "white"}
+        figure.savefig(out, format=kind, dpi=160, metadata={"Date": None} if kind == "svg" else {}, **background)
+    return out.getvalue()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import struct
 import zlib
@@ -14,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._drawing import AXIS, GRID, INK, MUTED
-from votron.experiments._figure import pyplot
-from votron.experiments._files import write_bytes
+from votron.experiments._figure import as_bytes, pyplot, write
 
 
 def png(pixels: NDArray[Any]) -> bytes:
@@ -37,14 +35,6 @@ def png(pixels: NDArray[Any]) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + parts
 
 
-def _as_bytes(figure: Any, kind: str, **style: Any) -> bytes:
-    out = io.BytesIO()
-    with pyplot().rc_context({"svg.hashsalt": "votron", **style}):  # the same file every time
-        background = {"transparent": True} if style else {"facecolor": "white"}
-        figure.savefig(out, format=kind, dpi=160, metadata={"Date": None} if kind == "svg" else {}, **background)
-    return out.getvalue()
-
-
 def save(figure: Any, out: Path) -> list[Path]:
     """Write a figure as ``out`` with .svg and .png, each whole or not at all, and return the files.
 
@@ -56,10 +46,7 @@ def save(figure: Any, out: Path) -> list[Path]:
     ...     [path.name for path in save(Figure(), Path(folder) / "empty")]
     ['empty.svg', 'empty.png']
     """
-    written = []
-    for kind in ("svg", "png"):
-        written.append(out.with_name(f"{out.name}.{kind}"))
-        write_bytes(written[-1], _as_bytes(figure, kind))
+    written = list(write(figure, out))
     pyplot().close(figure)
     return written
 
@@ -91,7 +78,7 @@ def svg_for_page(figure: Any, name: str, description: str) -> str:
     >>> svg_for_page(Figure(), "empty", "Nothing")[:46]
     '<svg role="img" aria-label="Nothing" viewBox="'
     """
-    text = _as_bytes(figure, "svg", **{"svg.fonttype": "none"}).decode()
+    text = as_bytes(figure, "svg", **{"svg.fonttype": "none"}).decode()
     pyplot().close(figure)
     box = re.search(r'viewBox="[^"]*"', text)
     body = text[text.index(">", text.index("<svg ")) + 1 :]
