@@ -198,8 +198,8 @@ def _plane(axes: Any, sample: Sample) -> None:
     axes.scatter(*sample.X[sample.support].T, s=110, c=PERCEPTRON, zorder=5)
     low = across if across[1] < 0 else -across
     side = 1 if low[0] > 0 else -1
-    write_name(axes, "widest margin", SVM, (-side, 0), (0, -10), ha=_outwards(-side))
-    write_name(axes, "perceptron", PERCEPTRON, 0.6 * low, (-8 * side, -10), ha=_outwards(side))
+    write_name(axes, "widest margin", SVM, (-side, 0), (0, -10), ha=_outwards(-side), fontsize=10)
+    write_name(axes, "perceptron", PERCEPTRON, 0.6 * low, (-8 * side, -10), ha=_outwards(side), fontsize=10)
     measure = {"arrowstyle": "<->", "color": MUTED, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", (1.1, HALF), (1.1, -HALF), arrowprops=measure)
     axes.annotate("√2", (1.14, 0.3), color=MUTED, fontweight="bold", va="center")
@@ -253,7 +253,7 @@ def _against_n(axes: Any, counts: Counts) -> None:
     least = 0.0
     for name, (height, colour) in sorted(names.items(), key=lambda item: item[1][0]):
         least = max(height, least * (axes.get_ylim()[1] / 0.8) ** 0.05)  # a twentieth of the axis apart
-        write_name(axes, name, colour, (sizes[-1], least), (10, 0), ha="left")
+        write_name(axes, name, colour, (sizes[-1], least), (10, 0), ha="left", fontsize=10)
     n = len(counts.found["support"])
     runs = f"mean and range of {n} permutations" if n > 1 else "one permutation"
     title(axes, "More examples, no more mistakes", f"support vectors (log scale), {runs}")
