@@ -196,6 +196,8 @@ def _show(made: Reproduction) -> None:
     if compared:
         off = sum(len(table.disagreements) for table in made.tables)
         print(f"\n{compared - off} of {compared} published numbers agree with ours.")
+    if not made.is_mnist:
+        print("\nThese are not the papers' data, so there are no published numbers beside ours.")
     if made.claims:
         print(f"\n{sum(claim.holds is True for claim in made.claims)} of {len(made.claims)} claims hold.")
     for note in made.notes:

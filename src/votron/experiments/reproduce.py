@@ -172,8 +172,6 @@ def _notes(settings: Settings, data: ImageSet) -> list[str]:
             f"The test labels of {data.name} must be among those to train on. Got {unknown[0]!s}, which is not."
         )
     notes = []
-    if data.name != "mnist":
-        notes.append("These are not the papers' data, so there are no published numbers beside ours.")
     if set(settings.what) & {"table2", "sparsity"} and settings.label_degree not in settings.needed_degrees:
         notes.append(f"Table 2 and sparsity are of degree {settings.label_degree}: add it to --degrees.")
     return notes
