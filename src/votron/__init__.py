@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from votron.errors import VotronError
     from votron.estimators import (
         AveragedPerceptronClassifier,
+        CompactClassifier,
         KernelAdatronClassifier,
         NaiveBayesLinearClassifier,
         VotedPerceptronClassifier,
         WinnowClassifier,
     )
+    from votron.estimators.saved import load, save
     from votron.kernels import is_mercer, make_kernel
     from votron.online import OnlinePerceptron
     from votron.record import MistakeRecord
@@ -35,6 +37,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AveragedPerceptronClassifier": "votron.estimators",
+    "CompactClassifier": "votron.estimators",
     "KernelAdatronClassifier": "votron.estimators",
     "MistakeRecord": "votron.record",
     "NaiveBayesLinearClassifier": "votron.estimators",
@@ -45,13 +48,16 @@ _HOMES = {
     "add_bias": "votron.reductions",
     "certify": "votron.theory",
     "is_mercer": "votron.kernels",
+    "load": "votron.estimators.saved",
     "make_kernel": "votron.kernels",
     "normalize_examples": "votron.reductions",
+    "save": "votron.estimators.saved",
     "tabular_encoder": "votron.data",
 }
 
 __all__ = [
     "AveragedPerceptronClassifier",
+    "CompactClassifier",
     "KernelAdatronClassifier",
     "MistakeRecord",
     "NaiveBayesLinearClassifier",
@@ -63,8 +69,10 @@ __all__ = [
     "add_bias",
     "certify",
     "is_mercer",
+    "load",
     "make_kernel",
     "normalize_examples",
+    "save",
     "tabular_encoder",
 ]
 

@@ -3,7 +3,15 @@
 All are a `ValueError`, so code that does not know Votron handles them as it handles scikit-learn's.
 """
 
-__all__ = ["BoundViolatedError", "DataError", "IndefiniteKernelError", "NotRepresentableError", "VotronError"]
+__all__ = [
+    "BoundViolatedError",
+    "DataError",
+    "IndefiniteKernelError",
+    "MissingPackageError",
+    "ModelFileError",
+    "NotRepresentableError",
+    "VotronError",
+]
 
 
 class VotronError(ValueError):
@@ -58,6 +66,32 @@ class IndefiniteKernelError(VotronError):
     Traceback (most recent call last):
         ...
     votron.errors.IndefiniteKernelError: K(x, x) is -1.0 for row 7: the kernel is not positive semi-definite.
+    """
+
+
+class ModelFileError(VotronError):
+    """A file that cannot be the model file it should be, or a model that cannot be put into one.
+
+    Examples
+    --------
+    >>> from votron import load
+    >>> load("no-such-file")
+    Traceback (most recent call last):
+        ...
+    votron.errors.ModelFileError: Cannot read the model file 'no-such-file': No such file or directory.
+    """
+
+
+class MissingPackageError(VotronError, ImportError):
+    """A package is not installed that this part of Votron needs.
+
+    Examples
+    --------
+    >>> from votron.errors import MissingPackageError
+    >>> raise MissingPackageError('Reading tables needs polars: pip install "votron[files]".')
+    Traceback (most recent call last):
+        ...
+    votron.errors.MissingPackageError: Reading tables needs polars: pip install "votron[files]".
     """
 
 

@@ -17,7 +17,7 @@ Conventions (the sources differ; these are Votron's)
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -164,6 +164,11 @@ class MistakeRecord:
         k = int(np.searchsorted(self.time, time, side="right"))
         parts = {name: getattr(self, name)[:k] for name in ("example", "vector", "sign", "time", "score", "norm2")}
         return MistakeRecord(**parts, n_vectors=self.n_vectors, n_examples=self.n_examples, n_steps=int(time))
+
+    def without_scores(self, norm2: NDArray[np.float64] | None = None) -> MistakeRecord:
+        """Return the record with scores of 0, and lengths of 0 or the given ones: what voting does not look at."""
+        zeros = np.zeros(len(self))
+        return replace(self, score=zeros, norm2=zeros if norm2 is None else norm2)
 
     def dual_coef(self, *, average: bool = False) -> NDArray[np.float64]:
         """Return the final vectors, or their averages over all steps, as coefficients of the support examples."""

@@ -203,6 +203,27 @@ class Vectors:
             raise _too_large(self.kernel)
         return RuleSet(time, out)
 
+    def dual_coef(self, rule: str, normalized: bool = False) -> Floats | None:
+        """Return the rule's vectors as coefficients of the support rows, or None if it has no vector of its own.
+
+        Voting counts signs, and the random rule has another vector for each row; all other rules score by w·x, with
+        one w a class.
+        """
+        record = self.record
+        if rule in ("vote", "random"):
+            return None
+        if rule == "average":
+            return _average_coef(record) if normalized else record.dual_coef(average=True)
+        plan = _Plan(self, [record.n_steps], [(rule, normalized)])
+        ends = {"last": [record.n_steps] * record.n_vectors, "holdout": plan.holdout * record.n_vectors}
+        out = np.zeros((record.n_vectors, len(record.support)))
+        for c, end in enumerate(plan.pocket[0].tolist() if rule == "pocket" else ends[rule]):
+            mine = np.flatnonzero((record.vector == c) & (record.time <= end))
+            np.add.at(out[c], record.slot[mine], record.sign[mine].astype(np.float64))
+            if normalized and len(mine):
+                out[c] *= _inverse(np.sqrt(record.norm2[mine[-1:]]))
+        return out
+
     def holdout_curve(self, X: Rows, codes: NDArray[Any], *, n_threads: int = 1) -> HoldoutCurve:
         """Find, in one scan over held-out rows, the times whose vectors err least on them."""
         record = self.record
@@ -239,6 +260,21 @@ class Vectors:
             self._packed.update(traits=mine, packed=(repr(products), packed))
         store, terms = packed
         return products, store, terms, terms_of(self.kernel, products, X)
+
+
+def _average_coef(record: MistakeRecord) -> Floats:
+    """Return the average of the vectors, each divided by its length, as coefficients of the support."""
+    out = np.zeros((record.n_vectors, len(record.support)))
+    shares = record.survival * _inverse(np.sqrt(record.norm2)) / max(1, record.n_steps)
+    for c in range(record.n_vectors):
+        mine = np.flatnonzero(record.vector == c)
+        later = np.cumsum(shares[mine][::-1])[::-1]  # a mistake is part of every vector from its own on
+        np.add.at(out[c], record.slot[mine], record.sign[mine] * later)
+    return out
+
+
+def _inverse(lengths: Floats) -> Floats:
+    return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 
 def _uniform(X: Rows, seed: int) -> Floats:

@@ -108,6 +108,42 @@ class PrimalTrainer:
             self._made[name] = vectors, bias
         return self._made[name]
 
+    @classmethod
+    def resume(
+        cls,
+        weights: Any,
+        timed: Any,
+        bias: tuple[Floats, Floats],
+        mistakes: NDArray[np.int64],
+        time: int,
+        *,
+        with_bias: bool,
+    ) -> PrimalTrainer:
+        """Return a trainer that stands where another stood, by what `state` returned; arrays are copied to be trained.
+
+        Examples
+        --------
+        >>> trainer = PrimalTrainer(n_features=2, n_vectors=3)
+        >>> PrimalTrainer.resume(**trainer.state(), with_bias=False).average()[0].shape
+        (3, 2)
+        """
+        made = cls(0, len(mistakes), bias=with_bias)
+        made.n_features, made.weights, made.timed, made.time = int(weights.shape[0]), weights, timed, time
+        made.bias_weights[: len(mistakes)], made.bias_timed[: len(mistakes)] = bias
+        made._mistakes[: len(mistakes)] = mistakes
+        return made
+
+    def state(self) -> dict[str, Any]:
+        """Return what `resume` takes: weights, (n_features, n_vectors), and so on, without what pads them."""
+        n = self.n_vectors
+        return {
+            "weights": self.weights[:, :n],
+            "timed": self.timed[:, :n],
+            "bias": (self.bias_weights[:n], self.bias_timed[:n]),
+            "mistakes": self.n_mistakes,
+            "time": self.time,
+        }
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_made": {}}
 
@@ -168,7 +204,12 @@ class PrimalTrainer:
     def _make_ready(self) -> None:
         """Have all weights where they can be written: what comes from a file may be neither dense nor writeable."""
         self.densify()
-        for name in _ARRAYS:
+        for name in ("weights", "timed"):
+            given = getattr(self, name)
+            if not given.flags.writeable or given.shape[1] != weights_width(self.n_vectors):
+                setattr(self, name, aligned_zeros(self.n_features, weights_width(self.n_vectors)))
+                getattr(self, name)[:, : given.shape[1]] = given
+        for name in _ARRAYS[2:]:
             if not getattr(self, name).flags.writeable:
                 setattr(self, name, getattr(self, name).copy())
 

@@ -13,6 +13,7 @@ from votron._resources import effective_threads
 from votron.estimators import _inputs
 from votron.estimators._certified import check_training_data, kernel_fixed, measured, planned_end, vector_labels
 from votron.estimators._comparators import Comparators
+from votron.estimators._forms import linear_scores
 from votron.theory.facts import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Assumption, Facts, Measured, Run
 
 if TYPE_CHECKING:
@@ -93,4 +94,4 @@ def measured_of(model: AveragedPerceptronClassifier, X: Any, y: Any) -> dict[str
     rows, labels = _inputs.validated(model, X, y, kernel=None, reset=False)
     signs = model._signs(_inputs.encode_labels(labels, model.classes_)[1])
     made = {LAST: model._trainer.last(), AVERAGE: model._trainer.average()}
-    return {name: measured(model._scores_by(rows, *weights), signs) for name, weights in made.items()}
+    return {name: measured(linear_scores(rows, *weights), signs) for name, weights in made.items()}

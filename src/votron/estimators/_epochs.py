@@ -13,6 +13,7 @@ from votron._resources import available_memory
 from votron.engine import TrainingRun
 from votron.errors import VotronError
 from votron.estimators._inputs import check_same_classes, read_classes
+from votron.estimators._kept import KeptClassifier
 from votron.estimators._scores import ScoreClassifier
 from votron.estimators._watch import Watch, watching
 
@@ -22,7 +23,7 @@ _LONGEST = 2**62
 """Steps that can be counted."""
 
 
-class EpochClassifier(ScoreClassifier):
+class EpochClassifier(KeptClassifier, ScoreClassifier):
     """A classifier that learns in ``epochs`` passes."""
 
     MAX_EPOCHS: ClassVar[int] = 1000

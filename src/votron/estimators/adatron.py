@@ -14,10 +14,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
-from votron._threads import team
-from votron.blocks import expansion_scores
 from votron.engine import MaximalMargin, solve_adatron
-from votron.errors import NotRepresentableError
 from votron.estimators import _inputs
 from votron.estimators._certified import (
     check_training_data,
@@ -28,6 +25,8 @@ from votron.estimators._certified import (
     vector_labels,
     wrong_labels,
 )
+from votron.estimators._forms import Expansion, Form
+from votron.estimators._kept import KeptClassifier
 from votron.estimators._kernel import KERNEL_CONSTRAINTS, checked, lengths_of, set_tags
 from votron.estimators._scores import ScoreClassifier
 from votron.estimators._watch import watching
@@ -40,7 +39,7 @@ from votron.theory.geometry import Margins
 __all__ = ["KernelAdatronClassifier"]
 
 
-class KernelAdatronClassifier(ScoreClassifier):
+class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
     """Kernel adatron: the vector of maximal margin, by steps like the perceptron's.
 
     It finds, through the origin of the kernel's feature space, the vector with the largest margin that any has on these
@@ -256,14 +255,14 @@ class KernelAdatronClassifier(ScoreClassifier):
         return self._shaped(self._scores(rows))
 
     def _scores(self, rows: Rows) -> Floats:
-        with team(effective_threads(self.n_jobs)) as threads:
-            scores = expansion_scores(self.kernel_, self._support_rows, self.support_, self.dual_coef_, rows, threads)
-        if not np.isfinite(scores).all():
-            raise NotRepresentableError(
-                f"Scores by {self.kernel_!r} exceed the largest float64 on these rows: scale the data, or lower the "
-                "degree."
-            )
-        return scores
+        return self._expansion().scores(rows, effective_threads(self.n_jobs))
+
+    def _expansion(self) -> Expansion:
+        return Expansion(self.kernel_, self._support_rows, self.support_, self.dual_coef_)
+
+    def _form(self) -> tuple[Form, tuple[str, ...]]:
+        """Return the vectors, and what is given up by keeping no more."""
+        return self._expansion(), ("the margins that were found, and the certificate (votron.certify)",)
 
     def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
         """Return what `votron.theory.margins` asks for; there is one vector, whatever is asked for."""

@@ -13,17 +13,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.extmath import row_norms, safe_sparse_dot
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
 from votron.engine import PrimalTrainer, TrainingRun
-from votron.errors import NotRepresentableError
 from votron.estimators import _inputs
 from votron.estimators._epochs import EpochClassifier
 from votron.estimators._fixed import check_unchanged
+from votron.estimators._forms import Form, Linear, linear_scores
 from votron.kernels import Kernel, LinearKernel, PolynomialKernel
-from votron.products import Floats, Index, Rows, chunks, rows_in_bytes
+from votron.products import Floats, Index, Rows
 from votron.products import squares as squared_lengths
 from votron.theory.facts import Facts, Measured
 from votron.theory.geometry import Margins
@@ -345,18 +345,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
         return trainer.average() if self.average else trainer.last()
 
     def _scores(self, rows: Rows, trainer: PrimalTrainer | None = None) -> Floats:
-        return self._scores_by(rows, *self._linear(trainer))
-
-    def _scores_by(self, rows: Rows, coefficients: Any, intercept: Floats) -> Floats:
-        whole = sp.issparse(rows) or rows.dtype == np.float64
-        # Other types as float64, part by part: all of it might be too large.
-        parts = [slice(None)] if whole else chunks(rows.shape[0], rows_in_bytes(rows))
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = [safe_sparse_dot(_float64(rows[part]), coefficients.T, dense_output=True) for part in parts]
-            total = np.asarray(np.concatenate(scores) + intercept)
-        if not np.isfinite(total).all():
-            raise NotRepresentableError("Scores exceed the largest float64 on these rows: scale the data down.")
-        return total
+        return linear_scores(rows, *self._linear(trainer))
 
     def _codes(self, scores: Floats) -> NDArray[np.int64]:
         """Return the numbers of the vectors for which rows are positive, as training has them."""
@@ -389,7 +378,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
         made = self._trainer.average() if vector == "average" else self._trainer.last()
         squares = squared_lengths(rows) + bool(self._trainer.bias)
         norms = np.sqrt(row_norms(made[0], squared=True) + made[1] ** 2)
-        return Margins(self._scores_by(rows, *made), self._signs(codes), norms, np.sqrt(squares))
+        return Margins(linear_scores(rows, *made), self._signs(codes), norms, np.sqrt(squares))
 
     def _kernel_of_space(self) -> Kernel:
         """Return the kernel of the feature space: the feature that is always one adds a constant."""
@@ -406,6 +395,15 @@ class AveragedPerceptronClassifier(EpochClassifier):
         from votron.estimators._averaged_facts import measured_of
 
         return measured_of(self, X, y)
+
+    def _form(self) -> tuple[Form, tuple[str, ...]]:
+        """Return the weights, and what is given up by keeping no more."""
+        gave_up = (
+            "learning on (partial_fit)",
+            f"the {'last vector' if self.average else 'average'} (set_params(average={not self.average}))",
+            "margins and the certificate (votron.certify)",
+        )
+        return Linear(*self._linear()), gave_up
 
     def sparsify(self) -> AveragedPerceptronClassifier:
         """Keep the nonzero weights only, with ``coef_`` as a CSR matrix.
@@ -438,7 +436,3 @@ class AveragedPerceptronClassifier(EpochClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _float64(rows: Rows) -> Rows:
-    return rows if sp.issparse(rows) else rows.astype(np.float64, copy=False)

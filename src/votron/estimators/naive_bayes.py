@@ -18,16 +18,17 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.naive_bayes import BernoulliNB
-from sklearn.preprocessing import binarize
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from votron.errors import VotronError
 from votron.estimators import _inputs
+from votron.estimators._boolean import cut
 from votron.estimators._fixed import check_unchanged
+from votron.estimators._forms import Form, Linear
+from votron.estimators._kept import KeptClassifier
 from votron.products import Floats
 
 __all__ = ["NaiveBayesLinearClassifier"]
@@ -36,7 +37,7 @@ _FIXED = ("alpha", "binarize")
 """The parameters that may not change between calls of partial_fit."""
 
 
-class NaiveBayesLinearClassifier(BernoulliNB):
+class NaiveBayesLinearClassifier(KeptClassifier, BernoulliNB):
     """Naive Bayes for binary features, with the weights of the linear classifier that it is.
 
     Learning, probabilities and predictions are those of scikit-learn's `BernoulliNB`, on which this class is built; it
@@ -109,6 +110,7 @@ class NaiveBayesLinearClassifier(BernoulliNB):
     feature_count_: Floats
     feature_log_prob_: Floats
     _fixed: dict[str, Any]
+    _ties_to_first: ClassVar[bool] = True
 
     # An array of alphas is left out: BernoulliNB adds it to the counts of the classes as if it were one alpha a class.
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -336,6 +338,16 @@ class NaiveBayesLinearClassifier(BernoulliNB):
         scores = np.asarray(self._check_X(X) @ self.coef_.T + self.intercept_)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
+    def _form(self) -> tuple[Form, tuple[str, ...]]:
+        """Return the weights, and what is given up by keeping no more."""
+        if not np.isfinite(self.intercept_).all():
+            raise VotronError(
+                "Compact weights need an example of every class. Got none of "
+                f"{self.classes_[~np.isfinite(self.class_log_prior_)].tolist()[0]!r} so far."
+            )
+        gave_up = ("learning on (partial_fit)", "probabilities (predict_proba), counts and log-ratios")
+        return Linear(self.coef_, self.intercept_, True, self.binarize), gave_up
+
     def log_odds(self, X: Any, positive: Any, negative: Any) -> Floats:
         """Return the log-odds of one class against another.
 
@@ -371,17 +383,7 @@ class NaiveBayesLinearClassifier(BernoulliNB):
 
     def _binary(self, rows: Any) -> Any:
         """Return data cut where ``binarize`` says, or refuse what is not cut already."""
-        if self.binarize is not None:
-            return binarize(rows, threshold=self.binarize)
-        _check_binary(rows)
-        return rows
-
-
-def _check_binary(rows: Any) -> None:
-    values = rows.data if sp.issparse(rows) else rows
-    strange = values[(values != 0) & (values != 1)]
-    if len(strange):
-        raise VotronError(f"With binarize=None X must have no values but 0 and 1. Got {strange[0]:g} instead.")
+        return cut(rows, self.binarize)
 
 
 def _check_weights(weights: Any) -> None:

@@ -6,7 +6,8 @@ import copy
 import dataclasses
 import functools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import abc
+from collections.abc import Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -21,6 +22,7 @@ from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import VotronError
 from votron.estimators import _inputs
 from votron.estimators._epochs import EpochClassifier
+from votron.estimators._forms import Expansion, Form, Sequence
 from votron.estimators._kernel import KERNEL_CONSTRAINTS, checked, lengths_of, set_tags
 from votron.estimators._where import WhereItMakesSense
 from votron.kernels import Kernel
@@ -222,7 +224,7 @@ class VotedPerceptronClassifier(EpochClassifier):
             trainer = self._new_trainer(rows, n_steps)
             run = self._train(trainer, rows, codes, order, n_steps)
             counted = run.steps if self.epochs is None or run.interrupted else n_steps
-            self._keep(trainer, trainer.record(len(order), counted), _new_seed(rng))
+            self._keep(trainer.support_rows, trainer.record(len(order), counted), _new_seed(rng))
             self.n_epochs_, self.converged_ = run.steps / len(order), run.converged
             self._n_named, self._once = rows.shape[0], run.steps <= len(order)
             self._mixed, self._cut_off = False, run.interrupted
@@ -268,7 +270,7 @@ class VotedPerceptronClassifier(EpochClassifier):
             ids[order] = first_id + np.arange(len(order))
             run = self._train(trainer, rows, codes, order, len(order), ids)
             seed = _new_seed(check_random_state(self.random_state)) if first else self._vectors.seed
-            self._keep(trainer, trainer.record(max(1, trainer.time)), seed)
+            self._keep(trainer.support_rows, trainer.record(max(1, trainer.time)), seed)
             self.n_epochs_, self.converged_ = 1.0 if first else self.n_epochs_ + 1.0, False
             self._mixed = not (first or self._once)
             self._n_named, self._once = first_id + len(order), first or self._once
@@ -341,9 +343,8 @@ class VotedPerceptronClassifier(EpochClassifier):
             run = functools.partial(run, ids=ids, memory=parse_memory_limit(self.memory_limit) if repeats else 0)
         return self._watched(n_steps, lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
-    def _keep(self, trainer: DualTrainer | LinearTrainer, record: MistakeRecord, seed: int) -> None:
-        """Set the attributes."""
-        rows = trainer.support_rows
+    def _keep(self, rows: Rows, record: MistakeRecord, seed: int) -> None:
+        """Set the attributes that follow from the record and its examples."""
         self.record_ = record
         self.support_ = record.support
         self.support_vectors_ = rows[:, :0] if is_precomputed(self.kernel_) else rows
@@ -431,11 +432,28 @@ class VotedPerceptronClassifier(EpochClassifier):
         curve = self._vectors.holdout_curve(rows, codes, n_threads=effective_threads(self.n_jobs))
         self._vectors = dataclasses.replace(self._vectors, holdout=curve)
 
+    def _form(self) -> tuple[Form, tuple[str, ...]]:
+        """Return what the model's rule needs, and what is given up by keeping no more."""
+        self._validate_params()
+        others = [rule for rule in RULES if rule != self.rule]
+        gave_up = (
+            "learning on (partial_fit)",
+            f"the other rules ({', '.join(others)}) and earlier moments of training (staged_decision_function)",
+            "margins and the certificate (votron.certify)",
+        )
+        coefficients = self._vectors.dual_coef(self.rule, bool(self.normalize_vectors))
+        if coefficients is not None:
+            return Expansion(self.kernel_, self._vectors.support_rows, self.support_, coefficients), gave_up
+        lengths = self.record_.norm2 if self.normalize_vectors and self.rule == "random" else None
+        record = self.record_.without_scores(norm2=lengths)
+        vectors = Vectors(record, self.kernel_, self._vectors.support_rows, self._vectors.seed)
+        return Sequence(vectors, self.rule, lengths is not None), gave_up
+
     def staged_decision_function(
         self,
         X: Any,
         at: Iterable[float] | None = None,
-        rules: Sequence[str | tuple[str, bool]] | None = None,
+        rules: abc.Sequence[str | tuple[str, bool]] | None = None,
     ) -> Iterator[tuple[float, dict[Any, Floats]]]:
         """Yield the scores of any rules at any moments of training, from one scan over the record.
 

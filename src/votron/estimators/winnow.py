@@ -16,6 +16,7 @@ from votron.engine.boolean import ActiveRows, active_rows
 from votron.estimators import _inputs
 from votron.estimators._epochs import EpochClassifier
 from votron.estimators._fixed import check_unchanged
+from votron.estimators._forms import Form, Linear
 from votron.products import Floats, Index
 from votron.theory.winnow import CONSTRAINTS
 
@@ -316,6 +317,12 @@ class WinnowClassifier(EpochClassifier):
         check_is_fitted(self)
         X, _ = _inputs.validated(self, X, kernel=None, reset=False)
         return self._shaped(self._trainer.scores(active_rows(X, self._fixed["binarize"], type(self).__name__)))
+
+    def _form(self) -> tuple[Form, tuple[str, ...]]:
+        """Return the coefficients, and what is given up by keeping no more."""
+        gave_up = ("learning on (partial_fit)", "the weights of negations, and the counts of promotions and demotions")
+        coefficients, intercept = self._trainer.linear()
+        return Linear(coefficients, intercept, True, self._fixed["binarize"]), gave_up
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from votron._drawing import AXIS, GRID, INK, MUTED, STYLE, plain, title
+from votron._files import write_bytes
 from votron.errors import VotronError
-from votron.experiments._files import write_bytes
 
 __all__ = ["AXIS", "GRID", "INK", "MUTED", "STYLE", "add_out", "plain", "pyplot", "save", "title", "write_name"]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from sklearn.svm import SVC
 
+from votron._files import write_text
 from votron.data import ImageSet
-from votron.experiments._files import write_text
 from votron.experiments.runs import RunStore, vector_labels
 from votron.theory import compression_bound
 

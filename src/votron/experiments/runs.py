@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._files import write_bytes
 from votron.data import ImageSet
 from votron.errors import VotronError
 from votron.estimators.voted import VotedPerceptronClassifier
-from votron.experiments._files import write_bytes
 
 __all__ = ["LINES", "RULES", "RunKey", "RunResult", "RunStore", "moments_of", "perform", "vector_labels"]
 

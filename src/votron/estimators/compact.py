@@ -1,0 +1,160 @@
+"""Models that only predict: what is left of a classifier when nothing else is asked of it."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+from sklearn.utils.validation import check_is_fitted
+
+from votron._resources import effective_threads
+from votron.errors import VotronError
+from votron.estimators import _inputs
+from votron.estimators._forms import Expansion, Form, Linear, Sequence
+from votron.estimators._kept import KeptClassifier
+from votron.estimators._scores import ScoreClassifier
+from votron.kernels.registry import is_precomputed
+from votron.products import Floats
+
+__all__ = ["CompactClassifier"]
+
+
+class CompactClassifier(KeptClassifier, ScoreClassifier):
+    """What a fitted classifier predicts with, and nothing else; made by its method ``compact``.
+
+    The rule of the model is settled. Rules that score by one vector a class ("last", "average", "pocket", "holdout")
+    become one coefficient a support vector, or plain weights where the kernel is linear; "vote" and "random" keep the
+    order of the mistakes. Scores are those of the model, up to rounding.
+
+    Parameters
+    ----------
+    n_jobs : int or None, default=None
+        Threads. None: as many as this process may use.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    form_ : {"linear", "expansion", "sequence"}
+        What is kept: weights, coefficients of support vectors, or support vectors and mistakes.
+    made_from_ : str
+        The class that the model was.
+    rule_ : str
+        What it predicts by.
+    gave_up_ : tuple of str
+        What it cannot do any more.
+    coef_, intercept_ : arrays of shape (n_vectors, n_features) and (n_vectors,)
+        The weights, if the form is "linear"; ``coef_`` may be a CSR matrix.
+    kernel_ : Kernel
+        The kernel, if the form is not "linear".
+    support_ : int array of shape (n_support,)
+        Which training examples are kept, if the form is not "linear".
+    support_vectors_ : array or CSR matrix of shape (n_support, n_features)
+        Those examples. Without columns for precomputed kernels.
+    dual_coef_ : array of shape (n_vectors, n_support)
+        Their coefficients, if the form is "expansion".
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of str
+        Names of the features, where the data have names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from votron import VotedPerceptronClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = VotedPerceptronClassifier(kernel="linear", rule="average", random_state=0).fit(X, y)
+    >>> small = model.compact()
+    >>> small.form_, small.coef_.shape
+    ('linear', (10, 64))
+    >>> bool((small.predict(X) == model.predict(X)).all())
+    True
+    >>> print(small.gave_up_[0])
+    learning on (partial_fit)
+    """
+
+    _predictor: Form
+    _ties_to_first: bool
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_jobs": [Integral, None]}
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> CompactClassifier:
+        """Refuse: a compact model has been trained, and what training needs is gone."""
+        raise VotronError(
+            f"{type(self).__name__} only predicts: train a classifier, such as VotedPerceptronClassifier, and call "
+            "its method compact()."
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_predictor")
+
+    def _set(self, form: Form) -> None:
+        """Take what to predict with."""
+        self._predictor = form
+        if isinstance(form, Linear):
+            self.form_, self.coef_, self.intercept_ = "linear", form.coef, form.intercept
+            return
+        rows = form.vectors.support_rows if isinstance(form, Sequence) else form.support_rows
+        self.kernel_ = form.kernel
+        self.support_vectors_ = rows[:, :0] if is_precomputed(form.kernel) else rows
+        if isinstance(form, Sequence):
+            self.form_, self.support_ = "sequence", form.vectors.record.support
+        else:
+            self.form_, self.support_, self.dual_coef_ = "expansion", form.support, form.dual_coef
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the scores, as the model did.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        array of shape (n_samples,) for two classes, else (n_samples, n_classes)
+            Positive for the second class; the largest for the predicted one.
+        """
+        check_is_fitted(self)
+        self._validate_params()
+        rows, _ = _inputs.validated(self, X, kernel=self._predictor.kernel, reset=False)
+        scores = self._predictor.scores(rows, effective_threads(self.n_jobs, type(self).__name__))
+        # Naive Bayes predicts the first of two classes where their probabilities are equal; scores of 0 stay 0.
+        return scores[:, 0] if self._ties_to_first and len(self.classes_) == 2 else self._shaped(scores)
+
+    def _form(self) -> tuple[Form, tuple[str, ...]]:
+        return self._predictor, self.gave_up_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kernel = getattr(self.__dict__.get("_predictor"), "kernel", None)
+        tags.input_tags.sparse = not is_precomputed(kernel)
+        tags.input_tags.pairwise = is_precomputed(kernel)
+        return tags
+
+
+def compacted(model: Any) -> CompactClassifier:
+    """Return the compact form of a fitted model."""
+    check_is_fitted(model)
+    form, gave_up = model._form()
+    made = CompactClassifier(n_jobs=getattr(model, "n_jobs", None))
+    made._set(form.reduced() if isinstance(form, Expansion) else form)
+    made.classes_, made.gave_up_ = model.classes_, gave_up
+    made.made_from_ = getattr(model, "made_from_", type(model).__name__)
+    made.rule_ = model.rule_ if isinstance(model, CompactClassifier) else _rule_of(model)
+    made._ties_to_first = getattr(model, "_ties_to_first", False)
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            setattr(made, name, getattr(model, name))
+    return made
+
+
+def _rule_of(model: Any) -> str:
+    if hasattr(model, "rule"):
+        return f"{model.rule}, vectors of length 1" if model.normalize_vectors else str(model.rule)
+    if hasattr(model, "average"):
+        return "average" if model.average else "last"
+    return "its weights"

@@ -1,0 +1,316 @@
+"""How the steps before a classifier are written down: tables into vectors, scaling, texts into words.
+
+Only the classes named here can stand in a model file. Reading, each is built by its own constructor and given what it
+had learnt; a table's encoder is put together from such parts, held fast by scikit-learn's FrozenEstimator.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import Binarizer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
+
+from votron.data._columns import Values, _Chance, _Discrete, _Number, _Truth
+from votron.errors import MissingPackageError, ModelFileError
+from votron.saving.fields import Fields
+from votron.saving.values import params_from, params_state
+
+__all__ = ["encoder_from", "encoder_state"]
+
+_SCALERS: dict[str, tuple[Any, tuple[str, ...], tuple[str, ...]]] = {
+    "StandardScaler": (StandardScaler, ("mean_", "var_"), ("scale_",)),
+    "MinMaxScaler": (MinMaxScaler, ("data_min_", "data_max_"), ("scale_", "min_", "data_range_")),
+    "MaxAbsScaler": (MaxAbsScaler, (), ("scale_", "max_abs_")),
+}
+"""Classes that learn arrays with a number a feature: those that may be missing, and those that may not."""
+_STATELESS: dict[str, Any] = {"Normalizer": Normalizer, "Binarizer": Binarizer}
+_COLUMNS: dict[str, Any] = {"Number": _Number, "Chance": _Chance, "Truth": _Truth}
+_TEXTS: dict[str, Any] = {"CountVectorizer": CountVectorizer, "TfidfVectorizer": TfidfVectorizer}
+_LONGEST = 1 << 30
+
+
+def encoder_state(step: Any) -> dict[str, Any]:
+    """Return what a fitted transformer is made of.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import Normalizer
+    >>> encoder_state(Normalizer())
+    {'class': 'Normalizer', 'params': {'copy': True, 'norm': 'l2'}}
+    """
+    while isinstance(step, FrozenEstimator):
+        step = step.estimator
+    for name, (cls, optional, needed) in _SCALERS.items():
+        if type(step) is cls:
+            learnt = {key: getattr(step, key) for key in (*optional, *needed) if getattr(step, key) is not None}
+            return {"class": name, "params": params_state(step), **_names(step), **learnt, "seen": _seen(step)}
+    for name, cls in _STATELESS.items():
+        if type(step) is cls:
+            return {"class": name, "params": params_state(step), **_names(step)}
+    for name, cls in _COLUMNS.items():
+        if type(step) is cls:
+            return {"class": name, **_names(step)}
+    for name, cls in _TEXTS.items():
+        if type(step) is cls:
+            return _text_state(name, step)
+    others: dict[Any, Callable[[Any], dict[str, Any]]] = {
+        HashingVectorizer: lambda step: {"class": "HashingVectorizer", "params": _text_params(step)},
+        _Discrete: _discrete_state,
+        SimpleImputer: _imputer_state,
+        Pipeline: _pipeline_state,
+        ColumnTransformer: _columns_state,
+    }
+    if type(step) not in others:
+        known = [*_SCALERS, *_STATELESS, *_TEXTS, "HashingVectorizer", "SimpleImputer"]
+        raise ModelFileError(
+            f"A step before the classifier must be votron.tabular_encoder or one of {', '.join(known)} to be put into "
+            f"a file. Got an object of type {type(step).__name__} instead."
+        )
+    return others[type(step)](step)
+
+
+def encoder_from(fields: Fields, depth: int = 0) -> Any:
+    """Return the transformer that was written down, fitted.
+
+    Examples
+    --------
+    >>> encoder_from(Fields({"class": "Normalizer", "params": {"norm": "l1"}}, {}, "encoder"))
+    Normalizer(norm='l1')
+    """
+    if depth > 4:
+        raise fields.wrong("", "at most four encoders within one another", "more")
+    name = fields.text("class")
+    readers: dict[str, Callable[[], Any]] = {
+        **{key: lambda: _scaler_from(fields, name) for key in _SCALERS},
+        **{key: lambda: _named(fields, params_from(fields.part("params"), _STATELESS[name])) for key in _STATELESS},
+        **{key: lambda: _column_from(fields, _COLUMNS[name]()) for key in _COLUMNS},
+        **{key: lambda: _text_from(fields, name) for key in _TEXTS},
+        "HashingVectorizer": lambda: _hashing_from(fields),
+        "Discrete": lambda: _discrete_from(fields),
+        "SimpleImputer": lambda: _imputer_from(fields),
+        "Pipeline": lambda: _pipeline_from(fields, depth),
+        "ColumnTransformer": lambda: _columns_from(fields, depth),
+    }
+    if name not in readers:
+        raise fields.wrong("class", "an encoder that Votron knows", name)
+    made = readers[name]()
+    fields.end()
+    return made
+
+
+# -- names ------------------------------------------------------------------------------------------------------------
+
+
+def _names(step: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if hasattr(step, "n_features_in_"):
+        found["n_features"] = int(step.n_features_in_)
+    if hasattr(step, "feature_names_in_"):
+        found["feature_names"] = [str(name) for name in step.feature_names_in_]
+    return found
+
+
+def _named(fields: Fields, made: Any) -> Any:
+    """Give a transformer the number and names of its features, where it had them."""
+    if fields.has("n_features"):
+        made.n_features_in_ = fields.count("n_features", 1)
+    if fields.has("feature_names"):
+        names = fields.texts("feature_names", getattr(made, "n_features_in_", None))
+        made.feature_names_in_ = np.array(names, dtype=object)
+    return made
+
+
+# -- scalers and imputers ---------------------------------------------------------------------------------------------
+
+
+def _seen(step: Any) -> Any:
+    seen = step.n_samples_seen_
+    return int(seen) if np.ndim(seen) == 0 else np.asarray(seen, dtype=np.int64)
+
+
+def _scaler_from(fields: Fields, name: str) -> Any:
+    cls, optional, needed = _SCALERS[name]
+    made = _named(fields, params_from(fields.part("params"), cls))
+    n = getattr(made, "n_features_in_", None)
+    for key in (*optional, *needed):
+        there = fields.has(key)
+        if there or (key in needed and (key != "scale_" or getattr(made, "with_std", True))):
+            setattr(made, key, np.array(fields.exactly(key, "<f8", (n,))))
+        else:
+            setattr(made, key, None)
+    if name == "StandardScaler" and made.with_mean and made.mean_ is None:
+        raise fields.wrong("mean_", "an array", "nothing")
+    seen = fields.plain("seen") if isinstance(fields.peek("seen"), int) else None
+    made.n_samples_seen_ = fields.array("seen", "i", (n,)) if seen is None else seen
+    return made
+
+
+def _imputer_state(step: Any) -> dict[str, Any]:
+    if step.add_indicator or step.strategy == "constant" or np.isnan(step.statistics_.astype(float)).any():
+        raise ModelFileError(
+            "A SimpleImputer in a model file must fill in a mean, median or most frequent number for each feature, "
+            "without indicators. Got another instead."
+        )
+    return {
+        "class": "SimpleImputer",
+        "strategy": step.strategy,
+        **_names(step),
+        "statistics": np.asarray(step.statistics_, dtype=np.float64),
+    }
+
+
+def _imputer_from(fields: Fields) -> Any:
+    strategy = fields.text("strategy", ("mean", "median", "most_frequent"))
+    n = fields.count("n_features", 1)
+    statistics = fields.exactly("statistics", "<f8", (n,))
+    made = SimpleImputer(strategy=strategy).fit(np.array(statistics)[None, :])  # the mean of one row is that row
+    if fields.has("feature_names"):
+        made.feature_names_in_ = np.array(fields.texts("feature_names", n), dtype=object)
+    return made
+
+
+# -- texts ------------------------------------------------------------------------------------------------------------
+
+
+def _text_params(step: Any) -> dict[str, Any]:
+    """Return the parameters but for ``dtype``, which is a class, and the vocabulary."""
+    if step.dtype is not type(step)().dtype:
+        raise ModelFileError(f"A {type(step).__name__} in a model file must have the default 'dtype'.")
+    return params_state(step, leave_out=("dtype", "vocabulary"))
+
+
+def _hashing_from(fields: Fields) -> Any:
+    made = params_from(fields.part("params"), HashingVectorizer)
+    if made.n_features >= _LONGEST:
+        raise fields.wrong("params.n_features", f"below {_LONGEST}", made.n_features)
+    return made
+
+
+def _text_state(name: str, step: Any) -> dict[str, Any]:
+    words = sorted(step.vocabulary_, key=step.vocabulary_.__getitem__)
+    state = {"class": name, "params": _text_params(step), "words": words}
+    if name == "TfidfVectorizer" and step.use_idf:
+        state["idf"] = np.asarray(step.idf_, dtype=np.float64)
+    return state
+
+
+def _text_from(fields: Fields, name: str) -> Any:
+    words = fields.texts("words")
+    if not words or len(set(words)) < len(words):
+        raise fields.wrong("words", "one or more words, each once", "others")
+    made = params_from(fields.part("params"), _TEXTS[name], vocabulary={word: i for i, word in enumerate(words)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what its parameters make it say was said when it was first fitted
+        made.fit([words[0]])  # which learns nothing: the words are given
+    if name == "TfidfVectorizer" and made.use_idf:
+        made.idf_ = np.array(fields.exactly("idf", "<f8", (len(words),)))
+    return made
+
+
+# -- tables -----------------------------------------------------------------------------------------------------------
+
+
+def _column_from(fields: Fields, made: Any) -> Any:
+    made.n_features_in_ = fields.count("n_features", 1, 2)
+    made.feature_names_in_ = np.array(fields.texts("feature_names", 1), dtype=object)
+    return made
+
+
+def _discrete_state(step: Any) -> dict[str, Any]:
+    return {"class": "Discrete", "values": list(step.values), "sparse": bool(step.sparse), **_names(step)}
+
+
+def _discrete_from(fields: Fields) -> Any:
+    values = fields.plain("values")
+    if not (isinstance(values, list) and values and all(type(v) in (str, int, float, bool) for v in values)):
+        raise fields.wrong("values", "a list of texts or numbers", values)
+    return _column_from(fields, _Discrete(Values(values), fields.flag("sparse")))
+
+
+def _pipeline_state(step: Any) -> dict[str, Any]:
+    return {"class": "Pipeline", "steps": [{"name": name, "step": encoder_state(each)} for name, each in step.steps]}
+
+
+def _pipeline_from(fields: Fields, depth: int) -> Any:
+    steps = [(each.text("name"), encoder_from(each.part("step"), depth + 1)) for each in fields.parts("steps")]
+    if not steps or len({name for name, _ in steps}) < len(steps):
+        raise fields.wrong("steps", "one or more steps of different names", "others")
+    return Pipeline(steps)
+
+
+def _columns_state(step: Any) -> dict[str, Any]:
+    if step.remainder != "drop" or step.transformer_weights:
+        raise ModelFileError("A ColumnTransformer in a model file must drop the remainder, and have no weights.")
+    columns = []
+    for name, part, where in step.transformers_:
+        if name == "remainder":
+            continue
+        one = where if isinstance(where, str) else where[0] if len(where) == 1 and isinstance(where[0], str) else None
+        if one is None:
+            raise ModelFileError("A ColumnTransformer in a model file must have a transformer for each named column.")
+        as_text = isinstance(where, str)
+        columns.append({"name": name, "column": one, "as_text": as_text, "part": encoder_state(part)})
+    return {
+        "class": "ColumnTransformer",
+        "columns": columns,
+        "given": [str(name) for name in step.feature_names_in_],
+        "sparse_threshold": float(step.sparse_threshold),
+        "long_names": bool(step.verbose_feature_names_out),
+    }
+
+
+def _columns_from(fields: Fields, depth: int) -> Any:
+    """Put the transformer together from its parts, on a table of one row that has nothing to teach them."""
+    parts, row = [], {}
+    for each in fields.parts("columns"):
+        name, column, as_text = each.text("name"), each.text("column"), each.flag("as_text")
+        kind = each.peek("part")
+        part = encoder_from(each.part("part"), depth + 1)
+        each.end()
+        parts.append((name, FrozenEstimator(part), column if as_text else [column]))
+        row[column] = _example_of(kind)
+    given = fields.texts("given")
+    sparse_threshold, long_names = fields.number("sparse_threshold", 0.0), fields.flag("long_names")
+    if not parts or not set(row) <= set(given) or len(set(given)) < len(given):
+        raise fields.wrong("given", "the names of all columns", given)
+    made = ColumnTransformer(parts, verbose_feature_names_out=long_names, sparse_threshold=sparse_threshold)
+    try:
+        return made.fit(_frame({name: row.get(name, 0.0) for name in given}))
+    except (ValueError, TypeError, KeyError) as error:
+        if isinstance(error, MissingPackageError):
+            raise
+        raise fields.wrong("columns", "parts that make up an encoder", error) from None
+
+
+def _example_of(state: Any) -> Any:
+    """Return a value that the part of a column takes."""
+    name = state.get("class") if isinstance(state, dict) else None
+    if name == "Discrete":
+        return state["values"][0]
+    if name == "Truth":
+        return False
+    return "a" if name in (*_TEXTS, "HashingVectorizer") else 0.0
+
+
+def _frame(row: dict[str, Any]) -> Any:
+    """Return a frame of one row, of the library that there is."""
+    try:
+        import polars
+
+        return polars.DataFrame({name: [value] for name, value in row.items()})
+    except ImportError:
+        pass
+    try:
+        import pandas
+
+        return pandas.DataFrame({name: [value] for name, value in row.items()})
+    except ImportError as error:
+        raise MissingPackageError('Models of tables need polars: pip install "votron[files]".') from error

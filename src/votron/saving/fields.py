@@ -1,0 +1,254 @@
+"""What stands in a manifest: values that JSON has, and arrays, which stand in the file beside it.
+
+Writing, `packed` puts arrays aside and a reference in their place. Reading, `Fields` gives out one field after another,
+each only if it is what it has to be: the reader says which type, size and range, and nothing is built before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from votron.errors import ModelFileError
+from votron.products import Rows
+
+__all__ = ["Fields", "packed"]
+
+_ARRAY, _CSR = "$array", "$csr"
+LARGEST = 2**62
+"""What no size or count reaches."""
+_AT_ONCE = 1 << 22
+
+
+def packed(value: Any, arrays: dict[str, NDArray[Any]], name: str = "") -> Any:
+    """Return a value as JSON has it; arrays go into ``arrays``, under the name of where they stand.
+
+    Examples
+    --------
+    >>> arrays = {}
+    >>> packed({"seed": 7, "weights": np.ones(2)}, arrays)
+    {'seed': 7, 'weights': {'$array': 'weights'}}
+    >>> arrays
+    {'weights': array([1., 1.])}
+    """
+    if isinstance(value, Mapping):
+        return {key: packed(each, arrays, f"{name}.{key}" if name else str(key)) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [packed(each, arrays, f"{name}.{i}") for i, each in enumerate(value)]
+    if sp.issparse(value):
+        parts = {"data": value.data, "indices": value.indices, "indptr": value.indptr}
+        arrays.update({f"{name}.{part}": array for part, array in parts.items()})
+        return {_CSR: name, "shape": [int(n) for n in value.shape]}
+    if isinstance(value, np.ndarray):
+        arrays[name] = value
+        return {_ARRAY: name}
+    return value.item() if isinstance(value, np.generic) else value
+
+
+class Fields:
+    """The fields of one JSON object, given out one by one, each checked.
+
+    Parameters
+    ----------
+    values : dict
+        The object.
+    arrays : dict
+        The arrays of the file; what is given out is taken out.
+    where : str
+        Where the object stands, for error messages.
+
+    Examples
+    --------
+    >>> fields = Fields({"seed": 7, "rule": "vote"}, {}, "model")
+    >>> fields.count("seed"), fields.text("rule")
+    (7, 'vote')
+    >>> fields.flag("converged")
+    Traceback (most recent call last):
+        ...
+    votron.errors.ModelFileError: The field 'model.converged' must be true or false. Got nothing instead.
+    """
+
+    def __init__(self, values: Any, arrays: dict[str, NDArray[Any]], where: str) -> None:
+        if not isinstance(values, dict):
+            raise ModelFileError(f"The field '{where}' must be a JSON object. Got {_shown(values)} instead.")
+        self._values, self._arrays, self._where = dict(values), arrays, where
+
+    # -- errors -------------------------------------------------------------------------------------------------------
+
+    def wrong(self, name: str, what: str, got: Any) -> ModelFileError:
+        """Return the error of a field that is not what it has to be."""
+        field = f"{self._where}.{name}" if name else self._where
+        return ModelFileError(f"The field '{field}' must be {what}. Got {_shown(got)} instead.")
+
+    def end(self) -> None:
+        """Refuse fields that nobody has asked for: they would be lost."""
+        if self._values:
+            name = next(iter(self._values))
+            raise ModelFileError(f"The field '{self._where}.{name}' is not one that Votron knows.")
+
+    def no_arrays_left(self) -> None:
+        """Refuse arrays of the file that no field refers to."""
+        if self._arrays:
+            raise ModelFileError(f"The array {next(iter(self._arrays))!r} belongs to no field of the file.")
+
+    # -- plain values -------------------------------------------------------------------------------------------------
+
+    def _take(self, name: str, what: str) -> Any:
+        if name not in self._values:
+            raise ModelFileError(f"The field '{self._where}.{name}' must be {what}. Got nothing instead.")
+        return self._values.pop(name)
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is such a field, and it is not null."""
+        if self._values.get(name, "") is None:
+            del self._values[name]
+        return name in self._values
+
+    def count(self, name: str, least: int = 0, below: int = LARGEST) -> int:
+        """Return a whole number in a range."""
+        what = f"a whole number from {least} to {below - 1}"
+        value = self._take(name, what)
+        if type(value) is not int or not least <= value < below:
+            raise self.wrong(name, what, value)
+        return value
+
+    def number(self, name: str, least: float = -math.inf) -> float:
+        """Return a finite number."""
+        what = "a number" if least == -math.inf else f"a number of at least {least:g}"
+        value = self._take(name, what)
+        if type(value) not in (int, float) or not least <= value < math.inf:
+            raise self.wrong(name, what, value)
+        return float(value)
+
+    def flag(self, name: str) -> bool:
+        """Return true or false."""
+        value = self._take(name, "true or false")
+        if type(value) is not bool:
+            raise self.wrong(name, "true or false", value)
+        return value
+
+    def text(self, name: str, among: Collection[str] | None = None) -> str:
+        """Return a text, one of several if they are given."""
+        what = "a text" if among is None else "one of " + ", ".join(map(repr, among))
+        value = self._take(name, what)
+        if not isinstance(value, str) or (among is not None and value not in among):
+            raise self.wrong(name, what, value)
+        return value
+
+    def texts(self, name: str, n: int | None = None) -> list[str]:
+        """Return a list of texts."""
+        what = "a list of texts" if n is None else f"a list of {n} texts"
+        value = self._take(name, what)
+        if not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
+            raise self.wrong(name, what, value)
+        if n is not None and len(value) != n:
+            raise self.wrong(name, what, f"{len(value)} of them")
+        return value
+
+    def plain(self, name: str) -> Any:
+        """Return whatever JSON value there is."""
+        return self._take(name, "there")
+
+    def peek(self, name: str) -> Any:
+        """Return a JSON value, whatever it is, and leave it to be asked for."""
+        return self._values.get(name)
+
+    def names(self) -> list[str]:
+        """Return the names of the fields that are left."""
+        return list(self._values)
+
+    # -- parts --------------------------------------------------------------------------------------------------------
+
+    def part(self, name: str) -> Fields:
+        """Return the fields of an object in this one."""
+        return Fields(self._take(name, "a JSON object"), self._arrays, f"{self._where}.{name}")
+
+    def parts(self, name: str) -> list[Fields]:
+        """Return the fields of each object of a list."""
+        value = self._take(name, "a list")
+        if not isinstance(value, list):
+            raise self.wrong(name, "a list", value)
+        return [Fields(each, self._arrays, f"{self._where}.{name}.{i}") for i, each in enumerate(value)]
+
+    # -- arrays -------------------------------------------------------------------------------------------------------
+
+    def array(self, name: str, kinds: str, shape: tuple[int | None, ...], *, finite: bool = True) -> NDArray[Any]:
+        """Return an array of some of numpy's kinds and a shape (None: any size), by default of finite numbers."""
+        what = f"a reference to an array of shape {_sizes(shape)}"
+        value = self._take(name, what)
+        if not (isinstance(value, dict) and set(value) == {_ARRAY}):
+            raise self.wrong(name, what, value)
+        return self._referred(name, value[_ARRAY], kinds, shape, finite)
+
+    def _referred(
+        self, name: str, key: Any, kinds: str, shape: tuple[int | None, ...], finite: bool = True
+    ) -> NDArray[Any]:
+        if not (isinstance(key, str) and key in self._arrays):
+            raise self.wrong(name, "a reference to an array of this file that stands nowhere else", key)
+        found = self._arrays.pop(key)
+        right = found.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, found.shape, strict=False))
+        if found.dtype.kind not in kinds or not right:
+            kind = "/".join({"i": "int", "u": "unsigned int", "f": "float", "b": "bool"}[k] for k in kinds)
+            got = f"an array of {found.dtype} of shape {_sizes(found.shape)}"
+            raise self.wrong(name, f"an array of {kind} of shape {_sizes(shape)}", got)
+        if finite and found.dtype.kind == "f" and not _all_finite(found):
+            raise self.wrong(name, "an array of finite numbers", "inf or nan")
+        return found
+
+    def exactly(self, name: str, dtype: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
+        """Return an array of one type."""
+        found = self.array(name, np.dtype(dtype).kind, shape)
+        if found.dtype != np.dtype(dtype):
+            raise self.wrong(name, f"an array of {np.dtype(dtype)}", f"an array of {found.dtype}")
+        return found
+
+    def rows(self, name: str, shape: tuple[int | None, int]) -> Rows:
+        """Return a matrix of numbers, dense or CSR, all finite."""
+        value = self._values.get(name)
+        if not (isinstance(value, dict) and set(value) == {_CSR, "shape"}):
+            return self.array(name, "iufb", shape)
+        del self._values[name]
+        size, key = value["shape"], value[_CSR]
+        fits = isinstance(size, list) and len(size) == 2 and all(type(n) is int and 0 <= n < LARGEST for n in size)
+        if not fits or size[1] != shape[1] or shape[0] not in (None, size[0]):
+            raise self.wrong(name, f"a matrix of shape {_sizes(shape)}", f"shape {size!r}")
+        indptr = self._referred(name, f"{key}.indptr", "i", (size[0] + 1,))
+        data = self._referred(name, f"{key}.data", "iufb", (None,))
+        indices = self._referred(name, f"{key}.indices", "i", (len(data),))
+        return self._csr(name, data, indices, indptr, (size[0], size[1]))
+
+    def _csr(self, name: str, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
+        """Return a CSR matrix in canonical form, if that is what these arrays are: nothing checks it later."""
+        starts_well = indptr[0] == 0 and indptr[-1] == len(data) and not (np.diff(indptr) < 0).any()
+        inside = not len(indices) or (indices.min() >= 0 and indices.max() < shape[1])
+        if not (starts_well and inside):
+            raise self.wrong(name, "a CSR matrix", "row starts or columns outside of it")
+        rising = np.diff(indices) > 0
+        starts = indptr[1:-1]
+        rising[starts[(starts > 0) & (starts < len(data))] - 1] = True  # another row begins there
+        if not rising.all():
+            raise self.wrong(name, "a CSR matrix with rising columns in each row", "columns out of order")
+        # Not the constructor with arrays alone: it may copy them, and they are mapped.
+        made = sp.csr_matrix(shape, dtype=data.dtype)
+        made.data, made.indices, made.indptr = data, indices, indptr
+        made.has_sorted_indices = made.has_canonical_format = True
+        return made
+
+
+def _all_finite(array: NDArray[Any]) -> bool:
+    flat = array.reshape(-1)
+    return all(bool(np.isfinite(flat[i : i + _AT_ONCE]).all()) for i in range(0, flat.size, _AT_ONCE))
+
+
+def _sizes(shape: tuple[int | None, ...]) -> str:
+    return " x ".join("any" if n is None else str(n) for n in shape)
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) and value.isprintable() else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

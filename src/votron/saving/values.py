@@ -1,0 +1,273 @@
+"""How labels, kernels, records and parameters are written down in a model file, and read again."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron.errors import ModelFileError, VotronError
+from votron.kernels import Kernel
+from votron.kernels.given import PrecomputedKernel
+from votron.kernels.registry import KERNELS
+from votron.kernels.standard import ConjunctionKernel, GaussianKernel, LinearKernel, PolynomialKernel
+from votron.kernels.wrapping import ComposedKernel, NormalizedKernel
+from votron.record import MistakeRecord
+from votron.saving.fields import LARGEST, Fields
+
+__all__ = [
+    "kernel_from",
+    "kernel_state",
+    "labels_from",
+    "labels_state",
+    "params_from",
+    "params_state",
+    "record_from",
+    "record_state",
+]
+
+_LABEL_TYPE = re.compile(r"[<|](b1|[iu][1248]|f[248]|U[0-9]{1,7}|O)")
+_DEEPEST = 8
+"""Kernels that may stand over one another."""
+
+# -- labels -----------------------------------------------------------------------------------------------------------
+
+
+def labels_state(labels: NDArray[Any]) -> dict[str, Any]:
+    """Return labels with their type.
+
+    Examples
+    --------
+    >>> labels_state(np.array(["no", "yes"]))
+    {'dtype': '<U3', 'values': ['no', 'yes']}
+    """
+    values = labels.tolist()
+    if labels.dtype.kind not in "biufUO" or not all(isinstance(value, bool | int | float | str) for value in values):
+        raise ModelFileError(
+            f"Labels in a model file must be numbers, truth values or text. Got {values[0]!r} of type {labels.dtype} "
+            "instead."
+        )
+    dtype = np.array(values).dtype if labels.dtype.kind == "U" else labels.dtype  # no wider than the longest
+    return {"dtype": dtype.newbyteorder("<").str, "values": values}
+
+
+def labels_from(fields: Fields, least: int = 2) -> NDArray[Any]:
+    """Return labels that are distinct and in order.
+
+    Examples
+    --------
+    >>> labels_from(Fields({"dtype": "<i8", "values": [0, 1]}, {}, "classes"))
+    array([0, 1])
+    """
+    text, values = fields.text("dtype"), fields.plain("values")
+    fields.end()
+    kinds: dict[str, tuple[type, ...]] = {"b": (bool,), "i": (int,), "u": (int,), "f": (float,), "U": (str,)}
+    try:
+        if not _LABEL_TYPE.fullmatch(text):
+            raise ValueError("a type that labels do not have")
+        dtype = np.dtype(text)
+        allowed = (bool, int, float, str) if dtype.kind == "O" else kinds[dtype.kind]
+        if dtype.kind == "U" and dtype.itemsize > 4 * max(1, *map(len, values)):
+            raise ValueError("wider than its values")
+        if not (isinstance(values, list) and all(type(value) in allowed for value in values)):
+            raise ValueError("values of another type")
+        labels: NDArray[Any] = np.array(values, dtype=dtype.newbyteorder("="))
+        in_order = len(labels) >= least and all(a < b for a, b in itertools.pairwise(values))
+        if labels.shape != (len(values),) or labels.tolist() != values or not in_order:
+            raise ValueError("not what they were")
+    except (ValueError, TypeError, OverflowError):
+        raise fields.wrong("", "two or more labels of one type, in rising order", f"{values!r} of {text!r}") from None
+    return labels
+
+
+# -- kernels ----------------------------------------------------------------------------------------------------------
+
+
+def kernel_state(kernel: Kernel) -> dict[str, Any]:
+    """Return a kernel's name and numbers.
+
+    Examples
+    --------
+    >>> from votron.kernels import make_kernel
+    >>> kernel_state(make_kernel("rbf", gamma=0.5, normalize=True))
+    {'name': 'normalized', 'base': {'name': 'rbf', 'gamma': 0.5}}
+    """
+    if type(kernel) is NormalizedKernel:
+        return {"name": "normalized", "base": kernel_state(kernel.base)}
+    if type(kernel) is ComposedKernel:
+        return {"name": "composed", "outer": kernel_state(kernel.outer), "inner": kernel_state(kernel.inner)}
+    if type(kernel) is PolynomialKernel:
+        numbers = {"gamma": float(kernel.gamma), "coef0": float(kernel.coef0)}
+        return {"name": "poly", "degree": int(kernel.degree), **numbers}
+    if type(kernel) is GaussianKernel:
+        return {"name": "rbf", "gamma": float(kernel.gamma)}
+    for name in ("linear", "conjunction", "precomputed"):
+        if type(kernel) is KERNELS[name]:
+            return {"name": name}
+    raise ModelFileError(
+        f"The kernel of a model in a file must be one of Votron's, since a file cannot hold a function. Got {kernel!r} "
+        "instead."
+    )
+
+
+def kernel_from(fields: Fields, depth: int = 0) -> Kernel:
+    """Return the kernel that was written down.
+
+    Examples
+    --------
+    >>> kernel_from(Fields({"name": "rbf", "gamma": 0.5}, {}, "kernel"))
+    GaussianKernel(gamma=0.5)
+    """
+    if depth > _DEEPEST:
+        raise fields.wrong("", f"a kernel over at most {_DEEPEST} others", "more")
+    plain: dict[str, Callable[[], Kernel]] = {
+        "linear": LinearKernel,
+        "conjunction": ConjunctionKernel,
+        "precomputed": PrecomputedKernel,
+        "rbf": lambda: GaussianKernel(fields.number("gamma", 0.0)),
+        "poly": lambda: PolynomialKernel(
+            fields.count("degree", 1, 2**31), fields.number("gamma"), fields.number("coef0")
+        ),
+        "normalized": lambda: NormalizedKernel(kernel_from(fields.part("base"), depth + 1)),
+        "composed": lambda: ComposedKernel(
+            kernel_from(fields.part("outer"), depth + 1), kernel_from(fields.part("inner"), depth + 1)
+        ),
+    }
+    try:
+        made = plain[fields.text("name", plain)]()
+    except ModelFileError:
+        raise
+    except VotronError as error:
+        raise ModelFileError(str(error)) from None
+    fields.end()
+    return made
+
+
+# -- records ----------------------------------------------------------------------------------------------------------
+
+_COLUMNS = {"example": "<i8", "vector": "<i4", "sign": "i1", "time": "<i8", "score": "<f8", "norm2": "<f8"}
+_COUNTS = ("n_vectors", "n_examples", "n_steps")
+
+
+def record_state(record: MistakeRecord, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the arrays and numbers of a record, but for columns that are all 0.
+
+    Examples
+    --------
+    >>> record = MistakeRecord(example=[0], vector=[0], sign=[1], time=[1], score=[0.0], norm2=[2.0], n_vectors=1,
+    ...     n_examples=4, n_steps=4)
+    >>> sorted(record_state(record, leave_out=("score", "norm2")))
+    ['example', 'n_examples', 'n_steps', 'n_vectors', 'sign', 'time', 'vector']
+    """
+    arrays = {name: getattr(record, name) for name in _COLUMNS if name not in leave_out}
+    return {**arrays, **{name: int(getattr(record, name)) for name in _COUNTS}}
+
+
+def record_from(fields: Fields, n_vectors: int, n_named: int) -> MistakeRecord:
+    """Return the record that was written down, if it is one of ``n_named`` examples.
+
+    Examples
+    --------
+    >>> record_from(Fields({"n_vectors": 2, "n_examples": 4, "n_steps": 4}, {}, "record"), 1, 4)
+    Traceback (most recent call last):
+        ...
+    votron.errors.ModelFileError: The field 'record.n_vectors' must be a whole number from 1 to 1. Got 2 instead.
+    """
+    fields.count("n_vectors", n_vectors, n_vectors + 1)
+    n_examples, n_steps = fields.count("n_examples", 1), fields.count("n_steps", 0)
+    example = fields.exactly("example", "<i8", (None,))
+    k = len(example)
+    columns = {"example": example}
+    for name, dtype in _COLUMNS.items():
+        if name != "example":
+            absent = name in ("score", "norm2") and not fields.has(name)
+            columns[name] = np.zeros(k) if absent else fields.exactly(name, dtype, (k,))
+    fields.end()
+    if k and not (int(example.min()) >= 0 and int(example.max()) < n_named < LARGEST):
+        raise fields.wrong("example", f"numbers of examples, from 0 to {n_named - 1}", "others")
+    if (columns["norm2"] < 0).any():
+        raise fields.wrong("norm2", "squared lengths", "negative numbers")
+    try:
+        return MistakeRecord(**columns, n_vectors=n_vectors, n_examples=n_examples, n_steps=n_steps)
+    except VotronError as error:
+        raise ModelFileError(str(error)) from None
+
+
+# -- parameters -------------------------------------------------------------------------------------------------------
+
+
+def params_state(model: Any, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the constructor's parameters of a model.
+
+    A generator of random numbers is written as null: it has been used, and the model has what came of it.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> params_state(StandardScaler())
+    {'copy': True, 'with_mean': True, 'with_std': True}
+    """
+    params = model.get_params(deep=False).items()
+    return {name: _param(model, name, value) for name, value in params if name not in leave_out}
+
+
+def _param(model: Any, name: str, value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if name == "random_state" and not isinstance(value, int):
+        return None
+    if isinstance(value, Kernel):
+        return {"kernel": kernel_state(value)}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
+    if isinstance(value, list | tuple) and all(type(each) in (int, float, str, bool) for each in value):
+        return {"tuple": list(value)} if isinstance(value, tuple) else list(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    what = "a file cannot hold a function" if callable(value) else "a file holds numbers, texts and the like"
+    raise ModelFileError(
+        f"The {name!r} parameter of {type(model).__name__} cannot be saved, since {what}. Got {value!r}."
+    )
+
+
+def params_from(fields: Fields, cls: Any, **fixed: Any) -> Any:
+    """Return an unfitted object of this class with the parameters that were written down; the class judges them.
+
+    Parameters that are not there, of an earlier version, have their defaults. ``fixed`` overrides.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> params_from(Fields({"with_mean": False}, {}, "params"), StandardScaler)
+    StandardScaler(with_mean=False)
+    """
+    known = inspect.signature(cls).parameters
+    values = {name: _param_from(fields, name) for name in fields.names() if name in known}
+    fields.end()
+    made = cls(**{**values, **fixed})
+    try:
+        made._validate_params()
+    except ValueError as error:  # scikit-learn's, which is one of these
+        raise ModelFileError(" ".join(str(error).split())) from None
+    return made
+
+
+def _param_from(fields: Fields, name: str) -> Any:
+    value = fields.plain(name)
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"kernel"}:
+        return kernel_from(Fields(value["kernel"], {}, f"{name}.kernel"))
+    if set(value) == {"tuple"} and isinstance(value["tuple"], list):
+        return tuple(value["tuple"])
+    if set(value) == {"float"} and value["float"] in ("inf", "-inf", "nan"):
+        return float(value["float"])
+    raise fields.wrong(name, "a value that a parameter can have", value)

@@ -1,0 +1,578 @@
+"""Models come out of a file as they went in, and no file is opened that is not whole, sound and of Votron."""
+
+import json
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import safetensors.numpy
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import Perceptron
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
+
+import votron
+from votron import (
+    AveragedPerceptronClassifier,
+    CompactClassifier,
+    KernelAdatronClassifier,
+    NaiveBayesLinearClassifier,
+    VotedPerceptronClassifier,
+    VotronError,
+    WinnowClassifier,
+    certify,
+    load,
+    save,
+    tabular_encoder,
+)
+from votron.errors import ModelFileError
+from votron.estimators.saved import read_manifest
+from votron.kernels import LinearKernel, NormalizedKernel, PolynomialKernel
+
+FORMATS = Path(__file__).parent / "formats"
+
+
+def data(n_classes=3, n=60, d=6, seed=0, dtype="f8"):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 5, size=(n, d))
+    y = np.arange(n) % n_classes
+    X[np.arange(n), y] += 3
+    return X.astype(dtype), y
+
+
+def models():
+    X, y = data(3)
+    X2, y2 = data(2)
+    binary = (X > 2).astype(np.int8)
+    names = np.array(["ape", "bee", "cat"])
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    yield "voted", VotedPerceptronClassifier(random_state=0).fit(X, y), X
+    yield "voted holdout", VotedPerceptronClassifier(rule="holdout", random_state=0).fit(X2, y2), X2
+    yield "voted names", VotedPerceptronClassifier(kernel="rbf", normalize_kernel=True).fit(frame, names[y]), frame
+    yield "voted bytes", VotedPerceptronClassifier(gamma=1.0).fit(X.astype("u1"), y == 1), X.astype("u1")
+    yield "voted csr", VotedPerceptronClassifier(margin=0.1).fit(sp.csr_matrix(X.astype("f4")), y), X.astype("f4")
+    yield "voted gram", VotedPerceptronClassifier("precomputed").fit(X @ X.T, y), X[:5] @ X.T
+    kernel = PolynomialKernel(2).of(NormalizedKernel(LinearKernel()))
+    yield "voted composed", VotedPerceptronClassifier(kernel, random_state=np.random.RandomState(0)).fit(X, y), X
+    yield "voted stream", VotedPerceptronClassifier(gamma=0.1).partial_fit(X, y).partial_fit(X[:7], y[:7]), X
+    yield "averaged", AveragedPerceptronClassifier(random_state=0).fit(X, y), X
+    yield "averaged two", AveragedPerceptronClassifier(average=False, fit_intercept=False).fit(X2, y2 * 2.0), X2
+    yield "averaged sparse", AveragedPerceptronClassifier().fit(sp.csr_matrix(X), names[y]).sparsify(), X
+    yield "averaged early", AveragedPerceptronClassifier(early_stopping=True, random_state=0).fit(X, y), X
+    yield "adatron", KernelAdatronClassifier(degree=2, C=1.0).fit(X, y), X
+    yield "adatron two", KernelAdatronClassifier(kernel="rbf", gamma=0.5).fit(X2, y2), X2
+    yield "winnow", WinnowClassifier(complement=True, random_state=0).fit(binary, y), binary
+    yield "winnow cut", WinnowClassifier(binarize=2.5, threshold=1.5, demotion="eliminate").fit(X2, y2), X2
+    yield "bayes", NaiveBayesLinearClassifier(class_prior=[0.2, 0.3, 0.5]).fit(X, y), X
+    yield "bayes unseen", NaiveBayesLinearClassifier().partial_fit(X2, y2, classes=[0, 1, 2]), X2
+
+
+MODELS = {name: (model, X) for name, model, X in models()}
+PREDICTORS = {
+    **MODELS,
+    **{f"compact {n}": (m.compact(), X) for n, (m, X) in MODELS.items() if n != "bayes unseen"},
+    "compact last": (MODELS["voted csr"][0].with_rule("last").compact(), MODELS["voted csr"][1]),
+    "compact random": (MODELS["voted"][0].with_rule("random", True).compact(), MODELS["voted"][1]),
+}
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+@pytest.mark.parametrize("name", PREDICTORS)
+def test_models_come_back(name, mmap, tmp_path):
+    model, X = PREDICTORS[name]
+    model.save(tmp_path / "m.votron")
+    back = load(tmp_path / "m.votron", mmap=mmap)
+    assert type(back) is type(model)
+    assert repr(back.get_params()) == repr({**model.get_params(), **_seedless(model)})
+    assert back.classes_.dtype == model.classes_.dtype or model.classes_.dtype.kind == "U"
+    assert np.array_equal(back.classes_, model.classes_)
+    same(back.decision_function(X), model.decision_function(X))
+    assert np.array_equal(back.predict(X), model.predict(X))
+    for attribute in [a for a in dir(model) if a.endswith("_") and not a.startswith("_") and a != "record_"]:
+        if hasattr(model, attribute) and attribute != "class_log_odds_":
+            same(getattr(back, attribute), getattr(model, attribute), attribute)
+    save(back, tmp_path / "again.votron")
+    assert (tmp_path / "again.votron").read_bytes() == (tmp_path / "m.votron").read_bytes()
+
+
+def _seedless(model):
+    state = model.get_params().get("random_state")
+    return {"random_state": None} if isinstance(state, np.random.RandomState) else {}
+
+
+def same(ours, theirs, what=""):
+    if sp.issparse(theirs):
+        assert sp.issparse(ours), what
+        assert ours.dtype == theirs.dtype
+        assert (ours != theirs).nnz == 0, what
+    elif isinstance(theirs, np.ndarray):
+        assert ours.dtype == theirs.dtype or theirs.dtype.kind == "U", what
+        assert np.array_equal(ours, theirs, equal_nan=theirs.dtype.kind == "f"), what
+    else:
+        assert ours == theirs, what
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name.startswith("voted")])
+def test_the_record_is_the_same_to_the_last_bit(name, tmp_path):
+    model, X = MODELS[name]
+    model.save(tmp_path / "m")
+    back = load(tmp_path / "m")
+    assert back.record_.equals(model.record_)
+    assert read_manifest(tmp_path / "m").summary["record"] == model.record_.digest()
+    for rule in ("vote", "average", "last", "random", "pocket"):
+        same(back.with_rule(rule).decision_function(X), model.with_rule(rule).decision_function(X))
+
+
+@pytest.mark.parametrize(
+    "name", ["voted", "voted csr", "averaged", "averaged two", "averaged sparse", "winnow", "winnow cut", "bayes"]
+)
+def test_models_go_on_learning_from_a_file(name, tmp_path):
+    model, X = MODELS[name]
+    if name.startswith("voted"):
+        model = VotedPerceptronClassifier(gamma=0.1, margin=model.margin).partial_fit(X, np.arange(len(X)) % 3)
+    y = model.classes_[np.arange(len(X)) % len(model.classes_)]
+    model.save(tmp_path / "m")
+    back = load(tmp_path / "m").partial_fit(X, y)
+    expected = load(tmp_path / "m", mmap=False).partial_fit(X, y)
+    same(back.decision_function(X), expected.decision_function(X))
+    reference = model.partial_fit(X, y) if name.startswith("voted") else _copied(model).partial_fit(X, y)
+    same(back.decision_function(X), reference.decision_function(X))
+
+
+def _copied(model):
+    import copy
+
+    return copy.deepcopy(model)
+
+
+@pytest.mark.parametrize("name", ["voted", "voted stream", "averaged", "adatron"])
+def test_a_model_from_a_file_has_the_same_certificate(name, tmp_path):
+    model, X = MODELS[name]
+    y = np.arange(60) % len(model.classes_)
+    if name == "voted stream":
+        X, y = np.concatenate([X, X[:7]]), np.concatenate([y, y[:7]])
+    certificate = certify(model, X, y)
+    model.save(tmp_path / "m", certificate=certificate, provenance={"data": "made up", "rows": 60})
+    assert str(certify(load(tmp_path / "m"), X, y)) == str(certificate)
+    manifest = read_manifest(tmp_path / "m")
+    assert manifest.certificate == certificate.to_dict()
+    assert manifest.provenance == {"data": "made up", "rows": 60}
+    assert (manifest.format, manifest.votron, manifest.estimator) == (1, votron.__version__, type(model).__name__)
+    assert manifest.n_bytes == (tmp_path / "m").stat().st_size
+
+
+# -- pipelines ---------------------------------------------------------------------------------------------------------
+
+
+def frames():
+    rows = {
+        "sky": ["rain", "sun", "cloud", "sun"] * 5,
+        "temp": [10.5, 20.0, 15.0, 21.0] * 5,
+        "windy": [True, False, True, True] * 5,
+        "zip": [11, 22, 11, 33] * 5,
+        "chance": [0.9, 0.0, 0.4, 0.1] * 5,
+    }
+    return pl.DataFrame(rows), pd.DataFrame(rows), np.array(["in", "out", "in", "out"] * 5)
+
+
+@pytest.mark.parametrize("numeric", ["keep", "standard", "minmax", "maxabs"])
+@pytest.mark.parametrize("library", [0, 1])
+def test_tables_come_back(numeric, library, tmp_path):
+    *both, y = frames()
+    frame = both[library]
+    encoder = tabular_encoder(frame, numeric=numeric, discrete=["zip"], probabilities=["chance"])
+    model = make_pipeline(encoder, VotedPerceptronClassifier(degree=2, random_state=0)).fit(frame, y)
+    save(model, tmp_path / "m")
+    back = load(tmp_path / "m")
+    assert list(back.named_steps) == list(model.named_steps)
+    for other in both:
+        same(back[:-1].transform(other), model[:-1].transform(other))
+        assert np.array_equal(back.predict(other), model.predict(other))
+    names = back[0].get_feature_names_out().tolist()
+    assert names == model[0].get_feature_names_out().tolist()
+    unknown = both[1].assign(sky="snow")
+    same(back.decision_function(unknown), model.decision_function(unknown))
+    manifest = read_manifest(tmp_path / "m")
+    kinds = {"sky": "discrete", "temp": "number", "windy": "truth", "zip": "discrete", "chance": "number"}
+    assert (manifest.columns, manifest.steps) == (kinds, ["ColumnTransformer"])
+    save(back, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+def test_a_sparse_table_comes_back_sparse(tmp_path):
+    frame = pl.DataFrame({"word": [f"w{i}" for i in range(40)]})
+    model = make_pipeline(tabular_encoder(frame), VotedPerceptronClassifier(random_state=0))
+    model.fit(frame, np.arange(40) % 2)
+    save(model, tmp_path / "m")
+    assert sp.issparse(load(tmp_path / "m")[0].transform(frame))
+    same(load(tmp_path / "m").decision_function(frame), model.decision_function(frame))
+
+
+TEXTS = ["rain and wind", "wind, then rain", "sun all day", "a day of sun", "snow, no wind", "snow, more snow"]
+
+
+@pytest.mark.parametrize(
+    "vectorizer",
+    [
+        TfidfVectorizer(),
+        TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, stop_words=["and"], max_df=0.9),
+        TfidfVectorizer(use_idf=False),
+        CountVectorizer(analyzer="char", binary=True),
+        HashingVectorizer(n_features=2**10),
+    ],
+)
+def test_text_comes_back(vectorizer, tmp_path):
+    labels = ["rain", "rain", "sun", "sun", "snow", "snow"]
+    model = make_pipeline(vectorizer, AveragedPerceptronClassifier(random_state=0)).fit(TEXTS, labels)
+    save(model, tmp_path / "m")
+    back = load(tmp_path / "m")
+    unseen = [*TEXTS, "hail", ""]
+    same(back[0].transform(unseen), model[0].transform(unseen))
+    same(back.decision_function(unseen), model.decision_function(unseen))
+
+
+@pytest.mark.parametrize("step", [StandardScaler(with_mean=False), MinMaxScaler((1, 3)), MaxAbsScaler(), Normalizer()])
+def test_scalers_and_imputers_come_back(step, tmp_path):
+    X, y = data(3)
+    X[3, 2] = X[5, 0] = np.nan
+    for strategy in ("mean", "median", "most_frequent"):
+        model = make_pipeline(SimpleImputer(strategy=strategy), step, VotedPerceptronClassifier(random_state=0))
+        model.fit(X, y)
+        save(model, tmp_path / "m")
+        same(load(tmp_path / "m").decision_function(X), model.decision_function(X))
+
+
+# -- what cannot be saved ----------------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_saved_is_refused_and_nothing_written(tmp_path):
+    X, y = data(3)
+    cases = [
+        (VotedPerceptronClassifier(kernel=lambda A, B: A @ B.T).fit(X, y), "a file cannot hold a function"),
+        (Perceptron().fit(X, y), "Got an object of type Perceptron instead"),
+        (make_pipeline(FunctionTransformer(), VotedPerceptronClassifier()).fit(X, y), "type FunctionTransformer"),
+        (make_pipeline(StandardScaler(), Perceptron()).fit(X, y), "type Perceptron"),
+        (VotedPerceptronClassifier, "type ABCMeta|type type"),
+    ]
+    for model, sentence in cases:
+        with pytest.raises(ModelFileError, match=sentence):
+            save(model, tmp_path / "m")
+    with pytest.raises(NotFittedError):
+        VotedPerceptronClassifier().save(tmp_path / "m")
+    with pytest.raises(VotronError, match="'provenance' of a model must be text"):
+        MODELS["voted"][0].save(tmp_path / "m", provenance={"when": object()})
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ModelFileError, match=r"Cannot write the model file '/proc/m'"):
+        MODELS["voted"][0].save("/proc/m")
+
+
+# -- the file ----------------------------------------------------------------------------------------------------------
+
+
+def test_it_is_a_safetensors_file_and_bytes_stay_bytes(tmp_path):
+    model, _ = MODELS["voted bytes"]
+    model.save(tmp_path / "m")
+    arrays = safetensors.numpy.load_file(tmp_path / "m")
+    assert arrays["model.support_rows"].dtype == np.uint8
+    assert np.array_equal(arrays["model.support_rows"], model.support_vectors_)
+    sizes = sum(array.nbytes for array in arrays.values())
+    assert (tmp_path / "m").stat().st_size < sizes + 6000
+    assert b"pickle" not in (tmp_path / "m").read_bytes()
+
+
+def test_arrays_are_mapped(tmp_path):
+    """A large model opens without its support vectors being read into memory."""
+    X = np.random.default_rng(0).normal(size=(3000, 2000))
+    model = VotedPerceptronClassifier(kernel="rbf", gamma=1.0, epochs=1, random_state=0).fit(X, np.arange(3000) % 2)
+    model.save(tmp_path / "m")
+    assert (tmp_path / "m").stat().st_size > 20e6
+    opened = load(tmp_path / "m")
+    base = opened.support_vectors_
+    while isinstance(base, np.ndarray) and base.base is not None:
+        base = base.base
+    assert type(base).__name__ in ("mmap", "memoryview")
+    assert not opened.support_vectors_.flags.writeable
+    limit = 40 << 20
+    code = (
+        "import resource, sys; from votron import load; import votron.estimators; "
+        "import numpy as np; before = int(open('/proc/self/statm').read().split()[5]); "
+        f"model = load({str(tmp_path / 'm')!r}); "
+        "print((int(open('/proc/self/statm').read().split()[5]) - before) * resource.getpagesize())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert int(done.stdout) < limit // 4
+
+
+@pytest.mark.parametrize("path", sorted(FORMATS.glob("*.votron")), ids=lambda path: path.stem)
+def test_files_of_every_format_open(path):
+    """The files in tests/formats were written by earlier versions, and never change."""
+    expected = json.loads((FORMATS / "expected.json").read_text())[path.stem]
+    model = load(path)
+    make = {"rows": np.array, "table": pl.DataFrame, "text": list}
+    rows = next(make[kind](expected[kind]) for kind in make if kind in expected)
+    assert model.predict(rows).tolist() == expected["labels"]
+    assert np.allclose(model.decision_function(rows), expected["scores"], rtol=1e-9)
+    assert read_manifest(path).format == expected["format"]
+
+
+def test_every_class_has_a_file_of_format_1():
+    kept = {read_manifest(path).estimator for path in FORMATS.glob("format1-*.votron")}
+    assert kept == {type(model).__name__ for model, _ in PREDICTORS.values()}
+
+
+# -- damage ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    path = tmp_path_factory.mktemp("good") / "m.votron"
+    MODELS["voted csr"][0].save(path)
+    return path.read_bytes()
+
+
+def opened(content, tmp_path):
+    path = tmp_path / "x.votron"
+    path.write_bytes(content)
+    return load(path)
+
+
+@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 100, -1000, -1])
+def test_files_that_are_cut_off(good, length, tmp_path):
+    with pytest.raises(ModelFileError, match=r"^[^\n]*('x\.votron'|x\.votron)[^\n]*\.$"):
+        opened(good[:length], tmp_path)
+
+
+def test_foreign_files(good, tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.arange(3))
+    safetensors.numpy.save_file({"x": np.arange(3)}, tmp_path / "b.safetensors")
+    for path, why in [
+        (tmp_path / "a.npz", "is not a model file of Votron."),
+        (tmp_path / "b.safetensors", "is not a model file of Votron, but another safetensors file."),
+        (tmp_path, "Is a directory."),
+        (tmp_path / "none", "No such file or directory."),
+    ]:
+        with pytest.raises(ModelFileError) as error:
+            load(path)
+        assert str(path) in str(error.value)
+        assert str(error.value).endswith(why)
+    with pytest.raises(ModelFileError, match="is not a model file"):
+        opened(good[8:], tmp_path)
+    with pytest.raises(ModelFileError, match="end before the file does"):
+        opened(good + b"\0", tmp_path)
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_a_changed_byte_is_noticed(good, tmp_path_factory, data):
+    """But for white space in the header, which means nothing."""
+    at = data.draw(st.integers(0, len(good) - 1))
+    changed = bytearray(good)
+    changed[at] ^= data.draw(st.integers(1, 255))
+    path = tmp_path_factory.getbasetemp() / "changed.votron"
+    path.write_bytes(changed)
+    if bytes(changed[at : at + 1]).isspace() and good[at : at + 1].isspace():
+        assert load(path).record_.equals(MODELS["voted csr"][0].record_)
+        return
+    with pytest.raises(ModelFileError, match=r"^[^\n]*changed\.votron[^\n]*\.$"):
+        load(path)
+
+
+def forged(good, tmp_path, change):
+    """Write a file whose content was changed, and whose digest was made anew: what a forger would do."""
+    from votron.saving import container
+
+    path = tmp_path / "good.votron"
+    path.write_bytes(good)
+    found = container.read_container(path, mapped=False)
+    manifest = json.loads(json.dumps(found.manifest))
+    arrays = {name: array.copy() for name, array in found.arrays.items()}
+    change(manifest, arrays)
+    manifest = {**manifest}
+    container.write_container(tmp_path / "forged.votron", manifest, arrays)
+    return tmp_path / "forged.votron"
+
+
+def _set(*keys, value):
+    def change(manifest, arrays):
+        for key in keys[:-1]:
+            manifest = manifest[key]
+        manifest[keys[-1]] = value
+
+    return change
+
+
+def _array(name, value):
+    def change(manifest, arrays):
+        arrays[name] = value(arrays[name])
+
+    return change
+
+
+def _with(array, index, value):
+    array = array.copy()
+    array[index] = value
+    return array
+
+
+FORGERIES = {
+    "unknown class": (_set("model", "class", value="os.system"), "must be one of 'Averaged"),
+    "unknown field": (_set("model", "evil", value=1), "'manifest.model.evil' is not one that Votron knows"),
+    "unknown parameter": (_set("model", "params", "evil", value=1), "params.evil' is not one"),
+    "bad parameter": (_set("model", "params", "degree", value=-2), "The 'degree' parameter"),
+    "parameter of odd type": (_set("model", "params", "degree", value={"x": 1}), "a value that a parameter can have"),
+    "kernel by number": (_set("model", "kernel", value=7), "must be a JSON object"),
+    "kernel of nothing": (_set("model", "kernel", value={"name": "eval"}), "must be one of 'linear'"),
+    "gamma below 0": (_set("model", "kernel", value={"name": "rbf", "gamma": -1.0}), "at least 0"),
+    "deep kernel": (
+        _set("model", "kernel", value=eval("{'name': 'normalized', 'base': " * 40 + "1" + "}" * 40)),
+        "at most 8",
+    ),
+    "one class": (_set("model", "classes", "values", value=[0]), "two or more labels"),
+    "classes twice": (_set("model", "classes", "values", value=[0, 0, 1]), "in rising order"),
+    "many classes": (_set("model", "classes", "values", value=list(range(9))), "n_vectors"),
+    "labels of objects": (_set("model", "classes", "dtype", value="O8,i4"), "two or more labels"),
+    "wide labels": (_set("model", "classes", value={"dtype": "<U9999999", "values": ["a", "b", "c"]}), "two or more"),
+    "features": (_set("model", "n_features", value=7), "of shape any x 7|shape"),
+    "huge features": (_set("model", "n_features", value=2**60), "whole number from 1"),
+    "negative steps": (_set("model", "record", "n_steps", value=-1), "whole number from 0"),
+    "steps as text": (_set("model", "record", "n_steps", value="9"), "whole number"),
+    "no seed": (lambda manifest, arrays: manifest["model"].pop("seed"), "Got nothing instead"),
+    "flag by number": (_set("model", "once", value=1), "true or false"),
+    "NaN": (_array("model.record.score", lambda a: _with(a, 0, np.nan)), "finite numbers"),
+    "infinite support": (_array("model.support_rows.data", lambda a: _with(a, 0, np.inf)), "finite numbers"),
+    "column outside": (_array("model.support_rows.indices", lambda a: _with(a, 0, 99)), "a CSR matrix"),
+    "column below 0": (_array("model.support_rows.indices", lambda a: _with(a, 0, -1)), "a CSR matrix"),
+    "columns out of order": (_array("model.support_rows.indices", lambda a: a[::-1].copy()), "a CSR matrix"),
+    "row starts": (_array("model.support_rows.indptr", lambda a: a[::-1].copy()), "a CSR matrix"),
+    "record too short": (_array("model.record.sign", lambda a: a[:-1]), "shape"),
+    "record of floats": (_array("model.record.time", lambda a: a.astype("f8")), "an array of int"),
+    "times backwards": (_array("model.record.time", lambda a: a[::-1].copy()), "sorted"),
+    "sign of 3": (_array("model.record.sign", lambda a: _with(a, 0, 3)), "signs"),
+    "vector 99": (_array("model.record.vector", lambda a: _with(a, 0, 99)), "vectors from 0"),
+    "example below 0": (_array("model.record.example", lambda a: _with(a, 0, -5)), "numbers of examples"),
+    "length below 0": (_array("model.record.norm2", lambda a: _with(a, 0, -5)), "squared lengths"),
+    "an array too many": (lambda manifest, arrays: arrays.update(more=np.zeros(3)), "belongs to no field"),
+    "an array twice": (
+        lambda manifest, arrays: manifest["model"]["record"].update(score={"$array": "model.record.norm2"}),
+        "stands nowhere else",
+    ),
+    "another's array": (_set("model", "record", "score", value={"$array": 7}), "a reference to an array"),
+    "steps of a pipeline": (_set("steps", value=[{"name": "a", "step": {"class": "os"}}]), "that Votron knows"),
+    "steps by number": (_set("steps", value=7), "must be a list"),
+    "no pipeline": (_set("pipeline", value=None), "true or false"),
+    "provenance by number": (_set("provenance", value=7), "a JSON object"),
+    "format 2": (_set("format", value=2), "upgrade Votron"),
+    "format 0": (_set("format", value=0), "no format number"),
+    "format of text": (_set("format", value="1"), "no format number"),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_forgeries_are_refused(good, name, tmp_path):
+    change, sentence = FORGERIES[name]
+    path = forged(good, tmp_path, change)
+    with pytest.raises(ModelFileError, match=sentence) as error:
+        load(path)
+    assert str(path) in str(error.value)
+    assert re.fullmatch(r"[^\n]{20,400}\.", str(error.value))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b'{"__metadata__":{"votron":"{}"},"a":{"dtype":"F64","shape":[4611686018427387904],"data_offsets":[0,8]}}',
+        b'{"__metadata__":{"votron":"{}"},"a":{"dtype":"F64","shape":[1],"data_offsets":[8,16]}}',
+        b'{"__metadata__":{"votron":"{}"},"a":{"dtype":"F64","shape":[-1],"data_offsets":[0,-8]}}',
+        b'{"__metadata__":{"votron":"{}"},"a":{"dtype":"V9","shape":[1],"data_offsets":[0,8]}}',
+        b'{"__metadata__":{"votron":"{}"},"a":{"dtype":["x"],"shape":[1],"data_offsets":[0,8]}}',
+        b'{"__metadata__":{"votron":"{}"},"a":7}',
+        b'{"__metadata__":{"votron":"{}","x":""},"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}',
+        b'{"__metadata__":{"votron":"{}"},"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}',
+        b'{"__metadata__":{"votron":"{\\"format\\":1}"},"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}',
+        b'{"__metadata__":{"votron":7},"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}',
+        b'{"__metadata__":{"votron":"{}"}}',
+        b'{"a":1,"a":2}',
+        b'{"a":NaN}',
+        b'{"a":1e999}',
+        b'{"a":' + b"9" * 5000 + b"}",
+        b'{"a":' + b"[" * 100_000 + b"}",
+        b"{\xff}",
+        b"{}",
+    ],
+)
+def test_headers_that_lie(header, tmp_path):
+    with pytest.raises(ModelFileError, match=r"^[^\n]+\.$"):
+        opened(struct.pack("<Q", len(header)) + header + bytes(8), tmp_path)
+
+
+# -- crashes -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_process_killed_while_saving_leaves_the_old_file(tmp_path):
+    path = tmp_path / "m.votron"
+    MODELS["voted"][0].save(path)
+    code = (
+        "import sys, numpy as np; from votron import load, VotedPerceptronClassifier as V; "
+        "X = np.random.default_rng(0).normal(size=(4000, 2000)); "
+        "m = V('rbf', gamma=1.0, epochs=1, random_state=0).fit(X, np.arange(4000) % 2); print('ready', flush=True)\n"
+        f"while True: m.save({str(path)!r})"
+    )
+    old = path.read_bytes()
+    for pause in (0.0, 0.03, 0.08):
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(pause)
+        process.send_signal(signal.SIGKILL)
+        process.wait(timeout=60)
+        process.stdout.close()
+        assert path.read_bytes() == old or load(path).n_features_in_ == 2000
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path):
+    path = tmp_path / "m.votron"
+    MODELS["voted"][0].save(path)
+    old = path.read_bytes()
+    code = (
+        "import resource, signal; from votron import load; import sys; "
+        "from votron import AveragedPerceptronClassifier as A; import numpy as np; "
+        "m = A().fit(np.eye(2, 300_000), [0, 1]); signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))\n"
+        f"try: m.save({str(path)!r})\n"
+        "except Exception as error: print(type(error).__name__, error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.startswith("ModelFileError Cannot write the model file")
+    assert path.read_bytes() == old
+    assert os.listdir(tmp_path) == ["m.votron"]
+
+
+def test_memory_is_asked_for_before_it_is_taken(tmp_path, monkeypatch):
+    MODELS["voted"][0].save(tmp_path / "m")
+    monkeypatch.setattr("votron.estimators._states.available_memory", lambda: 10)
+    with pytest.raises(ModelFileError, match="GB are free"):
+        load(tmp_path / "m")
+
+
+def test_a_compact_model_is_smaller(tmp_path):
+    model, _ = MODELS["voted"]
+    model.save(tmp_path / "whole")
+    model.compact().save(tmp_path / "vote")
+    model.with_rule("last").compact().save(tmp_path / "last")
+    sizes = [(tmp_path / name).stat().st_size for name in ("whole", "vote", "last")]
+    assert sizes == sorted(sizes, reverse=True)
+    assert isinstance(load(tmp_path / "vote"), CompactClassifier)
+    assert load(tmp_path / "last").gave_up_ == model.with_rule("last").compact().gave_up_
