@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import fuzz_models
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -519,6 +520,12 @@ def test_headers_that_lie(header, tmp_path):
         opened(struct.pack("<Q", len(header)) + header + bytes(8), tmp_path)
 
 
+def test_a_few_hundred_damaged_and_forged_files():
+    """`make fuzz` runs thousands."""
+    n_opened = fuzz_models.run(500)
+    assert 50 < n_opened < 450
+
+
 # -- crashes -----------------------------------------------------------------------------------------------------------
 
 
@@ -568,7 +575,9 @@ def test_memory_is_asked_for_before_it_is_taken(tmp_path, monkeypatch):
 
 
 def test_a_compact_model_is_smaller(tmp_path):
-    model, _ = MODELS["voted"]
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 5))
+    model = VotedPerceptronClassifier(random_state=0).fit(X, np.arange(600) % 7)
     model.save(tmp_path / "whole")
     model.compact().save(tmp_path / "vote")
     model.with_rule("last").compact().save(tmp_path / "last")

@@ -145,7 +145,7 @@ def test_every_classifier_is_checked():
     exported = (getattr(votron, name) for name in votron.__all__)
     classifiers = {thing for thing in exported if isinstance(thing, type) and issubclass(thing, ClassifierMixin)}
     unchecked = {votron.CompactClassifier}  # it has no training, which is what the checks are about; see test_compact
-    assert {type(model) for model in ESTIMATORS.values()} == classifiers - unchecked
+    assert {type(model) for model in ESTIMATORS.values()} >= classifiers - unchecked
     assert len(classifiers) >= 4
 
 

@@ -91,7 +91,8 @@ class MistakeRecord:
             object.__setattr__(self, name, array)
         if len({getattr(self, name).shape for name in kinds}) != 1 or self.example.ndim != 1:
             raise VotronError("The arrays of a MistakeRecord must be one-dimensional and equally long.")
-        if len(self) and not ((np.diff(self.time) >= 0).all() and self.time[0] >= 1 and self.time[-1] <= self.n_steps):
+        rising = (self.time[1:] >= self.time[:-1]).all()  # differences could overflow
+        if len(self) and not (rising and self.time[0] >= 1 and self.time[-1] <= self.n_steps):
             raise VotronError("The times of a MistakeRecord must be sorted and lie between 1 and n_steps.")
         if not ((self.vector >= 0) & (self.vector < self.n_vectors) & (np.abs(self.sign) == 1)).all():
             raise VotronError("A MistakeRecord has vectors from 0 to n_vectors - 1, and signs +1 and -1.")

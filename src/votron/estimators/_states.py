@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,7 +28,7 @@ from votron.estimators.winnow import _FIXED as WINNOW_FIXED
 from votron.estimators.winnow import WinnowClassifier
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
-from votron.products import Index, Rows
+from votron.products import Floats, Index, Rows
 from votron.rules import HoldoutCurve, Vectors
 from votron.saving.fields import LARGEST, Fields
 from votron.saving.values import (
@@ -155,7 +156,7 @@ def _curve(fields: Fields, n_steps: int) -> HoldoutCurve:
     errors = fields.exactly("errors", "<i8", times.shape)
     n_examples = fields.count("n_examples", 1)
     fields.end()
-    falls = len(times) and (np.diff(times) > 0).all() and (np.diff(errors) < 0).all()
+    falls = len(times) and (times[1:] > times[:-1]).all() and (errors[1:] < errors[:-1]).all()
     if not falls or not (times[0] >= 0 and times[-1] <= n_steps and errors[-1] >= 0 and errors[0] <= n_examples):
         raise fields.wrong("", "times within training, at which held-out errors fell", "others")
     return HoldoutCurve(times, errors, n_examples)
@@ -280,8 +281,12 @@ def _bayes_from(model: NaiveBayesLinearClassifier, fields: Fields) -> None:
     model.class_count_ = fields.exactly("class_count", "<f8", (n,))
     model.feature_log_prob_ = fields.exactly("feature_log_prob", "<f8", (n, d))
     prior = fields.array("class_log_prior", "f", (n,), finite=False)  # a class without examples has log 0
-    if np.isnan(prior).any() or not (prior < np.inf).all() or not (model.feature_log_prob_ <= 0).all():
+    if np.isnan(prior).any() or not (prior < np.inf).all():
         raise fields.wrong("class_log_prior", "logarithms of probabilities", "others")
+    with np.errstate(over="ignore"):
+        probable = np.exp(model.feature_log_prob_) < 1
+    if not probable.all():
+        raise fields.wrong("feature_log_prob", "logarithms of probabilities below 1", "others")
     model.class_log_prior_ = prior
     fixed = params_from(fields.part("fixed"), NaiveBayesLinearClassifier)
     model._fixed = {name: getattr(fixed, name) for name in BAYES_FIXED}
@@ -329,8 +334,14 @@ def _expansion_state(form: Expansion) -> State:
         "kernel": kernel_state(form.kernel),
         "support": form.support,
         "support_rows": form.support_rows,
-        "dual_coef": form.dual_coef,
+        "dual_coef": _thin(form.dual_coef),
     }
+
+
+def _thin(coefficients: Floats) -> Any:
+    """Return coefficients as a CSR matrix where that takes less room: each class has its own support vectors."""
+    few = np.count_nonzero(coefficients) < coefficients.size / 2
+    return sp.csr_matrix(coefficients) if few else coefficients
 
 
 def _expansion_from(fields: Fields, n_vectors: int, n_features: int, n_named: int) -> Expansion:
@@ -340,7 +351,9 @@ def _expansion_from(fields: Fields, n_vectors: int, n_features: int, n_named: in
     if len(support) and not (support.min() >= 0 and support.max() < limit and len(np.unique(support)) == len(support)):
         raise fields.wrong("support", "numbers of training examples, each once", "others")
     rows = _support_rows(fields, kernel, len(support), n_features)
-    return Expansion(kernel, rows, support, fields.exactly("dual_coef", "<f8", (n_vectors, len(support))))
+    _check_room(n_vectors, len(support))
+    coefficients = _float_rows(fields, "dual_coef", (n_vectors, len(support)))
+    return Expansion(kernel, rows, support, coefficients.toarray() if sp.issparse(coefficients) else coefficients)
 
 
 # -- compact ----------------------------------------------------------------------------------------------------------

@@ -35,6 +35,8 @@ _STATELESS: dict[str, Any] = {"Normalizer": Normalizer, "Binarizer": Binarizer}
 _COLUMNS: dict[str, Any] = {"Number": _Number, "Chance": _Chance, "Truth": _Truth}
 _TEXTS: dict[str, Any] = {"CountVectorizer": CountVectorizer, "TfidfVectorizer": TfidfVectorizer}
 _LONGEST = 1 << 30
+_LONGEST_NGRAM = 20
+_PATTERNS = (r"(?u)\b\w\w+\b", r"(?u)\b\w+\b")
 
 
 def encoder_state(step: Any) -> dict[str, Any]:
@@ -146,6 +148,8 @@ def _scaler_from(fields: Fields, name: str) -> Any:
             setattr(made, key, np.array(fields.exactly(key, "<f8", (n,))))
         else:
             setattr(made, key, None)
+    if made.scale_ is not None and not (np.abs(made.scale_) >= np.finfo(np.float64).tiny).all():
+        raise fields.wrong("scale_", "numbers other than 0", "0")
     if name == "StandardScaler" and made.with_mean and made.mean_ is None:
         raise fields.wrong("mean_", "an array", "nothing")
     seen = fields.plain("seen") if isinstance(fields.peek("seen"), int) else None
@@ -184,11 +188,29 @@ def _text_params(step: Any) -> dict[str, Any]:
     """Return the parameters but for ``dtype``, which is a class, and the vocabulary."""
     if step.dtype is not type(step)().dtype:
         raise ModelFileError(f"A {type(step).__name__} in a model file must have the default 'dtype'.")
+    _check_text_params(step)
     return params_state(step, leave_out=("dtype", "vocabulary"))
+
+
+def _check_text_params(step: Any) -> None:
+    """Refuse patterns and sizes with which a file could keep whoever opens it busy for ever."""
+    if step.token_pattern not in _PATTERNS:
+        raise ModelFileError(
+            f"The 'token_pattern' of a {type(step).__name__} in a model file must be one of "
+            f"{', '.join(map(repr, _PATTERNS))}, since a pattern from elsewhere may take for ever. "
+            f"Got {step.token_pattern!r} instead."
+        )
+    shortest, longest = step.ngram_range if len(step.ngram_range) == 2 else (0, 0)
+    if not (type(shortest) is type(longest) is int and 1 <= shortest <= longest <= _LONGEST_NGRAM):
+        raise ModelFileError(
+            f"The 'ngram_range' of a {type(step).__name__} in a model file must lie between 1 and {_LONGEST_NGRAM}. "
+            f"Got {step.ngram_range!r} instead."
+        )
 
 
 def _hashing_from(fields: Fields) -> Any:
     made = params_from(fields.part("params"), HashingVectorizer)
+    _check_text_params(made)
     if made.n_features >= _LONGEST:
         raise fields.wrong("params.n_features", f"below {_LONGEST}", made.n_features)
     return made
@@ -207,9 +229,13 @@ def _text_from(fields: Fields, name: str) -> Any:
     if not words or len(set(words)) < len(words):
         raise fields.wrong("words", "one or more words, each once", "others")
     made = params_from(fields.part("params"), _TEXTS[name], vocabulary={word: i for i, word in enumerate(words)})
+    _check_text_params(made)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what its parameters make it say was said when it was first fitted
-        made.fit([words[0]])  # which learns nothing: the words are given
+        try:
+            made.fit([words[0]])  # which learns nothing: the words are given
+        except (ValueError, TypeError) as error:
+            raise fields.wrong("params", f"those of a {name}", error) from None
     if name == "TfidfVectorizer" and made.use_idf:
         made.idf_ = np.array(fields.exactly("idf", "<f8", (len(words),)))
     return made
@@ -283,7 +309,9 @@ def _columns_from(fields: Fields, depth: int) -> Any:
         raise fields.wrong("given", "the names of all columns", given)
     made = ColumnTransformer(parts, verbose_feature_names_out=long_names, sparse_threshold=sparse_threshold)
     try:
-        return made.fit(_frame({name: row.get(name, 0.0) for name in given}))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return made.fit(_frame({name: row.get(name, 0.0) for name in given}))
     except (ValueError, TypeError, KeyError) as error:
         if isinstance(error, MissingPackageError):
             raise

@@ -224,11 +224,11 @@ class Fields:
 
     def _csr(self, name: str, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
         """Return a CSR matrix in canonical form, if that is what these arrays are: nothing checks it later."""
-        starts_well = indptr[0] == 0 and indptr[-1] == len(data) and not (np.diff(indptr) < 0).any()
+        starts_well = indptr[0] == 0 and indptr[-1] == len(data) and (indptr[1:] >= indptr[:-1]).all()
         inside = not len(indices) or (indices.min() >= 0 and indices.max() < shape[1])
         if not (starts_well and inside):
             raise self.wrong(name, "a CSR matrix", "row starts or columns outside of it")
-        rising = np.diff(indices) > 0
+        rising = indices[1:] > indices[:-1]
         starts = indptr[1:-1]
         rising[starts[(starts > 0) & (starts < len(data))] - 1] = True  # another row begins there
         if not rising.all():
