@@ -7,10 +7,10 @@ BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mnist exact bench clean
+.PHONY: help run test lint mnist exact bench reference clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: .venv/.ready  ## the papers' tables and figures on scikit-learn's digits, printed, and a report in reports/digits
 	$(BIN)/votron reproduce
@@ -24,6 +24,10 @@ lint: .venv/.ready  ## the checks that run no code
 	$(BIN)/mypy src
 	$(BIN)/lint-imports
 
+fuzz: .venv/.ready  ## open 10,000 damaged or forged model files, and as many damaged data files (some minutes)
+	$(BIN)/python tests/fuzz_models.py 10000
+	$(BIN)/python tests/fuzz_readers.py 10000
+
 mnist: .venv/.ready  ## the same on MNIST, beside the papers' numbers: make mnist DATA=folder (or set VOTRON_DATA)
 	VOTRON_DATA="$(DATA)" $(BIN)/votron reproduce --data mnist
 
@@ -32,6 +36,9 @@ exact: .venv/.ready  ## compare with the one-example-at-a-time algorithm, bit fo
 
 bench: .venv/.bench  ## all benchmarks (installs the packages they compare with)
 	$(BIN)/python -m benchmarks.run_all --data "$(DATA)"
+
+reference: .venv/.ready  ## write docs/command-line.md from the help texts
+	$(BIN)/python -m votron.cli._reference > docs/command-line.md
 
 clean:  ## remove .venv, caches and build output
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

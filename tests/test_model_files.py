@@ -40,6 +40,7 @@ from votron import (
     save,
     tabular_encoder,
 )
+from votron.data import make_encoder
 from votron.errors import ModelFileError
 from votron.estimators.saved import read_manifest
 from votron.kernels import LinearKernel, NormalizedKernel, PolynomialKernel
@@ -210,6 +211,28 @@ def test_tables_come_back(numeric, library, tmp_path):
     manifest = read_manifest(tmp_path / "m")
     kinds = {"sky": "discrete", "temp": "number", "windy": "truth", "zip": "discrete", "chance": "number"}
     assert (manifest.columns, manifest.steps) == (kinds, ["ColumnTransformer"])
+    save(back, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+@pytest.mark.parametrize("missing", ["keep", "mean", "most-frequent"])
+@pytest.mark.parametrize("how", ["hashing", "tfidf"])
+def test_tables_with_texts_and_holes_come_back(missing, how, tmp_path):
+    frame = pl.DataFrame(
+        {
+            "a": [1.0, 4.0, None if missing != "keep" else 2.0, 3.0, 2.0, 9.0],
+            "b": [1, 2, 3, 4, 5, 7],
+            "sky": ["sun", None, "rain", "sun", "rain", "rain"],
+            "body": [*TEXTS[:-1], None],
+        }
+    )
+    encoder = make_encoder(frame, text=["body"], text_features=how, missing=missing)
+    model = make_pipeline(encoder, AveragedPerceptronClassifier(random_state=0)).fit(frame, [0, 1] * 3)
+    save(model, tmp_path / "m")
+    back = load(tmp_path / "m")
+    same(back[0].transform(frame[::-1]), model[0].transform(frame[::-1]))
+    same(back.decision_function(frame), model.decision_function(frame))
+    assert read_manifest(tmp_path / "m").columns == {"a": "number", "b": "number", "sky": "discrete", "body": "text"}
     save(back, tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
 

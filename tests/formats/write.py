@@ -22,6 +22,7 @@ from votron import (
     save,
     tabular_encoder,
 )
+from votron.data import make_encoder
 from votron.kernels import LinearKernel, NormalizedKernel, PolynomialKernel
 from votron.saving.container import FORMAT
 
@@ -56,6 +57,11 @@ def models():
     texts = ["rain and wind", "sun all day", "wind then rain", "a day of sun"]
     words = make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), AveragedPerceptronClassifier(random_state=0))
     yield "text", words.fit(texts, [0, 1, 0, 1]), texts
+    mails = pl.DataFrame({"a": [1.0, None, 2.5, 3.0], "b": [1, 2, 3, 4], "from": [*"xyxz"], "body": texts})
+    for how, words in (("hashing", {"n_text_features": 64}), ("tfidf", {})):
+        encoder = make_encoder(mails, text=["body"], text_features=how, missing="median", **words)
+        model = make_pipeline(encoder, AveragedPerceptronClassifier(random_state=0))
+        yield f"table-{how}", model.fit(mails, ["in", "out", "in", "out"]), mails
 
 
 def main():
@@ -67,7 +73,7 @@ def main():
             continue
         rows = X[:8]
         plain = rows.to_dict(as_series=False) if isinstance(rows, pl.DataFrame) else np.asarray(rows).tolist()
-        given = {name if name in ("table", "text") else "rows": plain}
+        given = {"table" if isinstance(X, pl.DataFrame) else "text" if name == "text" else "rows": plain}
         certificate = certify(model, X, model.classes_[np.arange(40) % 3]) if name == "voted" else None
         save(model, HERE / f"{stem}.votron", provenance={"made by": "tests/formats/write.py"}, certificate=certificate)
         scores = model.decision_function(rows).tolist()

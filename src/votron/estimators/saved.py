@@ -24,6 +24,18 @@ from votron.saving.fields import Fields, packed
 
 __all__ = ["Manifest", "load", "read_manifest", "save"]
 
+_KINDS = {
+    "Discrete": "discrete",
+    "Truth": "truth",
+    "Text": "text",
+    "HashingVectorizer": "text",
+    "CountVectorizer": "text",
+    "TfidfVectorizer": "text",
+}
+"""What a column holds, by the transformer that its values meet first; numbers otherwise."""
+_LONGEST_REASON = 400
+"""Characters of a reason that are shown: a file may have anything where a number should be."""
+
 
 @dataclass(frozen=True)
 class Manifest:
@@ -247,7 +259,9 @@ class _naming:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if isinstance(error, ModelFileError) and not isinstance(error, ImportError):
-            raise ModelFileError(f"The model file {self._name!r} cannot be opened: {error}") from None
+            text = str(error)
+            text = text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 3]}..."
+            raise ModelFileError(f"The model file {self._name!r} cannot be opened: {text}") from None
 
 
 def _fields(found: Container) -> Fields:
@@ -316,11 +330,17 @@ def _finite_list(values: Any) -> list[Any]:
 
 def _columns(state: Fields) -> list[tuple[str, str]]:
     """Return the columns of a table that an encoder wants, and what they hold."""
-    kinds = {"Discrete": "discrete", "Truth": "truth", "Chance": "number", "Number": "number", "Pipeline": "number"}
     if state.peek("steps") is not None:
         return [pair for each in state.parts("steps") for pair in _columns(each.part("step"))]
     if state.peek("columns") is None:
         return []
     return [
-        (each.text("column"), kinds.get(each.part("part").text("class"), "text")) for each in state.parts("columns")
+        (name, kind)
+        for each in state.parts("columns")
+        for kind in [_KINDS.get(_first_class(each.part("part")), "number")]
+        for name in each.texts("columns")
     ]
+
+
+def _first_class(state: Fields) -> str:
+    return _first_class(state.parts("steps")[0].part("step")) if state.peek("steps") else state.text("class")

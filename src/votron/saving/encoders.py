@@ -18,7 +18,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Binarizer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
-from votron.data._columns import Values, _Chance, _Discrete, _Number, _Truth
+from votron.data._columns import Values, _Chance, _Discrete, _Number, _Text, _Truth
 from votron.errors import MissingPackageError, ModelFileError
 from votron.saving.fields import Fields
 from votron.saving.values import params_from, params_state
@@ -32,7 +32,7 @@ _SCALERS: dict[str, tuple[Any, tuple[str, ...], tuple[str, ...]]] = {
 }
 """Classes that learn arrays with a number a feature: those that may be missing, and those that may not."""
 _STATELESS: dict[str, Any] = {"Normalizer": Normalizer, "Binarizer": Binarizer}
-_COLUMNS: dict[str, Any] = {"Number": _Number, "Chance": _Chance, "Truth": _Truth}
+_COLUMNS: dict[str, Any] = {"Number": _Number, "Chance": _Chance, "Truth": _Truth, "Text": _Text}
 _TEXTS: dict[str, Any] = {"CountVectorizer": CountVectorizer, "TfidfVectorizer": TfidfVectorizer}
 _LONGEST = 1 << 30
 _LONGEST_NGRAM = 20
@@ -166,6 +166,7 @@ def _imputer_state(step: Any) -> dict[str, Any]:
     return {
         "class": "SimpleImputer",
         "strategy": step.strategy,
+        "keep_empty": bool(step.keep_empty_features),
         **_names(step),
         "statistics": np.asarray(step.statistics_, dtype=np.float64),
     }
@@ -175,7 +176,8 @@ def _imputer_from(fields: Fields) -> Any:
     strategy = fields.text("strategy", ("mean", "median", "most_frequent"))
     n = fields.count("n_features", 1)
     statistics = fields.exactly("statistics", "<f8", (n,))
-    made = SimpleImputer(strategy=strategy).fit(np.array(statistics)[None, :])  # the mean of one row is that row
+    made = SimpleImputer(strategy=strategy, keep_empty_features=fields.flag("keep_empty"))
+    made.fit(np.array(statistics)[None, :])  # the mean of one row is that row
     if fields.has("feature_names"):
         made.feature_names_in_ = np.array(fields.texts("feature_names", n), dtype=object)
     return made
@@ -245,8 +247,9 @@ def _text_from(fields: Fields, name: str) -> Any:
 
 
 def _column_from(fields: Fields, made: Any) -> Any:
-    made.n_features_in_ = fields.count("n_features", 1, 2)
-    made.feature_names_in_ = np.array(fields.texts("feature_names", 1), dtype=object)
+    most = 2 if isinstance(made, _Discrete | _Text) else 1 << 31
+    made.n_features_in_ = fields.count("n_features", 1, most)
+    made.feature_names_in_ = np.array(fields.texts("feature_names", made.n_features_in_), dtype=object)
     return made
 
 
@@ -279,11 +282,11 @@ def _columns_state(step: Any) -> dict[str, Any]:
     for name, part, where in step.transformers_:
         if name == "remainder":
             continue
-        one = where if isinstance(where, str) else where[0] if len(where) == 1 and isinstance(where[0], str) else None
-        if one is None:
-            raise ModelFileError("A ColumnTransformer in a model file must have a transformer for each named column.")
-        as_text = isinstance(where, str)
-        columns.append({"name": name, "column": one, "as_text": as_text, "part": encoder_state(part)})
+        listed = [where] if isinstance(where, str) else list(where)
+        if not listed or not all(isinstance(column, str) for column in listed):
+            raise ModelFileError("A ColumnTransformer in a model file must name the columns of its transformers.")
+        state = {"name": name, "columns": listed, "alone": isinstance(where, str), "part": encoder_state(part)}
+        columns.append(state)
     return {
         "class": "ColumnTransformer",
         "columns": columns,
@@ -295,14 +298,16 @@ def _columns_state(step: Any) -> dict[str, Any]:
 
 def _columns_from(fields: Fields, depth: int) -> Any:
     """Put the transformer together from its parts, on a table of one row that has nothing to teach them."""
-    parts, row = [], {}
+    parts: list[tuple[str, Any, Any]] = []
+    row: dict[str, Any] = {}
     for each in fields.parts("columns"):
-        name, column, as_text = each.text("name"), each.text("column"), each.flag("as_text")
-        kind = each.peek("part")
+        name, columns, alone = each.text("name"), each.texts("columns"), each.flag("alone")
         part = encoder_from(each.part("part"), depth + 1)
         each.end()
-        parts.append((name, FrozenEstimator(part), column if as_text else [column]))
-        row[column] = _example_of(kind)
+        if alone != isinstance(part, CountVectorizer | HashingVectorizer) or (alone and len(columns) != 1):
+            raise each.wrong("alone", "true for one column of texts and false for others", alone)
+        parts.append((name, FrozenEstimator(part), columns[0] if alone else columns))
+        row.update(dict.fromkeys(columns, _example_of(part)))
     given = fields.texts("given")
     sparse_threshold, long_names = fields.number("sparse_threshold", 0.0), fields.flag("long_names")
     if not parts or not set(row) <= set(given) or len(set(given)) < len(given):
@@ -318,14 +323,14 @@ def _columns_from(fields: Fields, depth: int) -> Any:
         raise fields.wrong("columns", "parts that make up an encoder", error) from None
 
 
-def _example_of(state: Any) -> Any:
-    """Return a value that the part of a column takes."""
-    name = state.get("class") if isinstance(state, dict) else None
-    if name == "Discrete":
-        return state["values"][0]
-    if name == "Truth":
+def _example_of(part: Any) -> Any:
+    """Return a value that the transformer of a column takes."""
+    first = part.steps[0][1] if isinstance(part, Pipeline) else part
+    if isinstance(first, _Discrete):
+        return first.values[0]
+    if isinstance(first, _Truth):
         return False
-    return "a" if name in (*_TEXTS, "HashingVectorizer") else 0.0
+    return "a" if isinstance(first, _Text | CountVectorizer | HashingVectorizer) else 0.0
 
 
 def _frame(row: dict[str, Any]) -> Any:
