@@ -2,25 +2,58 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from votron.data.idx import load_digits_folder, read_idx
 
 if TYPE_CHECKING:
+    from votron.data.batches import Batches, open_batches
+    from votron.data.describing import describe_examples
+    from votron.data.encoding import encoder_columns, make_encoder
+    from votron.data.examples import Examples
     from votron.data.image_sets import ImageSet, load_image_set
+    from votron.data.reading import read_examples
+    from votron.data.streaming import StreamFacts, scan_stream
     from votron.data.tables import tabular_encoder
+    from votron.data.writing import write_examples
 
-__all__ = ["ImageSet", "load_digits_folder", "load_image_set", "read_idx", "tabular_encoder"]
+_HOMES = {  # they load scikit-learn, which reading IDX files does not need
+    "Batches": "batches",
+    "Examples": "examples",
+    "ImageSet": "image_sets",
+    "StreamFacts": "streaming",
+    "describe_examples": "describing",
+    "encoder_columns": "encoding",
+    "load_image_set": "image_sets",
+    "make_encoder": "encoding",
+    "open_batches": "batches",
+    "read_examples": "reading",
+    "scan_stream": "streaming",
+    "tabular_encoder": "tables",
+    "write_examples": "writing",
+}
+
+__all__ = [
+    "Batches",
+    "Examples",
+    "ImageSet",
+    "StreamFacts",
+    "describe_examples",
+    "encoder_columns",
+    "load_digits_folder",
+    "load_image_set",
+    "make_encoder",
+    "open_batches",
+    "read_examples",
+    "read_idx",
+    "scan_stream",
+    "tabular_encoder",
+    "write_examples",
+]
 
 
 def __getattr__(name: str) -> Any:
-    # These load scikit-learn, which reading files does not need.
-    if name in ("ImageSet", "load_image_set"):
-        from votron.data import image_sets
-
-        return getattr(image_sets, name)
-    if name == "tabular_encoder":
-        from votron.data.tables import tabular_encoder
-
-        return tabular_encoder
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"votron.data.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'votron.data' has no attribute {name!r}")

@@ -144,10 +144,22 @@ class _Column(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
 
 
 class _Number(_Column):
-    """Numbers."""
+    """Numbers, of one column or of several side by side."""
 
-    def _features(self, column: Any, name: str) -> NDArray[np.float64]:
-        return numbers_of(column, name, f"numbers, {_AS_BEFORE}")[:, None]
+    _what = f"numbers, {_AS_BEFORE}"
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        for name in X.columns:
+            numbers_of(X[name], name, self._what)  # refuses what it cannot take
+        self.n_features_in_ = len(X.columns)
+        self.feature_names_in_ = np.array(list(X.columns), dtype=object)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        numbers = np.empty(X.shape)
+        for i, name in enumerate(X.columns):
+            numbers[:, i] = numbers_of(X[name], name, self._what)
+        return numbers
 
 
 class _Chance(_Column):
@@ -189,6 +201,15 @@ class _Discrete(_Column):
         vectors = np.zeros(shape)
         vectors[rows, features[rows]] = 1.0
         return vectors
+
+
+class _Text(_Column):
+    """Texts as a vectorizer takes them: what is missing is empty."""
+
+    def _features(self, column: Any, name: str) -> NDArray[Any]:
+        if kind_of(column) not in ("text", "nothing"):
+            raise refusal(column, name, "texts", "leave it out, or take it as discrete", ("text",))
+        return np.array([value or "" for value in objects_of(column)], dtype=object)
 
 
 def feature_name(column: str, value: Any) -> str:

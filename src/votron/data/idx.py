@@ -28,6 +28,7 @@ _MAX_DIMENSIONS = 64  # NumPy's
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_MAX_RATIO = 1032  # what DEFLATE can reach: 258 bytes from 2 bits
 _CHUNK = 1 << 20
+_MAX_SHOWN = 8
 
 
 def read_idx(path: str | os.PathLike[str]) -> NDArray[Any]:
@@ -80,8 +81,8 @@ def _read_array(file: IO[bytes] | gzip.GzipFile, name: str, at_most: int) -> NDA
     dtype, shape = _read_header(file, name)
     n_bytes = math.prod(shape) * dtype.itemsize
     promise = (
-        f"The header of the IDX file {name!r} promises {n_bytes} bytes of data "
-        f"({' x '.join(map(str, shape))} numbers of type {dtype.name})"
+        f"The header of the IDX file {name!r} promises {shown_count(n_bytes)} bytes of data "
+        f"({shown_shape(shape)} numbers of type {dtype.name})"
     )
     if n_bytes > at_most:
         raise DataError(f"{promise}, but the file is too short for that.")
@@ -99,6 +100,17 @@ def _read_array(file: IO[bytes] | gzip.GzipFile, name: str, at_most: int) -> NDA
     except ValueError as error:  # no numbers, and dimensions that overflow all the same
         raise DataError(f"{promise}, which is no shape that an array can have.") from error
     return array.astype(dtype.newbyteorder("="), copy=False)
+
+
+def shown_shape(shape: tuple[int, ...]) -> str:
+    """Return a shape for a sentence; a damaged header may have dozens of dimensions."""
+    shown = " x ".join(map(str, shape[:_MAX_SHOWN]))
+    return shown if len(shape) <= _MAX_SHOWN else f"{shown} x ..."
+
+
+def shown_count(n: int) -> str:
+    """Return a number for a sentence; a damaged header may multiply to hundreds of digits."""
+    return str(n) if n < 10**20 else "more than 10^20"
 
 
 def _read_header(file: IO[bytes] | gzip.GzipFile, name: str) -> tuple[np.dtype[Any], tuple[int, ...]]:

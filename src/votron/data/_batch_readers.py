@@ -1,0 +1,210 @@
+"""How each format is read a batch at a time."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._frames import kind_of
+from votron.data._arrays import array_examples, npy_examples, read_header
+from votron.data._columnar import columnar_part
+from votron.data._csv import Layout, read_part
+from votron.data._csv_layout import Dialect, cleaned, last_end
+from votron.data._frame_examples import frame_examples
+from votron.data._idx_examples import labels_file, read_idx_source
+from votron.data._options import ReadOptions
+from votron.data._polars import polars, sentences
+from votron.data._sources import HEAD, Source, shown_bytes
+from votron.data._svmlight import has_examples, read_svmlight
+from votron.data.examples import Examples
+from votron.data.idx import _read_header, shown_shape
+from votron.data.reading import layout_of
+from votron.errors import DataError
+
+_MAX_RECORD = 1 << 28
+_KIND_NAMES = {"text": "text", "number": "number", "boolean": "truth"}
+
+
+def slices(whole: Examples, batch_bytes: int) -> Iterator[Examples]:
+    """Yield examples that are in memory already, in batches."""
+    n_bytes = whole.X.estimated_size() if whole.columns is not None else whole.X.shape[1] * 8 * whole.n_rows
+    n = max(1, int(whole.n_rows * batch_bytes // max(n_bytes, 1)))
+    for begin in range(0, whole.n_rows, n):
+        y = None if whole.y is None else whole.y[begin : begin + n]
+        yield replace(whole, X=whole.X[begin : begin + n], y=y, first_row=begin)
+
+
+# -- text -------------------------------------------------------------------------------------------------------------
+
+
+def _parts(source: Source, batch_bytes: int, dialect: Dialect | None) -> Iterator[tuple[bytes, int]]:
+    """Yield whole records, and the line that they begin on; with a dialect, after what it says about quotes."""
+    with source.open() as file:
+        data, line, first = b"", 1, True
+        while chunk := file.read(batch_bytes):
+            if first:
+                lone = b"\r" in chunk and b"\n" not in chunk  # ends of lines of old
+                chunk, first = cleaned(chunk) if not lone else chunk.removeprefix(b"\xef\xbb\xbf"), False
+            data += chunk.replace(b"\r", b"\n") if lone else chunk
+            cut = data.rfind(b"\n") + 1 if dialect is None else last_end(data, dialect)
+            if cut:
+                yield data[:cut], line
+                line += data.count(b"\n", 0, cut)
+                data = data[cut:]
+            elif len(data) > max(_MAX_RECORD, batch_bytes):
+                raise DataError(
+                    f"The record that begins on line {line} of {source.name} does not end within {len(data)} bytes: a "
+                    "quote may not be closed."
+                )
+        if data:
+            yield data, line
+
+
+def separated_batches(source: Source, about: Examples, options: ReadOptions, batch_bytes: int) -> Iterator[Examples]:
+    """Yield batches of a file of separated values."""
+    whole = len(source.head) < HEAD
+    head = cleaned(source.head)
+    layout, n_header = layout_of(head, whole, source, about.format, options)
+    table_options = replace(options.table, may_be_empty=True)
+    row = 0
+    for data, line in _parts(source, batch_bytes, layout.dialect):
+        taken = min(n_header, len(data))  # blank lines before the header may be a part of their own
+        n_header, line, data = n_header - taken, line + data.count(b"\n", 0, taken), data[taken:]
+        table = read_part(data, layout, line)
+        if not table.frame.height:
+            continue
+        here = replace(about, first_row=row)
+        yield frame_examples(table.frame, table_options, table.place, here, source.name)
+        row += table.frame.height
+        layout = _settled(layout, table.frame)
+
+
+def _settled(layout: Layout, frame: Any) -> Layout:
+    """Return the layout with what the columns of a batch hold, where that was not known before."""
+    found = {name: _KIND_NAMES.get(kind_of(frame[name])) for name in layout.names if name not in layout.kinds}
+    known = {name: kind for name, kind in found.items() if kind is not None}
+    if not known:
+        return layout
+    authority = "as in the rows before it (as_text says that a column holds names)"
+    return replace(layout, kinds={**known, **layout.kinds}, authority=authority)
+
+
+def svmlight_batches(source: Source, about: Examples, options: ReadOptions, batch_bytes: int) -> Iterator[Examples]:
+    """Yield batches of a file of svmlight, all of them CSR."""
+    row, zero_based = 0, options.zero_based
+    for data, line in _parts(source, batch_bytes, None):
+        if not has_examples(data):
+            continue
+        batch = read_svmlight(
+            data,
+            replace(about, first_row=row),
+            source.name,
+            labels=options.labels,
+            n_features=options.n_features,
+            zero_based=zero_based,
+            max_bytes=options.max_bytes,
+            first_line=line,
+            dense=False,
+        )
+        zero_based = batch.zero_based
+        yield batch
+        row += batch.n_rows
+
+
+# -- arrays -----------------------------------------------------------------------------------------------------------
+
+
+def idx_batches(source: Source, about: Examples, options: ReadOptions, batch_bytes: int) -> Iterator[Examples]:
+    """Yield batches of an IDX file; its labels are in memory, all of them."""
+    dtype, shape = _read_header(io.BytesIO(source.head), source.given)
+    path = None if options.labels == "none" else labels_file(source, options.label, options.labels)
+    y = None if path is None else read_idx_source(Source(str(path), options.max_bytes), options.max_bytes)
+    if len(shape) < 2 or 0 in shape or (y is not None and y.shape != shape[:1]):
+        got = "none" if y is None else " x ".join(map(str, y.shape))
+        raise DataError(
+            f"The IDX file {source.name} must have two dimensions or more, and a label for each of its examples. "
+            f"Got {shown_shape(shape)} numbers and {got} labels instead."
+        )
+    width = math.prod(shape[1:]) * dtype.itemsize
+    _check_idx_claim(source, width, shape, options.max_bytes)
+    n = max(1, batch_bytes // width)
+    with source.open() as file:
+        file.read(4 + 4 * len(shape))
+        for begin in range(0, shape[0], n):
+            rows = min(n, shape[0] - begin)
+            X = _rows(file, rows, width, source).view(dtype).astype(dtype.newbyteorder("="), copy=False)
+            here = replace(about, first_row=begin)
+            labels = None if y is None else y[begin : begin + rows]
+            yield array_examples(
+                X.reshape(rows, *shape[1:]), labels, here, source.name, None if path is None else str(path)
+            )
+        if file.read(1):
+            raise DataError(
+                f"The IDX file {source.name} goes on after the {shape[0]} examples that its header promises."
+            )
+
+
+def _check_idx_claim(source: Source, width: int, shape: tuple[int, ...], max_bytes: int) -> None:
+    """Refuse what cannot be before memory is taken for it."""
+    promise = f"The header of the IDX file {source.name} promises {shown_shape(shape)} numbers"
+    if source.size is not None and source.size != 4 + 4 * len(shape) + shape[0] * width:
+        raise DataError(f"{promise}, which does not fit its {source.size} bytes.")
+    if width > max_bytes:
+        raise DataError(f"{promise}, and an example alone has more than the {shown_bytes(max_bytes)} of max_bytes.")
+
+
+def _rows(file: Any, n: int, width: int, source: Source) -> NDArray[np.uint8]:
+    data = file.read(n * width)
+    if len(data) < n * width:
+        raise DataError(f"The IDX file {source.name} ends before the examples that its header promises.")
+    return np.frombuffer(bytearray(data), dtype=np.uint8)
+
+
+def array_batches(source: Source, about: Examples, options: ReadOptions, batch_bytes: int) -> Iterator[Examples]:
+    """Yield batches of a plain ``.npy`` file, which is mapped into memory."""
+    what = f"NumPy file {source.name}"
+    with source.open() as file:
+        shape, fortran, dtype = read_header(file, what)
+        offset = len(source.head) and _offset(source.head)
+    wanted, left = math.prod(shape) * dtype.itemsize, (source.size or 0) - offset
+    if wanted != left or not wanted:
+        raise DataError(f"The header of {what} promises {wanted} bytes of numbers, but {left} bytes follow.")
+    mapped = np.memmap(
+        str(source.path), dtype=dtype, mode="r", offset=offset, shape=shape, order="F" if fortran else "C"
+    )
+    n = max(1, batch_bytes // max(1, wanted // shape[0]))
+    for begin in range(0, shape[0], n):
+        X = np.array(mapped[begin : begin + n], dtype=dtype.newbyteorder("="), order="C")
+        here = replace(about, first_row=begin)
+        yield npy_examples(X, here, source.name, label=options.label, labels=options.labels)
+
+
+def _offset(head: bytes) -> int:
+    """Return where the numbers of an ``.npy`` file begin; its header has been read before."""
+    file = io.BytesIO(head)
+    read_header(file, "")
+    return file.tell()
+
+
+# -- columns ----------------------------------------------------------------------------------------------------------
+
+
+def columnar_batches(source: Source, about: Examples, options: ReadOptions, batch_bytes: int) -> Iterator[Examples]:
+    """Yield batches of a plain Parquet or Arrow file."""
+    pl = polars()
+    table_options = replace(options.table, may_be_empty=True)
+    with sentences(f"Cannot read {source.name} as {about.format}"):
+        scan = (pl.scan_parquet if about.format == "parquet" else pl.scan_ipc)(source.path)
+        n_rows = int(scan.select(pl.len()).collect().item())
+        width = max(1, len(scan.collect_schema()))
+    n = max(1, batch_bytes // (8 * width))
+    for begin in range(0, n_rows, n):
+        with sentences(f"Cannot read {source.name} as {about.format}"):
+            frame = scan.slice(begin, n).collect()
+        yield columnar_part(frame, table_options, replace(about, first_row=begin), source.name)

@@ -1,0 +1,173 @@
+"""Files of separated values as frames: polars parses, and what it leaves as text is looked at again here.
+
+polars infers types from the first rows. Where a later row does not fit, numbers are read as floats, and if that does
+not do, everything as text, whose columns are then turned into numbers or truth values where all of their values are.
+So types depend on all rows, and not on the way they were found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from votron.data._csv_columns import typed
+from votron.data._csv_layout import (
+    Dialect,
+    Records,
+    check_records,
+    check_text,
+    checked_header,
+    find_dialect,
+    find_records,
+    split_line,
+)
+from votron.data._polars import polars, sentences
+from votron.errors import DataError
+
+NA_VALUES = ("", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
+"""Texts that mean that a value is missing, if not told otherwise."""
+_SAMPLE = 1 << 16
+_N_INFERRED = 1000
+_EXACT = 2.0**53
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What holds for all parts of a file: names, dialect, what is missing, and what columns hold as far as known."""
+
+    name: str
+    names: tuple[str, ...]
+    dialect: Dialect
+    na_values: tuple[str, ...] = NA_VALUES
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    authority: str = ""
+    """Why a column must hold what `kinds` says, such as "as in the rows before"."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A frame, and where its rows are in the file."""
+
+    frame: Any
+    data: bytes
+    records: Records
+    first_line: int
+
+    def place(self, row: int) -> str:
+        """Return where a row is, in words."""
+        return f"line {self.first_line - 1 + self.records.line_of(self.data, row)}"
+
+
+def find_layout(
+    data: bytes,
+    whole: bool,
+    name: str,
+    *,
+    delimiter: str | None = None,
+    quote: str | None = None,
+    header: bool | None = None,
+    na_values: tuple[str, ...] = NA_VALUES,
+) -> tuple[Layout, int]:
+    """Return the layout, and how many bytes the header takes. `whole`: there are no more bytes than these."""
+    if not data.strip():
+        raise DataError(f"Cannot read {name}: the file is empty.")
+    sample = data[:_SAMPLE]
+    all_of_it = whole and len(sample) == len(data)
+    check_text(sample if all_of_it else sample[: sample.rfind(b"\n") + 1], name)
+    dialect = find_dialect(sample, all_of_it, delimiter, quote)
+    first = _first_record(data, whole, dialect, name)
+    fields = split_line(data[first.start : first.stop], dialect)
+    if header is False:
+        return Layout(name, tuple(f"c{i}" for i in range(len(fields))), dialect, na_values), 0
+    names = checked_header(fields, name, header)
+    named = tuple(one or unnamed(i) for i, one in enumerate(names))
+    return Layout(name, named, dialect, na_values), min(first.stop + 1, len(data))
+
+
+def unnamed(i: int) -> str:
+    """Return what a column without a name is called."""
+    return f"<column {i + 1}>"
+
+
+def _first_record(data: bytes, whole: bool, dialect: Dialect, name: str) -> slice:
+    for size in (_SAMPLE, len(data)):
+        records = find_records(data[:size], dialect)
+        complete = len(records.starts) > 1 or (size >= len(data) and len(records.starts))
+        if complete:
+            check_text(data[: int(records.ends[0])], name)
+            return slice(int(records.starts[0]), int(records.ends[0]))
+    if whole:
+        check_records(data, records, 1, name, dialect)
+    raise DataError(f"The first line of {name}, which must name the columns, does not end within {len(data)} bytes.")
+
+
+def read_part(data: bytes, layout: Layout, first_line: int) -> Table:
+    """Return the table of some whole records, without the header."""
+    check_text(data, layout.name, first_line)
+    records = find_records(data, layout.dialect)
+    check_records(data, records, len(layout.names), layout.name, layout.dialect, first_line)
+    body = data
+    if records.n_blank:
+        body = b"\n".join(data[a:b] for a, b in zip(records.starts.tolist(), records.ends.tolist(), strict=True))
+    frame = _parsed(body, layout) if len(records.starts) else polars().DataFrame({name: [] for name in layout.names})
+    if frame.height != len(records.starts):
+        raise DataError(f"Cannot read {layout.name}: its quotes and line ends do not fit together.")
+    table = Table(frame, data, records, first_line)
+    columns = [typed(column, layout, table.place) for column in frame.get_columns()]
+    return Table(frame.with_columns(columns), data, records, first_line)
+
+
+# -- polars -----------------------------------------------------------------------------------------------------------
+
+
+def _parsed(body: bytes, layout: Layout) -> Any:
+    """Return the frame, by the first way of three that fits all rows."""
+    pl = polars()
+    # polars has called columns without a name differently in different versions, so they get names that it knows.
+    keys = [f"c{i}" for i in range(len(layout.names))]
+    texts = {key: pl.String for key, name in zip(keys, layout.names, strict=True) if layout.kinds.get(name) == "text"}
+    body = b"".join([layout.dialect.delimiter.join(keys).encode(), b"\n", body])
+    frame = _attempt(body, layout, texts)
+    if frame is None:
+        frame = _attempt_floats(body, layout, texts)
+    if frame is None:
+        with sentences(f"Cannot read {layout.name}"):
+            frame = _read(body, layout, dict.fromkeys(keys, pl.String))
+    return frame.rename(dict(zip(frame.columns, layout.names, strict=True)))
+
+
+def _read(body: bytes, layout: Layout, types: dict[str, Any], n_rows: int | None = None) -> Any:
+    return polars().read_csv(
+        body,
+        separator=layout.dialect.delimiter,
+        quote_char=layout.dialect.quote,
+        null_values=list(layout.na_values),
+        infer_schema_length=_N_INFERRED,
+        schema_overrides=types,
+        n_rows=n_rows,
+    )
+
+
+def _attempt(body: bytes, layout: Layout, types: dict[str, Any]) -> Any | None:
+    """Return the frame, or None if some value does not fit the types."""
+    try:
+        with sentences(""):
+            return _read(body, layout, types)
+    except DataError:
+        return None
+
+
+def _attempt_floats(body: bytes, layout: Layout, types: dict[str, Any]) -> Any | None:
+    """Return the frame with small whole numbers read as floats, which later rows may want; exactly, or not at all."""
+    pl = polars()
+    try:
+        with sentences(""):
+            sample = _read(body, layout, types, n_rows=_N_INFERRED)
+    except DataError:
+        return None
+    whole = {column.name: pl.Float64 for column in sample.get_columns() if column.dtype == pl.Int64}
+    frame = _attempt(body, layout, types | whole)
+    if frame is None or any((frame[name].abs() >= _EXACT).any() for name in whole):
+        return None
+    return frame

@@ -1,0 +1,257 @@
+"""How a file of separated values is laid out: its dialect, its header, its records.
+
+A record ends at a newline outside of quotes, and outside means: after an even number of quote characters. All checks
+here are on bytes, a chunk at a time, so that what polars is given afterwards has as many fields in every record.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron.errors import DataError
+
+DELIMITERS = ",\t;|"
+_BOM = b"\xef\xbb\xbf"
+_CHUNK = 1 << 20
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_N_SAMPLED = 200
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How fields are separated and quoted; without a quote character every character stands for itself."""
+
+    delimiter: str
+    quote: str | None
+
+
+@dataclass(frozen=True)
+class Records:
+    """The records of some bytes: where they begin, and how many fields they have. Blank lines are no records."""
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    n_fields: NDArray[np.int64]
+    n_blank: int
+    unclosed: bool
+    odd_quote: int | None  # where a quote stands in the middle of a field
+
+    def line_of(self, data: bytes, row: int) -> int:
+        """Return the line on which a record begins; the first is 1."""
+        return data.count(b"\n", 0, int(self.starts[row])) + 1
+
+
+def cleaned(data: bytes) -> bytes:
+    """Return bytes without a byte order mark, and with line ends that have a newline."""
+    data = data.removeprefix(_BOM)
+    return data.replace(b"\r", b"\n") if b"\r" in data and b"\n" not in data else data
+
+
+def check_text(data: bytes, name: str, first_line: int = 1) -> None:
+    """Refuse what is no text in UTF-8."""
+    at = data.find(b"\0")
+    if at >= 0:
+        wide = " (UTF-16, perhaps)" if data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[1:2] == b"\0" else ""
+        line = first_line + data.count(b"\n", 0, at)
+        raise DataError(f"{_start(name)} must be text in UTF-8: line {line} has a NUL byte{wide}.")
+    if data.isascii():
+        return
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = first_line + data.count(b"\n", 0, error.start)
+        raise DataError(
+            f"{_start(name)} must be text in UTF-8, and line {line} is not (byte {data[error.start]:#04x}): "
+            "save it in UTF-8."
+        ) from None
+
+
+def _start(name: str) -> str:
+    return f"{name[:1].upper()}{name[1:]}"
+
+
+# -- records ----------------------------------------------------------------------------------------------------------
+
+
+def find_records(data: bytes, dialect: Dialect) -> Records:
+    """Return where the records of some bytes are; the last one needs no newline."""
+    array = np.frombuffer(data, dtype=np.uint8)
+    ends, n_delimiters, odd_quote, inside = _walk(data, array, dialect)
+    if len(data) and (not len(ends) or ends[-1] != len(data) - 1) and not inside:
+        ends = np.append(ends, len(data))
+        n_delimiters = np.append(n_delimiters, _count_outside(data, dialect, int(ends[-2]) + 1 if len(ends) > 1 else 0))
+    starts = np.concatenate([np.zeros(min(1, len(ends)), dtype=np.int64), ends[:-1] + 1])
+    lengths = ends - starts
+    padded = np.append(array, np.uint8(0))
+    kept = (lengths > 1) | ((lengths == 1) & (padded[starts] != 13))  # "\r" alone is a blank line too
+    n_blank = int(len(kept) - kept.sum())
+    if n_blank:
+        starts, ends, n_delimiters = starts[kept], ends[kept], n_delimiters[kept]
+    return Records(starts, ends, n_delimiters + 1, n_blank, inside, odd_quote)
+
+
+def _walk(
+    data: bytes, array: NDArray[np.uint8], dialect: Dialect
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None, bool]:
+    """Return ends of lines, delimiters in each, the first quote out of place, and whether the last one is open."""
+    delimiter = ord(dialect.delimiter)
+    mark = (dialect.quote or "").encode()
+    ends: list[NDArray[np.int64]] = []
+    counts: list[NDArray[np.int64]] = []
+    odd_quote: int | None = None
+    inside, carried = 0, 0
+    for begin in range(0, len(data), _CHUNK):
+        part = array[begin : begin + _CHUNK]
+        newline, separator = part == 10, part == delimiter
+        if mark and (inside or data.find(mark, begin, begin + _CHUNK) >= 0):
+            quotes = part == mark[0]
+            parity = (np.cumsum(quotes, dtype=np.uint8) + np.uint8(inside)) & 1
+            if odd_quote is None:
+                odd_quote = _misplaced(array, begin + np.flatnonzero(quotes), inside, delimiter, mark[0])
+            outside = parity == 0
+            newline &= outside
+            separator &= outside
+            inside = int(parity[-1])
+        lines, fields = np.flatnonzero(newline), np.flatnonzero(separator)
+        before = np.searchsorted(fields, lines)
+        if len(lines):
+            counts.append(np.diff(before, prepend=-carried))
+            carried = len(fields) - int(before[-1])
+            ends.append(lines + begin)
+        else:
+            carried += len(fields)
+    none = np.zeros(0, dtype=np.int64)
+    return np.concatenate([none, *ends]), np.concatenate([none, *counts]), odd_quote, bool(inside)
+
+
+def last_end(data: bytes, dialect: Dialect) -> int:
+    """Return where the last record that a newline ends has its end; 0 if there is none."""
+    mark = (dialect.quote or "").encode()
+    if not mark or mark not in data:
+        return data.rfind(b"\n") + 1
+    array = np.frombuffer(data, dtype=np.uint8)
+    inside = np.cumsum(array == mark[0], dtype=np.uint8) & 1
+    found = np.flatnonzero((array == 10) & (inside == 0))
+    return int(found[-1]) + 1 if len(found) else 0
+
+
+def _misplaced(array: NDArray[np.uint8], at: NDArray[np.int64], inside: int, delimiter: int, quote: int) -> int | None:
+    """Return the first quote that neither opens nor closes a field, nor is one of two in a row."""
+    opens = (np.arange(len(at)) + inside) % 2 == 0
+    before = np.where(at > 0, array[np.maximum(at - 1, 0)], 10)
+    after = np.where(at + 1 < len(array), array[np.minimum(at + 1, len(array) - 1)], 10)
+    fine_before = (before == delimiter) | (before == 10) | (before == quote)
+    fine_after = (after == delimiter) | (after == 10) | (after == 13) | (after == quote)
+    bad = np.flatnonzero(np.where(opens, ~fine_before, ~fine_after))
+    return int(at[bad[0]]) if len(bad) else None
+
+
+def _count_outside(data: bytes, dialect: Dialect, begin: int) -> int:
+    """Return the delimiters outside of quotes in the last line, which no newline ends."""
+    part = np.frombuffer(data, dtype=np.uint8)[begin:]
+    separator = part == ord(dialect.delimiter)
+    if dialect.quote is not None:
+        separator &= (np.cumsum(part == ord(dialect.quote)) & 1) == 0
+    return int(separator.sum())
+
+
+def check_records(
+    data: bytes, records: Records, n_fields: int, name: str, dialect: Dialect, first_line: int = 1
+) -> None:
+    """Refuse quotes that are not closed or stand inside a field, and records with too few or too many fields."""
+    if records.odd_quote is not None:
+        line = first_line + data.count(b"\n", 0, records.odd_quote)
+        raise DataError(
+            f"Line {line} of {name} has a quote {dialect.quote} inside a field: put the field in quotes and write the "
+            "quote twice, or say that quotes are characters like others with quote=''."
+        )
+    if records.unclosed:
+        raise DataError(f"{_start(name)} ends inside a quoted field: a quote {dialect.quote} is not closed.")
+    wrong = np.flatnonzero(records.n_fields != n_fields)
+    if len(wrong):
+        row = int(wrong[0])
+        raise DataError(
+            f"Line {first_line - 1 + records.line_of(data, row)} of {name} must have {n_fields} fields, as the first "
+            f"line has, separated by {dialect.delimiter!r}. Got {records.n_fields[row]} instead."
+        )
+
+
+# -- dialect and header -----------------------------------------------------------------------------------------------
+
+
+def find_dialect(head: bytes, whole: bool, delimiter: str | None, quote: str | None) -> Dialect:
+    """Return the dialect that the first bytes show, as far as it is not given. `whole`: there are no more bytes."""
+    if not whole and (cut := head.rfind(b"\n")) >= 0:
+        head = head[: cut + 1]
+    candidates = [delimiter] if delimiter else list(DELIMITERS)
+    best = max(candidates, key=lambda one: _fitness(head, Dialect(one, '"' if quote is None else quote or None)))
+    return Dialect(best, _find_quote(head, best) if quote is None else quote or None)
+
+
+def _fitness(head: bytes, dialect: Dialect) -> tuple[bool, int]:
+    """Return whether all lines have the same number of fields, more than one, and that number."""
+    found = find_records(head, dialect).n_fields[:_N_SAMPLED]
+    if not len(found):
+        return False, 0
+    return bool(found[0] > 1 and (found == found[0]).all()), int(found[0])
+
+
+def _find_quote(head: bytes, delimiter: str) -> str | None:
+    """Return the quote character in use: double, or else single if it encloses fields and stands nowhere else."""
+    edge = re.escape(delimiter.encode())
+    if b'"' in head:
+        opening = re.search(rb'(?:^|[\n%s])"' % edge, head)
+        return '"' if opening else None
+    if re.search(rb"(?:^|[\n%s])'[^'\n]*'(?=[\r\n%s]|$)" % (edge, edge), head):
+        records = find_records(head, Dialect(delimiter, "'"))
+        if records.odd_quote is None:
+            return "'"
+    return '"'
+
+
+def split_line(line: bytes, dialect: Dialect) -> list[str]:
+    """Return the fields of one record."""
+    text = line.decode("utf-8", errors="replace").rstrip("\r\n")
+    if dialect.quote is None:
+        return [field.strip() for field in text.split(dialect.delimiter)]
+    rows = csv.reader([text], delimiter=dialect.delimiter, quotechar=dialect.quote)
+    try:
+        return [field.strip() for field in next(rows, [])]
+    except csv.Error:  # a field of over 128 KB
+        return [field.strip() for field in text.split(dialect.delimiter)]
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text is a number, and a finite one."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def looks_like_data(names: Iterable[str]) -> bool:
+    """Tell whether what should be names are values: all numbers (but 0, 1, 2, ...), or mostly numbers with a point."""
+    given = list(names)
+    numbers = [name for name in given if is_number(name)]
+    counted = [name for name in given if name] == [str(i) for i in range(sum(map(bool, given)))]
+    pointed = [name for name in numbers if "." in name or name.startswith("-")]
+    return bool(numbers) and not counted and (len(numbers) == len(given) or 2 * len(pointed) > len(given))
+
+
+def checked_header(names: list[str], name: str, header: bool | None) -> list[str]:
+    """Return the names of the columns, which must not look like data, nor be the same."""
+    if header is None and looks_like_data(names):
+        shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        raise DataError(
+            f"The first line of {name} must name the columns. Got {shown[:100]} instead: add such a line, or say "
+            "header=False, which calls them c0, c1, and so on."
+        )
+    seen: set[str] = set()
+    for one in names:
+        if one and one in seen:
+            raise DataError(f"The names of the columns of {name} must differ. Got {one[:60]!r} twice instead.")
+        seen.add(one)
+    return names

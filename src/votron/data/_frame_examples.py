@@ -1,0 +1,208 @@
+"""Frames as examples: which column holds the labels, which are left out, and what happens where values are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._frames import kind_of
+from votron.data._csv_columns import shown
+from votron.data._labels import check_length, tidy_labels
+from votron.data._polars import polars
+from votron.data.examples import Examples
+from votron.errors import DataError
+
+Place = Callable[[int], str]
+_MAX_LISTED = 12
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What the user says about a table, checked as far as it can be without the table."""
+
+    label: str | int | None = None
+    labels: str = "required"
+    drop: Sequence[str | int] = ()
+    missing: str = "refuse"
+    columns: Mapping[str, str] | None = None
+    as_text: frozenset[str] = field(default_factory=frozenset)
+    may_be_empty: bool = False
+    """Whether all rows may be dropped: those of a batch may."""
+
+    def kinds(self, names: Sequence[str]) -> dict[str, str]:
+        """Return what columns must hold, as far as that is said; those that are left out may hold anything."""
+        said = {name: "text" for name in names if name in self.as_text}
+        if self.columns is not None:
+            said |= {name: "text" for name in names if self.label not in (name, names.index(name))} | dict(self.columns)
+        for key in self.drop:
+            with suppress(DataError):  # said later, with the table at hand
+                said[find_column(key, names, "", "")] = "text"
+        return said
+
+
+def find_column(key: str | int, names: Sequence[str], what: str, name: str) -> str:
+    """Return the name of a column that is given by name or number; a negative number counts from the end."""
+    if isinstance(key, str) and key in names:
+        return key
+    number = None
+    if isinstance(key, int) and not isinstance(key, bool):
+        number = key
+    elif isinstance(key, str) and key.removeprefix("-").isdecimal():
+        number = int(key)
+    if number is not None and -len(names) <= number < len(names):
+        return names[number]
+    raise DataError(f"The {what} must be a column of {name}, which has {listed(names)}. Got {shown(key)} instead.")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names for a sentence, not too many."""
+    more = f", ... {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    return ", ".join(shown(name) for name in names[:_MAX_LISTED]) + more
+
+
+def frame_examples(frame: Any, options: TableOptions, place: Place, about: Examples, name: str) -> Examples:
+    """Return the examples of a frame; `about` says where they are from, `name` is what sentences call it."""
+    label = _label_column(options, list(frame.columns), name)
+    y = None if label is None or options.labels == "none" else frame[label]
+    wanted = _wanted(frame, options, label, name)
+    X = frame.select(wanted)
+    if options.columns is not None:
+        X = conformed(X, options.columns, place, name)
+    kept = _rows_to_keep(X, y, options, place, name)
+    n_dropped = 0
+    if kept is not None:
+        n_dropped = int((~kept).sum())
+        X, y = X.filter(kept), None if y is None else y.filter(kept)
+    labels = None if y is None else tidy_labels(label_array(y, name), f"The label column {label!r} of {name}")
+    return Examples(
+        X,
+        labels,
+        about.format,
+        about.source,
+        label=label if labels is not None else None,
+        dropped=n_dropped,
+        first_row=about.first_row,
+    )
+
+
+def _label_column(options: TableOptions, names: list[str], name: str) -> str | None:
+    if options.label is None:
+        if options.labels == "required":
+            raise DataError(f"Say which column of {name} holds the labels, with label: it has {listed(names)}.")
+        return None
+    if options.labels != "required" and isinstance(options.label, str) and options.label not in names:
+        return None
+    return find_column(options.label, names, "label", name)
+
+
+def _wanted(frame: Any, options: TableOptions, label: str | None, name: str) -> list[str]:
+    """Return the columns that are features."""
+    names = [one for one in frame.columns if one != label]
+    if options.columns is not None:
+        absent = [one for one in options.columns if one not in frame.columns and one != label]
+        if absent:
+            raise DataError(
+                f"There must be a column {absent[0]!r} in {name}, as when the model was trained: it has "
+                f"{listed(frame.columns)}."
+            )
+        return [one for one in options.columns if one != label]
+    dropped = {find_column(key, frame.columns, "columns to drop", name) for key in options.drop}
+    names = [one for one in names if one not in dropped]
+    if not names:
+        raise DataError(f"There must be a column of features in {name}. Got {listed(frame.columns)} instead.")
+    return _without_unnamed(frame, names, name)
+
+
+def _without_unnamed(frame: Any, names: list[str], name: str) -> list[str]:
+    """Leave out a nameless last column without values, as a delimiter at the end of each line makes; refuse others."""
+    for one in [one for one in names if one.startswith("<column ") and one.endswith(">")]:
+        number = list(frame.columns).index(one)
+        if number == len(frame.columns) - 1 and frame[one].null_count() == frame.height:
+            names.remove(one)
+            continue
+        raise DataError(
+            f"Each column of {name} must have a name. Got none for column {number + 1} (numbers of rows, perhaps) "
+            f"instead: name it, or leave it out with drop={number}."
+        )
+    return names
+
+
+def label_array(column: Any, name: str) -> NDArray[Any]:
+    """Return the labels of a column without missing values."""
+    pl = polars()
+    kind = kind_of(column)
+    if kind == "other" or isinstance(column.dtype, pl.Decimal):
+        raise DataError(
+            f"The label column {column.name!r} of {name} must hold whole numbers, text or truth values. "
+            f"Got values of type {column.dtype} instead."
+        )
+    if kind == "text":
+        texts = column.cast(pl.String)
+        check_length(int(texts.str.len_chars().max() or 0), f"The label column {column.name!r} of {name}")
+        return np.array(texts.to_list(), dtype=np.str_)
+    return np.asarray(column.to_numpy())
+
+
+def _rows_to_keep(X: Any, y: Any, options: TableOptions, place: Place, name: str) -> Any | None:
+    """Return which rows to keep, or None if all; refuse missing values if they are not to be dropped or kept."""
+    columns = ([] if y is None else [y]) + list(X.get_columns())
+    holes = [column for column in columns if column.null_count() or (column.dtype.is_float() and column.is_nan().any())]
+    if options.missing == "keep" and not (y is not None and holes and holes[0] is y):
+        return None
+    if not holes:
+        return None
+    gone = missing_cells(holes[0])
+    for column in holes[1:]:
+        gone = gone | missing_cells(column)
+    if options.missing == "drop":
+        if gone.all() and not options.may_be_empty:
+            raise DataError(f"There is no row of {name} without a missing value: nothing is left after dropping them.")
+        return ~gone
+    raise _missing_values(holes, y, gone, X, place, name)
+
+
+def missing_cells(column: Any) -> Any:
+    """Tell which values of a column are missing: null, or NaN."""
+    return column.is_null() | column.is_nan().fill_null(False) if column.dtype.is_float() else column.is_null()
+
+
+def _missing_values(holes: list[Any], y: Any, gone: Any, X: Any, place: Place, name: str) -> DataError:
+    if y is not None and holes[0] is y:
+        row = int(missing_cells(y).arg_true()[0])
+        return DataError(
+            f"Every row of {name} must have a label. Got none in column {y.name!r} of {place(row)} instead: add it, or "
+            "drop such rows with missing='drop'."
+        )
+    row = int(gone.arg_true()[0])
+    first = next(column.name for column in holes if missing_cells(column)[row])
+    n = int(gone.sum())
+    return DataError(
+        f"There must be no missing values in {name}, and {n} of {X.height} rows {'has' if n == 1 else 'have'} some: "
+        f"the first is in {place(row)}, column {first!r}. Say what to do about them with missing."
+    )
+
+
+def conformed(X: Any, columns: Mapping[str, str], place: Place, name: str) -> Any:
+    """Return a frame whose columns hold what they must: numbers as text where names are wanted, and the reverse."""
+    pl = polars()
+    changed = []
+    for column in X.get_columns():
+        kind, wanted = kind_of(column), columns.get(column.name)
+        if wanted == "text" and kind in ("number", "boolean"):
+            changed.append(column.cast(pl.String))
+        elif wanted in ("number", "truth") and kind == "text":
+            numbers = column.cast(pl.String).cast(pl.Float64, strict=False)
+            bad = numbers.is_null() & column.is_not_null()
+            if bad.any():
+                row = int(bad.arg_true()[0])
+                raise DataError(
+                    f"The column {column.name!r} of {name} must hold numbers, as when the model was trained. "
+                    f"Got {shown(column[row])} in {place(row)} instead."
+                )
+            changed.append(numbers)
+    return X.with_columns(changed) if changed else X

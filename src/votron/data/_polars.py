@@ -1,0 +1,31 @@
+"""polars, where it is installed, and its errors as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from votron.errors import DataError
+
+
+def polars() -> Any:
+    """Return the library, or say what to install."""
+    try:
+        import polars as pl
+    except ImportError:
+        raise DataError('Reading tables needs polars: pip install "votron[files]".') from None
+    return pl
+
+
+@contextmanager
+def sentences(what: str) -> Iterator[None]:
+    """Turn the errors of polars into ours: also its panics, which are no Exception."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, DataError):
+        raise
+    except BaseException as error:
+        lines = str(error).strip().splitlines()
+        reason = " ".join((lines[0] if lines else type(error).__name__).split())[:200].rstrip(".:")
+        raise DataError(f"{what}: {reason}.") from None

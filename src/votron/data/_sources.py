@@ -1,0 +1,273 @@
+"""Where bytes come from: files and standard input, plain or compressed, expanded up to a limit and no further.
+
+Compression is recognised by the first bytes, not by the name. What a compressed file expands to is never known before
+it is expanded, so a limit holds while it is.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import importlib
+import io
+import lzma
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from votron.errors import DataError
+
+MAX_BYTES = 4 << 30
+"""What compressed input, standard input or an archive may expand to, if not told otherwise: 4 GiB."""
+STDIN = "-"
+HEAD = 1 << 20
+"""How many bytes are looked at before reading begins."""
+_CHUNK = 1 << 20
+_XZ_MEMORY = 256 << 20  # the largest preset of xz wants 65 MB to expand; a hostile header may claim 4 GB
+_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+_WINDOW = 1 << 27  # what zstd itself expands without being told to
+
+
+def shown_bytes(n: int) -> str:
+    """Return a number of bytes as people read it.
+
+    Examples
+    --------
+    >>> shown_bytes(4 << 30), shown_bytes(1500)
+    ('4 GiB', '1500 bytes')
+    """
+    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if n >= 1 << power and n % (1 << power) == 0:
+            return f"{n >> power} {unit}"
+    return f"{n} bytes"
+
+
+class Source:
+    """A file, or standard input, to read bytes from.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in sentences, quoted.
+    path : Path or None
+        The file, or None for standard input.
+    compression : str or None
+        How it is compressed.
+    head : bytes
+        Its first bytes, expanded.
+    max_bytes : int
+        What it may expand to, if it is not a plain file.
+    """
+
+    def __init__(self, given: str, max_bytes: int = MAX_BYTES) -> None:
+        self.given = given
+        self.max_bytes = max_bytes
+        self.path = None if given == STDIN else Path(os.path.expanduser(given))
+        self.name = "standard input" if self.path is None else repr(given)
+        # What is no file, such as a pipe, can be read once only: it stays open, and its first bytes are put back.
+        self._once = self.path is None or (self.path.exists() and not self.path.is_file())
+        self._pipe: Any = None
+        self.compression: str | None = None
+        with self.open() as file:
+            self.head = file.read(HEAD)
+        if self._once:
+            self._pipe = io.BufferedReader(_Prefixed(self.head, file), _CHUNK)
+
+    @property
+    def suffix(self) -> str:
+        """The end of its name in lower case, that of the compression apart."""
+        if self.path is None:
+            return ""
+        path = self.path
+        if path.suffix.lower() in _SUFFIXES:
+            path = path.with_suffix("")
+        return path.suffix.lower()
+
+    @property
+    def rewindable(self) -> bool:
+        """Whether it can be read more than once."""
+        return not self._once
+
+    @property
+    def size(self) -> int | None:
+        """Its size in bytes, if that is known before reading: that of a plain file."""
+        if self.path is None or self._once or self.compression is not None:
+            return None
+        return self.path.stat().st_size
+
+    def open(self) -> Any:
+        """Return a buffered reader of its bytes, expanded. Standard input, or a pipe, can be read to its end once."""
+        if self._once:
+            looking = self._pipe is None
+            if looking:
+                self._pipe = self._opened()
+            return _Unclosed(self._pipe) if looking or self.path is None else self._pipe
+        return self._opened()
+
+    def _opened(self) -> io.BufferedReader:
+        if self.path is None:
+            return self._expanded(sys.stdin.buffer)
+        try:
+            file = open(self.path, "rb")  # noqa: SIM115  # closed with the reader
+        except (OSError, ValueError) as error:  # a name with a NUL character is a ValueError
+            raise unreadable(self.name, error) from None
+        try:
+            return self._expanded(file)
+        except BaseException:
+            file.close()
+            raise
+
+    def read(self) -> bytes:
+        """Return all of its bytes."""
+        with self.open() as file:
+            chunks: list[bytes] = []
+            while chunk := file.read(_CHUNK):
+                chunks.append(chunk)
+        return b"".join(chunks)
+
+    def _expanded(self, file: Any) -> io.BufferedReader:
+        reader = file if isinstance(file, io.BufferedReader) else io.BufferedReader(file)
+        try:
+            first = reader.peek(8)[:8]
+        except OSError as error:
+            raise unreadable(self.name, error) from None
+        self.compression = next((kind for magic, kind in _MAGIC.items() if first.startswith(magic)), None)
+        inner = reader if self.compression is None else _OPENERS[self.compression](reader, self.name)
+        return io.BufferedReader(_Bounded(inner, reader, self), _CHUNK)
+
+
+def unreadable(name: str, error: Exception) -> DataError:
+    """Return the error of a file that the system does not let us read."""
+    return DataError(f"Cannot read {name}: {getattr(error, 'strerror', None) or error}.")
+
+
+class _Unclosed:
+    """Standard input, or the beginning of a pipe, in a with-statement, which leaves it open."""
+
+    def __init__(self, file: io.BufferedReader) -> None:
+        self._file = file
+
+    def __enter__(self) -> io.BufferedReader:
+        return self._file
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+class _Bounded(io.RawIOBase):
+    """What a file expands to, up to a limit; damage is an error with a sentence."""
+
+    def __init__(self, inner: Any, file: Any, source: Source) -> None:
+        self._inner, self._file, self._source = inner, file, source
+        self._n = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            chunk = self._inner.read(len(buffer))
+        except (MemoryError, DataError):
+            raise
+        except Exception as error:  # each library of compression has errors of its own
+            raise self._damaged(error) from None
+        self._n += len(chunk)
+        if self._n > self._source.max_bytes and self._source.size is None:
+            raise self._too_long()
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
+
+    def _damaged(self, error: Exception) -> DataError:
+        source = self._source
+        if source.compression is None:
+            return unreadable(source.name, error)
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        return DataError(f"The {source.compression} compression of {source.name} is damaged: {reason}.")
+
+    def _too_long(self) -> DataError:
+        name, compression, limit = self._source.name, self._source.compression, shown_bytes(self._source.max_bytes)
+        what = f"What is in {name}" if compression is None else f"The {compression} compression of {name}"
+        verb = "has" if compression is None else "expands to"
+        return DataError(f"{what} {verb} more than the {limit} that max_bytes allows: raise it if that is right.")
+
+    def close(self) -> None:
+        if not self.closed:
+            with suppress(Exception):  # what is left of a damaged stream
+                self._inner.close()
+            self._file.close()
+        super().close()
+
+
+class _Expander:
+    """Reads bzip2 or xz with Python's decompressors, member after member."""
+
+    def __init__(self, file: Any, make: Callable[[], Any]) -> None:
+        self._file, self._make = file, make
+        self._one = make()
+
+    def read(self, n: int) -> bytes:
+        while True:
+            if self._one.eof:
+                rest = self._one.unused_data or self._file.read1(_CHUNK)
+                if not rest:
+                    return b""
+                self._one = self._make()
+            elif self._one.needs_input:
+                rest = self._file.read1(_CHUNK)
+                if not rest:
+                    raise EOFError("it ends before the end of the stream")
+            else:
+                rest = b""
+            if chunk := self._one.decompress(rest, max_length=n):
+                return bytes(chunk)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _Prefixed(io.RawIOBase):
+    """Bytes that were read already, and then the rest."""
+
+    def __init__(self, prefix: bytes, rest: io.BufferedReader) -> None:
+        self._prefix, self._rest = prefix, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        chunk = self._prefix[: len(buffer)] or self._rest.read1(len(buffer))
+        self._prefix = self._prefix[len(buffer) :]
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._rest.close()
+        super().close()
+
+
+def _open_zstd(file: Any, name: str) -> Any:
+    try:
+        zstd: Any = importlib.import_module("compression.zstd")  # since Python 3.14
+        return _Expander(file, zstd.ZstdDecompressor)
+    except ImportError:
+        pass
+    try:
+        zstandard: Any = importlib.import_module("zstandard")
+    except ImportError:
+        raise DataError(
+            f"Reading {name}, which is compressed with zstd, needs Python 3.14 or zstandard: pip install zstandard."
+        ) from None
+    return zstandard.ZstdDecompressor(max_window_size=_WINDOW).stream_reader(file, read_across_frames=True)
+
+
+_OPENERS: dict[str, Callable[[Any, str], Any]] = {
+    "gzip": lambda file, _: gzip.GzipFile(fileobj=file),
+    "bzip2": lambda file, _: _Expander(file, bz2.BZ2Decompressor),
+    "xz": lambda file, _: _Expander(file, lambda: lzma.LZMADecompressor(memlimit=_XZ_MEMORY)),
+    "zstd": _open_zstd,
+}

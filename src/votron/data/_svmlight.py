@@ -1,0 +1,153 @@
+"""Files of svmlight and libsvm: a label, and then number:value for each feature that is not 0.
+
+scikit-learn reads them. What it refuses, or would misread, is looked for again line by line, so that the sentence can
+say where it is. In libsvm the first feature has number 1; a file that has a feature 0 counts from 0.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.datasets import load_svmlight_file
+
+from votron.data._csv_columns import shown
+from votron.data._labels import tidy_labels
+from votron.data.examples import Examples
+from votron.errors import DataError
+
+MAX_INDEX = 2**31 - 2
+"""The highest number that a feature may have: svm-train keeps them in 32 bits."""
+_DENSE_ABOVE = 0.3
+_NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_LABEL = re.compile(_NUMBER)
+_FEATURE = re.compile(rb"\+?(\d+):(" + _NUMBER + rb")")
+LOOKS_LIKE = re.compile(rb"\s*" + _NUMBER + rb"(?:[ \t]+\d+:" + _NUMBER + rb")+[ \t]*(?:#[^\n]*)?\r?(?:\n|$)")
+"""A first line that can be nothing else."""
+
+
+def read_svmlight_part(data: bytes, name: str, first_line: int = 1) -> tuple[Any, NDArray[np.float64]]:
+    """Return features as CSR, numbered as in the file, with feature 0 in column 0, and labels."""
+    if b"\r" in data and b"\n" not in data:
+        data = data.replace(b"\r", b"\n")
+    if b"\0" in data or b"_" in data or b"qid" in data:  # some of which Python would take for part of a number
+        find_fault(data, name, first_line)
+    try:
+        X, y = load_svmlight_file(io.BytesIO(data), zero_based=True)
+    except (ValueError, OverflowError, IndexError, TypeError) as error:
+        find_fault(data, name, first_line)
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise DataError(f"Cannot read {name} as svmlight: {reason}.") from None
+    if not (np.isfinite(X.data).all() and np.isfinite(y).all()) or X.shape[1] > MAX_INDEX + 1:
+        find_fault(data, name, first_line)
+    return X, y
+
+
+def find_fault(data: bytes, name: str, first_line: int) -> None:
+    """Raise the error of the first line that is not as it must be, if there is one."""
+    for number, line in enumerate(data.split(b"\n"), start=first_line):
+        parts = line.split(b"#", 1)[0].split()
+        if not parts:
+            continue
+        where = f"line {number} of {name}"
+        if not _LABEL.fullmatch(parts[0]) or not np.isfinite(float(parts[0])):
+            raise DataError(
+                f"The {where} must begin with a label, a number (0 where it is not known). "
+                f"Got {_text(parts[0])} instead."
+            )
+        before = -1
+        for part in parts[1:]:
+            before = _checked_feature(part, before, where)
+
+
+def _checked_feature(part: bytes, before: int, where: str) -> int:
+    if part.startswith(b"qid:"):
+        raise DataError(f"The {where} has {_text(part)}: rankings with queries are not for classifiers. Take it out.")
+    match = _FEATURE.fullmatch(part)
+    if match is None:
+        raise DataError(
+            f"The {where} must have number:value for each feature, both numbers, after the label. "
+            f"Got {_text(part)} instead."
+        )
+    index = int(match[1]) if len(match[1]) < 20 else MAX_INDEX + 1
+    if index > MAX_INDEX:
+        raise DataError(f"The features in {where} must have numbers up to {MAX_INDEX}. Got {_text(part)} instead.")
+    if index <= before:
+        raise DataError(
+            f"The features in {where} must be in ascending order, each once. Got {index} after {before} instead."
+        )
+    if not np.isfinite(float(match[2])):
+        raise DataError(f"The values in {where} must be finite numbers. Got {_text(part)} instead.")
+    return index
+
+
+def _text(part: bytes) -> str:
+    return shown(part.decode("utf-8", errors="replace"))
+
+
+def has_examples(data: bytes) -> bool:
+    """Tell whether there is more than comments and blank lines."""
+    return any(line.split(b"#", 1)[0].strip() for line in data.split(b"\n"))
+
+
+def read_svmlight(
+    data: bytes,
+    about: Examples,
+    name: str,
+    *,
+    labels: str = "required",
+    n_features: int | None = None,
+    zero_based: bool | None = None,
+    max_bytes: int,
+    first_line: int = 1,
+    dense: bool = True,
+) -> Examples:
+    """Return the examples of a file, or of some of its lines."""
+    X, y = read_svmlight_part(data, name, first_line)
+    if not len(y):
+        raise DataError(f"Cannot read {name} as svmlight: it has no examples.")
+    has_zero = bool(X.shape[1]) and bool((X.indices == 0).any())
+    if zero_based is None:
+        zero_based = has_zero
+    elif has_zero and not zero_based:
+        row = int(np.searchsorted(X.indptr, np.flatnonzero(X.indices == 0)[0], side="right"))
+        raise DataError(
+            f"The features of {name} must be numbered from 1, as those before or of the model are. Got a feature 0 in "
+            f"example {about.first_row + row} instead: say zero_based=True if they count from 0."
+        )
+    X, notes = _with_width(X, 0 if zero_based else 1, n_features, name)
+    tidied = None if labels == "none" else tidy_labels(y, f"The labels of {name}")
+    return Examples(
+        _dense_enough(X, max_bytes) if dense else X,
+        tidied,
+        about.format,
+        about.source,
+        zero_based=zero_based,
+        first_row=about.first_row,
+        notes=notes,
+    )
+
+
+def _with_width(X: Any, first: int, n_features: int | None, name: str) -> tuple[Any, tuple[str, ...]]:
+    """Return the features from the first on, as many as asked for; what a model does not know is passed over."""
+    indices = X.indices - first
+    found = int(indices.max()) + 1 if len(indices) else 0
+    width = max(found, 1) if n_features is None else n_features
+    X = sp.csr_matrix((X.data, indices, X.indptr), shape=(X.shape[0], max(width, found)))
+    if found <= width:
+        return X, ()
+    note = (
+        f"{found - width} features of {name}, those beyond {width}, are not known to the model and were passed over, "
+        "as svm-predict does."
+    )
+    return X[:, :width], (note,)
+
+
+def _dense_enough(X: Any, max_bytes: int) -> Any:
+    """Return an array if a good part of the numbers is not 0, else the CSR matrix."""
+    n_numbers = X.shape[0] * X.shape[1]
+    return X.toarray() if X.nnz > _DENSE_ABOVE * n_numbers and 8 * n_numbers <= max_bytes else X

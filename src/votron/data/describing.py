@@ -1,0 +1,94 @@
+"""What examples are like, in numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from votron._frames import columns_of, kind_of
+from votron.data.examples import Examples
+
+__all__ = ["describe_examples"]
+
+_N_SHOWN = 10
+
+
+def describe_examples(examples: Examples) -> dict[str, Any]:
+    """Describe examples: how many, of what, in which classes.
+
+    Parameters
+    ----------
+    examples : Examples
+        The examples.
+
+    Returns
+    -------
+    dict
+        Of plain values, as JSON takes them: ``source``, ``format``, ``rows``, ``dropped``, ``features`` (columns, for a
+        table), ``label``, and ``classes``, a list of a ``label`` and a ``count`` each, or None. For a table
+        ``columns``, a list of a ``name``, a ``kind``, how many are ``missing`` and ``distinct``, and the ``min``,
+        ``max`` and ``mean`` of numbers, or the first ``values`` of text. For anything else ``type``, ``sparse``,
+        ``density`` (the share that is not 0), ``min``, ``max`` and ``image_shape``.
+
+    Examples
+    --------
+    >>> from votron.data import describe_examples, read_examples
+    >>> found = describe_examples(read_examples("digits"))
+    >>> found["rows"], found["features"], found["image_shape"], found["classes"][0]
+    (1200, 64, [8, 8], {'label': 0, 'count': 119})
+    """
+    found: dict[str, Any] = {
+        "source": examples.source,
+        "format": examples.format,
+        "rows": examples.n_rows,
+        "dropped": examples.dropped,
+        "features": int(examples.X.shape[1]),
+        "label": examples.label,
+        "classes": _classes(examples),
+    }
+    if examples.columns is not None:
+        return found | {"columns": [_column(column) for column in columns_of(examples.X)]}
+    return found | _numbers(examples)
+
+
+def _classes(examples: Examples) -> list[dict[str, Any]] | None:
+    if examples.y is None:
+        return None
+    values, counts = np.unique(examples.y, return_counts=True)
+    return [{"label": value, "count": n} for value, n in zip(values.tolist(), counts.tolist(), strict=True)]
+
+
+def _column(column: Any) -> dict[str, Any]:
+    kind = kind_of(column)
+    found: dict[str, Any] = {
+        "name": column.name,
+        "kind": {"boolean": "truth"}.get(kind, kind),
+        "missing": int(column.null_count()),
+        "distinct": int(column.drop_nulls().n_unique()),
+    }
+    if kind == "number":
+        return found | {"min": _plain(column.min()), "max": _plain(column.max()), "mean": _plain(column.mean())}
+    if kind == "text":
+        return found | {"values": column.drop_nulls().unique(maintain_order=True)[:_N_SHOWN].to_list()}
+    return found
+
+
+def _plain(value: Any) -> float | int | None:
+    return None if value is None else value if isinstance(value, int) else float(value)
+
+
+def _numbers(examples: Examples) -> dict[str, Any]:
+    X = examples.X
+    sparse = bool(sp.issparse(X))
+    n_nonzero = int(X.count_nonzero()) if sparse else int(np.count_nonzero(X))
+    n = X.shape[0] * X.shape[1]
+    return {
+        "type": str(X.dtype),
+        "sparse": sparse,
+        "density": n_nonzero / n if n else 0.0,
+        "min": X.min().item() if n else None,
+        "max": X.max().item() if n else None,
+        "image_shape": None if examples.image_shape is None else list(examples.image_shape),
+    }

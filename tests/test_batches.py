@@ -1,0 +1,394 @@
+"""Batches: together they are the whole, in memory they are a batch, and one pass finds out what an encoder needs."""
+
+import gzip
+import io
+import os
+import re
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from votron.data import make_encoder, open_batches, read_examples, scan_stream
+from votron.data._csv_layout import Dialect, find_records, last_end
+from votron.errors import DataError, VotronError
+
+fixture_once = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
+)
+
+
+def together(batches):
+    """The batches as one: features and labels."""
+    parts = list(batches)
+    first = parts[0].X
+    if parts[0].columns is not None:
+        X = pl.concat([part.X for part in parts], how="vertical_relaxed")
+    else:
+        X = (
+            sp.vstack([part.X for part in parts]).tocsr()
+            if sp.issparse(first)
+            else np.vstack([part.X for part in parts])
+        )
+    rows = np.cumsum([0, *(part.n_rows + part.dropped for part in parts)])
+    assert [part.first_row for part in parts] == rows[:-1].tolist()
+    return X, None if parts[0].y is None else np.concatenate([part.y for part in parts])
+
+
+def assert_same(batches, whole):
+    X, y = together(batches)
+    if whole.columns is not None:
+        assert X.columns == whole.X.columns
+        assert X.rows() == whole.X.rows()
+    else:
+        dense = [one.toarray() if sp.issparse(one) else one for one in (X, whole.X)]
+        assert np.array_equal(*dense)
+    assert (y is None and whole.y is None) or (y.tolist() == whole.y.tolist() and y.dtype.kind == whole.y.dtype.kind)
+
+
+# -- where records end ------------------------------------------------------------------------------------------------
+
+
+def textbook_records(text):
+    """The fields of each record that is not blank, one character at a time; None if a quote stays open."""
+    ends, count, inside, begin, found = [], 1, False, 0, []
+    for i, character in enumerate(text):
+        if character == '"':
+            inside = not inside
+        elif character == "," and not inside:
+            count += 1
+        elif character == "\n" and not inside:
+            if text[begin:i].strip("\r"):
+                found.append(count)
+            ends.append(i + 1)
+            begin, count = i + 1, 1
+    if not inside and text[begin:].strip("\r"):
+        found.append(count)
+    return found, ends[-1] if ends else 0, inside
+
+
+@given(st.text('a,"\n', max_size=40), st.integers(1, 7))
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_records_end_outside_of_quotes(text, chunk):
+    data, dialect = text.encode(), Dialect(",", '"')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("votron.data._csv_layout._CHUNK", chunk)
+        records = find_records(data, dialect)
+    n_fields, end, inside = textbook_records(text)
+    assert records.n_fields.tolist() == n_fields
+    assert records.unclosed is inside
+    assert last_end(data, dialect) == end
+    for row, start in enumerate(records.starts):
+        assert records.line_of(data, row) == text[:start].count("\n") + 1
+
+
+# -- the whole --------------------------------------------------------------------------------------------------------
+
+
+def csv_of(n, seed=0):
+    rng = np.random.RandomState(seed)
+    words = ['"a, b"', "c", '"d\ne"', '"f""g"', "h"]
+    rows = [f"{rng.choice(words)},{rng.randint(1000)},{rng.randn():.4f},{'xyz'[rng.randint(3)]}" for _ in range(n)]
+    return "name,size,weight,kind\n" + "\n".join(rows) + "\n"
+
+
+@given(st.integers(1, 60), st.integers(1, 500), st.integers(0, 9), st.sampled_from(["plain", "gz", "crlf", "no end"]))
+@fixture_once
+def test_batches_of_a_table(tmp_path, n, batch_bytes, seed, how):
+    data = csv_of(n, seed).encode()
+    data = {"crlf": data.replace(b"\n", b"\r\n"), "no end": data[:-1]}.get(how, data)
+    path = tmp_path / "table.csv"
+    path.write_bytes(gzip.compress(data) if how == "gz" else data)
+    batches = open_batches(path, label="kind", batch_bytes=batch_bytes)
+    assert batches.rewindable
+    assert batches.bounded
+    whole = read_examples(path, label="kind")
+    assert_same(batches, whole)
+    assert_same(batches, whole)  # once more
+
+
+@pytest.fixture
+def sources(tmp_path):
+    """Files of every format, with 50 examples."""
+    rng = np.random.RandomState(0)
+    X, y = rng.randint(0, 9, (50, 6)), np.arange(50) % 3
+    frame = pl.DataFrame({f"c{i}": X[:, i] for i in range(6)}).with_columns(pl.Series("y", y))
+    frame.write_csv(tmp_path / "a.csv")
+    frame.write_csv(tmp_path / "a.tsv", separator="\t")
+    frame.write_parquet(tmp_path / "a.parquet")
+    frame.write_ipc(tmp_path / "a.arrow")
+    frame.write_ipc_stream(tmp_path / "stream.arrow")
+    np.save(tmp_path / "a.npy", np.c_[X, y])
+    np.save(tmp_path / "f.npy", np.asfortranarray(np.c_[X, y].astype(">f4")))
+    np.savez(tmp_path / "a.npz", X=X, y=y)
+    lines = "".join(f"{y[i]} {' '.join(f'{j + 1}:{X[i, j]}' for j in range(6))}\n" for i in range(50))
+    (tmp_path / "a.svm").write_text("# fifty\n" + lines)
+    images = bytes([0, 0, 8, 3]) + struct.pack(">3I", 50, 2, 3) + X.astype(np.uint8).tobytes()
+    labels = bytes([0, 0, 8, 1]) + struct.pack(">I", 50) + y.astype(np.uint8).tobytes()
+    (tmp_path / "train-images-idx3-ubyte").write_bytes(images)
+    (tmp_path / "train-labels-idx1-ubyte").write_bytes(labels)
+    (tmp_path / "train-images-idx3-ubyte.gz").write_bytes(gzip.compress(images))
+    return tmp_path
+
+
+@pytest.mark.parametrize("batch_bytes", [1, 100, 10_000])
+@pytest.mark.parametrize(
+    ("name", "options", "bounded"),
+    [
+        ("a.csv", {"label": "y"}, True),
+        ("a.tsv", {"label": "y"}, True),
+        ("a.parquet", {"label": "y"}, True),
+        ("a.arrow", {"label": "y"}, True),
+        ("stream.arrow", {"label": "y"}, False),
+        ("a.npy", {"label": -1}, True),
+        ("f.npy", {"label": -1}, True),
+        ("a.npz", {}, False),
+        ("a.svm", {"n_features": 6}, True),
+        ("train-images-idx3-ubyte", {}, True),
+        ("train-images-idx3-ubyte.gz", {}, True),
+        ("", {}, False),
+    ],
+)
+def test_batches_of_every_format(sources, name, options, bounded, batch_bytes):
+    batches = open_batches(sources / name, batch_bytes=batch_bytes, **options)
+    assert batches.bounded is bounded
+    assert_same(batches, read_examples(sources / name, **options))
+
+
+def test_standard_input_is_read_once(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(csv_of(500).encode())))
+    batches = open_batches("-", label="kind", batch_bytes=300)
+    assert not batches.rewindable
+    assert sum(len(batch) for batch in batches) == 500
+    with pytest.raises(DataError, match=r"Standard input, or a pipe, can be read once only: give a file."):
+        list(batches)
+
+
+# -- what does not fit ------------------------------------------------------------------------------------------------
+
+
+def refused(path, *words, **options):
+    with pytest.raises(VotronError) as caught:
+        list(open_batches(path, **options))
+    message = str(caught.value)
+    for word in words:
+        assert word in message, message
+    assert re.fullmatch(r"[A-Z'].*\.", message), message
+
+
+ROWS = "a,b,y\n" + "1,x,0\n" * 100
+BAD_LATER = {
+    "text among numbers": ("z,x,0\n", "The column 'a' of", "as in the rows before it", "Got 'z' in line 102 instead"),
+    "missing": ("1,,0\n", "the first is in line 102, column 'b'"),
+    "fields": ("1,x\n", "Line 102 of", "must have 3 fields"),
+    "quote": ('1,"x,0\n', "ends inside a quoted field"),
+    "Latin-1": (b"1,\xe9,0\n", "line 102 is not (byte 0xe9)"),
+    "infinite": ("1e999,x,0\n", "Got inf in line 102"),
+    "label": ("1,x,z\n", "The column 'y' of", "Got 'z' in line 102 instead"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_LATER)
+def test_later_rows_that_do_not_fit(tmp_path, case):
+    line, *words = BAD_LATER[case]
+    path = tmp_path / "table.csv"
+    path.write_bytes(ROWS.encode() + (line if isinstance(line, bytes) else line.encode()) + b"1,x,0\n")
+    refused(path, *words, label="y", batch_bytes=70)
+
+
+def test_blank_lines_before_the_header(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("\n\n\n" + ROWS)
+    assert_same(open_batches(path, label="y", batch_bytes=2), read_examples(path, label="y"))
+
+
+def test_a_header_longer_than_a_batch(tmp_path):
+    path = tmp_path / "wide.csv"
+    names = [f"column number {i}" for i in range(5000)]
+    path.write_text(",".join([*names, "y"]) + "\n" + (",".join(["1"] * 5001) + "\n") * 3)
+    assert_same(open_batches(path, label="y", batch_bytes=1000), read_examples(path, label="y"))
+
+
+def test_columns_that_are_left_out_may_change(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(ROWS + "z,x,0\n")
+    for options in ({"drop": ["a"]}, {"columns": {"b": "text"}}):
+        X, _ = together(open_batches(path, label="y", batch_bytes=70, **options))
+        assert X.columns == ["b"]
+
+
+def test_numbers_that_are_names(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(ROWS + "z,x,0\n")
+    X, _ = together(open_batches(path, label="y", batch_bytes=70, as_text=["a"]))
+    assert X["a"].unique(maintain_order=True).to_list() == ["1", "z"]
+    X, _ = together(open_batches(path, label="y", batch_bytes=70, columns={"a": "text"}))
+    assert X.columns == ["a"]
+
+
+def test_batches_that_are_dropped_whole(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,y\n" + "1,0\n" * 10 + ",0\n" * 100 + "2,1\n" * 10)
+    batches = list(open_batches(path, label="y", batch_bytes=30, missing="drop"))
+    assert sum(batch.n_rows for batch in batches) == 20
+    path.write_text("a,y\n" + ",0\n" * 100)
+    refused(path, "There are no examples in", "or none is left", label="y", batch_bytes=30, missing="drop")
+
+
+def test_svmlight_that_changes_its_mind(tmp_path):
+    path = tmp_path / "data.svm"
+    path.write_text("1 1:1\n" * 20 + "1 0:1\n")
+    refused(path, "must be numbered from 1", "Got a feature 0 in example 21 instead", batch_bytes=30)
+    assert sum(len(batch) for batch in open_batches(path, batch_bytes=30, zero_based=True)) == 21
+    path.write_text("1 1:1\n" * 20 + "1 x:1\n")
+    refused(path, "line 21 of", batch_bytes=30)
+
+
+def test_damaged_arrays(sources):
+    path = sources / "a.npy"
+    path.write_bytes(path.read_bytes()[:-8])
+    refused(path, "The header of NumPy file", "bytes follow", label=-1)
+    images = sources / "train-images-idx3-ubyte"
+    images.write_bytes(images.read_bytes()[:-1])
+    refused(images, "which does not fit its 315 bytes")
+    images.write_bytes(gzip.compress(images.read_bytes()))
+    refused(images, "ends before the examples that its header promises")
+    with pytest.raises(VotronError, match="The 'batch_bytes' parameter of open_batches must be an int"):
+        open_batches(images, batch_bytes=0)
+
+
+def test_a_record_without_an_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("votron.data._batch_readers._MAX_RECORD", 1000)
+    path = tmp_path / "table.csv"
+    path.write_text('a,y\n1,0\n2,"' + "x\n" * 5000)
+    refused(path, "The record that begins on line 3 of", "a quote may not be closed", label="y", batch_bytes=100)
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+
+def test_memory_is_that_of_a_batch(tmp_path):
+    path = tmp_path / "large.csv"
+    block = "".join(f"{i % 97},{i % 89}.5,w{i % 7},{i % 2}\n" for i in range(50_000)).encode()
+    n_blocks = 1 + 40_000_000 // len(block)
+    with open(path, "wb") as file:
+        file.write(b"a,b,c,y\n")
+        for _ in range(n_blocks):
+            file.write(block)
+    code = f"""
+import resource
+from votron.data import open_batches, read_examples
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+batches = open_batches({os.fspath(path)!r}, label="y", batch_bytes=1 << 20)
+n, rows = 0, iter(batches)
+for _ in range(5):
+    n += len(next(rows))
+before = peak()
+n += sum(map(len, rows))
+print(n, (peak() - before) / 1024)
+"""
+    environment = dict(os.environ, POLARS_MAX_THREADS="2")
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    n, grown = done.stdout.split()
+    assert int(n) == 50_000 * n_blocks
+    assert float(grown) < 30, "megabytes, of a file of 40"
+
+
+# -- one pass ---------------------------------------------------------------------------------------------------------
+
+
+def frame_of(n, seed, holes):
+    """A table of numbers, constants, truth values and words, some of them missing."""
+    rng = np.random.RandomState(seed)
+    there = rng.rand(n) >= (0.3 if holes else 0.0)
+    there[rng.randint(n)] = True
+    numbers = [
+        float(v) if ok else None for v, ok in zip(rng.randn(n) * 10.0 ** rng.randint(-3, 6) + 5, there, strict=True)
+    ]
+    return pl.DataFrame(
+        {
+            "a": numbers,
+            "b": rng.randint(0, 300, n),
+            "constant": np.full(n, 0.1),
+            "word": [f"w{i}" for i in rng.randint(0, 5, n)],
+            "code": rng.randint(0, 4, n),
+            "ok": rng.rand(n) < 0.5,
+            "chance": rng.rand(n).round(3),
+            "note": [f"word{i} and word{j}" for i, j in rng.randint(0, 9, (n, 2))],
+            "last": rng.randn(n),
+        }
+    )
+
+
+@given(
+    st.integers(2, 40),
+    st.integers(50, 800),
+    st.integers(0, 99),
+    st.sampled_from(["standard", "minmax", "maxabs", "keep"]),
+    st.sampled_from(["refuse", "keep", "mean"]),
+)
+@settings(fixture_once, max_examples=20)
+def test_the_encoder_of_a_stream_is_that_of_all_rows(tmp_path, n, batch_bytes, seed, numeric, missing):
+    frame = frame_of(n, seed, holes=missing != "refuse")
+    labels = np.arange(n) % 3
+    path = tmp_path / "table.csv"
+    frame.with_columns(pl.Series("y", labels)).write_csv(path)
+    options = {
+        "numeric": numeric,
+        "discrete": ["code"],
+        "probabilities": ["chance"],
+        "text": ["note"],
+        "missing": missing,
+    }
+    reading = {"label": "y", "missing": "refuse" if missing == "refuse" else "keep"}
+    facts = scan_stream(open_batches(path, batch_bytes=batch_bytes, **reading), n_text_features=32, **options)
+    whole = read_examples(path, **reading)
+    expected = make_encoder(whole.X, n_text_features=32, **options).fit(whole.X)
+    vectors, wanted = facts.encoder.transform(whole.X).toarray(), expected.transform(whole.X).toarray()
+    assert vectors.shape[1] == facts.n_features
+    assert np.allclose(vectors, wanted, rtol=1e-9, atol=1e-9, equal_nan=True)
+    assert facts.classes.tolist() == np.unique(labels).tolist()
+    assert facts.class_counts.tolist() == np.unique(labels, return_counts=True)[1].tolist()
+    assert facts.n_rows == n
+
+
+def test_facts_without_a_table(sources):
+    facts = scan_stream(open_batches(sources / "a.svm", batch_bytes=100))
+    assert (facts.n_rows, facts.n_features, facts.zero_based, facts.encoder) == (50, 6, False, None)
+    assert facts.class_counts.tolist() == [17, 17, 16]
+
+
+def test_streams_that_cannot_be_encoded(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,p,y\n" + "".join(f"w{i},{i / 50},{i % 2}\n" for i in range(100)))
+    batches = open_batches(path, label="y", batch_bytes=100)
+    with pytest.raises(DataError, match="The column 'a' must have at most 20 distinct values"):
+        scan_stream(batches, max_values=20)
+    with pytest.raises(DataError, match=r"probabilities, from 0 to 1. Got 1.02 in row 52 \(the first is 1\)"):
+        scan_stream(batches, probabilities=["p"])
+    with pytest.raises(VotronError, match="The 'missing' parameter of scan_stream"):
+        scan_stream(batches, missing="median")
+    with pytest.raises(VotronError, match="'text' parameter"):
+        scan_stream(batches, text=["z"])
+    path.write_text("a,b,y\n" + ",1,0\n" * 9)
+    with pytest.raises(DataError, match="The column 'a' must have a value in some row"):
+        scan_stream(open_batches(path, label="y", missing="keep"), missing="mean")
+    with pytest.raises(DataError, match="no examples"):
+        scan_stream([])
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc to see which files are open")
+def test_leaving_early_closes_the_file(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(ROWS)
+    batches = iter(open_batches(path, label="y", batch_bytes=30))
+    next(batches)
+    during = len(os.listdir("/proc/self/fd"))
+    batches.close()
+    assert len(os.listdir("/proc/self/fd")) == during - 1
