@@ -1,0 +1,209 @@
+"""Which settings to try, and in which order."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from votron.errors import VotronError
+from votron.estimators import (
+    AveragedPerceptronClassifier,
+    KernelAdatronClassifier,
+    NaiveBayesLinearClassifier,
+    VotedPerceptronClassifier,
+    WinnowClassifier,
+)
+from votron.kernels.registry import is_precomputed
+from votron.rules import RULES
+
+Grid = dict[str, list[Any]]
+Params = dict[str, Any]
+
+ESTIMATORS: dict[str, type[Any]] = {
+    "voted": VotedPerceptronClassifier,
+    "averaged": AveragedPerceptronClassifier,
+    "adatron": KernelAdatronClassifier,
+    "winnow": WinnowClassifier,
+    "naive-bayes": NaiveBayesLinearClassifier,
+}
+"""The classifiers that can be tuned, by the names they have on the command line."""
+
+FREE = {"voted": ("epochs", "rule", "normalize_vectors"), "averaged": ("average",)}
+"""Parameters that need no fit of their own."""
+
+_MULTIPLE = "scale*"
+_SCALES = ["scale", "scale*10", "scale*0.1"]
+_DEFAULTS: dict[str, Grid] = {
+    "voted": {
+        "kernel": ["poly", "rbf"],
+        "degree": [2, 3, 1, 4],
+        "normalize_kernel": [False, True],
+        "margin": [0.0, 0.1],
+        "epochs": [1, 2, 5, 10],
+        "rule": ["vote", "average", "last"],
+        "normalize_vectors": [False, True],
+    },
+    "averaged": {"epochs": [5, 2, 1, 10], "average": [True, False]},
+    "adatron": {
+        "kernel": ["poly", "rbf"],
+        "degree": [2, 3, 1, 4],
+        "normalize_kernel": [True],
+        "C": [10.0, 1.0, 100.0],
+    },
+    "winnow": {"promotion": [2.0, 1.5, 1.1], "epochs": [10, 3, 1], "complement": [False, True]},
+    "naive-bayes": {"alpha": [1.0, 0.1, 0.01, 10.0]},
+}
+_OF_KERNEL = ("degree", "gamma", "coef0", "normalize_kernel")
+_MATTERS: dict[Any, tuple[str, ...]] = {"poly": _OF_KERNEL, "rbf": ("gamma",)}
+"""Which of those a kernel reads; of others it is the last alone."""
+
+
+def default_grid(estimator: str = "voted", kernel: str = "poly") -> Grid:
+    """Return the values that `tune` tries of each parameter where it is told nothing else.
+
+    Degrees 1 to 4 of the polynomial kernel, its rows of length 1 in feature space or not, the Gaussian kernel of three
+    widths around the one that suits standardised features, each with and without a margin; 22 settings in all, and
+    of each four numbers of epochs and three rules. Values stand in the order in which they are tried.
+
+    Parameters
+    ----------
+    estimator : {"voted", "averaged", "adatron", "winnow", "naive-bayes"}, default="voted"
+        Which classifier.
+    kernel : str, default="poly"
+        Which values of ``gamma``: they depend on the kernel.
+
+    Returns
+    -------
+    dict of lists
+        Parameters and values.
+
+    Examples
+    --------
+    >>> from votron.tuning import default_grid
+    >>> default_grid("averaged")
+    {'epochs': [5, 2, 1, 10], 'average': [True, False]}
+    >>> default_grid("voted", "rbf")["gamma"]
+    ['scale', 'scale*10', 'scale*0.1']
+    """
+    check_estimator(estimator)
+    grid = {name: list(values) for name, values in _DEFAULTS[estimator].items()}
+    if "kernel" in grid:
+        grid["gamma"] = list(_SCALES) if kernel == "rbf" else ["scale"]
+    return grid
+
+
+def check_estimator(estimator: Any) -> None:
+    """Refuse names that stand for no classifier."""
+    if not (isinstance(estimator, str) and estimator in ESTIMATORS):
+        raise VotronError(
+            f"The 'estimator' parameter of tune must be one of {', '.join(map(repr, ESTIMATORS))}. "
+            f"Got {estimator!r} instead."
+        )
+
+
+def settings_of(estimator: str, grid: Mapping[str, Any], params: Mapping[str, Any]) -> tuple[list[Params], Grid]:
+    """Return the settings that need a fit each, those near the head of each list first; and what comes free."""
+    check_estimator(estimator)
+    _check_names(estimator, grid, "grid")
+    _check_names(estimator, params, "params")
+    given = {name: _listed(name, values) for name, values in grid.items()}
+    given |= {name: [value] for name, value in params.items()}
+    _check_values(given)
+    whole = default_grid(estimator) | given
+    free = {name: _distinct(whole.pop(name)) for name in FREE.get(estimator, ())}
+    ranked: list[tuple[tuple[int, ...], Params]] = []
+    for k, kernel in enumerate(whole.pop("kernel", [None])):
+        mine = (
+            whole if "gamma" in given or kernel is None else whole | {"gamma": default_grid(estimator, kernel)["gamma"]}
+        )
+        ranked += [((k, *rank), setting) for rank, setting in _product(mine, kernel)]
+    ranked.sort(key=lambda found: (sum(found[0]), found[0]))
+    return _distinct([setting for _, setting in ranked]), free
+
+
+def _product(grid: Grid, kernel: Any) -> list[tuple[tuple[int, ...], Params]]:
+    """Return the settings with this kernel, without what it does not read, and each one's places in the lists."""
+    if kernel is None:
+        names, head = list(grid), {}
+    else:
+        reads = _MATTERS.get(kernel, _OF_KERNEL[-1:]) if isinstance(kernel, str) else _OF_KERNEL[-1:]
+        names, head = [name for name in grid if name not in _OF_KERNEL or name in reads], {"kernel": kernel}
+    places = itertools.product(*(range(len(grid[name])) for name in names))
+    return [(at, head | {name: grid[name][i] for name, i in zip(names, at, strict=True)}) for at in places]
+
+
+# -- gamma ------------------------------------------------------------------------------------------------------------
+
+
+def multiple_of_scale(gamma: Any) -> float | None:
+    """Return the factor of "scale*0.1", of which the estimators know nothing; None of anything else."""
+    if not (isinstance(gamma, str) and gamma.startswith(_MULTIPLE)):
+        return None
+    try:
+        factor = float(gamma.removeprefix(_MULTIPLE))
+    except ValueError:
+        factor = math.nan
+    if not 0 < factor < math.inf:
+        raise VotronError(
+            "The 'gamma' of tune must be a number, 'scale', 'auto', or a multiple such as 'scale*0.1'. "
+            f"Got {gamma!r} instead."
+        )
+    return factor
+
+
+# -- what users give --------------------------------------------------------------------------------------------------
+
+
+def _check_names(estimator: str, given: Any, parameter: str) -> None:
+    owner = ESTIMATORS[estimator]
+    known = sorted(set(owner().get_params()) - {"random_state", "verbose"})
+    if not isinstance(given, Mapping):
+        raise VotronError(
+            f"The {parameter!r} parameter of tune must be a dict of parameters of {owner.__name__}. "
+            f"Got {given!r} instead."
+        )
+    for name in given:
+        if name not in known:
+            raise VotronError(
+                f"The {parameter!r} parameter of tune must name parameters of {owner.__name__}, "
+                f"which are {', '.join(known)}. Got {name!r} instead."
+            )
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    if isinstance(values, str | bytes) or not isinstance(values, Sequence | range | np.ndarray) or not len(values):
+        raise VotronError(f"The grid of tune must have a list of values for {name!r}. Got {values!r} instead.")
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def _check_values(given: Grid) -> None:
+    """Refuse what would fail only after hours, or what tuning cannot do."""
+    for kernel in given.get("kernel", ()):
+        if is_precomputed(kernel):
+            raise VotronError("tune takes data, not kernel values: give a kernel other than 'precomputed'.")
+    for gamma in given.get("gamma", ()):
+        multiple_of_scale(gamma)
+    for epochs in given.get("epochs", ()):
+        if isinstance(epochs, bool) or not (isinstance(epochs, Real) and 0 < float(epochs) < math.inf):
+            raise VotronError(f"The epochs that tune tries must be positive numbers. Got {epochs!r} instead.")
+    for rule in given.get("rule", ()):
+        if rule == "holdout":
+            raise VotronError(
+                "The rule 'holdout' sets data of its own aside, so it needs fits of its own: tune the other rules."
+            )
+        if rule not in RULES:
+            raise VotronError(f"The rules that tune tries must be among {RULES[:-1]}. Got {rule!r} instead.")
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    """Return the values without repetitions; a kernel given as a function compares, but need not hash."""
+    found: list[Any] = []
+    for value in values:
+        if value not in found:
+            found.append(value)
+    return found

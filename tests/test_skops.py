@@ -1,0 +1,151 @@
+"""skops: files of all estimators, which need exactly the types that the documentation names, and predict the same."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import skops.io
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from skops.io.exceptions import UntrustedTypesFoundException
+
+from votron import (
+    AveragedPerceptronClassifier,
+    KernelAdatronClassifier,
+    NaiveBayesLinearClassifier,
+    VotedPerceptronClassifier,
+    WinnowClassifier,
+    tabular_encoder,
+)
+from votron.data import make_encoder
+from votron.kernels import LinearKernel, NormalizedKernel, PolynomialKernel
+
+DOCS = Path(__file__).parents[1] / "docs" / "interoperability.md"
+DOCUMENTED = re.findall(r'"([^"]+)"', re.search(r"trusted = \[(.*?)\.\.\. \]", DOCS.read_text("utf-8"), re.DOTALL)[1])
+
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(60, 4)), np.array(["a", "b", "c"])[np.arange(60) % 3]
+BITS, GRAM = (X > 0).astype(int), (X @ X.T + 1) ** 2
+TEXTS = pd.DataFrame({"body": ["rain and wind", "sun", "more rain"] * 20, "size": X[:, 0]})
+FRAME = pd.DataFrame(
+    {"city": ["Rome", "Oslo", None] * 20, "income": X[:, 0], "member": [True, False] * 30, "zip": [1, 2, 3] * 20,
+     "rain": np.linspace(0, 1, 60)}
+)  # fmt: skip
+
+
+def voted(**parameters):
+    return VotedPerceptronClassifier(epochs=3, random_state=0, **parameters)
+
+
+MODELS = {
+    "voted": (voted(), X, y),
+    "two classes": (voted(rule="average"), X, y == "a"),
+    "sparse": (voted(), sp.csr_matrix(np.abs(X)), y),
+    "linear": (voted(kernel="linear", rule="last"), X, y),
+    "holdout, rbf": (voted(kernel="rbf", normalize_kernel=True, rule="holdout"), X, y),
+    "composed": (voted(kernel=PolynomialKernel(4).of(NormalizedKernel(LinearKernel())), rule="pocket"), X, y),
+    "conjunctions": (voted(kernel="conjunction", rule="random"), BITS, y),
+    "precomputed": (voted(kernel="precomputed"), GRAM, y),
+    "averaged": (AveragedPerceptronClassifier(random_state=0), X, y),
+    "winnow": (WinnowClassifier(complement=True, random_state=0), BITS, y),
+    "naive Bayes": (NaiveBayesLinearClassifier(), X, y),
+    "adatron": (KernelAdatronClassifier(C=1.0), X, y),
+    "table": (
+        make_pipeline(
+            tabular_encoder(FRAME, numeric="standard", discrete=["zip"], probabilities=["rain"]),
+            SimpleImputer(),
+            AveragedPerceptronClassifier(random_state=0),
+        ),
+        FRAME,
+        y,
+    ),
+    "words hashed": (make_pipeline(make_encoder(TEXTS, text=["body"]), WinnowClassifier(binarize=0.0)), TEXTS, y),
+    "words weighted": (
+        make_pipeline(
+            make_encoder(TEXTS, text=["body"], text_features="tfidf", missing="mean"),
+            AveragedPerceptronClassifier(random_state=0),
+        ),
+        TEXTS,
+        y,
+    ),
+}
+
+
+def fitted(name):
+    model, rows, labels = MODELS[name]
+    return model.fit(rows, labels), rows, labels
+
+
+def there_and_back(model):
+    """The model from a file, and the types that it took to open it."""
+    content = skops.io.dumps(model)
+    needed = skops.io.get_untrusted_types(data=content)
+    return skops.io.loads(content, trusted=needed), needed
+
+
+@pytest.mark.parametrize("compact", [False, True])
+@pytest.mark.parametrize("name", MODELS)
+def test_predictions_are_the_same(name, compact):
+    model, rows, _ = fitted(name)
+    if compact:
+        if isinstance(model, Pipeline):
+            model = make_pipeline(*[step for _, step in model.steps[:-1]], model[-1].compact())
+        else:
+            model = model.compact()
+    again, needed = there_and_back(model)
+    assert set(needed) <= set(DOCUMENTED)
+    assert type(again) is type(model)
+    assert np.array_equal(again.decision_function(rows), model.decision_function(rows))
+    assert again.predict(rows).tolist() == model.predict(rows).tolist()
+
+
+def test_the_documented_types_are_exactly_those_needed():
+    needed = set()
+    for name in MODELS:
+        model, _, _ = fitted(name)
+        needed |= set(there_and_back(model)[1])
+        needed |= set() if isinstance(model, Pipeline) else set(there_and_back(model.compact())[1])
+    assert sorted(needed) == sorted(DOCUMENTED)
+
+
+def test_nothing_opens_without_trust():
+    content = skops.io.dumps(fitted("voted")[0])
+    with pytest.raises(UntrustedTypesFoundException, match=r"votron\.estimators\.voted\.VotedPerceptronClassifier"):
+        skops.io.loads(content)
+
+
+def test_what_comes_back_is_a_whole_model():
+    model, _, _ = fitted("voted")
+    again, _ = there_and_back(model)
+    assert again.record_.equals(model.record_)
+    assert again.get_params() == model.get_params()
+    for rule in ("average", "last", "random", "pocket"):
+        assert np.array_equal(again.with_rule(rule).decision_function(X), model.with_rule(rule).decision_function(X))
+    for (at, scores), (also_at, expected) in zip(
+        again.staged_decision_function(X), model.staged_decision_function(X), strict=True
+    ):
+        assert at == also_at
+        assert all(np.array_equal(scores[rule], expected[rule]) for rule in expected)
+
+
+@pytest.mark.parametrize("name", ["averaged", "winnow", "naive Bayes", "voted"])
+def test_training_goes_on(name):
+    model, rows, labels = MODELS[name]
+    if name == "voted":
+        model = voted(gamma=0.5)
+    model.fit(rows[:40], labels[:40])
+    again, _ = there_and_back(model)
+    for each in (model, again):
+        each.partial_fit(rows[40:], labels[40:])
+    assert np.array_equal(again.decision_function(rows), model.decision_function(rows))
+
+
+def test_sparsified_weights():
+    model = AveragedPerceptronClassifier(random_state=0).fit(X, y).sparsify()
+    again, needed = there_and_back(model)
+    assert set(needed) <= set(DOCUMENTED)
+    assert sp.issparse(again.coef_)
+    assert np.array_equal(again.decision_function(X), model.decision_function(X))

@@ -1,0 +1,349 @@
+"""Tuning: its table is that of plain cross-validation with freshly fitted models, and it can be stopped."""
+
+import dataclasses
+import json
+import math
+import signal
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from strategies import thorough
+
+from votron import VotedPerceptronClassifier, VotronError, tabular_encoder
+from votron.estimators._inputs import resolved_gamma
+from votron.tuning import ESTIMATORS, TuningResult, TuningRow, default_grid, tune
+
+IRIS = load_iris(return_X_y=True)
+SMALL = {"kernel": ["poly"], "degree": [1], "normalize_kernel": [True], "margin": [0.0], "epochs": [1]}
+
+
+def folds_of(y, k, seed):
+    return StratifiedKFold(k, shuffle=True, random_state=seed).split(np.zeros(len(y)), y)
+
+
+def plain_errors(make, X, y, k, seed):
+    """The textbook: fit on the other folds, count the errors on this one."""
+    return tuple(
+        float(np.mean(make(X[train]).fit(X[train], y[train]).predict(X[test]) != y[test]))
+        for train, test in folds_of(y, k, seed)
+    )
+
+
+def maker(estimator, params, seed):
+    """A new classifier with a row's parameters, for training data that say what the scale is."""
+
+    def make(X):
+        chosen = dict(params)
+        if str(chosen.get("gamma")).startswith("scale*"):
+            chosen["gamma"] = float(chosen["gamma"].split("*")[1]) * resolved_gamma("scale", X)
+        model = ESTIMATORS[estimator](**chosen)
+        return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
+
+    return make
+
+
+@st.composite
+def problems(draw):
+    n, n_classes = draw(st.integers(24, 60)), draw(st.integers(2, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    y = np.arange(n) % n_classes
+    X = rng.normal(size=(n, 4)) + np.eye(4)[y]
+    X = draw(st.sampled_from([X, np.rint(3 * X), sp.csr_matrix(np.maximum(X, 0) + 0.01)]))
+    labels = draw(st.sampled_from([np.arange(n_classes), np.array(["c", "a", "b"][:n_classes])]))
+    grid = {
+        "kernel": draw(st.lists(st.sampled_from(["poly", "rbf", "linear"]), min_size=1, max_size=2, unique=True)),
+        "degree": [draw(st.integers(1, 3))],
+        "gamma": draw(st.lists(st.sampled_from(["scale", "scale*10", 0.5, "auto"]), min_size=1, max_size=2)),
+        "normalize_kernel": [draw(st.booleans())],
+        "margin": [draw(st.sampled_from([0.0, 0.1, 1.0]))],
+        "epochs": draw(st.lists(st.sampled_from([0.5, 1, 2, 7, 3.3]), min_size=1, max_size=3)),
+        "rule": draw(st.lists(st.sampled_from(["vote", "average", "last", "random", "pocket"]), min_size=1)),
+        "normalize_vectors": draw(st.sampled_from([[False], [False, True], [True]])),
+    }
+    return X, labels[y], grid, draw(st.integers(2, 4)), draw(st.integers(0, 99))
+
+
+@given(problem=problems())
+@thorough(10)
+def test_the_table_is_that_of_plain_cross_validation(problem):
+    X, y, grid, folds, seed = problem
+    result = tune(X, y, grid=grid, folds=folds, random_state=seed)
+    assert not result.skipped
+    assert len({str(row.params) for row in result.table}) == len(result.table)
+    for row in result.table:
+        assert row.errors == plain_errors(maker("voted", row.params, seed), X, y, folds, seed)
+        assert row.error == pytest.approx(sum(row.errors) / folds, abs=1e-12)
+        spread = math.sqrt(sum((e - row.error) ** 2 for e in row.errors) / (folds - 1) / folds)
+        assert row.standard_error == pytest.approx(spread, abs=1e-12)
+
+
+@pytest.mark.parametrize(("estimator", "params"), [("averaged", {}), ("adatron", {}), ("winnow", {"binarize": 1.5})])
+def test_the_table_of_the_other_classifiers(estimator, params):
+    X, y = IRIS
+    result = tune(X, y, estimator=estimator, params=params, folds=3, random_state=7)
+    assert len(result.table) >= result.n_tried == result.n_settings > 2
+    for row in result.table[:: max(1, len(result.table) // 8)]:
+        assert row.errors == plain_errors(maker(estimator, row.params, 7), X, y, 3, 7)
+    ESTIMATORS[estimator](**result.best).fit(X, y)
+
+
+def test_it_is_what_scikit_learn_says():
+    X, y = load_breast_cancer(return_X_y=True)
+    result = tune(X, y, estimator="naive-bayes", encoder=StandardScaler(), folds=4, random_state=1)
+    splits = StratifiedKFold(4, shuffle=True, random_state=1)
+    for row in result.table:
+        model = make_pipeline(StandardScaler(), ESTIMATORS["naive-bayes"](**row.params))
+        assert row.errors == pytest.approx(1 - cross_val_score(model, X, y, cv=splits), abs=1e-12)
+
+
+def test_one_fit_a_fold_gives_all_epochs_and_rules(monkeypatch):
+    fitted = []
+    fit = VotedPerceptronClassifier.fit
+    monkeypatch.setattr(
+        VotedPerceptronClassifier, "fit", lambda self, X, y: (fitted.append(self.epochs), fit(self, X, y))[1]
+    )
+    grid = {"kernel": ["poly"], "degree": [1, 2], "normalize_kernel": [False], "margin": [0.0], "epochs": [1, 8, 3]}
+    result = tune(*IRIS, grid=grid, folds=3)
+    assert fitted == [8] * 6
+    assert len(result.table) == 2 * 3 * 5  # two degrees, three moments; vote, and average and last with lengths or not
+
+
+# -- choosing ---------------------------------------------------------------------------------------------------------
+
+
+def result_of(*rows, **changes):
+    table = tuple(TuningRow(params, errors, 0.0) for params, errors in rows)
+    made = TuningResult("voted", table, 2, 100, 100, len(rows), len(rows), (), 0.0)
+    return dataclasses.replace(made, **changes)
+
+
+def test_the_best_has_the_least_error_and_of_equal_ones_fewer_epochs():
+    result = result_of(({"epochs": 9}, (0.1, 0.3)), ({"epochs": 2}, (0.3, 0.1)), ({"epochs": 1}, (0.3, 0.2)))
+    assert result.best == {"epochs": 2}
+    assert result.best_error == 0.2
+    assert [row.params["epochs"] for row in result.ranked()] == [2, 9, 1]
+
+
+def test_within_one_standard_error_the_simplest_is_chosen():
+    rows = [
+        ({"kernel": "rbf", "epochs": 5}, (0.1, 0.12)),  # 0.11 ± 0.01
+        ({"kernel": "poly", "degree": 3, "epochs": 1, "margin": 0.0}, (0.11, 0.115)),
+        ({"kernel": "poly", "degree": 2, "epochs": 9, "margin": 0.1}, (0.12, 0.12)),
+        ({"kernel": "poly", "degree": 2, "epochs": 9, "margin": 0.0}, (0.12, 0.119)),
+        ({"kernel": "linear", "epochs": 1}, (0.12, 0.125)),
+    ]
+    assert result_of(*rows).best == rows[0][0]
+    assert result_of(*rows, one_standard_error=True).best == rows[3][0]
+
+
+def test_a_multiple_of_the_scale_becomes_the_number_it_is_on_all_rows():
+    X, y = IRIS
+    grid = {"kernel": ["rbf"], "gamma": ["scale*10"], "margin": [0.0], "epochs": [2], "rule": ["vote"]}
+    result = tune(X, y, grid=grid, folds=3)
+    assert result.best_row.params["gamma"] == "scale*10"
+    assert result.best["gamma"] == 10 * resolved_gamma("scale", X)
+    scaled = tune(X, y, grid=grid, encoder=StandardScaler(), folds=3)
+    assert scaled.best["gamma"] == pytest.approx(10 / X.shape[1])
+    assert VotedPerceptronClassifier(**result.best).fit(X, y).score(X, y) > 0.9
+
+
+# -- what is tried ----------------------------------------------------------------------------------------------------
+
+
+def test_the_default_grid_is_small_and_varies_nothing_that_does_not_matter():
+    result = tune(*IRIS, folds=2)
+    assert (result.n_settings, result.n_tried) == (22, 22)
+    settings = {str({k: v for k, v in row.params.items() if k not in ("epochs", "rule", "normalize_vectors")})
+                for row in result.table}  # fmt: skip
+    assert len(settings) == 22
+    assert all(("degree" in row.params) == (row.params["kernel"] == "poly") for row in result.table)
+    for estimator in ESTIMATORS:
+        assert set(default_grid(estimator)) <= set(ESTIMATORS[estimator]().get_params())
+
+
+def test_the_heads_of_the_lists_come_first():
+    grid = {"degree": [3, 1], "margin": [0.5, 0.0, 0.1], "kernel": ["poly"], "normalize_kernel": [True]}
+    result = tune(*IRIS, grid=grid, folds=2)
+    tried = list(dict.fromkeys((row.params["degree"], row.params["margin"]) for row in result.table))
+    assert tried == [(3, 0.5), (3, 0.0), (1, 0.5), (3, 0.1), (1, 0.0), (1, 0.1)]
+
+
+def test_what_cannot_be_fitted_is_left_out_with_its_reason():
+    X, y = IRIS
+    result = tune(1e40 * X, y, grid=SMALL | {"degree": [9, 1], "gamma": [1.0]}, folds=2)
+    assert result.n_tried == 1
+    [(params, why)] = result.skipped
+    assert params["degree"] == 9
+    assert "float64" in why
+    assert "Left out: kernel=poly, degree=9" in result.to_text()
+    with pytest.raises(VotronError, match="float64"):
+        tune(1e40 * X, y, grid=SMALL | {"degree": [9], "gamma": [1.0]}, folds=2)
+
+
+def test_large_data_are_drawn_from():
+    X, y = IRIS
+    result = tune(X, y, grid=SMALL, folds=3, max_rows=60)
+    assert (result.n_rows, result.n_used) == (150, 60)
+    assert "3 folds of 60 rows drawn from 150" in result.to_text()
+    assert tune(X, y, grid=SMALL, folds=3, max_rows=None).n_used == 150
+    assert result.table[0].errors == tune(X, y, grid=SMALL, folds=3, max_rows=60).table[0].errors
+
+
+# -- data of all kinds ------------------------------------------------------------------------------------------------
+
+
+class Spy(StandardScaler):
+    """A scaler that tells what it was fitted on."""
+
+    seen: ClassVar[list] = []
+
+    def fit(self, X, y=None):
+        Spy.seen.append((len(X), len(y)))
+        return super().fit(X)
+
+    def fit_transform(self, X, y=None):
+        return self.fit(X, y).transform(X)
+
+
+def test_an_encoder_is_fitted_on_the_training_part_of_each_fold_only():
+    Spy.seen.clear()
+    encoder = Spy()
+    tune(*IRIS, grid=SMALL | {"degree": [1, 2]}, encoder=encoder, folds=3)
+    assert Spy.seen == [(100, 100)] * 3
+    assert not hasattr(encoder, "mean_")
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_frames_with_words(library):
+    rng = np.random.default_rng(0)
+    y = np.array(["no", "yes"])[rng.integers(0, 2, 90)]
+    frame = library.DataFrame(
+        {"city": np.where(y == "yes", "Rome", "Oslo").tolist(), "income": rng.normal(size=90).tolist()}
+    )
+    labels = library.Series(y.tolist())
+    result = tune(frame, labels, grid=SMALL, encoder=tabular_encoder(frame, numeric="standard"), folds=3)
+    assert result.best_error < 0.1
+    with pytest.raises(VotronError, match="tabular_encoder turns a table with words into them"):
+        tune(frame, labels, grid=SMALL, folds=3)
+
+
+def test_texts_and_sparse_matrices():
+    texts = ["rain and wind", "wind, then rain", "sun all day", "a day of sun"] * 9
+    y = ["rain", "rain", "sun", "sun"] * 9
+    assert tune(texts, y, grid=SMALL, encoder=TfidfVectorizer(), folds=3).best_error == 0
+    X = TfidfVectorizer().fit_transform(texts)
+    assert tune(X, y, estimator="averaged", folds=3).best_error == 0
+
+
+def test_a_class_may_have_fewer_rows_than_folds():
+    X, y = IRIS
+    few = np.r_[0:100, 100:103]
+    assert tune(X[few], y[few], grid=SMALL, folds=5).folds == 5
+
+
+# -- stopping ---------------------------------------------------------------------------------------------------------
+
+
+def test_time_runs_out():
+    result = tune(*IRIS, folds=2, max_seconds=1e-9)
+    assert (result.n_tried, result.stopped) == (1, "out of time")
+    assert "1 of 22 settings (out of time)" in result.to_text()
+
+
+def test_ctrl_c_leaves_what_is_complete(monkeypatch):
+    whole = tune(*IRIS, folds=2)
+    fit, fitted = VotedPerceptronClassifier.fit, []
+
+    def interrupted(self, X, y):
+        fitted.append(1)
+        if len(fitted) == 8:  # in the second fold of the fourth setting
+            signal.raise_signal(signal.SIGINT)
+        return fit(self, X, y)
+
+    monkeypatch.setattr(VotedPerceptronClassifier, "fit", interrupted)
+    result = tune(*IRIS, folds=2)
+    assert (result.n_tried, result.stopped) == (3, "interrupted")
+    assert [row.errors for row in result.table] == [row.errors for row in whole.table[: len(result.table)]]
+    fitted[:] = [1] * 7
+    with pytest.raises(KeyboardInterrupt):
+        tune(*IRIS, folds=2)
+
+
+def test_progress_and_callback(capsys):
+    seen: ClassVar[list] = []
+    tune(*IRIS, grid=SMALL | {"degree": [1, 2]}, folds=2, verbose=1, callback=lambda *news: seen.append(news))
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["tune 1/2", "tune 2/2"]
+    assert [(done, total) for done, total, _, _ in seen] == [(1, 2), (2, 2)]
+    assert seen[1][3].error == min(seen[0][2].error, seen[1][2].error)
+
+
+# -- as text and JSON -------------------------------------------------------------------------------------------------
+
+
+def test_as_json_and_as_text():
+    grid = SMALL | {"kernel": ["rbf", VotedPerceptronClassifier().fit(*IRIS).kernel_], "gamma": [0.5, "scale*10"]}
+    result = tune(*IRIS, grid=grid, folds=2)
+    found = json.loads(json.dumps(result.to_dict()))
+    assert found["best_error"] == min(row["error"] for row in found["table"]) == result.best_error
+    assert len(found["table"]) == len(result.table)
+    assert any(row["kernel"].startswith("PolynomialKernel(") for row in found["table"])
+    text = result.to_text(3)
+    assert f"... and {len(result.table) - 3} more rows" in text
+    assert f"{100 * result.best_error:.2f} %" in text
+    assert len(pd.DataFrame(found["table"])) == len(result.table)
+
+
+# -- bad input --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"estimator": "svm"}, r"The 'estimator' parameter of tune must be one of 'voted', .* Got 'svm' instead\."),
+        ({"grid": {"depth": [1]}}, r"The 'grid' parameter .* which are coef0, degree, .* Got 'depth' instead\."),
+        ({"params": {"random_state": 1}}, r"The 'params' parameter of tune .* Got 'random_state' instead\."),
+        ({"grid": {"degree": 2}}, r"a list of values for 'degree'\. Got 2 instead\."),
+        ({"grid": {"rule": "vote"}}, r"a list of values for 'rule'\. Got 'vote' instead\."),
+        ({"grid": {"degree": []}}, r"a list of values for 'degree'\. Got \[\] instead\."),
+        ({"grid": [1]}, r"The 'grid' parameter of tune must be a dict .* Got \[1\] instead\."),
+        ({"grid": {"epochs": [None]}}, r"epochs that tune tries must be positive numbers\. Got None instead\."),
+        ({"grid": {"rule": ["holdout"]}}, r"The rule 'holdout' sets data of its own aside"),
+        ({"grid": {"rule": ["best"]}}, r"The rules that tune tries must be among .* Got 'best' instead\."),
+        ({"grid": {"kernel": ["precomputed"]}}, r"a kernel other than 'precomputed'\."),
+        ({"grid": {"gamma": ["scale*-1"]}}, r"or a multiple such as 'scale\*0\.1'\. Got 'scale\*-1' instead\."),
+        ({"folds": 1}, r"The 'folds' parameter of tune must be an int of at least 2\. Got 1 instead\."),
+        ({"folds": 51}, r"The 'folds' parameter of tune must be at most 50, .* Got 51 instead\."),
+        ({"random_state": None}, r"The 'random_state' parameter of tune must be an int .* Got None instead\."),
+        ({"max_rows": 2.5}, r"The 'max_rows' parameter of tune must be an int of at least 4\. Got 2\.5 instead\."),
+        (
+            {"max_seconds": 0},
+            r"The 'max_seconds' parameter of tune must be a positive number or None\. Got 0 instead\.",
+        ),
+    ],
+)
+def test_bad_options(options, said):
+    with pytest.raises(VotronError, match=said) as caught:
+        tune(*IRIS, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_labels():
+    X, y = IRIS
+    with pytest.raises(VotronError, match=r"one label for each of the 150 rows of X\. Got y of shape \(149,\) instead"):
+        tune(X, y[1:])
+    with pytest.raises(VotronError, match=r"two rows of every class at least.* Got one row of class .*2.* instead"):
+        tune(X[:101], y[:101])
+    with pytest.raises(VotronError, match="at least 2 classes"):
+        tune(X[:50], y[:50])
