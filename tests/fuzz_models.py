@@ -18,8 +18,7 @@ import numpy as np
 
 from votron import VotronError, load
 from votron.errors import ModelFileError
-from votron.estimators.saved import read_manifest
-from votron.saving import container
+from votron.saving import container, read_manifest
 
 FORMATS = Path(__file__).parent / "formats"
 SECONDS = 10

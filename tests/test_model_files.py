@@ -42,8 +42,8 @@ from votron import (
 )
 from votron.data import make_encoder
 from votron.errors import ModelFileError
-from votron.estimators.saved import read_manifest
 from votron.kernels import LinearKernel, NormalizedKernel, PolynomialKernel
+from votron.saving import read_manifest
 
 FORMATS = Path(__file__).parent / "formats"
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
@@ -133,6 +134,7 @@ def encoder_columns(encoder: Any) -> dict[str, str]:
 
 
 def _kind(part: Any) -> str:
+    part = part.estimator if isinstance(part, FrozenEstimator) else part  # as they are in a model from a file
     first = part.steps[0][1] if isinstance(part, Pipeline) else part
     if isinstance(first, _Discrete):
         if all(isinstance(value, str) for value in first.values):

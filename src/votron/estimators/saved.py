@@ -10,89 +10,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sklearn.pipeline import Pipeline
 
 from votron import __version__
 from votron.errors import ModelFileError, VotronError
-from votron.estimators._states import CLASSES, model_from, state_of
-from votron.saving.container import FORMAT, Container, read_container, write_container
+from votron.estimators._states import model_from, state_of
+from votron.saving.container import read_container, write_container
 from votron.saving.encoders import encoder_from, encoder_state
 from votron.saving.fields import Fields, packed
+from votron.saving.manifest import fields_of, naming, object_in
 
-__all__ = ["Manifest", "load", "read_manifest", "save"]
-
-_KINDS = {
-    "Discrete": "discrete",
-    "Truth": "truth",
-    "Text": "text",
-    "HashingVectorizer": "text",
-    "CountVectorizer": "text",
-    "TfidfVectorizer": "text",
-}
-"""What a column holds, by the transformer that its values meet first; numbers otherwise."""
-_LONGEST_REASON = 400
-"""Characters of a reason that are shown: a file may have anything where a number should be."""
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What a model file says of its model; made by `read_manifest`.
-
-    Attributes
-    ----------
-    format : int
-        Number of the file's format.
-    votron : str
-        The version that wrote it.
-    estimator : str
-        The class of the classifier.
-    params : dict
-        Its parameters.
-    classes : list
-        The labels.
-    summary : dict
-        Kernel, rule, support, mistakes and the like, as far as the classifier has them.
-    steps : list of str
-        What data go through before the classifier.
-    columns : dict
-        For each column of a table that the model wants: "number", "discrete", "truth" or "text"; empty for matrices.
-    provenance : dict
-        Where the model comes from, as whoever saved it said.
-    certificate : dict or None
-        What the theorems say of it (`votron.theory.Certificate.to_dict`), where it was saved with one.
-    sha256 : str
-        Digest of the content.
-    n_bytes : int
-        Size of the file.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from sklearn.datasets import load_iris
-    >>> from votron import VotedPerceptronClassifier
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "iris.votron")
-    ...     VotedPerceptronClassifier(degree=2, random_state=0).fit(*load_iris(return_X_y=True)).save(path)
-    ...     manifest = read_manifest(path)
-    >>> manifest.estimator, manifest.classes, manifest.summary["features"]
-    ('VotedPerceptronClassifier', [0, 1, 2], 4)
-    """
-
-    format: int
-    votron: str
-    estimator: str
-    params: dict[str, Any]
-    classes: list[Any]
-    summary: dict[str, Any]
-    steps: list[str]
-    columns: dict[str, str]
-    provenance: dict[str, Any]
-    certificate: dict[str, Any] | None
-    sha256: str
-    n_bytes: int
+__all__ = ["load", "save"]
 
 
 def save(
@@ -190,8 +120,8 @@ def load(path: str | os.PathLike[str], *, mmap: bool = True) -> Any:
     votron.errors.ModelFileError: 'pyproject.toml' is not a model file of Votron.
     """
     found = read_container(path, mapped=mmap)
-    with _naming(path):
-        fields = _fields(found)
+    with naming(path):
+        fields = fields_of(found)
         steps = [(each.text("name"), encoder_from(each.part("step"))) for each in fields.parts("steps")]
         name, as_pipeline = fields.text("name"), fields.flag("pipeline")
         model = model_from(fields.part("model"))
@@ -202,91 +132,14 @@ def load(path: str | os.PathLike[str], *, mmap: bool = True) -> Any:
     return Pipeline([*steps, (name, model)]) if as_pipeline else model
 
 
-def read_manifest(path: str | os.PathLike[str]) -> Manifest:
-    """Return what a model file says of its model, without building it.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-
-    Returns
-    -------
-    Manifest
-        What it says.
-
-    Raises
-    ------
-    ModelFileError
-        As `load` does.
-
-    Examples
-    --------
-    >>> read_manifest("no-such-file")
-    Traceback (most recent call last):
-        ...
-    votron.errors.ModelFileError: Cannot read the model file 'no-such-file': No such file or directory.
-    """
-    found = read_container(path)
-    with _naming(path):
-        fields = _fields(found)
-        states = [each.part("step") for each in fields.parts("steps")]
-        model = fields.part("model")
-        return Manifest(
-            format=found.manifest["format"],
-            votron=found.manifest["votron"],
-            estimator=model.text("class", CLASSES),
-            params=_object(model, "params"),
-            classes=model.part("classes").plain("values"),
-            summary=_object(fields, "summary"),
-            steps=[state.text("class") for state in states],
-            columns={name: kind for state in states for name, kind in _columns(state)},
-            provenance=_object(fields, "provenance"),
-            certificate=_object(fields, "certificate") if fields.has("certificate") else None,
-            sha256=found.sha256,
-            n_bytes=found.n_bytes,
-        )
-
-
-class _naming:
-    """Adds the file's name to errors about what is in it."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._name = os.fspath(path)
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, ModelFileError) and not isinstance(error, ImportError):
-            text = str(error)
-            text = text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 3]}..."
-            raise ModelFileError(f"The model file {self._name!r} cannot be opened: {text}") from None
-
-
-def _fields(found: Container) -> Fields:
-    """Return the manifest's fields, those of the container left out."""
-    fields = Fields(found.manifest, dict(found.arrays), "manifest")
-    fields.count("format", 1, FORMAT + 1)
-    fields.text("votron")
-    return fields
-
-
 def _check_rest(fields: Fields) -> None:
     """Refuse what nobody has asked for, beside what is for people to read."""
     for name in ("summary", "provenance"):
-        _object(fields, name)
+        object_in(fields, name)
     if fields.has("certificate"):
-        _object(fields, "certificate")
+        object_in(fields, "certificate")
     fields.end()
     fields.no_arrays_left()
-
-
-def _object(fields: Fields, name: str) -> dict[str, Any]:
-    value = fields.plain(name)
-    if not isinstance(value, dict):
-        raise fields.wrong(name, "a JSON object", value)
-    return value
 
 
 def _plain(what: str, value: dict[str, Any]) -> dict[str, Any]:
@@ -326,21 +179,3 @@ def _summary(model: Any) -> dict[str, Any]:
 
 def _finite_list(values: Any) -> list[Any]:
     return [value if value == value and abs(value) != float("inf") else None for value in values.tolist()]
-
-
-def _columns(state: Fields) -> list[tuple[str, str]]:
-    """Return the columns of a table that an encoder wants, and what they hold."""
-    if state.peek("steps") is not None:
-        return [pair for each in state.parts("steps") for pair in _columns(each.part("step"))]
-    if state.peek("columns") is None:
-        return []
-    return [
-        (name, kind)
-        for each in state.parts("columns")
-        for kind in [_KINDS.get(_first_class(each.part("part")), "number")]
-        for name in each.texts("columns")
-    ]
-
-
-def _first_class(state: Fields) -> str:
-    return _first_class(state.parts("steps")[0].part("step")) if state.peek("steps") else state.text("class")

@@ -1,5 +1,10 @@
 """Model files: what they are made of, and how they are read without trust.
 
 `votron.save` and `votron.load` are the doors; here is what stands behind them: the file itself (`container`), what is
-in it (`fields`), and how kernels, records and encoders are written down (`values`, `encoders`).
+in it (`fields`), how kernels, records and encoders are written down (`values`, `encoders`), and what a file says of its
+model (`manifest`).
 """
+
+from votron.saving.manifest import Manifest, read_manifest
+
+__all__ = ["Manifest", "read_manifest"]

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron.errors import ModelFileError
-from votron.products import Rows
+
+if TYPE_CHECKING:
+    from votron.products import Rows
 
 __all__ = ["Fields", "packed"]
 

@@ -1,0 +1,113 @@
+"""The command line: ``votron train``, ``predict``, ``evaluate`` and the rest; ``votron --help`` lists them.
+
+Everything heavy is imported by the command that needs it, so that ``votron --help`` is quick. Exit status: 0 where all
+went well, 1 where a command could not do what it was asked, 2 where it was asked wrongly, 130 after Ctrl-C. Whatever
+goes wrong is one sentence on standard error; a traceback appears only for an error in Votron itself, and only where the
+environment variable ``VOTRON_DEBUG`` is set.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+
+from votron.cli._commands import build, command_in
+from votron.cli._output import discard_stdout, warnings_as_sentences
+from votron.cli._parser import UsageError, normalised
+from votron.errors import BoundViolatedError, VotronError
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; return its exit status.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        The exit status.
+
+    Examples
+    --------
+    >>> main(["reproduce", "--degrees", "0"])
+    2
+    """
+    given = list(sys.argv[1:] if argv is None else argv)
+    prog = " ".join(filter(None, ["votron", command_in(given)]))
+    try:
+        with warnings_as_sentences(prog):
+            status = _run(normalised(given), shlex.join(["votron", *given]))
+        sys.stdout.flush()
+        return status
+    except SystemExit as stop:  # argparse has printed a help text or the version
+        return int(stop.code or 0)
+    except BrokenPipeError:  # nobody reads on, as after `votron ... | head`
+        discard_stdout()
+        return 1
+    except BaseException as error:
+        return _told(prog, error)
+
+
+def _run(arguments: list[str], command: str) -> int:
+    parser = build(arguments)
+    args = parser.parse_args(arguments)
+    if args.command is None:
+        parser.print_help()
+        return 0
+    with contextlib.suppress(ValueError):  # only the main thread can; SIGTERM ends workers as well, as Ctrl-C does
+        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    args.command_line = command
+    status: int = args.run(args)
+    return status
+
+
+def _told(prog: str, error: BaseException) -> int:
+    """Say in a sentence what went wrong; return the exit status."""
+    if isinstance(error, UsageError):
+        return _say(f"{prog}: {error}", 2)
+    if isinstance(error, KeyboardInterrupt):
+        kept = "What is finished is kept; the same command goes on from there."
+        line = "\n" if sys.stderr.isatty() else ""  # a terminal shows ^C, and perhaps a bar
+        return _say(f"{line}{prog}: Stopped. {kept if prog.endswith(' reproduce') else 'No file was written.'}", 130)
+    if isinstance(error, MemoryError):
+        return _say(f"{prog}: There is not enough memory{_remedy(prog)}.", 1)
+    if isinstance(error, OSError):
+        return _say(f"{prog}: {_os_sentence(error)}", 1)
+    if isinstance(error, VotronError) and not isinstance(error, BoundViolatedError):
+        return _say(f"{prog}: {error}", 1)
+    return _unexpected(prog, error)
+
+
+def _unexpected(prog: str, error: BaseException) -> int:
+    if os.environ.get("VOTRON_DEBUG"):
+        traceback.print_exception(error)
+    words = " ".join(str(error).split())
+    how = "" if os.environ.get("VOTRON_DEBUG") else "; VOTRON_DEBUG=1 shows where"
+    return _say(f"{prog}: This is an error in Votron, please report it{how}. {type(error).__name__}: {words}", 1)
+
+
+def _say(text: str, status: int) -> int:
+    print(text, file=sys.stderr)
+    return status
+
+
+def _os_sentence(error: OSError) -> str:
+    """Return which file it is about, and what the system says of it."""
+    where = f"{os.fspath(error.filename)!s}: " if isinstance(error.filename, str | os.PathLike) else ""
+    return f"{where}{error.strerror or error}."
+
+
+def _remedy(prog: str) -> str:
+    if prog.endswith(" reproduce"):
+        return ": try --jobs 1"
+    return ": try --stream" if prog.endswith(" train") else ""

@@ -1,0 +1,241 @@
+"""``votron data``: which data there are, fetched, converted and described."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from votron.cli import _options
+from votron.cli._loading import base_name, in_words_of_options, read, reading
+from votron.cli._output import Notes, checked_output, counted, downloading, pairs, percent, print_json, table
+from votron.cli._parser import Parser, UsageError, file_argument
+from votron.errors import DataError
+
+KNOWN = {"digits": "8 x 8", "mnist": "28 x 28", "fashion": "28 x 28"}
+"""The sets that are known by name, and the pixels of their images."""
+_WRITTEN = ("csv", "tsv", "parquet", "arrow", "svmlight", "npz")
+_SHOWN_COLUMNS = 50
+_SHOWN_CLASSES = 25
+_LONGEST = 40
+
+EXAMPLES = [
+    ("votron data list", "the sets that are known by name"),
+    ("votron data fetch digits", "see that a set is there, or fetch it"),
+    ("votron data convert days.csv days.parquet --label Play", "from one format to another"),
+    ("votron data describe days.csv --label Play", "columns, missing values, classes"),
+]
+
+
+def add(parser: Parser, arguments: Sequence[str]) -> None:
+    """Add the commands beneath this one."""
+    parser.describe(
+        "votron data (list | fetch NAME | convert IN OUT | describe DATA) [options]",
+        "List the known sets of data, fetch one, convert data from one format to another, or describe them.",
+        EXAMPLES,
+    )
+    parser.set_defaults(run=lambda args: _help(parser))
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", title="actions", parser_class=Parser)
+    _add_list(actions)
+    _add_fetch(actions)
+    _add_convert(actions)
+    _add_describe(actions)
+
+
+def _help(parser: Parser) -> int:
+    parser.print_help()
+    return 0
+
+
+def _add_list(actions: Any) -> None:
+    made = actions.add_parser(
+        "list", help="the sets that are known by name, and where they are", prog="votron data list"
+    )
+    made.describe("votron data list [--json]", "List the sets that are known by name.", EXAMPLES[:1])
+    made.set_defaults(run=run_list)
+    _options.add_common(made)
+
+
+def _add_fetch(actions: Any) -> None:
+    made = actions.add_parser("fetch", help="fetch a known set, where it is not there yet", prog="votron data fetch")
+    made.describe(
+        "votron data fetch NAME [options]",
+        "Fetch a known set from OpenML, check it, and keep it in scikit-learn's data home. A set that is in "
+        "VOTRON_DATA or in the cache is not fetched.",
+        EXAMPLES[1:2],
+    )
+    made.set_defaults(run=run_fetch)
+    made.add_argument("name", metavar="NAME", choices=tuple(KNOWN), help=", ".join(KNOWN))
+    _options.add_common(made)
+
+
+def _add_convert(actions: Any) -> None:
+    made = actions.add_parser("convert", help="write data in another format", prog="votron data convert")
+    made.describe(
+        "votron data convert IN OUT [options]",
+        "Read data, and write them in the format that the name of OUT tells: .csv, .tsv, .parquet, .arrow, .svm or "
+        ".npz.",
+        EXAMPLES[2:3],
+    )
+    made.set_defaults(run=run_convert)
+    _options.add_data(made)
+    file_argument(made, "output", metavar="OUT", help="the file to write; - is standard output")
+    made.add_argument("--to", choices=_WRITTEN, metavar="NAME", help=f"format of OUT: {', '.join(_WRITTEN)}")
+    _options.add_label(made, "the column with the labels, if there are any")
+    _options.add_common(made)
+    _options.add_reading(made, missing=False).add_argument(
+        "--missing", choices=("keep", "drop"), default="keep", help="rows with missing values (default: keep)"
+    )
+
+
+def _add_describe(actions: Any) -> None:
+    made = actions.add_parser(
+        "describe", help="columns, missing values and classes of data", prog="votron data describe"
+    )
+    made.describe(
+        "votron data describe DATA [options]",
+        "Print what data hold: for each column its kind, how many values are missing or distinct, and their range; "
+        "how many rows each class has.",
+        EXAMPLES[3:],
+    )
+    made.set_defaults(run=run_describe)
+    _options.add_data(made)
+    _options.add_label(made, "the column with the labels, if there are any")
+    _options.add_common(made)
+    _options.add_reading(made, missing=False)
+
+
+# -- list and fetch ---------------------------------------------------------------------------------------------------
+
+
+def run_list(args: argparse.Namespace) -> int:
+    """Print the known sets, and where they are."""
+    from votron.data import load_image_set
+
+    found: list[dict[str, Any]] = []
+    for name, pixels in KNOWN.items():
+        entry: dict[str, Any] = {"name": name, "pixels": pixels, "train": None, "test": None, "where": None}
+        with contextlib.suppress(DataError):  # it is not here
+            images = load_image_set(name, fetch=False)
+            entry |= {"train": len(images.X), "test": len(images.X_test), "where": images.source}
+        found.append(entry)
+    if args.json:
+        print_json(found)
+        return 0
+    rows = [["name", "pixels", "train", "test", "where"]]
+    for entry in found:
+        counts = ["" if entry[part] is None else f"{entry[part]:,}" for part in ("train", "test")]
+        where = entry["where"] or f"not here: votron data fetch {entry['name']}"
+        rows.append([entry["name"], entry["pixels"], *counts, where])
+    print(table(rows, left=(0, 4)))
+    return 0
+
+
+def run_fetch(args: argparse.Namespace) -> int:
+    """Load a known set, which fetches it where it is not there."""
+    from votron.data import load_image_set
+
+    images = load_image_set(args.name, progress=None if args.quiet else downloading)
+    if args.json:
+        print_json({"name": args.name, "rows": [len(images.X), len(images.X_test)], "where": images.source})
+    else:
+        print(f"{args.name}: {len(images.X):,} rows to train on, {len(images.X_test):,} to test with; {images.source}")
+    return 0
+
+
+# -- convert and describe ---------------------------------------------------------------------------------------------
+
+
+def run_convert(args: argparse.Namespace) -> int:
+    """Read, and write in another format."""
+    from votron.data import write_examples
+
+    checked_output(args.output, "the data", "OUT", inputs=[args.data])
+    if args.output == "-" and args.to is None:
+        raise UsageError("--to must say which format standard output gets.")
+    data = read(args.data, **{**reading(args), "labels": "required" if args.label else "optional"})
+    with in_words_of_options(), tempfile.TemporaryDirectory() as folder:
+        kept = os.path.join(folder, "data")
+        write_examples(data, kept if args.output == "-" else os.path.realpath(args.output), args.to)
+        if args.output == "-":
+            sys.stdout.buffer.write(Path(kept).read_bytes())
+            return 0
+    if args.json:
+        print_json({"file": args.output, "rows": data.n_rows, "dropped": data.dropped})
+    else:
+        Notes(args.quiet)(f"{counted(data.n_rows, 'row')} of {base_name(args.data)} in {args.output}")
+    return 0
+
+
+def run_describe(args: argparse.Namespace) -> int:
+    """Read, and print what is there."""
+    from votron.data import describe_examples
+
+    how = {**reading(args), "missing": "keep", "labels": "required" if args.label else "optional"}
+    found = describe_examples(read(args.data, **how))
+    if args.json:
+        print_json(found)
+    else:
+        print(_described(found))
+    return 0
+
+
+def _described(found: dict[str, Any]) -> str:
+    features = "column" if "columns" in found else "feature"
+    head = {
+        "data": f"{base_name(found['source'])}, {found['format']}",
+        "rows": f"{found['rows']:,}" + (f", and {found['dropped']:,} left out" if found["dropped"] else ""),
+        f"{features}s": f"{found['features']:,}",
+    }
+    if "columns" not in found:
+        head |= _numbers(found)
+    parts = [pairs(head)]
+    if found.get("columns"):
+        parts.append(_columns(found["columns"]))
+    if found["classes"]:
+        parts.append(_classes(found["classes"], found["label"]))
+    return "\n\n".join(parts)
+
+
+def _numbers(found: dict[str, Any]) -> dict[str, str]:
+    words = {"type": found["type"] + (", sparse" if found["sparse"] else "")}
+    words["not 0"] = percent(found["density"])
+    words["range"] = "" if found["min"] is None else f"{found['min']:g} to {found['max']:g}"
+    if found["image_shape"]:
+        words["images"] = " x ".join(map(str, found["image_shape"])) + " pixels"
+    return words
+
+
+def _columns(columns: list[dict[str, Any]]) -> str:
+    rows = [["column", "kind", "missing", "distinct", "range or values"]]
+    for column in columns[:_SHOWN_COLUMNS]:
+        counts = [f"{column['missing']:,}" if column["missing"] else "", f"{column['distinct']:,}"]
+        rows.append([_short(column["name"]), column["kind"], *counts, _range(column)])
+    more = len(columns) - _SHOWN_COLUMNS
+    return table(rows, left=(0, 1, 4)) + (f"\n... and {counted(more, 'more column')}" if more > 0 else "")
+
+
+def _range(column: dict[str, Any]) -> str:
+    if column.get("min") is not None:
+        return f"{column['min']:g} to {column['max']:g}"
+    values = [str(value) for value in column.get("values", [])]
+    return _short(", ".join(values) + (", ..." if column["distinct"] > len(values) > 0 else ""))
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def _classes(classes: list[dict[str, Any]], label: str | None) -> str:
+    total = sum(entry["count"] for entry in classes)
+    rows = [["class" if label is None else f"class ({label})", "rows", "share"]]
+    for entry in classes[:_SHOWN_CLASSES]:
+        rows.append([_short(str(entry["label"])), f"{entry['count']:,}", percent(entry["count"] / total)])
+    more = len(classes) - _SHOWN_CLASSES
+    return table(rows) + (f"\n... and {counted(more, 'more class', 'more classes')}" if more > 0 else "")

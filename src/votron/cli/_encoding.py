@@ -1,0 +1,72 @@
+"""From data to what is fitted: an encoder, where data need one, and the classifier."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from votron.cli._parser import UsageError
+
+_TABLE_ONLY = ("discrete", "probabilities", "text")
+
+
+def make_model(args: argparse.Namespace, estimator: Any, X: Any) -> Any:
+    """Return the classifier, behind an encoder where the data are a table or options ask for one."""
+    from sklearn.pipeline import Pipeline
+
+    encoder = encoder_for(args, X)
+    if encoder is None:
+        return estimator
+    return Pipeline([("encoder", encoder), ("model", estimator)])
+
+
+def encoder_for(args: argparse.Namespace, X: Any) -> Any:
+    """Return what turns such rows into vectors, not fitted, or None where nothing needs to."""
+    from votron.data import make_encoder
+
+    if not hasattr(X, "columns"):
+        return _matrix_encoder(args, X)
+    return make_encoder(
+        X,
+        numeric=numeric_of(args),
+        discrete=args.discrete,
+        probabilities=args.probabilities,
+        text=args.text,
+        text_features=args.text_features,
+        missing=args.missing,
+    )
+
+
+def numeric_of(args: argparse.Namespace) -> str:
+    """Return what happens to the numbers of a table; Winnow wants 0 and 1, which scaling would change."""
+    return args.numeric or ("keep" if args.estimator == "winnow" else "standard")
+
+
+def _matrix_encoder(args: argparse.Namespace, X: Any) -> Any:
+    """Return what scales the numbers of a matrix, where an option asks for it."""
+    from scipy.sparse import issparse
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+
+    for name in _TABLE_ONLY:
+        if getattr(args, name):
+            raise UsageError(f"--{name} is for columns of tables. Got it with data that are numbers without names.")
+    scalers = {"standard": StandardScaler, "minmax": MinMaxScaler, "maxabs": MaxAbsScaler}
+    if issparse(X) and args.numeric in ("standard", "minmax"):
+        raise UsageError(
+            f"--numeric must be keep or maxabs for sparse data, which others would fill. Got {args.numeric!r} instead."
+        )
+    return scalers[args.numeric]() if args.numeric in scalers else None
+
+
+def columns_of(model: Any) -> dict[str, str] | None:
+    """Return the columns of the tables that a fitted model takes, with their kinds; None if it takes no tables."""
+    from sklearn.compose import ColumnTransformer
+
+    from votron.data import encoder_columns
+
+    first = model
+    while hasattr(first, "steps"):
+        first = first.steps[0][1]
+    if not isinstance(first, ColumnTransformer):
+        return None
+    return encoder_columns(first)

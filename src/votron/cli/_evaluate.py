@@ -1,0 +1,196 @@
+"""``votron evaluate``: how often a model is wrong, where, and by which rule."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._cells import as_text
+from votron.cli import _options
+from votron.cli._loading import base_name, batches, in_words_of_options
+from votron.cli._measure import Confusion, clopper_pearson
+from votron.cli._models import Saved, labels_like, load_model
+from votron.cli._output import Notes, bold, counted, percent, print_json, table, width
+from votron.cli._parser import Parser, share
+from votron.cli._predict import add_rule, how_to_read, with_rule
+from votron.errors import DataError, VotronError
+
+MOST_CLASSES = 20
+"""Classes up to which the confusion matrix is printed, where it is not too wide."""
+_SHOWN = 15
+_RULES = ("vote", "average", "last", "random", "pocket")
+
+EXAMPLES = [
+    ("votron evaluate digits.votron digits --part test", "error, confusions, classes"),
+    ("votron evaluate digits.votron digits --part test --all-rules", "every rule of a voted model"),
+    ("votron evaluate days.votron days.csv --label Play --json", "for machines"),
+]
+
+
+def add(parser: Parser, arguments: Sequence[str]) -> None:
+    """Add what the command takes."""
+    parser.describe(
+        "votron evaluate MODEL DATA [--label COL] [options]",
+        "Compare a model's labels with those of DATA: its error with an exact confidence interval (Clopper and "
+        "Pearson), which labels it takes for which, and precision, recall and F1 of each class.",
+        EXAMPLES,
+    )
+    parser.set_defaults(run=run)
+    _options.add_model(parser)
+    _options.add_data(parser)
+    _options.add_label(parser, "the column with the labels (default: as in training)")
+    parser.add_argument("--all-rules", action="store_true", help="all rules of a voted model, side by side")
+    add_rule(parser)
+    parser.add_argument("--confidence", type=share, default=0.95, metavar="P", help="of the interval (default: 0.95)")
+    _options.add_common(parser)
+    group = _options.add_reading(parser, missing=False)
+    group.add_argument(
+        "--missing", choices=("refuse", "drop"), help="rows with missing values: refuse or drop them (default: refuse)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Predict batch by batch, count, and print."""
+    saved = with_rule(load_model(args.model, args.data), args)
+    notes = Notes(args.quiet)
+    if args.all_rules:
+        _check_rules(saved)
+    how = how_to_read(saved, args, labels="required")
+    source = batches(args.data, **how)
+    found = Confusion()
+    rules = {rule: Confusion() for rule in _rules_of(saved)} if args.all_rules else {}
+    with in_words_of_options():
+        for X, y in _labelled(saved, source, base_name(args.data), notes):
+            found.add(y, saved.estimator.predict(X))
+            for rule, labels in _by_rule(saved, X, list(rules)):
+                rules[rule].add(y, labels)
+    if not found.n:
+        raise VotronError(f"There are no rows in {args.data!r} to evaluate on.")
+    if args.json:
+        print_json(_document(saved, found, rules, args.confidence))
+    else:
+        print(_text(saved, found, rules, args))
+    return 0
+
+
+def _labelled(saved: Saved, source: Any, name: str, notes: Notes) -> Iterator[tuple[Any, NDArray[Any]]]:
+    for batch in source:
+        notes.once(batch.notes)
+        if batch.y is None:
+            raise DataError(f"{name} has no labels to compare with: say where they are with --label.")
+        yield saved.transformed(batch.X), labels_like(batch.y, saved.classes, name)
+
+
+# -- rules ------------------------------------------------------------------------------------------------------------
+
+
+def _check_rules(saved: Saved) -> None:
+    if not hasattr(saved.estimator, "staged_decision_function"):
+        kind = type(saved.estimator).__name__
+        raise VotronError(f"--all-rules is for models of --estimator voted. Got a {kind} in {saved.path!r} instead.")
+
+
+def _rules_of(saved: Saved) -> list[tuple[str, bool]]:
+    """Return the rules that differ: normalising changes nothing for voting, nor for one vector alone."""
+    binary = len(saved.classes) == 2
+    normalised = [rule for rule in _RULES if rule != "vote" and not (binary and rule != "average")]
+    return [*((rule, False) for rule in _RULES), *((rule, True) for rule in normalised)]
+
+
+def _by_rule(saved: Saved, X: Any, rules: list[tuple[str, bool]]) -> Iterator[tuple[tuple[str, bool], NDArray[Any]]]:
+    """Yield the labels by each rule, all from one scan over the record."""
+    if not rules:
+        return
+    record = saved.estimator.record_
+    [(_, scores)] = saved.estimator.staged_decision_function(X, at=[record.n_steps / record.n_examples], rules=rules)
+    for rule, found in scores.items():
+        chosen = (found >= 0).astype(np.int64) if found.ndim == 1 else found.argmax(axis=1)
+        yield rule, saved.classes[chosen]
+
+
+def _rule_words(rule: tuple[str, bool]) -> str:
+    return f"{rule[0]}, normalised" if rule[1] else rule[0]
+
+
+# -- what is printed --------------------------------------------------------------------------------------------------
+
+
+def _labels(saved: Saved, found: Confusion) -> list[Any]:
+    """Return the model's labels, and those of the data that it has never seen."""
+    known: list[Any] = saved.classes.tolist()
+    return known + sorted({true for true, _ in found.counts} - set(known), key=str)
+
+
+def _text(saved: Saved, found: Confusion, rules: dict[Any, Confusion], args: argparse.Namespace) -> str:
+    labels = _labels(saved, found)
+    low, high = clopper_pearson(found.wrong, found.n, args.confidence)
+    parts = [
+        f"error {percent(found.error)}: {found.wrong:,} of {counted(found.n, 'row')} wrong\n"
+        f"{100 * args.confidence:g} % interval {percent(low)} to {percent(high)}"
+    ]
+    strange = labels[len(saved.classes) :]
+    if strange:
+        named = ", ".join(map(str, strange[:5])) + (", ..." if len(strange) > 5 else "")
+        parts.append(f"Of these labels the model has never seen any, so all their rows are wrong: {named}")
+    if rules:
+        parts.append(_rule_table(rules, args.confidence))
+    parts += [_confusion_text(found, labels), _class_table(found, labels)]
+    return "\n\n".join(filter(None, parts))
+
+
+def _rule_table(rules: dict[Any, Confusion], confidence: float) -> str:
+    rows = [["rule", "error", "wrong", f"{100 * confidence:g} % interval"]]
+    for rule, found in rules.items():
+        low, high = clopper_pearson(found.wrong, found.n, confidence)
+        rows.append([_rule_words(rule), percent(found.error), f"{found.wrong:,}", f"{percent(low)} to {percent(high)}"])
+    return table(rows)
+
+
+def _confusion_text(found: Confusion, labels: list[Any]) -> str:
+    """Return the matrix, or where that would be too wide the most frequent confusions."""
+    rows = [["true \\ predicted", *map(str, labels)]]
+    for label, counts in zip(labels, found.matrix(labels).tolist(), strict=True):
+        rows.append([str(label), *(f"{count:,}" if count else "." for count in counts)])
+    made = table(rows) if len(labels) <= MOST_CLASSES else ""
+    if made and max(map(len, as_text(rows).split("\n"))) <= width():
+        return made
+    most = found.largest()
+    if not most:
+        return ""
+    rows = [["true", "predicted as", "rows"], *([str(a), str(b), f"{n:,}"] for a, b, n in most[:_SHOWN])]
+    more = f"\n... and {counted(len(most) - _SHOWN, 'other pair')} of labels" if len(most) > _SHOWN else ""
+    return bold("The largest confusions") + "\n" + table(rows, left=(0, 1)) + more
+
+
+def _class_table(found: Confusion, labels: list[Any]) -> str:
+    rows = [["class", "precision", "recall", "F1", "rows"]]
+    for entry in found.by_class(labels):
+        shares = ["-" if entry[name] is None else f"{entry[name]:.3f}" for name in ("precision", "recall", "f1")]
+        rows.append([str(entry["label"]), *shares, f"{entry['rows']:,}"])
+    return table(rows)
+
+
+def _document(saved: Saved, found: Confusion, rules: dict[Any, Confusion], confidence: float) -> dict[str, Any]:
+    labels = _labels(saved, found)
+    made = {
+        **_numbers(found, confidence),
+        "confidence": confidence,
+        "classes": found.by_class(labels),
+        "labels": labels,
+        "confusion": found.matrix(labels),
+    }
+    if rules:
+        made["rules"] = [
+            {"rule": rule, "normalize_vectors": normalised, **_numbers(each, confidence)}
+            for (rule, normalised), each in rules.items()
+        ]
+    return made
+
+
+def _numbers(found: Confusion, confidence: float) -> dict[str, Any]:
+    interval = list(clopper_pearson(found.wrong, found.n, confidence))
+    return {"error": found.error, "wrong": found.wrong, "rows": found.n, "interval": interval}

@@ -1,0 +1,94 @@
+"""``votron export``: models for other runtimes, and models that only predict."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+
+from votron.cli import _options
+from votron.cli._models import Saved, load_model
+from votron.cli._output import checked_output, filled, n_bytes, print_json
+from votron.cli._parser import Parser, UsageError, file_argument
+from votron.cli._predict import add_rule, with_rule
+from votron.errors import VotronError
+
+EXAMPLES = [
+    ("votron export digits.votron --rule average --onnx digits.onnx", "for ONNX runtimes"),
+    ("votron export digits.votron --rule last --compact small.votron", "what the rule needs, and no more"),
+]
+
+
+def add(parser: Parser, arguments: Sequence[str]) -> None:
+    """Add what the command takes."""
+    parser.describe(
+        "votron export MODEL (--onnx FILE | --compact FILE) [options]",
+        "Write a model as ONNX (what predicts by one vector a class: linear models, and the rules last, average and "
+        "pocket), or as a model file with nothing but what its rule needs.",
+        EXAMPLES,
+    )
+    parser.set_defaults(run=run)
+    _options.add_model(parser)
+    file_argument(parser, "--onnx", metavar="FILE", help="write an ONNX file")
+    file_argument(parser, "--compact", metavar="FILE", help="write a compact model file, and say what it gave up")
+    add_rule(parser)
+    _options.add_common(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load, convert, write, and say what was written."""
+    if args.onnx is None and args.compact is None:
+        raise UsageError("--onnx FILE or --compact FILE must be given.")
+    for option, path in (("--onnx", args.onnx), ("--compact", args.compact)):
+        if path is not None:
+            if path == "-":
+                raise UsageError(f"{option} must be the name of a file. Got '-' instead.")
+            checked_output(path, "the model", option, inputs=[args.model])
+    saved = with_rule(load_model(args.model), args)
+    written: dict[str, object] = {}
+    if args.onnx is not None:
+        written["onnx"] = _onnx(saved, args.onnx)
+    if args.compact is not None:
+        written["compact"] = _compact(saved, args.compact)
+    if args.json:
+        print_json(written)
+    else:
+        print("\n".join(_lines(written)))
+    return 0
+
+
+def _onnx(saved: Saved, path: str) -> dict[str, object]:
+    from votron.exporting import write_onnx
+
+    try:
+        write_onnx(saved.model, os.path.realpath(path))
+    except VotronError as error:
+        # what Python calls model.with_rule('average') is an option here
+        words = str(error).replace("export model.with_rule('average')", "export it with --rule average")
+        raise type(error)(words.replace("model.with_rule('last')", "--rule last")) from None
+    return {"file": path, "bytes": os.path.getsize(path)}
+
+
+def _compact(saved: Saved, path: str) -> dict[str, object]:
+    from votron import save
+
+    small = saved.estimator.compact()
+    model = small
+    if hasattr(saved.model, "steps"):
+        from sklearn.pipeline import Pipeline
+
+        model = Pipeline([*saved.model.steps[:-1], ("model", small)])
+    save(model, os.path.realpath(path), provenance=saved.provenance or None)
+    before = saved.manifest.n_bytes
+    return {"file": path, "bytes": os.path.getsize(path), "bytes_before": before, "gave_up": list(small.gave_up_)}
+
+
+def _lines(written: dict[str, object]) -> list[str]:
+    lines = []
+    for kind, found in written.items():
+        assert isinstance(found, dict)
+        was = f" (it was {n_bytes(found['bytes_before'])})" if "bytes_before" in found else ""
+        lines.append(f"{kind}: {found['file']}, {n_bytes(found['bytes'])}{was}")
+        if found.get("gave_up"):
+            lines.append(filled(f"It gave up: {'; '.join(found['gave_up'])}."))
+    return lines

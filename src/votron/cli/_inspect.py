@@ -1,0 +1,112 @@
+"""``votron inspect``: what is in a model file."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from votron.cli import _options
+from votron.cli._models import model_file
+from votron.cli._output import bold, n_bytes, pairs, print_json
+from votron.cli._parser import Parser
+
+if TYPE_CHECKING:
+    from votron.saving import Manifest
+
+_SHOWN_CLASSES = 20
+
+EXAMPLES = [
+    ("votron inspect digits.votron", "kernel, rule, support, mistakes, certificate, provenance"),
+    ("votron inspect digits.votron --json", "all of it, for machines"),
+]
+
+
+def add(parser: Parser, arguments: Sequence[str]) -> None:
+    """Add what the command takes."""
+    parser.describe(
+        "votron inspect MODEL [--json]",
+        "Print what a model file says of itself. It needs no data, and builds no model: a file from anywhere can be "
+        "looked at. Structure and SHA-256 are checked.",
+        EXAMPLES,
+    )
+    parser.set_defaults(run=run)
+    _options.add_model(parser)
+    _options.add_common(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read the manifest, and print it."""
+    from votron.saving import read_manifest
+
+    with model_file(args.model) as path:
+        found = read_manifest(path)
+    if args.json:
+        print_json(_document(found))
+    else:
+        print(_text(found, args.model))
+    return 0
+
+
+def _document(found: Manifest) -> dict[str, Any]:
+    return dataclasses.asdict(found)
+
+
+def _text(found: Manifest, path: str) -> str:
+    shown = ", ".join(map(str, found.classes[:_SHOWN_CLASSES]))
+    more = ", ..." if len(found.classes) > _SHOWN_CLASSES else ""
+    file = "standard input" if path == "-" else path
+    head = {
+        "model": f"{file}, {n_bytes(found.n_bytes)}, format {found.format}, by Votron {found.votron}",
+        "estimator": found.estimator,
+        "classes": f"{len(found.classes)}: {shown}{more}",
+        **{name.replace("_", " "): _words(value) for name, value in found.summary.items() if value is not None},
+        "sha256": found.sha256,
+    }
+    parts = [pairs(head)]
+    if found.params:
+        parts.append(
+            _section("parameters", {name: _words(value) for name, value in found.params.items() if name != "verbose"})
+        )
+    if found.columns:
+        parts.append(_section("columns", found.columns))
+    elif found.steps:
+        parts.append(pairs({"encoder": ", ".join(found.steps)}))
+    certificate = found.certificate
+    said = {"certificate": certificate.get("summary", "")} if certificate else {"certificate": "none in the file"}
+    parts.append(pairs(said))
+    if found.provenance:
+        parts.append(_section("provenance", _flat(found.provenance)))
+    return "\n\n".join(parts)
+
+
+def _section(name: str, found: dict[str, str]) -> str:
+    return f"{bold(name)}\n{pairs(found, indent=2)}"
+
+
+def _flat(found: dict[str, Any]) -> dict[str, str]:
+    """Return what is nested as names such as "data rows"."""
+    flat: dict[str, str] = {}
+    for name, value in found.items():
+        if isinstance(value, dict):
+            flat |= {f"{name} {inner}": words for inner, words in _flat(value).items()}
+        else:
+            flat[name] = f"{value[:16]}..." if name == "sha256" else _words(value)  # --json has all of it
+    return flat
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "none"
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) < 10**9 else str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_words, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_words(item)}" for name, item in value.items())
+    return str(value)

@@ -1,0 +1,121 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from votron.cli._parser import Parser, file_argument, size, whole
+
+FORMATS = ("csv", "tsv", "parquet", "arrow", "svmlight", "idx", "npy", "npz", "images")
+MISSING = ("refuse", "drop", "mean", "median", "most-frequent")
+NUMERIC = ("keep", "standard", "minmax", "maxabs")
+DATA = "a file (CSV, TSV, Parquet, Arrow, svmlight, IDX, .npy, .npz), a folder of images, digits, mnist, fashion, or -"
+
+
+def add_data(parser: Any, words: str = DATA) -> None:
+    """Add the argument that is the data."""
+    file_argument(parser, "data", metavar="DATA", help=words)
+
+
+def add_model(parser: Any) -> None:
+    """Add the argument that is a model file."""
+    file_argument(parser, "model", metavar="MODEL", help="a model file")
+
+
+def add_output(parser: Any, words: str, *, required: bool = False, default: str | None = None) -> None:
+    """Add -o."""
+    file_argument(parser, "-o", "--output", metavar="FILE", required=required, default=default, help=words)
+
+
+def add_common(parser: Any, *, json: str = "print one JSON document instead of text") -> None:
+    """Add what every command has."""
+    parser.add_argument("--json", action="store_true", help=json)
+    parser.add_argument("--quiet", action="store_true", help="no progress and no remarks on standard error")
+
+
+def add_label(parser: Any, words: str) -> None:
+    """Add --label."""
+    parser.add_argument("--label", metavar="COL", help=words)
+
+
+def add_reading(parser: Parser, *, missing: bool = True, part: bool = True) -> argparse._ArgumentGroup:
+    """Add how data are read; return the group of options."""
+    group = parser.add_argument_group("reading data")
+    add = group.add_argument
+    add(
+        "--format",
+        choices=FORMATS,
+        metavar="NAME",
+        help=f"{', '.join(FORMATS)} (default: by the name and the first bytes)",
+    )
+    add("--drop", metavar="COL", action="append", default=[], help="a column to leave out; may be given several times")
+    if missing:
+        add(
+            "--missing",
+            choices=MISSING,
+            default="refuse",
+            metavar="HOW",
+            help="where values are missing: refuse, drop the rows, or fill in the mean, median or most-frequent value "
+            "(default: refuse)",
+        )
+    add(
+        "--na-values",
+        metavar="TEXT",
+        action="append",
+        help="a text that means missing; may be given several times (default: empty, NA, NaN, null, ? and the like)",
+    )
+    if part:
+        add("--part", choices=("train", "test"), help="of digits, mnist or fashion, which part (default: train)")
+    add("--no-header", action="store_true", help="the first line of CSV is data; columns are called c0, c1, ...")
+    add("--delimiter", type=_character, metavar="C", help="between the fields of CSV (default: the one that fits)")
+    add("--quote", metavar="C", help="around fields of CSV; '' for none (default: the one that fits)")
+    add(
+        "--features",
+        type=whole(),
+        metavar="N",
+        help="of svmlight, how many there are (default: as many as occur)",
+    )
+    add("--colour", action="store_true", help="images in red, green and blue instead of grey")
+    add("--resize", type=_height_and_width, metavar="HxW", help="bring images to this height and width")
+    add(
+        "--max-expanded",
+        type=size,
+        metavar="SIZE",
+        help="what compressed input may expand to, such as 10GB (default: 4GiB)",
+    )
+    return group
+
+
+def add_encoding(parser: Parser) -> None:
+    """Add how tables become vectors."""
+    group = parser.add_argument_group("tables")
+    add = group.add_argument
+    add(
+        "--numeric",
+        choices=NUMERIC,
+        metavar="HOW",
+        help="numbers are kept, or scaled to standard deviation 1, to 0..1 or by the largest: keep, standard, minmax, "
+        "maxabs (default: standard; for winnow keep)",
+    )
+    add("--discrete", metavar="COL", action="append", default=[], help="a column whose numbers are names, as postcodes")
+    add("--probabilities", metavar="COL", action="append", default=[], help="a column of numbers from 0 to 1, kept")
+    add("--text", metavar="COL", action="append", default=[], help="a column of texts, taken apart into words")
+    add(
+        "--text-features",
+        choices=("hashing", "tfidf"),
+        default="hashing",
+        help="what words become: hashing or tfidf (default: hashing)",
+    )
+
+
+def _character(text: str) -> str:
+    """Return the value of --delimiter, where a tab may be written as one types it."""
+    return {"\\t": "\t", "tab": "\t"}.get(text, text)
+
+
+def _height_and_width(text: str) -> tuple[int, int]:
+    parts = text.lower().split("x")
+    if len(parts) != 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise argparse.ArgumentTypeError(f"must be height and width, such as 28x28. Got {text!r} instead.")
+    return int(parts[0]), int(parts[1])

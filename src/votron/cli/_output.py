@@ -1,0 +1,260 @@
+"""What commands print and write: tables, JSON, warnings, and files that are whole or not there."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import stat
+import sys
+import textwrap
+import warnings
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+from votron._cells import as_text
+from votron._files import replacing
+from votron.errors import VotronError
+
+_DEFAULT_WIDTH = 80
+_WIDEST = 120
+_WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}  # digests, options, paths
+
+
+# -- for people -------------------------------------------------------------------------------------------------------
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Tell whether this is a terminal whose user has not asked for plain text."""
+    return (
+        stream.isatty()
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM") != "dumb"
+        and sys.platform != "win32"
+    )
+
+
+def width() -> int:
+    """Return how many columns there are to print in."""
+    return min(_WIDEST, shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns)
+
+
+def bold(text: str, stream: TextIO | None = None) -> str:
+    """Return a heading for this stream."""
+    return f"\x1b[1m{text}\x1b[0m" if wants_colour(stream or sys.stdout) else text
+
+
+def table(rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,), stream: TextIO | None = None) -> str:
+    """Return rows of cells as aligned lines, the head first."""
+    return as_text(rows, colour=wants_colour(stream or sys.stdout), left=left)
+
+
+def pairs(found: dict[str, str], indent: int = 0) -> str:
+    """Return names and what they are, one to a line; what does not fit goes on below.
+
+    Examples
+    --------
+    >>> print(pairs({"rows": "1,200", "kernel": "poly"}))
+    rows    1,200
+    kernel  poly
+    """
+    wide = max((len(name) for name in found), default=0) + 2
+    lines = []
+    for name, words in found.items():
+        first = " " * indent + name.ljust(wide)
+        rest = " " * (indent + wide)
+        made = textwrap.fill(words, max(40, width()), initial_indent=first, subsequent_indent=rest, **_WHOLE_WORDS)
+        lines.append(made.rstrip())
+    return "\n".join(lines)
+
+
+def filled(text: str) -> str:
+    """Return a sentence within the width of the terminal."""
+    return textwrap.fill(text, max(40, width()), **_WHOLE_WORDS)
+
+
+def percent(value: float) -> str:
+    """Return a share as text.
+
+    Examples
+    --------
+    >>> percent(0.01234), percent(0.1234), percent(0.0)
+    ('1.23 %', '12.3 %', '0.00 %')
+    """
+    return f"{100 * value:.2f} %" if value < 0.1 else f"{100 * value:.1f} %"
+
+
+def n_bytes(value: int) -> str:
+    """Return a number of bytes as text.
+
+    Examples
+    --------
+    >>> n_bytes(999), n_bytes(85_300), n_bytes(2_000_000)
+    ('999 bytes', '85 kB', '2.0 MB')
+    """
+    if value < 1000:
+        return f"{value} bytes"
+    power = min(4, int(math.log10(value) // 3))
+    number = value / 1000**power
+    return f"{number:.0f} {' kMGT'[power]}B" if number >= 10 else f"{number:.1f} {' kMGT'[power]}B"
+
+
+def seconds(value: float) -> str:
+    """Return a time as text."""
+    return f"{value:.2f} s" if value < 10 else f"{value:.0f} s"
+
+
+def counted(n: int, thing: str, many: str = "") -> str:
+    """Return a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "row"), counted(2, "class", "classes")
+    ('1 row', '1,200 rows', '2 classes')
+    """
+    return f"{n:,} {thing if n == 1 else many or thing + 's'}"
+
+
+class Notes:
+    """Where a command says what it does: standard error, or nowhere."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+        self.live = not quiet and sys.stderr is not None and sys.stderr.isatty()
+        """Whether progress is shown: on a terminal only, since in a log it says nothing."""
+
+        self._said: set[str] = set()
+
+    def __call__(self, text: str) -> None:
+        """Say a sentence."""
+        if not self.quiet:
+            print(filled(text), file=sys.stderr, flush=True)
+
+    def once(self, texts: Sequence[str]) -> None:
+        """Say sentences that have not been said."""
+        for text in texts:
+            if text not in self._said:
+                self._said.add(text)
+                self(text)
+
+
+def downloading(done: int, total: int | None) -> None:
+    """Tell how far a download is, on a terminal."""
+    stream = sys.stderr
+    if stream.isatty():
+        of = f" of {total / 1e6:.0f}" if total else ""
+        stream.write(f"\rDownloading: {done / 1e6:.0f}{of} MB ")
+        if total and done >= total:
+            stream.write("\n")
+        stream.flush()
+
+
+# -- for machines -----------------------------------------------------------------------------------------------------
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON takes it: no arrays, no tuples, no numbers that are none."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def print_json(document: Any) -> None:
+    """Print the one document of a command."""
+    print(json.dumps(plain(document), indent=2, ensure_ascii=False))
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def checked_output(
+    path: str, what: str, option: str = "-o", *, inputs: Sequence[str] = (), replaces: bool = True
+) -> None:
+    """Refuse a place that cannot be written to, before the work; what ``replaces`` a file must not be a device."""
+    if path == "-":
+        return
+    target = Path(os.path.realpath(path))
+    for given in inputs:
+        if given != "-" and target.exists() and os.path.exists(given) and os.path.samefile(given, target):
+            raise VotronError(f"{option} must be another file than {given!r}, which is read.")
+    if replaces and _is_special(target) and not target.is_dir():
+        raise VotronError(f"{option} must be a plain file for {what}. Got the device or pipe {path!r} instead.")
+    if target.is_dir():
+        raise VotronError(f"{option} must be the name of a file for {what}. Got the folder {path!r} instead.")
+    folder = target.parent
+    if not folder.is_dir():
+        raise VotronError(f"Cannot write {what} to {path!r}, since there is no folder {str(folder)!r}.")
+    if target.exists() and not (_is_special(target) or os.access(target, os.W_OK)):
+        raise VotronError(f"Cannot write {what} to {path!r}: the file is write-protected.")
+    if not _is_special(target) and not os.access(folder, os.W_OK | os.X_OK):
+        raise VotronError(f"Cannot write {what} to {path!r}: the folder {str(folder)!r} is write-protected.")
+
+
+def refuse_terminal(path: str, what: str) -> None:
+    """Refuse to write bytes to a screen."""
+    if path == "-" and sys.stdout.isatty():
+        raise VotronError(f"{what} is no text for a terminal: give a file to -o, or send the output to one.")
+
+
+def _is_special(path: Path) -> bool:
+    """Tell whether it is a device or a pipe, which must not be replaced by a file."""
+    try:
+        return not stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+@contextmanager
+def writing(path: str) -> Iterator[BinaryIO]:
+    """Open a file, or standard output for "-"; a file appears when all is written, and not at all after an error.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, writing(f"{folder}/a") as file:
+    ...     _ = file.write(b"whole")
+    ...     os.path.exists(f"{folder}/a")
+    False
+    """
+    target = Path(os.path.realpath(path))
+    if path == "-":
+        yield sys.stdout.buffer
+    elif _is_special(target):
+        with open(target, "wb") as device:
+            yield device
+    else:
+        with replacing(target) as temporary, open(temporary, "wb") as file:
+            yield file
+
+
+def discard_stdout() -> None:
+    """Send what is still to be printed nowhere, so that the interpreter does not fail on it at its end."""
+    with suppress(OSError, ValueError):  # standard output may be no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# -- warnings ---------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def warnings_as_sentences(prog: str) -> Iterator[None]:
+    """Print warnings for users as sentences; leave out those for programmers, unless ``python -W`` asks for them."""
+    with warnings.catch_warnings():
+        if not sys.warnoptions:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("default", UserWarning)
+
+        def show(message: Warning | str, *_: Any, **__: Any) -> None:
+            print(f"{prog}: Warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+        warnings.showwarning = show
+        yield

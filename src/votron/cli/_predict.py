@@ -1,0 +1,166 @@
+"""``votron predict``: labels, and scores on request, for the rows of a file."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron.cli import _options
+from votron.cli._loading import batches, in_words_of_options
+from votron.cli._models import Saved, load_model
+from votron.cli._output import Notes, checked_output, counted, plain, writing
+from votron.cli._parser import Parser, UsageError
+from votron.errors import VotronError
+
+_MISSING = {
+    "Say what to do about them with --missing.": "Fill them in, or train with --missing mean, median or most-frequent."
+}
+
+EXAMPLES = [
+    ("votron predict days.votron days.csv", "labels as CSV, on standard output"),
+    ("votron predict digits.votron digits --part test --scores -o out.csv", "labels and scores, to a file"),
+    ("votron predict digits.votron digits --part test --rule last --json", "another rule; a JSON object a line"),
+    ("votron predict days.votron - --format csv < days.csv", "rows from standard input"),
+]
+
+
+def add(parser: Parser, arguments: Sequence[str]) -> None:
+    """Add what the command takes."""
+    parser.describe(
+        "votron predict MODEL DATA [-o FILE] [options]",
+        "Label the rows of DATA, in their order. A table may have the column of labels or not, and columns that the "
+        "model does not know; it is read in batches, so it may be larger than memory.",
+        EXAMPLES,
+    )
+    parser.set_defaults(run=run)
+    _options.add_model(parser)
+    _options.add_data(parser)
+    _options.add_output(parser, "where the labels go (default: -, standard output)", default="-")
+    parser.add_argument(
+        "--scores", action="store_true", help="a column a class beside the label; for two classes one, called score"
+    )
+    add_rule(parser)
+    _options.add_label(parser, "the column with labels, which are left out (default: as in training, if it is there)")
+    _options.add_common(parser, json="write a JSON object a line instead of CSV")
+    _options.add_reading(parser, missing=False)
+
+
+def add_rule(parser: Any) -> None:
+    """Add the choice of another rule."""
+    from votron.rules import RULES
+
+    parser.add_argument(
+        "--rule",
+        choices=RULES,
+        metavar="R",
+        help=f"predict by another rule of a voted model, without training again: {', '.join(RULES)}",
+    )
+    parser.add_argument(
+        "--normalize-vectors", action="store_true", help="with --rule, divide each vector by its length first"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Predict batch by batch, and write."""
+    notes = Notes(args.quiet)
+    checked_output(args.output, "labels", inputs=[args.model, args.data], replaces=False)
+    saved = with_rule(load_model(args.model, args.data), args)
+    source = batches(args.data, **how_to_read(saved, args, labels="optional"))
+    n = 0
+    with writing(args.output) as file, in_words_of_options(_MISSING):
+        for text, rows in _texts(saved, source, args, notes):
+            file.write(text.encode("utf-8"))
+            n += rows
+        if n == 0:
+            raise VotronError(f"There are no rows in {args.data!r} to label.")
+        file.flush()
+    if args.output != "-":
+        notes(f"{counted(n, 'label')} in {args.output}")
+    return 0
+
+
+def how_to_read(saved: Saved, args: argparse.Namespace, labels: str) -> dict[str, Any]:
+    """Return how to read data for a model, and which column has the labels."""
+    how = saved.how_to_read(args)
+    how["labels"] = labels
+    if "label" not in how and saved.provenance.get("label") and _labels_have_a_name(saved, args):
+        how["label"] = saved.provenance["label"]
+    return how
+
+
+def _labels_have_a_name(saved: Saved, args: argparse.Namespace) -> bool:
+    """Tell whether labels are found by the name that they had in training: a column's, or a key's."""
+    return saved.columns is not None or args.format == "npz" or args.data.lower().endswith(".npz")
+
+
+def with_rule(saved: Saved, args: argparse.Namespace) -> Saved:
+    """Return the model with the rule that was asked for."""
+    if args.rule is None:
+        if args.normalize_vectors:
+            raise UsageError("--normalize-vectors goes with --rule, which was not given.")
+        return saved
+    estimator = saved.estimator
+    if not hasattr(estimator, "with_rule"):
+        raise VotronError(
+            f"--rule is for models of --estimator voted. Got a {type(estimator).__name__} in {saved.path!r} instead."
+        )
+    other = estimator.with_rule(args.rule, args.normalize_vectors)
+    if not hasattr(saved.model, "steps"):
+        return Saved(saved.path, other, saved.manifest)
+    from sklearn.pipeline import Pipeline
+
+    return Saved(saved.path, Pipeline([*saved.model.steps[:-1], ("model", other)]), saved.manifest)
+
+
+def _texts(saved: Saved, source: Any, args: argparse.Namespace, notes: Notes) -> Iterator[tuple[str, int]]:
+    """Yield the lines of each batch; the head comes with the first, when it is known to go well."""
+    names = _names(saved.classes) if args.scores else []
+    first = True
+    for batch in source:
+        notes.once(batch.notes)
+        labels, scores = _predicted(saved, batch.X, args.scores)
+        text = _json_lines(labels, scores, names) if args.json else _csv_lines(labels, scores, names, head=first)
+        yield text, len(labels)
+        first = False
+
+
+def _predicted(saved: Saved, X: Any, with_scores: bool) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    rows = saved.transformed(X)
+    labels = saved.estimator.predict(rows)
+    if not with_scores:
+        return labels, None
+    scores = np.asarray(saved.estimator.decision_function(rows), dtype=np.float64)
+    return labels, scores.reshape(len(labels), -1)
+
+
+def _names(classes: NDArray[Any]) -> list[str]:
+    """Return what the columns of scores are called; of two classes there is one score, for the second."""
+    return ["score"] if len(classes) == 2 else [str(label) for label in classes.tolist()]
+
+
+def _csv_lines(labels: NDArray[Any], scores: Any, names: list[str], *, head: bool) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    if head:
+        writer.writerow(["label", *names])
+    columns = [labels.tolist()] if scores is None else [labels.tolist(), *scores.T.tolist()]
+    writer.writerows(zip(*columns, strict=True))
+    return out.getvalue()
+
+
+def _json_lines(labels: NDArray[Any], scores: Any, names: list[str]) -> str:
+    lines = []
+    for i, label in enumerate(labels.tolist()):
+        entry = {"label": label}
+        if scores is not None:
+            values = plain(scores[i])
+            entry |= {"score": values[0]} if names == ["score"] else {"scores": dict(zip(names, values, strict=True))}
+        lines.append(json.dumps(entry, ensure_ascii=False) + "\n")
+    return "".join(lines)

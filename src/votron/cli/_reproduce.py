@@ -1,0 +1,137 @@
+"""``votron reproduce``: the papers' tables and figures."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from votron.cli._output import downloading, wants_colour
+from votron.cli._parser import Parser, UsageError
+from votron.errors import VotronError
+from votron.experiments._settings import WHAT, Settings, parse_degrees
+
+if TYPE_CHECKING:
+    from votron.experiments.reproduce import Reproduction
+
+EXAMPLES = [
+    ("votron reproduce", "everything, on scikit-learn's digits; under two minutes"),
+    ("votron reproduce table1 --degrees 2 --permutations 1", "some of it"),
+    ("votron reproduce --data mnist", "on MNIST: the folder in VOTRON_DATA, or fetched from OpenML"),
+    ("votron reproduce --data folder --permutations 1", "on four IDX files of yours"),
+]
+
+
+def add(parser: Parser, arguments: Sequence[str]) -> None:
+    """Add what the command takes."""
+    parser.describe(
+        "votron reproduce [WHAT ...] [options]",
+        "Run the papers' experiments; print their tables, ours beside theirs, and write a report.",
+        EXAMPLES,
+    )
+    parser.set_defaults(run=run)
+    add = parser.add_argument
+    add("what", nargs="*", default=[], metavar="WHAT", help=f"one or more of all, {', '.join(WHAT)} (default: all)")
+    add(
+        "--data",
+        default="digits",
+        metavar="DATA",
+        help="digits, mnist, fashion or a folder of IDX files (default: digits)",
+    )
+    add(
+        "--permutations",
+        type=int,
+        default=10,
+        metavar="N",
+        help="runs of each degree, for mean and error (default: 10)",
+    )
+    add(
+        "--epochs",
+        type=float,
+        default=30.0,
+        metavar="T",
+        help="passes, may be a fraction; degree 1 stops at 10 (default: 30)",
+    )
+    add(
+        "--degrees",
+        default="1-6",
+        metavar="D",
+        help="degrees of the kernel (1 + x.z)^d, such as 4 or 2,4-5 (default: 1-6)",
+    )
+    add("--out", type=Path, metavar="DIR", help="where the report and finished runs go (default: reports/DATA)")
+    add("--jobs", type=int, metavar="N", help="runs at a time (default: as processors and memory allow)")
+    add("--resume", action="store_true", help="go on from finished runs in DIR; the same command does so anyway")
+    add("--quiet", action="store_true", help="print no tables and no progress, only where the report is")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the experiments, print and write what they found."""
+    settings = _settings(args)  # before anything heavy
+    from votron.data import load_image_set
+    from votron.experiments.report import write_report
+    from votron.experiments.reproduce import remove_stale, reproduce, write_tables
+    from votron.experiments.runs import RunStore
+
+    data = load_image_set(args.data, progress=None if args.quiet else downloading)
+    out = args.out or Path("reports") / data.name
+    _check_out(out)
+    made = reproduce(settings, data, RunStore(out / "runs"), command=args.command_line, quiet=args.quiet)
+    written = [*write_tables(made, out), *write_report(made, out)]
+    remove_stale(out, written)
+    if not args.quiet:
+        _show(made)
+        print("Figures: " + ", ".join(sorted({path.name for path in written if path.suffix == ".svg"})))
+    print(f"Report: {next(path for path in written if path.name == 'report.html')}")
+    return 0
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    unknown = [what for what in args.what if what not in ("all", *WHAT)]
+    if unknown:
+        raise UsageError(f"WHAT must be among all, {', '.join(WHAT)}. Got {unknown[0]!r} instead.")
+    if args.permutations < 1:
+        raise UsageError(f"--permutations must be an int in the range [1, inf). Got {args.permutations} instead.")
+    if not 0 < args.epochs <= 1000:
+        raise UsageError(f"--epochs must be a number in the range (0, 1000]. Got {args.epochs:g} instead.")
+    if args.jobs is not None and args.jobs < 1:
+        raise UsageError(f"--jobs must be an int in the range [1, inf). Got {args.jobs} instead.")
+    try:
+        degrees = parse_degrees(args.degrees)
+    except VotronError as error:
+        raise UsageError(str(error)) from None
+    what = WHAT if not args.what or "all" in args.what else tuple(w for w in WHAT if w in args.what)
+    return Settings(what, degrees, args.permutations, float(args.epochs), args.jobs)
+
+
+def _check_out(out: Path) -> None:
+    """Refuse a place that cannot be written to before hours of work."""
+    if out.exists() and not out.is_dir():
+        raise VotronError(f"--out must be a folder. Got the file {out} instead.")
+    out.mkdir(parents=True, exist_ok=True)
+    if not os.access(out, os.W_OK):
+        raise VotronError(f"Cannot write to {out}: choose another folder with --out.")
+
+
+def _show(made: Reproduction) -> None:
+    """Print tables and claims."""
+    colour = wants_colour(sys.stdout)
+    for table in made.tables:
+        print(f"\n{table.as_text(colour=colour)}")
+    if made.claims:
+        print("\nWhat the papers say, and what these runs say of it\n")
+        for claim in made.claims:
+            print(claim)
+    compared = sum(table.n_compared for table in made.tables)
+    if compared:
+        off = sum(len(table.disagreements) for table in made.tables)
+        print(f"\n{compared - off} of {compared} published numbers agree with ours.")
+    if not made.is_mnist:
+        print("\nThese are not the papers' data, so there are no published numbers beside ours.")
+    if made.claims:
+        print(f"\n{sum(claim.holds is True for claim in made.claims)} of {len(made.claims)} claims hold.")
+    for note in made.notes:
+        print(note)
+    print(f"\nTook {made.seconds:.0f} s.")

@@ -1,0 +1,227 @@
+"""Training on data that do not fit into memory: batch by batch, through ``partial_fit``.
+
+The first reading finds out which labels there are and, for a table, what its encoder has to know; the readings after it
+learn. Standard input can be read once, so there the labels have to be named, and the encoder is fitted to the first
+batch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron.cli._encoding import columns_of, encoder_for, numeric_of
+from votron.cli._estimators import option_of, why_no_stream
+from votron.cli._loading import base_name, batches, in_words_of_options, reading
+from votron.cli._measure import Confusion, clopper_pearson
+from votron.cli._models import labels_like
+from votron.cli._output import Notes, counted, n_bytes
+from votron.cli._parser import Parser, UsageError, size, whole
+from votron.cli._provenance import of_command, of_data
+
+if TYPE_CHECKING:
+    from votron.cli._train import Trained
+
+BATCH_BYTES = 16_000_000
+_NOT_IN_STREAMS = ("epochs", "shuffle", "early_stopping", "validation_fraction")
+_REDRAW_SECONDS = 0.2
+_LINE = 70
+
+
+def add_options(parser: Parser) -> None:
+    """Add what only streams have."""
+    group = parser.add_argument_group("data larger than memory")
+    add = group.add_argument
+    add("--stream", action="store_true", help="read in batches, and learn from one after the other, in their order")
+    add("--passes", type=whole(), metavar="N", help="with --stream, how often to go through the data (default: 1)")
+    add(
+        "--batch",
+        type=size,
+        metavar="SIZE",
+        help=f"with --stream, bytes of a batch (default: {BATCH_BYTES // 10**6}MB)",
+    )
+    add("--classes", metavar="A,B,...", help="with --stream from standard input, all labels that will come")
+
+
+def check_options(args: argparse.Namespace, estimator: Any) -> None:
+    """Refuse options that do not go together."""
+    if not args.stream:
+        for name in ("passes", "batch", "classes"):
+            if getattr(args, name) is not None:
+                raise UsageError(f"--{name} is for --stream, which was not given.")
+        return
+    why_not = why_no_stream(estimator)
+    if why_not:
+        raise UsageError(why_not)
+    for name in _NOT_IN_STREAMS:
+        if name in vars(args):
+            raise UsageError(
+                f"{option_of(name)} has no meaning with --stream, which takes rows in their order; --passes says how "
+                "often."
+            )
+    if getattr(estimator, "rule", None) == "holdout":
+        raise UsageError("--rule holdout needs rows that are set aside, which --stream does not do.")
+    if args.certificate:
+        raise UsageError("--certificate needs all data at once: leave out --stream, or run `votron certify` later.")
+    if args.data == "-" and args.classes is None:
+        raise UsageError("--stream from standard input needs --classes, since it can be read once only.")
+    if args.data == "-" and (args.passes or 1) > 1:
+        raise UsageError("--passes must be 1 for standard input, which can be read once only.")
+
+
+def train(args: argparse.Namespace, estimator: Any, notes: Notes) -> Trained:
+    """Learn batch by batch; return the model."""
+    from sklearn.pipeline import Pipeline
+
+    from votron.cli._train import Trained
+
+    if hasattr(estimator, "verbose"):
+        estimator.set_params(verbose=0)  # the bar of one batch says nothing
+    limit = args.batch or BATCH_BYTES
+    notes(_memory_words(args.estimator, limit))
+    start = time.monotonic()
+    learner = _Learner(args, estimator, notes)
+    with in_words_of_options():
+        found = learner.learn(limit)
+    took = time.monotonic() - start
+    model = estimator if learner.encoder is None else Pipeline([("encoder", learner.encoder), ("model", estimator)])
+    trained = Trained(model, learner.rows, found.format, found.label, took, _error(args, model, limit))
+    trained.provenance = of_command(args, found) | {
+        "data": of_data(args.data, found.format, learner.rows),
+        "label": found.label,
+        "stream": {"passes": args.passes or 1, "batch_bytes": limit, "batches": learner.n_batches},
+        "test": {"name": base_name(args.test), **trained.error} if args.test else None,
+    }
+    trained.remarks["stream"] = f"{counted(learner.n_batches, 'batch', 'batches')} of at most {n_bytes(limit)}"
+    if args.certificate is None and args.estimator in ("voted", "averaged"):
+        trained.remarks["certificate"] = "left out, since a stream is not held in memory: `votron certify` computes it"
+    return trained
+
+
+def _memory_words(estimator: str, limit: int) -> str:
+    """Say what memory it takes."""
+    grows = {
+        "voted": "and all support vectors, which grow with the mistakes",
+        "averaged": "and three numbers a feature and class",
+    }.get(estimator, "and the numbers of each feature and class")
+    return f"Streaming: memory holds a batch of {n_bytes(limit)} of input, up to twenty times over, {grows}."
+
+
+@dataclass
+class _Learner:
+    """What is known of a stream so far, and the classifier that learns from it."""
+
+    args: argparse.Namespace
+    estimator: Any
+    notes: Notes
+    classes: NDArray[Any] | None = None
+    encoder: Any = None
+    rows: int = 0
+    n_batches: int = 0
+    _told_at: float = field(default_factory=time.monotonic)
+
+    def learn(self, limit: int) -> Any:
+        """Go through the data, once before learning where that can be; return the last batch."""
+        passes, batch = self.args.passes or 1, None
+        source = batches(self.args.data, batch_bytes=limit, **reading(self.args))
+        if not source.bounded:
+            self.notes(
+                f"Data such as {base_name(self.args.data)} cannot be read in parts: they are in memory as a whole."
+            )
+        if source.rewindable:
+            source = self._looked_through(source, limit)
+        for turn in range(passes):
+            self.rows = 0
+            for batch in source:
+                self._one(batch)
+                self._tell(turn, passes)
+        if self.notes.live:
+            sys.stderr.write("\r" + " " * _LINE + "\r")
+        return batch
+
+    def _looked_through(self, source: Any, limit: int) -> Any:
+        """Find out which labels there are, and what the encoder has to know; return the data to be read anew."""
+        from votron.data import scan_stream
+
+        facts = scan_stream(source, **self._encoding())
+        self.encoder = facts.encoder
+        self.classes = facts.classes if self.args.classes is None else _named_classes(self.args.classes, facts.classes)
+        known: dict[str, Any] = {"columns": facts.columns} if facts.columns else {"n_features": facts.n_features}
+        if facts.zero_based is not None:
+            known["zero_based"] = facts.zero_based
+        if not facts.columns:
+            _check_matrix(self.args)
+        return batches(self.args.data, batch_bytes=limit, **(reading(self.args) | known))
+
+    def _encoding(self) -> dict[str, Any]:
+        args = self.args
+        if args.text and args.text_features == "tfidf":
+            raise UsageError("--text-features must be hashing with --stream, since tfidf needs all texts at once.")
+        names = {"discrete": args.discrete, "probabilities": args.probabilities, "text": args.text}
+        return {"numeric": numeric_of(args), "missing": args.missing, **names}
+
+    def _one(self, batch: Any) -> None:
+        if self.classes is None:
+            self.classes = _named_classes(self.args.classes, batch.y)
+        if self.encoder is None and self.n_batches == 0 and batch.columns is not None:
+            self.encoder = encoder_for(self.args, batch.X).fit(batch.X)
+            self.notes(f"The encoder is fitted to the first batch, {counted(batch.n_rows, 'row')}.")
+        elif self.encoder is None:
+            _check_matrix(self.args)
+        X = batch.X if self.encoder is None else self.encoder.transform(batch.X)
+        self.estimator.partial_fit(X, labels_like(batch.y, self.classes, base_name(self.args.data)), self.classes)
+        self.rows += batch.n_rows
+        self.n_batches += 1
+
+    def _tell(self, turn: int, passes: int) -> None:
+        if self.notes.live and time.monotonic() - self._told_at > _REDRAW_SECONDS:
+            self._told_at = time.monotonic()
+            mistakes = getattr(self.estimator, "n_mistakes_", None)
+            said = "" if mistakes is None else f", {int(mistakes.sum()):,} mistakes"
+            sys.stderr.write(f"\rpass {turn + 1} of {passes}, {self.rows:,} rows{said}".ljust(_LINE))
+            sys.stderr.flush()
+
+
+def _check_matrix(args: argparse.Namespace) -> None:
+    """Refuse what only tables can have in a stream."""
+    if args.numeric not in (None, "keep"):
+        raise UsageError("--numeric with --stream is for tables. Got it with data that are numbers without names.")
+
+
+def _named_classes(given: str | None, y: Any) -> NDArray[Any]:
+    """Return the labels that were named, in the type of those that were read."""
+    if given is None:
+        return np.unique(y)
+    names = np.array(sorted({name.strip() for name in given.split(",") if name.strip()}))
+    try:
+        return np.unique(names if y.dtype.kind == "U" else names.astype(y.dtype))
+    except ValueError:
+        raise UsageError(f"--classes must be numbers, as the labels of the data are. Got {given!r} instead.") from None
+
+
+def _error(args: argparse.Namespace, model: Any, limit: int) -> dict[str, Any]:
+    """Return the errors on the data of --test."""
+    if not args.test:
+        return {}
+    found = Confusion()
+    for X, y in _test_batches(args, model, limit):
+        found.add(y, model.predict(X))
+    low, high = clopper_pearson(found.wrong, found.n)
+    return {"on": "test", "wrong": found.wrong, "rows": found.n, "error": found.error, "interval": [low, high]}
+
+
+def _test_batches(args: argparse.Namespace, model: Any, limit: int) -> Iterator[tuple[Any, NDArray[Any]]]:
+    how = reading(args)
+    how.pop("part", None)
+    columns = columns_of(model)
+    how |= {"columns": columns} if columns else {"n_features": int(model.n_features_in_)}
+    estimator = model.steps[-1][1] if hasattr(model, "steps") else model
+    for batch in batches(args.test, batch_bytes=limit, **how):
+        yield batch.X, labels_like(batch.y, estimator.classes_, base_name(args.test))

@@ -1,0 +1,287 @@
+"""``votron tune``: parameters by cross-validation, where epochs and rules come free."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from votron.cli import _options
+from votron.cli._encoding import encoder_for, make_model
+from votron.cli._estimators import DEFAULT, EVERY, as_arguments, as_option, estimator_in, make_estimator, parameters_of
+from votron.cli._loading import in_words_of_options, read_labelled, reading
+from votron.cli._output import Notes, checked_output, filled, n_bytes, percent, print_json, seconds, table
+from votron.cli._parser import Parser, UsageError, positive, whole
+from votron.cli._provenance import of_command, of_data
+from votron.errors import VotronError
+from votron.tuning import ESTIMATORS, TuningResult, TuningRow, tune
+
+_ALIASES = {
+    "kernel": "kernels",
+    "degree": "degrees",
+    "gamma": "gammas",
+    "margin": "margins",
+    "rule": "rules",
+    "epochs": "epochs",
+    "normalize_kernel": "normalize-kernel",
+    "normalize_vectors": "normalize-vectors",
+    "coef0": "coef0s",
+    "C": "Cs",
+    "promotion": "promotions",
+    "complement": "complement",
+    "average": "average",
+    "alpha": "alphas",
+}
+"""Parameters that can be varied, and what the options are called."""
+_CELLS = {
+    "kernel": ("kernel", "degree", "gamma", "coef0", "normalize_kernel"),
+    "rule": ("rule", "normalize_vectors"),
+}
+"""Parameters that share a column, so that the table fits on a screen."""
+_ON_OFF = {"on": True, "off": False}
+
+EXAMPLES = [
+    ("votron tune days.csv --label Play --folds 3 --degrees 1,2 --rules vote,last", "a small search"),
+    (
+        "votron tune digits --kernels poly --degrees 2-3 --margins 0 -o best.votron",
+        "and train the best on all rows",
+    ),
+]
+
+
+def add(parser: Parser, arguments: Sequence[str]) -> None:
+    """Add what the command takes; of the estimators, the parameters of the one that is asked for."""
+    name = estimator_in(arguments)
+    parser.describe(
+        "votron tune DATA --label COL [-o MODEL] [options]",
+        "Choose parameters by cross-validation. Each setting is fitted once a fold; epochs and rules come free from "
+        "that fit. Prints a table of errors, and the command that trains the best.",
+        EXAMPLES,
+    )
+    parser.set_defaults(run=run)
+    _options.add_data(parser)
+    _options.add_label(parser, "the column with the labels, as in `votron train`")
+    _options.add_output(parser, "train the best on all rows, and write the model here")
+    add = parser.add_argument
+    add("--folds", type=whole(2), default=5, metavar="N", help="number of folds (default: 5)")
+    add("--random-state", type=whole(0), default=0, metavar="N", help="seed of folds and fits (default: 0)")
+    add("--max-rows", type=whole(4), default=20_000, metavar="N", help="of more rows, draw so many (default: 20000)")
+    add("--max-seconds", type=positive, metavar="S", help="begin no setting after this time (default: no limit)")
+    add("--one-standard-error", action="store_true", help="the simplest setting within one standard error of the best")
+    add("--rows", type=whole(), default=15, metavar="N", help="rows of the table to print (default: 15)")
+    _options.add_common(parser)
+    _add_grid(parser, name)
+    _options.add_reading(parser)
+    _options.add_encoding(parser)
+
+
+def _add_grid(parser: Parser, name: str) -> None:
+    from votron.tuning import default_grid
+
+    parser.add_argument(
+        "--estimator",
+        choices=tuple(ESTIMATORS),
+        default=DEFAULT,
+        metavar="NAME",
+        help=f"{', '.join(ESTIMATORS)} (default: {DEFAULT})",
+    )
+    group = parser.add_argument_group(f"values to try with --estimator {name}, separated by commas")
+    tried = {} if name == EVERY else default_grid(name)
+    for parameter in parameters_of(name):
+        if parameter.name not in _ALIASES:
+            continue
+        default = tried.get(parameter.name, [parameter.default])
+        group.add_argument(
+            f"--{_ALIASES[parameter.name]}",
+            dest=f"grid_{parameter.name}",
+            type=_values(parameter),
+            metavar="V,V,...",
+            help=f"{parameter.words} (default: {','.join(map(_typed, default))})".replace("%", "%%"),
+        )
+
+
+def _values(parameter: Any) -> Callable[[str], list[Any]]:
+    """Return the type of an option with several values of a parameter."""
+
+    def one(text: str) -> Any:
+        if parameter.is_flag:
+            if text not in _ON_OFF:
+                raise argparse.ArgumentTypeError(f"must be on, off or on,off. Got {text!r} instead.")
+            return _ON_OFF[text]
+        if parameter.name == "gamma" and text.startswith("scale*"):
+            return text
+        return parameter.read(text)
+
+    def read_all(text: str) -> list[Any]:
+        found: list[Any] = []
+        for part in filter(None, (part.strip() for part in text.split(","))):
+            low, dash, high = part.partition("-")
+            if parameter.numbers is int and dash and low.isdecimal() and high.isdecimal() and int(low) <= int(high):
+                found += range(int(low), min(int(high), int(low) + 1000) + 1)
+            else:
+                found.append(one(part))
+        if not found:
+            raise argparse.ArgumentTypeError(f"must be values separated by commas. Got {text!r} instead.")
+        return found
+
+    return read_all
+
+
+def _typed(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+# -- the command ------------------------------------------------------------------------------------------------------
+
+
+def run(args: argparse.Namespace) -> int:
+    """Search, print the table, and train the best if a file for it is given."""
+    notes = Notes(args.quiet)
+    if args.output is not None:
+        if args.output == "-":
+            raise UsageError("-o must be the name of a file here. Got '-' instead.")
+        checked_output(args.output, "the model", inputs=[args.data])
+    grid = {name[5:]: value for name, value in vars(args).items() if name.startswith("grid_") and value is not None}
+    for name, values in grid.items():
+        for value in values:
+            if not str(value).startswith("scale*"):
+                make_estimator(args.estimator, {name: value})  # refuses what is out of range before the work
+    data, _ = read_labelled(args.data, **reading(args))
+    encoder = encoder_for(args, data.X)
+    result = _searched(args, data, grid, encoder, notes)
+    written = None if args.output is None else _refit(args, data, result)
+    command = _best_command(args, result)
+    if args.json:
+        print_json({**result.to_dict(), "command": command, "model": written})
+        return 0
+    print(_text(result, args.rows))
+    print(f"\nTo train it:\n  {command}")
+    if written:
+        print(f"\nThe best, trained on all {data.n_rows:,} rows: {args.output}, {n_bytes(written['bytes'])}")
+    return 0
+
+
+def _text(result: TuningResult, n: int) -> str:
+    """Return the rows of least error as a table, and the best."""
+    ranked = result.ranked()
+    shown = ranked[:n]
+    rows_used = f"{result.n_used:,} rows" + (f" drawn from {result.n_rows:,}" if result.n_used < result.n_rows else "")
+    why = f" ({result.stopped})" if result.stopped else ""
+    lines = [
+        f"{result.n_tried} of {result.n_settings} settings{why}, {result.folds} folds of {rows_used}, "
+        f"{seconds(result.seconds)}",
+        "",
+        _table(shown),
+    ]
+    if len(ranked) > len(shown):
+        lines.append(f"... and {len(ranked) - len(shown):,} more rows, which --rows or --json shows")
+    for params, why_not in result.skipped:
+        lines.append(filled(f"Left out: {_setting(params, tuple(params))}: {why_not}"))
+    best = result.best_row
+    lines += ["", f"The best: {percent(best.error)} ± {percent(best.standard_error)}"]
+    lines.append(filled("The error of the best of many is optimistic: measure it on data that tuning has not seen."))
+    return "\n".join(lines)
+
+
+def _table(rows: Sequence[TuningRow]) -> str:
+    names = list(dict.fromkeys(name for row in rows for name in row.params))
+    columns = {head: [each for each in parts if each in names] for head, parts in _CELLS.items() if head in names}
+    columns |= {name: [name] for name in names if not any(name in parts for parts in columns.values())}
+    cells = [[head.replace("_", " ") for head in columns] + ["error", "±", "fit s"]]
+    for row in rows:
+        mine = [_setting(row.params, parts) for parts in columns.values()]
+        cells.append([*mine, percent(row.error), percent(row.standard_error), f"{row.seconds:.1f}"])
+    return table(cells, left=[i for i, head in enumerate(columns) if head in _CELLS])
+
+
+def _setting(params: dict[str, Any], names: Sequence[str]) -> str:
+    """Return some parameters in a few words, such as "poly 3 normalised"."""
+    if len(names) == 1:
+        return _typed(params[names[0]]) if names[0] in params else ""
+    words = []
+    for name in names:
+        if name not in params or params[name] is False or (name, params[name]) == ("gamma", "scale"):
+            continue
+        words.append("normalised" if params[name] is True else _typed(params[name]))
+    return " ".join(words)
+
+
+def _searched(args: argparse.Namespace, data: Any, grid: dict[str, Any], encoder: Any, notes: Notes) -> TuningResult:
+    try:
+        with in_words_of_options():
+            return tune(
+                data.X,
+                data.y,
+                estimator=args.estimator,
+                grid=grid,
+                encoder=encoder,
+                folds=args.folds,
+                random_state=args.random_state,
+                max_rows=args.max_rows,
+                max_seconds=args.max_seconds,
+                one_standard_error=args.one_standard_error,
+                callback=_counter() if notes.live else None,
+            )
+    except VotronError as error:
+        raise type(error)(as_option(str(error))) from None
+
+
+def _counter() -> Callable[..., None]:
+    """Return what tells how many settings are done, on a terminal."""
+    start = time.monotonic()
+
+    def tell(done: int, total: int, row: Any, best: Any) -> None:
+        left = (time.monotonic() - start) / done * (total - done)
+        text = f"{done} of {total} settings, least error {100 * best.error:.2f} %, {left:.0f} s left"
+        sys.stderr.write("\r" + (text if done < total else "").ljust(70) + ("" if done < total else "\r"))
+        sys.stderr.flush()
+
+    return tell
+
+
+def _best_params(args: argparse.Namespace, result: TuningResult) -> dict[str, Any]:
+    """Return what differs from the defaults of the classifier, and the seed."""
+    defaults = {parameter.name: parameter.default for parameter in parameters_of(args.estimator)}
+    best = {name: value for name, value in result.best.items() if defaults.get(name) != value}
+    return best | ({"random_state": args.random_state} if "random_state" in defaults else {})
+
+
+def _best_command(args: argparse.Namespace, result: TuningResult) -> str:
+    """Return the command that trains the best, with all that says how data are read."""
+    typed = ["votron", "train", args.data]
+    for name in ("label", "format", "part", "numeric", "delimiter", "features"):
+        if getattr(args, name) is not None:
+            typed += [f"--{name}", str(getattr(args, name))]
+    for name in ("drop", "na_values", "discrete", "probabilities", "text"):
+        for value in getattr(args, name) or ():
+            typed += [f"--{name.replace('_', '-')}", value]
+    if args.missing != "refuse":
+        typed += ["--missing", args.missing]
+    if args.text and args.text_features != "hashing":
+        typed += ["--text-features", args.text_features]
+    typed += ["--no-header"] if args.no_header else []
+    typed += ["--estimator", args.estimator] if args.estimator != DEFAULT else []
+    typed += as_arguments(_best_params(args, result))
+    return shlex.join([*typed, "-o", args.output or "model.votron"])
+
+
+def _refit(args: argparse.Namespace, data: Any, result: TuningResult) -> dict[str, Any]:
+    """Train the best on all rows, and write it."""
+    from votron import save
+
+    model = make_model(args, make_estimator(args.estimator, _best_params(args, result)), data.X)
+    model.fit(data.X, data.y)
+    provenance = of_command(args, data) | {
+        "data": of_data(args.data, data.format, data.n_rows),
+        "label": data.label,
+        "tuned": {"folds": args.folds, "settings": result.n_tried, "error": result.best_error},
+    }
+    target = os.path.realpath(args.output)
+    save(model, target, provenance={name: value for name, value in provenance.items() if value is not None})
+    return {"file": args.output, "bytes": os.path.getsize(target)}

@@ -1,0 +1,660 @@
+"""What each command does: its files, its numbers, and what it says."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import re
+import sys
+
+import numpy as np
+import pytest
+from cli_files import DAYS, svmlight, write_files
+from sklearn.datasets import load_digits
+
+import votron
+from votron.cli import main
+from votron.data import load_image_set
+from votron.saving import read_manifest
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("commands")
+    write_files(made)
+    before = os.getcwd()
+    os.chdir(made)
+    try:
+        assert main(["train", "digits", "-o", "digits.votron", "--random-state", "0", "--no-certificate"]) == 0
+        assert main(["train", "days.csv", "--label", "Play", "-o", "days.votron", "--random-state", "0"]) == 0
+    finally:
+        os.chdir(before)
+    return made
+
+
+@pytest.fixture
+def here(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "80")
+    return folder
+
+
+def run(capsys, *arguments, status=0):
+    """Run a command; return what it printed."""
+    assert main([str(argument) for argument in arguments]) == status
+    return capsys.readouterr()
+
+
+def run_json(capsys, *arguments):
+    return json.loads(run(capsys, *arguments, "--json", "--quiet").out)
+
+
+def stdin_of(monkeypatch, content):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+# -- train ------------------------------------------------------------------------------------------------------------
+
+
+def test_training_is_what_the_library_does(here):
+    digits = load_image_set("digits")
+    expected = votron.VotedPerceptronClassifier(random_state=0).fit(digits.X, digits.y)
+    found = votron.load("digits.votron")
+    assert found.record_.equals(expected.record_)
+    assert found.get_params() == expected.get_params()
+
+
+@pytest.mark.parametrize("estimator", ["voted", "averaged", "adatron", "winnow", "naive-bayes"])
+def test_every_estimator(estimator, here, capsys):
+    cut = {"winnow": ["--binarize", "0"]}.get(estimator, [])
+    out, err = run(capsys, "train", "days.csv", "--label", "Play", "-o", "any.votron", "--estimator", estimator, *cut)
+    assert err == ""
+    assert f"estimator       {estimator} (" in out
+    assert "classes         2: no, yes" in out
+    assert re.search(r"training error  \d+\.\d+ %, \d+ of 12 rows", out)
+    labels = run(capsys, "predict", "any.votron", "days.csv").out.split()
+    assert labels[0] == "label"
+    assert set(labels[1:]) == {"no", "yes"}
+    assert len(labels) == 13
+
+
+def test_the_summary_fits_a_terminal(here, capsys):
+    out = run(capsys, "train", "days.csv", "--label", "Play", "-o", "any.votron", "--test", "0.3").out
+    assert max(map(len, out.split("\n"))) <= 80
+    assert re.search(r"test error +\d", out)
+    assert re.search(r"95 % interval \d", out)
+    for name in ("kernel", "rule", "epochs", "mistakes", "support", "random state", "seconds", "certificate", "model"):
+        assert re.search(rf"^{name} ", out, re.MULTILINE)
+
+
+def test_a_drawn_seed_can_be_given_again(here, capsys, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
+    first = run_json(capsys, "train", "digits", "-o", "a.votron", "--no-certificate")
+    seed = first["params"]["random_state"]
+    assert isinstance(seed, int)
+    run(capsys, "train", "digits", "-o", "b.votron", "--no-certificate", "--random-state", seed)
+    a, b = votron.load("a.votron"), votron.load("b.votron")
+    assert a.record_.equals(b.record_)
+    run(capsys, "train", "digits", "-o", "b.votron", "--no-certificate", "--random-state", seed)
+    once = (here / "b.votron").read_bytes()
+    run(capsys, "train", "digits", "-o", "b.votron", "--no-certificate", "--random-state", seed)
+    assert (here / "b.votron").read_bytes() == once
+    assert read_manifest("b.votron").provenance["created"] == "2001-09-09T01:46:40Z"
+
+
+def test_provenance_says_what_one_wants_to_know(here):
+    import hashlib
+
+    found = read_manifest("days.votron").provenance
+    assert found["data"] == {
+        "name": "days.csv",
+        "format": "csv",
+        "rows": 12,
+        "sha256": hashlib.sha256(DAYS.encode()).hexdigest(),
+    }
+    assert found["label"] == "Play"
+    assert found["command"] == "votron train days.csv --label Play -o days.votron --random-state 0"
+    assert found["votron"] == votron.__version__
+    assert {"python", "numpy", "scikit-learn", "created"} <= set(found)
+
+
+@pytest.mark.parametrize("epoch", ["now", "-1", ""])
+def test_dates_that_are_none(epoch, here, capsys, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    err = run(capsys, "train", "days.csv", "--label", "Play", "-o", "new.votron", status=1).err
+    assert "SOURCE_DATE_EPOCH must be seconds since 1970" in err
+    assert not (here / "new.votron").exists()
+
+
+def test_held_out_rows_are_those_that_certify_takes(here, capsys):
+    run(capsys, "train", "digits", "-o", "held.votron", "--test", "0.2", "--random-state", "3", "--no-certificate")
+    test = read_manifest("held.votron").provenance["test"]
+    assert (test["fraction"], test["seed"], test["rows"]) == (0.2, 3, 240)
+    found = run_json(capsys, "certify", "held.votron", "digits")
+    assert found["m"] == 960
+    measured = found["measured"][found["predictor"]]
+    assert (measured["total"], measured["n"]) == (test["wrong"], 240)
+
+
+def test_a_file_to_test_with(here, capsys):
+    text = svmlight(200, 20, seed=1)
+    (here / "test.svm").write_text(text)
+    found = run_json(capsys, "train", "large.svm", "-o", "any.votron", "--test", "test.svm", "--random-state", "0")
+    again = run_json(capsys, "evaluate", "any.votron", "test.svm")
+    assert found["test_error"]["wrong"] == again["wrong"]
+    assert found["test_error"]["rows"] == 200
+    assert found["test_error"]["interval"] == again["interval"]
+
+
+def test_certificates_are_kept_up_to_a_size(here, capsys, monkeypatch):
+    assert read_manifest("days.votron").certificate is not None
+    assert read_manifest("digits.votron").certificate is None
+    monkeypatch.setattr("votron.cli._train.MOST_CERTIFIED", 10)
+    out = run(capsys, "train", "days.csv", "--label", "Play", "-o", "any.votron").out
+    assert "left out, since there are more than 10 rows: --certificate" in " ".join(out.split())
+    assert read_manifest("any.votron").certificate is None
+    run(capsys, "train", "days.csv", "--label", "Play", "-o", "any.votron", "--certificate")
+    assert read_manifest("any.votron").certificate["model"] == "VotedPerceptronClassifier"
+
+
+def test_a_model_to_standard_output(here, capfdbinary):
+    assert main(["train", "days.csv", "--label", "Play", "-o", "-", "--random-state", "0"]) == 0
+    out, err = capfdbinary.readouterr()
+    (here / "piped.votron").write_bytes(out)
+    assert votron.load("piped.votron").steps[-1][1].classes_.tolist() == ["no", "yes"]
+    assert b"standard output" in err
+    assert main(["train", "days.csv", "--label", "Play", "-o", "-", "--quiet"]) == 0
+    assert capfdbinary.readouterr().err == b""
+
+
+def test_an_old_model_is_replaced_and_links_are_followed(here, capsys):
+    (here / "real.votron").write_text("old")
+    (here / "link.votron").symlink_to("real.votron")
+    run(capsys, "train", "days.csv", "--label", "Play", "-o", "link.votron")
+    assert (here / "link.votron").is_symlink()
+    assert votron.load("real.votron") is not None
+
+
+@pytest.mark.parametrize(("missing", "rows"), [("drop", 10), ("mean", 12), ("median", 12), ("most-frequent", 12)])
+def test_missing_values(missing, rows, here, capsys):
+    text = DAYS.replace("Rainy,55", "Rainy,").replace("Sunny,87", "Sunny,unknown")
+    (here / "holes.csv").write_text(text)
+    options = ["--label", "Play", "-o", "holes.votron", "--missing", missing, "--na-values", "unknown"]
+    found = run_json(capsys, "train", "holes.csv", *options)
+    assert found["rows"] == rows
+    if missing == "drop":
+        err = run(capsys, "predict", "holes.votron", "holes.csv", status=1).err
+        assert "Fill them in, or train with --missing mean, median or most-frequent." in err
+        assert run_json(capsys, "evaluate", "holes.votron", "holes.csv", "--missing", "drop")["rows"] == 10
+    else:
+        labels = run(capsys, "predict", "holes.votron", "holes.csv").out.split()
+        assert len(labels) == 13  # it is filled in, and "unknown" still means missing
+
+
+@pytest.mark.parametrize("features", ["hashing", "tfidf"])
+def test_texts(features, here, capsys):
+    options = ["--label", "topic", "--text", "words", "--text-features", features, "--estimator", "averaged"]
+    found = run_json(capsys, "train", "text.csv", *options, "-o", "text.votron", "--random-state", "0")
+    assert found["training_error"]["wrong"] == 0
+    (here / "new.csv").write_text('words\n"snow, wind and sun"\n"the team and the goal"\n')
+    assert run(capsys, "predict", "text.votron", "new.csv").out == "label\nweather\nsport\n"
+
+
+def test_columns_that_are_dropped_discrete_or_chances(here, capsys):
+    (here / "codes.csv").write_text("id,code,chance,y\n1,7,0.5,a\n2,8,0.1,b\n3,7,0.9,a\n4,8,0.2,b\n")
+    options = ["--drop", "id", "--discrete", "code", "--probabilities", "chance"]
+    found = run_json(capsys, "train", "codes.csv", "--label", "y", *options, "-o", "codes.votron")
+    assert found["features"] == 3
+    (here / "others.csv").write_text("code,chance\n7,0.4\n8,0.4\n")
+    assert run(capsys, "predict", "codes.votron", "others.csv").out == "label\na\nb\n"
+
+
+def test_matrices_and_scaling(here, capsys):
+    X, y = load_digits(return_X_y=True)
+    np.savez(here / "digits.npz", X=X[:300], y=y[:300])
+    found = run_json(capsys, "train", "digits.npz", "-o", "scaled.votron", "--numeric", "minmax", "--no-certificate")
+    assert found["features"] == 64
+    np.save(here / "rows.npy", X[300:310])
+    labels = run(capsys, "predict", "scaled.votron", "rows.npy").out.split()[1:]
+    assert np.mean(np.array(labels, dtype=int) == y[300:310]) >= 0.7
+    (here / "sparse.svm").write_text("".join(f"{i % 2} {i + 1}:1 {i + 300}:2\n" for i in range(40)))
+    err = run(capsys, "train", "sparse.svm", "-o", "any.votron", "--numeric", "standard", status=2).err
+    assert "--numeric must be keep or maxabs for sparse data" in err
+
+
+def test_compressed_input_is_not_expanded_without_limit(here, capsys):
+    (here / "bomb.csv.gz").write_bytes(gzip.compress(DAYS.encode() + b"Rainy,1,True,no\n" * 20_000))
+    options = ["--label", "Play", "-o", "bomb.votron"]
+    err = run(capsys, "train", "bomb.csv.gz", *options, "--max-expanded", "100kB", status=1).err
+    assert "--max-expanded" in err
+    assert not (here / "bomb.votron").exists()
+
+
+# -- streams ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options"), [("averaged", []), ("voted", ["--gamma", "0.1"]), ("naive-bayes", [])]
+)
+def test_a_stream_learns_what_one_pass_learns(estimator, options, here, capsys):
+    common = ["--estimator", estimator, *options, "--no-certificate"]
+    out, err = run(capsys, "train", "large.svm", "--stream", "--batch", "1kB", *common, "-o", "stream.votron")
+    assert "memory holds a batch of 1.0 kB of input, up to ten times over" in " ".join(err.split())
+    assert int(re.search(r"(\d+) batches of at most 1.0 kB", out)[1]) > 5
+    once = [] if estimator == "naive-bayes" else ["--epochs", "1", "--no-shuffle", "--random-state", "0"]
+    run(capsys, "train", "large.svm", *common, *once, "-o", "whole.votron")
+    a, b = (run(capsys, "predict", name, "large.svm", "--scores").out for name in ("stream.votron", "whole.votron"))
+    first, second = (np.array([float(line.split(",")[1]) for line in text.split()[1:]]) for text in (a, b))
+    assert np.allclose(first, second)
+
+
+def test_a_stream_of_a_table(here, capsys):
+    options = ["--label", "Play", "--estimator", "averaged", "--random-state", "0"]
+    out = run(capsys, "train", "days.csv", "--stream", "--batch", "60", "--passes", "3", *options, "-o", "s.votron").out
+    assert "certificate" in out
+    assert re.search(r"epochs +\d", out)
+    stream = read_manifest("s.votron").provenance["stream"]
+    assert stream["passes"] == 3
+    assert stream["batches"] % 3 == 0
+    assert run_json(capsys, "evaluate", "s.votron", "days.csv")["rows"] == 12
+
+
+def test_a_stream_from_standard_input(here, capsys, monkeypatch):
+    (here / "again.csv").write_text(DAYS)
+    options = ["--label", "Play", "--format", "csv", "--estimator", "averaged", "--classes", "no, yes"]
+    stdin_of(monkeypatch, DAYS.encode())
+    out, err = run(capsys, "train", "-", "--stream", *options, "--test", "again.csv", "-o", "s.votron")
+    assert "The encoder is fitted to the first batch, 12 rows." in err
+    assert "test error" in out
+    stdin_of(monkeypatch, DAYS.encode())
+    assert "'yes'" in run(capsys, "train", "-", "--stream", *options[:-1], "no,maybe", "-o", "s.votron", status=1).err
+
+
+def test_streams_can_be_certified_afterwards(here, capsys):
+    options = ["--stream", "--batch", "1kB", "--estimator", "averaged"]
+    run(capsys, "train", "large.svm", *options, "-o", "stream.votron")
+    assert run_json(capsys, "certify", "stream.votron", "large.svm")["m"] == 300
+
+
+def test_what_streams_cannot_do(here, capsys):
+    options = ["--stream", "--estimator", "averaged", "-o", "new.votron"]
+    text = ["text.csv", "--label", "topic", "--text", "words", "--text-features", "tfidf"]
+    assert "must be hashing with --stream" in run(capsys, "train", *text, *options, status=2).err
+    assert "--numeric with" in run(capsys, "train", "large.svm", "--numeric", "maxabs", *options, status=2).err
+    table = ["days.csv", "--label", "Play", "--missing", "median"]
+    assert "--missing must be" in run(capsys, "train", *table, *options, status=1).err
+    assert not (here / "new.votron").exists()
+
+
+# -- predict ----------------------------------------------------------------------------------------------------------
+
+
+def test_labels_and_scores_are_those_of_the_model(here, capsys):
+    digits = load_image_set("digits")
+    model = votron.load("digits.votron")
+    run(capsys, "predict", "digits.votron", "digits", "--part", "test", "--scores", "-o", "scores.csv", "--quiet")
+    rows = list(csv.DictReader(io.StringIO((here / "scores.csv").read_text())))
+    assert [int(row["label"]) for row in rows] == model.predict(digits.X_test).tolist()
+    scores = [[float(row[str(label)]) for label in range(10)] for row in rows]
+    assert np.array_equal(scores, model.decision_function(digits.X_test))
+    out = run(capsys, "predict", "digits.votron", "digits", "--part", "test", "--scores", "--json").out
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert [line["label"] for line in lines] == [int(row["label"]) for row in rows]
+    assert lines[0]["scores"]["3"] == scores[0][3]
+
+
+@pytest.mark.parametrize("normalised", [False, True])
+def test_other_rules(normalised, here, capsys):
+    digits = load_image_set("digits")
+    flag = ["--normalize-vectors"] if normalised else []
+    out = run(capsys, "predict", "digits.votron", "digits", "--part", "test", "--rule", "last", *flag).out
+    expected = votron.load("digits.votron").with_rule("last", normalised).predict(digits.X_test)
+    assert out.split()[1:] == [str(label) for label in expected]
+    assert "--rule is for models of --estimator voted" in _averaged_error(here, capsys)
+
+
+def _averaged_error(here, capsys):
+    run(capsys, "train", "days.csv", "--label", "Play", "--estimator", "averaged", "-o", "averaged.votron")
+    return run(capsys, "predict", "averaged.votron", "days.csv", "--rule", "last", status=1).err
+
+
+def test_tables_may_lack_the_label_or_have_more(here, capsys):
+    expected = run(capsys, "predict", "days.votron", "days.csv").out
+    lines = [line.split(",") for line in DAYS.split()]
+    (here / "unlabelled.csv").write_text("".join(",".join(line[:3]) + "\n" for line in lines))
+    (here / "more.csv").write_text("".join(",".join([line[1], "x", line[2], line[0]]) + "\n" for line in lines))
+    assert run(capsys, "predict", "days.votron", "unlabelled.csv").out == expected
+    assert run(capsys, "predict", "days.votron", "more.csv").out == expected
+
+
+def test_large_input_is_read_in_batches(here, capsys, monkeypatch):
+    """With batches of a few rows the output is the same."""
+    from votron.data import open_batches
+
+    expected = run(capsys, "predict", "days.votron", "days.csv", "--scores").out
+    asked = []
+
+    def small(path, **options):
+        asked.append(path)
+        return open_batches(path, **options | {"batch_bytes": 40})
+
+    monkeypatch.setattr("votron.data.open_batches", small)
+    assert run(capsys, "predict", "days.votron", "days.csv", "--scores").out == expected
+    assert asked == ["days.csv"]
+
+
+def test_rows_from_standard_input(here, capsys, monkeypatch):
+    expected = run(capsys, "predict", "days.votron", "days.csv").out
+    stdin_of(monkeypatch, DAYS.encode())
+    assert run(capsys, "predict", "days.votron", "-", "--format", "csv").out == expected
+
+
+def test_an_error_in_a_late_batch_leaves_no_file(here, capsys, monkeypatch):
+    from votron.data import open_batches
+
+    monkeypatch.setattr(
+        "votron.data.open_batches", lambda path, **options: open_batches(path, **options | {"batch_bytes": 40})
+    )
+    (here / "late.csv").write_text(DAYS + "Rainy,warm,True,no\n")
+    assert (
+        "Got 'warm' in line 14 instead."
+        in run(capsys, "predict", "days.votron", "late.csv", "-o", "late.out", status=1).err
+    )
+    assert [path.name for path in here.iterdir() if "late.out" in path.name] == []
+
+
+def test_devices_are_written_to_and_not_replaced(here, capsys):
+    run(capsys, "predict", "days.votron", "days.csv", "-o", "/dev/null")
+    assert not os.path.isfile("/dev/null")
+
+
+# -- evaluate ---------------------------------------------------------------------------------------------------------
+
+
+def test_errors_are_those_of_the_model(here, capsys):
+    digits = load_image_set("digits")
+    model = votron.load("digits.votron")
+    found = run_json(capsys, "evaluate", "digits.votron", "digits", "--part", "test", "--all-rules")
+    wrong = int((model.predict(digits.X_test) != digits.y_test).sum())
+    assert (found["wrong"], found["rows"], found["error"]) == (wrong, 597, wrong / 597)
+    assert np.array(found["confusion"]).sum() == 597
+    rules = {(entry["rule"], entry["normalize_vectors"]): entry["wrong"] for entry in found["rules"]}
+    assert len(rules) == 9
+    for (rule, normalised), count in rules.items():
+        assert count == (model.with_rule(rule, normalised).predict(digits.X_test) != digits.y_test).sum()
+
+
+def test_rules_of_two_classes(here, capsys):
+    found = run_json(capsys, "evaluate", "days.votron", "days.csv", "--all-rules")
+    rules = [(entry["rule"], entry["normalize_vectors"]) for entry in found["rules"]]
+    assert rules == [(rule, False) for rule in ("vote", "average", "last", "random", "pocket")] + [("average", True)]
+    run(capsys, "train", "days.csv", "--label", "Play", "--estimator", "averaged", "-o", "averaged.votron")
+    assert "--all-rules is for" in run(capsys, "evaluate", "averaged.votron", "days.csv", "--all-rules", status=1).err
+
+
+def test_labels_that_the_model_has_never_seen(here, capsys):
+    (here / "strange.csv").write_text(DAYS.replace("Rainy,55,True,no", "Rainy,55,True,perhaps"))
+    out = run(capsys, "evaluate", "days.votron", "strange.csv").out
+    assert "the model has never seen any, so all their rows are wrong: perhaps" in out
+    assert "error 8.33 %: 1 of 12 rows wrong" in out
+
+
+def test_many_classes_show_the_largest_confusions(here, capsys):
+    rng = np.random.RandomState(0)
+    y = np.arange(300) % 100
+    X = np.column_stack([y + rng.normal(0, 1.5, 300), rng.normal(0, 1, (300, 3))])
+    np.savez(here / "hundred.npz", X=X, y=y)
+    options = ["--estimator", "averaged", "--no-certificate", "--random-state", "0"]
+    run(capsys, "train", "hundred.npz", "-o", "hundred.votron", *options)
+    out = run(capsys, "evaluate", "hundred.votron", "hundred.npz").out
+    assert "The largest confusions" in out
+    assert max(map(len, out.split("\n"))) <= 80
+    assert "other pairs of labels" in out
+
+
+def test_the_label_column_may_be_called_otherwise(here, capsys):
+    (here / "renamed.csv").write_text(DAYS.replace("Play", "Went"))
+    assert run_json(capsys, "evaluate", "days.votron", "renamed.csv", "--label", "Went")["wrong"] == 0
+    assert "Got 'Play' instead." in run(capsys, "evaluate", "days.votron", "renamed.csv", status=1).err
+
+
+def test_the_confidence(here, capsys):
+    wide, narrow = (
+        run_json(capsys, "evaluate", "digits.votron", "digits", "--part", "test", "--confidence", p)["interval"]
+        for p in ("0.99", "0.5")
+    )
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]
+
+
+# -- certify, inspect, export, tune, data -----------------------------------------------------------------------------
+
+
+def test_certificates_are_the_librarys(here, capsys):
+    from votron.data import read_examples
+
+    days = read_examples("days.csv", label="Play")
+    expected = votron.certify(votron.load("days.votron"), days.X, days.y, 0.1)
+    assert run(capsys, "certify", "days.votron", "days.csv", "--delta", "0.1").out.strip() == str(expected).strip()
+    assert run_json(capsys, "certify", "days.votron", "days.csv", "--delta", "0.1") == expected.to_dict()
+
+
+def test_certificates_can_be_saved_and_drawn(here, capsys):
+    run(capsys, "train", "days.csv", "--label", "Play", "-o", "bare.votron", "--no-certificate", "--random-state", "0")
+    before = run(capsys, "predict", "bare.votron", "days.csv", "--scores").out
+    provenance = read_manifest("bare.votron").provenance
+    _, err = run(capsys, "certify", "bare.votron", "days.csv", "--save", "--figure", "bounds.svg")
+    assert "The certificate is in bare.votron now." in err
+    assert read_manifest("bare.votron").certificate["m"] == 12
+    assert read_manifest("bare.votron").provenance == provenance
+    assert run(capsys, "predict", "bare.votron", "days.csv", "--scores").out == before
+    assert "<svg" in (here / "bounds.svg").read_text()
+
+
+def test_certificates_of_other_data_are_refused(here, capsys):
+    (here / "other.csv").write_text(
+        DAYS.replace("Rainy,55,True,no", "Rainy,55,True,yes").replace("Sunny,87,False,yes", "Sunny,17,False,no")
+    )
+    err = run(capsys, "certify", "days.votron", "other.csv", status=1).err
+    assert "must be the training data" in err
+
+
+def test_inspection_needs_no_data_and_builds_no_model(here, capsys, monkeypatch):
+    monkeypatch.setattr("votron.estimators.saved.model_from", lambda *_: pytest.fail("a model was built"))
+    out = run(capsys, "inspect", "days.votron").out
+    assert max(map(len, out.split("\n"))) <= 80
+    for words in ("PolynomialKernel(degree=3", "rule", "mistakes", "support", "Outlook", "certificate", "days.csv"):
+        assert words in out
+    found = run_json(capsys, "inspect", "days.votron")
+    assert found["estimator"] == "VotedPerceptronClassifier"
+    assert found["columns"] == {"Outlook": "discrete", "Temp": "number", "Windy": "truth"}
+    assert found["certificate"]["m"] == 12
+
+
+def test_compact_models_predict_the_same(here, capsys):
+    out = run(capsys, "export", "days.votron", "--rule", "last", "--compact", "small.votron").out
+    assert "It gave up: learning on" in out
+    expected = run(capsys, "predict", "days.votron", "days.csv", "--rule", "last").out
+    assert run(capsys, "predict", "small.votron", "days.csv").out == expected
+
+
+def test_onnx_models_predict_the_same(here, capsys):
+    import onnxruntime
+
+    digits = load_image_set("digits")
+    run(capsys, "export", "digits.votron", "--rule", "average", "--onnx", "digits.onnx")
+    session = onnxruntime.InferenceSession("digits.onnx", providers=["CPUExecutionProvider"])
+    labels, scores = session.run(["label", "scores"], {"X": digits.X_test.astype(np.float64)})
+    model = votron.load("digits.votron").with_rule("average")
+    assert np.array_equal(labels, model.predict(digits.X_test))
+    assert np.allclose(scores, model.decision_function(digits.X_test), rtol=1e-5)
+
+
+def test_tuning_prints_a_command_that_trains_the_best(here, capsys):
+    import shlex
+
+    options = ["--degrees", "1,2", "--kernels", "poly", "--margins", "0", "--epochs", "1,2", "--folds", "3"]
+    out = run(capsys, "tune", "days.csv", "--label", "Play", *options, "-o", "best.votron").out
+    assert max(len(line) for line in out.split("\n") if not line.startswith("  votron")) <= 80
+    command = next(line for line in out.split("\n") if line.startswith("  votron train"))
+    words = shlex.split(command)
+    words[-1] = "again.votron"
+    run(capsys, *words[1:])
+    a, b = (votron.load(name).steps[-1][1] for name in ("best.votron", "again.votron"))
+    assert a.record_.equals(b.record_)
+    assert a.get_params() == b.get_params()
+    assert read_manifest("best.votron").provenance["tuned"]["folds"] == 3
+
+
+def test_tuning_is_the_librarys(here, capsys):
+    from votron.tuning import tune
+
+    digits = load_image_set("digits")
+    expected = tune(digits.X, digits.y, estimator="averaged", grid={"epochs": [1, 2]}, folds=3)
+    found = run_json(capsys, "tune", "digits", "--estimator", "averaged", "--epochs", "1,2", "--folds", "3")
+    assert found["best"] == expected.best
+    assert [row["error"] for row in found["table"]] == [row.error for row in expected.table]
+
+
+def test_ranges_and_words_of_tuning(here, capsys):
+    options = ["--degrees", "1-2", "--kernels", "poly", "--gammas", "scale,0.5", "--normalize-kernel", "off"]
+    more = ["--rules", "last", "--normalize-vectors", "off", "--margins", "0", "--epochs", "1", "--folds", "2"]
+    found = run_json(capsys, "tune", "days.csv", "--label", "Play", *options, *more)
+    tried = sorted((row["degree"], str(row["gamma"])) for row in found["table"])
+    assert tried == [(1, "0.5"), (1, "scale"), (2, "0.5"), (2, "scale")]
+
+
+def test_tables_of_numbers_for_models_of_matrices(here, capsys):
+    X, _ = load_digits(return_X_y=True)
+    head = ",".join(f"p{i}" for i in range(64))
+    rows = "".join(",".join(map(str, row)) + "\n" for row in X[:20].astype(int).tolist())
+    (here / "pixels.csv").write_text(f"{head}\n{rows}")
+    expected = votron.load("digits.votron").predict(X[:20]).tolist()
+    out, err = run(capsys, "predict", "digits.votron", "pixels.csv")
+    assert (out.split()[1:], err) == ([str(label) for label in expected], "")
+    err = run(capsys, "predict", "digits.votron", "days.csv", status=1).err
+    assert "takes a table of numbers only. Got words in column 'Outlook' instead." in err
+    err = run(capsys, "predict", "days.votron", "digits", status=1).err
+    assert "takes tables with the columns 'Outlook', 'Temp', 'Windy'." in err
+
+
+@pytest.mark.parametrize("name", ["days.tsv", "days.parquet", "days.arrow"])
+def test_conversions(name, here, capsys):
+    from votron.data import read_examples
+
+    _, err = run(capsys, "data", "convert", "days.csv", name, "--label", "Play")
+    assert f"12 rows of days.csv in {name}" in err
+    a, b = read_examples("days.csv", label="Play"), read_examples(name, label="Play")
+    assert a.X.rows() == b.X.rows()
+    assert a.y.tolist() == b.y.tolist()
+
+
+def test_conversion_of_a_set(here, capsys):
+    run(capsys, "data", "convert", "digits", "digits.svm", "--part", "test")
+    found = run_json(capsys, "evaluate", "digits.votron", "digits.svm")
+    assert (found["rows"], found["wrong"]) == (
+        597,
+        run_json(capsys, "evaluate", "digits.votron", "digits", "--part", "test")["wrong"],
+    )
+
+
+def test_descriptions(here, capsys):
+    (here / "holes.csv").write_text(DAYS.replace("Rainy,55", "Rainy,"))
+    out = run(capsys, "data", "describe", "holes.csv", "--label", "Play").out
+    assert re.search(r"Temp +number +1 +11 +58 to 90", out)
+    assert re.search(r"yes +6 +50.0 %", out)
+    out = run(capsys, "data", "describe", "large.svm").out
+    assert "sparse" in out or "features  20" in out
+    assert max(map(len, out.split("\n"))) <= 80
+
+
+def test_the_known_sets(here, capsys):
+    found = run_json(capsys, "data", "list")
+    assert [entry["name"] for entry in found] == ["digits", "mnist", "fashion"]
+    assert found[0]["train"] == 1200
+    assert run(capsys, "data", "fetch", "digits").out == (
+        "digits: 1,200 rows to train on, 597 to test with; scikit-learn's load_digits\n"
+    )
+    assert "list" in run(capsys, "data").out
+
+
+# -- conventions ------------------------------------------------------------------------------------------------------
+
+
+def test_models_through_a_pipe(here, capsys, monkeypatch):
+    expected = run(capsys, "predict", "days.votron", "days.csv").out
+    content = (here / "days.votron").read_bytes()
+    stdin_of(monkeypatch, content)
+    assert run(capsys, "predict", "-", "days.csv").out == expected
+    stdin_of(monkeypatch, content)
+    assert "standard input" in run(capsys, "inspect", "-").out
+    stdin_of(monkeypatch, content[:100])
+    assert "standard input" in run(capsys, "inspect", "-", status=1).err
+    stdin_of(monkeypatch, content)
+    assert "cannot both be" in run(capsys, "predict", "-", "-", "--format", "csv", status=2).err
+
+
+def test_data_through_a_pipe(here, capfdbinary, monkeypatch):
+    stdin_of(monkeypatch, DAYS.encode())
+    assert main(["data", "convert", "-", "-", "--format", "csv", "--label", "Play", "--to", "tsv"]) == 0
+    assert capfdbinary.readouterr().out == DAYS.replace(",", "\t").encode().replace(b"True", b"true").replace(
+        b"False", b"false"
+    )
+    assert main(["data", "convert", "days.csv", "-"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["train", "days.csv", "--label", "Play", "-o", "days.csv"], "-o must be another file than 'days.csv'"),
+        (["train", "days.csv", "--label", "Play", "-o", "./days.csv"], "-o must be another file than 'days.csv'"),
+        (["train", "large.svm", "--test", "days.csv", "-o", "days.csv"], "-o must be another file than 'days.csv'"),
+        (["predict", "days.votron", "days.csv", "-o", "days.votron"], "-o must be another file than 'days.votron'"),
+        (["export", "days.votron", "--compact", "days.votron"], "--compact must be another file than 'days.votron'"),
+        (["data", "convert", "days.csv", "days.csv", "--to", "tsv"], "OUT must be another file than 'days.csv'"),
+        (["train", "days.csv", "--label", "Play", "-o", "/dev/null"], "-o must be a plain file for the model."),
+        (["data", "convert", "days.csv", "/dev/null", "--to", "csv"], "OUT must be a plain file for the data."),
+    ],
+)
+def test_files_that_must_not_be_written(arguments, words, here, capsys):
+    before = {path: path.read_bytes() for path in here.iterdir() if path.is_file()}
+    assert words in run(capsys, *arguments, status=1).err
+    assert {path: path.read_bytes() for path in here.iterdir() if path.is_file()} == before
+    assert not os.path.isfile("/dev/null")
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_colour_is_for_terminals_that_want_it(here, monkeypatch):
+    for environment, coloured in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("TERM", "xterm")
+            patch.delenv("NO_COLOR", raising=False)
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            patch.setattr("sys.stdout", Terminal())
+            assert main(["evaluate", "days.votron", "days.csv"]) == 0
+            assert ("\x1b[1m" in sys.stdout.getvalue()) == coloured
+
+
+def test_progress_is_for_terminals(here, monkeypatch, capsys):
+    arguments = ["train", "digits", "-o", "any.votron", "--no-certificate", "--random-state", "0"]
+    assert run(capsys, *arguments).err == ""
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    assert main(arguments) == 0
+    assert "epoch" in terminal.getvalue()
+    assert votron.load("any.votron").verbose == 0
+    monkeypatch.setattr("sys.stderr", Terminal())
+    assert main([*arguments, "--quiet"]) == 0
+    assert sys.stderr.getvalue() == ""
+
+
+def test_no_model_for_a_terminal(here, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdout", Terminal())
+    assert main(["train", "days.csv", "--label", "Play", "-o", "-"]) == 1
+    assert sys.stdout.getvalue() == ""
+    assert "A model file is no text for a terminal" in capsys.readouterr().err
