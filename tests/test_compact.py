@@ -145,3 +145,20 @@ def test_it_says_what_it_cannot_do():
         CompactClassifier().compact()
     with pytest.raises(NotFittedError):
         VotedPerceptronClassifier().compact()
+
+
+EXACT = [(rule, normalized) for rule in ("last", "average", "pocket", "holdout") for normalized in (False, True)]
+EXACT.remove(("average", True))  # a sum of fractions, equal up to rounding
+
+
+@pytest.mark.parametrize(("rule", "normalized"), EXACT)
+@pytest.mark.parametrize("kernel", ["linear", PolynomialKernel(2, 1.0, 1.0)])
+def test_scores_of_zero_stay_zero(kernel, rule, normalized):
+    """Where all numbers are whole, what is divided is divided at the end, so ties are ties."""
+    grid = np.array(np.meshgrid(*[[0, 1]] * 8)).reshape(8, -1).T
+    rng = np.random.default_rng(1)
+    X, y = grid[rng.permutation(256)[:60]], rng.integers(0, 2, 60)
+    model = VotedPerceptronClassifier(kernel=kernel, rule=rule, normalize_vectors=normalized, random_state=0).fit(X, y)
+    small = model.compact()
+    assert np.array_equal(small.decision_function(grid), model.decision_function(grid))
+    assert np.array_equal(small.predict(grid), model.predict(grid))

@@ -439,5 +439,5 @@ def test_onnx_is_loaded_when_it_is_needed_and_its_absence_told_in_a_sentence():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.splitlines() == [
         "False",
-        'VotronError Exporting to ONNX needs onnx: pip install "votron[onnx]"',
+        'MissingPackageError Exporting to ONNX needs onnx: pip install "votron[onnx]".',
     ]

@@ -19,6 +19,7 @@ import safetensors.numpy
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
@@ -297,11 +298,92 @@ def test_what_cannot_be_saved_is_refused_and_nothing_written(tmp_path):
             save(model, tmp_path / "m")
     with pytest.raises(NotFittedError):
         VotedPerceptronClassifier().save(tmp_path / "m")
-    with pytest.raises(VotronError, match="'provenance' of a model must be text"):
+    with pytest.raises(VotronError, match="'provenance' of a model must be a dict of text"):
         MODELS["voted"][0].save(tmp_path / "m", provenance={"when": object()})
+    for odd in ([1, 2], {"entropy": 2**100}, {"x": float("nan")}, _nested(100_000)):
+        with pytest.raises(VotronError, match="'provenance' of a model must be a dict"):
+            MODELS["voted"][0].save(tmp_path / "m", provenance=odd)
+    with pytest.raises(VotronError, match="'certificate' of a model must be what"):
+        MODELS["voted"][0].save(tmp_path / "m", certificate={})
+    with pytest.raises(ValueError, match="The 'degree' parameter"):
+        _copied(MODELS["voted"][0]).set_params(degree=0).save(tmp_path / "m")
+    X[0, 0] = -1
+    odd = SimpleImputer(missing_values=-1)
+    for step, sentence in [
+        (odd, "where a feature is NaN"),
+        (CountVectorizer(token_pattern="(a+)+$"), "a pattern from elsewhere may take for ever"),
+        (CountVectorizer(input="filename"), "The 'input' of a CountVectorizer in a model file must be 'content'"),
+        (TfidfVectorizer(ngram_range=(1, 99)), "must lie between 1 and 20"),
+        (TfidfVectorizer(dtype=np.float32), "must have the default 'dtype'"),
+    ]:
+        rows = X
+        if not isinstance(step, SimpleImputer):
+            (tmp_path / "text").write_text("a few words")
+            rows = [str(tmp_path / "text")] * 60 if step.input == "filename" else [f"word{i} a" for i in range(60)]
+        step.fit(rows)
+        classifier = VotedPerceptronClassifier(random_state=0).fit(X, y)
+        with pytest.raises(ModelFileError, match=sentence):
+            save(make_pipeline(step, classifier), tmp_path / "m")
+    (tmp_path / "text").unlink()
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(ModelFileError, match=r"Cannot write the model file '/proc/m'"):
-        MODELS["voted"][0].save("/proc/m")
+    for path in ("/proc/m", "", "a\0b"):
+        with pytest.raises(ModelFileError, match=r"Cannot write the model file"):
+            MODELS["voted"][0].save(path)
+
+
+def _nested(depth):
+    made = []
+    for _ in range(depth):
+        made = [made]
+    return {"x": made}
+
+
+def test_files_keep_their_permissions_and_links_their_targets(tmp_path):
+    model = MODELS["voted"][0]
+    model.save(tmp_path / "new")
+    mask = os.umask(0o027)
+    try:
+        model.save(tmp_path / "masked")
+    finally:
+        os.umask(mask)
+    assert (tmp_path / "masked").stat().st_mode & 0o777 == 0o640
+    (tmp_path / "new").chmod(0o600)
+    (tmp_path / "link").symlink_to(tmp_path / "new")
+    before = (tmp_path / "new").stat().st_ino
+    model.save(os.fsencode(tmp_path / "link"))
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "new").stat().st_ino != before
+    assert load(os.fsencode(tmp_path / "link")).record_.equals(model.record_)
+
+
+def test_scalers_of_small_floats_come_back(tmp_path):
+    X, y = data(3, dtype="f4")
+    for step in (MinMaxScaler(), MaxAbsScaler(), StandardScaler()):
+        model = make_pipeline(step, VotedPerceptronClassifier(random_state=0)).fit(X, y)
+        save(model, tmp_path / "m")
+        same(load(tmp_path / "m")[0].transform(X), model[0].transform(X))
+        same(load(tmp_path / "m").decision_function(X), model.decision_function(X))
+
+
+def test_a_table_that_was_dense_stays_dense(tmp_path):
+    rng = np.random.default_rng(0)
+    names = [f"x{i}" for i in range(30)]
+    frame = pd.DataFrame(rng.normal(size=(6, 30)), columns=names).assign(body=TEXTS)
+    columns = ColumnTransformer(
+        [("s", StandardScaler(), names), ("t", TfidfVectorizer(), "body")], sparse_threshold=0.7
+    )
+    model = make_pipeline(columns, StandardScaler(), VotedPerceptronClassifier(random_state=0)).fit(frame, [0, 1] * 3)
+    save(model, tmp_path / "m")
+    same(load(tmp_path / "m").decision_function(frame), model.decision_function(frame))
+
+
+def test_a_holdout_without_mistakes_comes_back(tmp_path):
+    with pytest.warns(UserWarning, match="can never be learnt"):
+        model = VotedPerceptronClassifier("linear").partial_fit(np.zeros((4, 2)), [0, 1, 0, 1])
+    model = model.with_rule("holdout", X_val=np.ones((2, 2)), y_val=[0, 1])
+    model.save(tmp_path / "m")
+    same(load(tmp_path / "m").decision_function(np.ones((2, 2))), model.decision_function(np.ones((2, 2))))
 
 
 # -- the file ----------------------------------------------------------------------------------------------------------
@@ -452,6 +534,11 @@ def _with(array, index, value):
     return array
 
 
+def _widen(manifest, arrays):
+    manifest["model"]["n_features"] = 2**30
+    manifest["model"]["support_rows"]["shape"][1] = 2**30
+
+
 FORGERIES = {
     "unknown class": (_set("model", "class", value="os.system"), "must be one of 'Averaged"),
     "unknown field": (_set("model", "evil", value=1), "'manifest.model.evil' is not one that Votron knows"),
@@ -499,6 +586,8 @@ FORGERIES = {
     "steps by number": (_set("steps", value=7), "must be a list"),
     "no pipeline": (_set("pipeline", value=None), "true or false"),
     "provenance by number": (_set("provenance", value=7), "a JSON object"),
+    "many moments": (_set("model", "record", "n_steps", value=2**61), None),
+    "wide and sparse": (_widen, "below 67,108,864 where vectors are sparse"),
     "format 2": (_set("format", value=2), "upgrade Votron"),
     "format 0": (_set("format", value=0), "no format number"),
     "format of text": (_set("format", value="1"), "no format number"),
@@ -509,6 +598,12 @@ FORGERIES = {
 def test_forgeries_are_refused(good, name, tmp_path):
     change, sentence = FORGERIES[name]
     path = forged(good, tmp_path, change)
+    if sentence is None:  # it opens, and ends in a sentence later
+        model = load(path)
+        model.n_epochs_ = 1e300
+        with pytest.raises(VotronError, match="must be given where there are more than 100,000 epochs"):
+            model.staged_decision_function(np.zeros((1, 6)))
+        return
     with pytest.raises(ModelFileError, match=sentence) as error:
         load(path)
     assert str(path) in str(error.value)
@@ -523,6 +618,8 @@ def test_forgeries_are_refused(good, name, tmp_path):
         b'{"__metadata__":{"votron":"{}"},"a":{"dtype":"F64","shape":[-1],"data_offsets":[0,-8]}}',
         b'{"__metadata__":{"votron":"{}"},"a":{"dtype":"V9","shape":[1],"data_offsets":[0,8]}}',
         b'{"__metadata__":{"votron":"{}"},"a":{"dtype":["x"],"shape":[1],"data_offsets":[0,8]}}',
+        b'{"__metadata__":{"votron":"{}"},"a":{"dtype":"F64","shape":[0,2305843009213693952],"data_offsets":[0,0]}}',
+        b'{"__metadata__":{"votron":"{}"},"a":' + b"[]," * 1_000_000 + b"}",
         b'{"__metadata__":{"votron":"{}"},"a":7}',
         b'{"__metadata__":{"votron":"{}","x":""},"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}',
         b'{"__metadata__":{"votron":"{}"},"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}',
@@ -547,6 +644,21 @@ def test_a_few_hundred_damaged_and_forged_files():
     """`make fuzz` runs thousands."""
     n_opened = fuzz_models.run(500)
     assert 50 < n_opened < 450
+
+
+@pytest.mark.parametrize("kind", ["filename", "file", "fifo"])
+def test_no_file_opens_another(kind, tmp_path):
+    """A vectorizer can be told that its texts are names of files; in a model file it cannot."""
+    texts = make_pipeline(CountVectorizer(), AveragedPerceptronClassifier()).fit(TEXTS, [0, 1] * 3)
+    save(texts, tmp_path / "texts")
+    os.mkfifo(tmp_path / "fifo")
+
+    def change(manifest, arrays):
+        manifest["steps"][0]["step"]["params"]["input"] = "filename" if kind == "fifo" else kind
+        manifest["steps"][0]["step"]["words"][0] = str(tmp_path / "fifo") if kind == "fifo" else "/etc/hostname"
+
+    with pytest.raises(ModelFileError, match="The 'input' of a CountVectorizer in a model file must be 'content'"):
+        load(forged((tmp_path / "texts").read_bytes(), tmp_path, change))
 
 
 # -- crashes -----------------------------------------------------------------------------------------------------------

@@ -347,3 +347,24 @@ def test_bad_labels():
         tune(X[:101], y[:101])
     with pytest.raises(VotronError, match="at least 2 classes"):
         tune(X[:50], y[:50])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "grid", "sentence"),
+    [
+        ("voted", {"kernel": ["poly"], "degree": [1, 0]}, "The 'degree' parameter of VotedPerceptronClassifier"),
+        ("voted", {"normalize_vectors": ["x"]}, "The 'normalize_vectors' parameter"),
+        ("winnow", {"promotion": [2.0, 0.5]}, "The 'promotion' parameter of WinnowClassifier"),
+    ],
+)
+def test_bad_values_are_refused_before_the_first_fit(estimator, grid, sentence, monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    monkeypatch.setattr("votron.tuning._tune.errors_of", lambda *_: pytest.fail("something was fitted"))
+    with pytest.raises(VotronError, match=sentence):
+        tune(X, y, estimator=estimator, grid=grid)
+
+
+def test_arrays_can_stand_in_a_grid():
+    X, y = load_iris(return_X_y=True)
+    priors = [np.array([0.2, 0.3, 0.5]), np.array([0.2, 0.3, 0.5]), np.array([0.3, 0.3, 0.4])]
+    assert tune(X, y, estimator="naive-bayes", grid={"class_prior": priors, "alpha": [1.0]}).n_tried == 2

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-_UMASK = os.umask(0)
-os.umask(_UMASK)
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -17,6 +15,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_bytes(Path(folder) / "new" / "a.txt", b"whole")
     ...     [path.name for path in (Path(folder) / "new").iterdir()]
@@ -33,16 +32,21 @@ def write_text(path: Path, content: str) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give an empty file to write to, beside the one to be written, which it becomes when all has gone well."""
+    """Give an empty file to write to, beside the one to be written, which it becomes when all has gone well.
+
+    A file that is there keeps its permissions, and a link keeps pointing to it.
+    """
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
+    temporary = path.parent / f".{path.name[:100]}.{secrets.token_hex(6)}"
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+    mode = stat.S_IMODE((path if path.is_file() else temporary).stat().st_mode)
     try:
-        yield Path(name)
-        with open(name, "rb+") as file:
+        yield temporary
+        with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_UMASK)  # mkstemp makes files that nobody else may read
-        os.replace(name, path)
+        temporary.chmod(mode)
+        os.replace(temporary, path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

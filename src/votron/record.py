@@ -148,10 +148,16 @@ class MistakeRecord:
     def survival(self) -> NDArray[np.int64]:
         """For each mistake, how many time steps the vector born there was alive."""
         out = np.empty(len(self), dtype=np.int64)
-        for c in range(self.n_vectors):
-            mine = np.flatnonzero(self.vector == c)
+        for mine in self.of_each_vector.values():
             out[mine] = np.diff(np.append(self.time[mine], self.n_steps + 1))
         return out
+
+    @cached_property
+    def of_each_vector(self) -> dict[int, NDArray[np.int64]]:
+        """The numbers of the mistakes of each vector that has any."""
+        order = np.argsort(self.vector, kind="stable")
+        vectors, starts = np.unique(self.vector[order], return_index=True)
+        return dict(zip(vectors.tolist(), np.split(order, starts[1:]), strict=True)) if len(self) else {}
 
     @property
     def n_mistakes(self) -> NDArray[np.int64]:
@@ -181,10 +187,8 @@ class MistakeRecord:
     def pocket(self) -> NDArray[np.int64]:
         """Return when the longest-lived vector of each class was born (the first among equals; 0: none)."""
         out = np.zeros(self.n_vectors, dtype=np.int64)
-        for c in range(self.n_vectors):
-            mine = np.flatnonzero(self.vector == c)
-            if len(mine):
-                out[c] = self.time[mine[np.argmax(self.survival[mine])]]
+        for c, mine in self.of_each_vector.items():
+            out[c] = self.time[mine[np.argmax(self.survival[mine])]]
         return out
 
     def digest(self) -> str:

@@ -203,26 +203,29 @@ class Vectors:
             raise _too_large(self.kernel)
         return RuleSet(time, out)
 
-    def dual_coef(self, rule: str, normalized: bool = False) -> Floats | None:
-        """Return the rule's vectors as coefficients of the support rows, or None if it has no vector of its own.
+    def expansion(self, rule: str, normalized: bool = False) -> tuple[Floats, Floats] | None:
+        """Return the rule's vectors as coefficients of the support rows, and what to divide each one's scores by.
 
-        Voting counts signs, and the random rule has another vector for each row; all other rules score by w·x, with
-        one w a class.
+        None if the rule has no vector of its own: voting counts signs, and the random rule has another vector for each
+        row; all other rules score by w·x, with one w a class. Coefficients are whole numbers wherever they can be, so
+        that scores of 0 stay 0.
         """
         record = self.record
         if rule in ("vote", "random"):
             return None
+        divisor = np.ones(record.n_vectors)
         if rule == "average":
-            return _average_coef(record) if normalized else record.dual_coef(average=True)
+            return _average_coef(record, normalized), divisor * max(1, record.n_steps)
         plan = _Plan(self, [record.n_steps], [(rule, normalized)])
         ends = {"last": [record.n_steps] * record.n_vectors, "holdout": plan.holdout * record.n_vectors}
+        born = plan.pocket[0].tolist() if rule == "pocket" else ends[rule]
         out = np.zeros((record.n_vectors, len(record.support)))
-        for c, end in enumerate(plan.pocket[0].tolist() if rule == "pocket" else ends[rule]):
-            mine = np.flatnonzero((record.vector == c) & (record.time <= end))
-            np.add.at(out[c], record.slot[mine], record.sign[mine].astype(np.float64))
-            if normalized and len(mine):
-                out[c] *= _inverse(np.sqrt(record.norm2[mine[-1:]]))
-        return out
+        kept = record.time <= np.array(born, dtype=np.int64)[record.vector]
+        np.add.at(out, (record.vector[kept], record.slot[kept]), record.sign[kept].astype(np.float64))
+        if normalized:
+            divisor[record.vector[kept]] = np.sqrt(record.norm2[kept])  # of each vector the last one stays
+            divisor[divisor == 0] = 1.0  # whose scores are 0 anyway
+        return out, divisor
 
     def holdout_curve(self, X: Rows, codes: NDArray[Any], *, n_threads: int = 1) -> HoldoutCurve:
         """Find, in one scan over held-out rows, the times whose vectors err least on them."""
@@ -262,19 +265,17 @@ class Vectors:
         return products, store, terms, terms_of(self.kernel, products, X)
 
 
-def _average_coef(record: MistakeRecord) -> Floats:
-    """Return the average of the vectors, each divided by its length, as coefficients of the support."""
+def _average_coef(record: MistakeRecord, normalized: bool) -> Floats:
+    """Return the sum of the vectors, each as often as it survived, as coefficients of the support."""
+    alive = record.n_steps + 1.0 - record.time  # a mistake is part of every vector from its own on
+    if normalized:
+        lengths = np.sqrt(record.norm2)
+        shares = np.divide(record.survival, lengths, out=np.zeros(len(record)), where=lengths > 0)
+        for mine in record.of_each_vector.values():
+            alive[mine] = np.cumsum(shares[mine][::-1])[::-1]
     out = np.zeros((record.n_vectors, len(record.support)))
-    shares = record.survival * _inverse(np.sqrt(record.norm2)) / max(1, record.n_steps)
-    for c in range(record.n_vectors):
-        mine = np.flatnonzero(record.vector == c)
-        later = np.cumsum(shares[mine][::-1])[::-1]  # a mistake is part of every vector from its own on
-        np.add.at(out[c], record.slot[mine], record.sign[mine] * later)
+    np.add.at(out, (record.vector, record.slot), record.sign * alive)
     return out
-
-
-def _inverse(lengths: Floats) -> Floats:
-    return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 
 def _uniform(X: Rows, seed: int) -> Floats:

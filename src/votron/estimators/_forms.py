@@ -35,12 +35,15 @@ class Linear:
         Whether features are 0 and 1.
     binarize : float or None
         Where they are cut to be so; None: they must be already.
+    divisor : array of shape (n_vectors,), optional
+        What the scores are divided by at the end: weights that are whole numbers stay so, and scores of 0 stay 0.
     """
 
     coef: Any
     intercept: Floats
     boolean: bool = False
     binarize: float | None = None
+    divisor: Floats | None = None
 
     kernel = None
 
@@ -48,7 +51,19 @@ class Linear:
         """Return the scores, (n_rows, n_vectors)."""
         if self.boolean:
             rows = cut(rows, self.binarize)
-        return linear_scores(rows, self.coef, self.intercept)
+        return _divided(linear_scores(rows, self.coef, self.intercept), self.divisor)
+
+    def weights(self) -> tuple[Any, Floats]:
+        """Return the weights and what is added, divided already."""
+        if self.divisor is None:
+            return self.coef, self.intercept
+        scale = 1.0 / self.divisor
+        coef = sp.diags(scale) @ self.coef if sp.issparse(self.coef) else scale[:, None] * self.coef
+        return coef, scale * self.intercept
+
+
+def _divided(scores: Floats, divisor: Floats | None) -> Floats:
+    return scores if divisor is None else scores / divisor
 
 
 def linear_scores(rows: Rows, coef: Any, intercept: Floats) -> Floats:
@@ -82,12 +97,15 @@ class Expansion:
         Their numbers in the training data.
     dual_coef : array of shape (n_vectors, n_support)
         The α.
+    divisor : array of shape (n_vectors,), optional
+        What the scores are divided by at the end.
     """
 
     kernel: Kernel
     support_rows: Rows
     support: Index
     dual_coef: Floats
+    divisor: Floats | None = None
 
     def scores(self, rows: Rows, n_threads: int) -> Floats:
         """Return the scores, (n_rows, n_vectors)."""
@@ -98,20 +116,21 @@ class Expansion:
                 f"Scores by {self.kernel!r} exceed the largest float64 on these rows: scale the data, or lower the "
                 "degree."
             )
-        return scores
+        return _divided(scores, self.divisor)
 
     def reduced(self) -> Linear | Expansion:
         """Return the weights, where the kernel is linear, or else the expansion without what counts nothing."""
         kernel = self.kernel
         if isinstance(kernel, LinearKernel):
-            return Linear(self._weights(), np.zeros(len(self.dual_coef)))
+            return Linear(self._weights(), np.zeros(len(self.dual_coef)), divisor=self.divisor)
         if isinstance(kernel, PolynomialKernel) and kernel.degree == 1:
-            return Linear(kernel.gamma * self._weights(), kernel.coef0 * self.dual_coef.sum(axis=1))
+            constant = kernel.coef0 * self.dual_coef.sum(axis=1)
+            return Linear(kernel.gamma * self._weights(), constant, divisor=self.divisor)
         used = (self.dual_coef != 0).any(axis=0)
         if used.all():
             return self
         dual_coef = np.ascontiguousarray(self.dual_coef[:, used])
-        return Expansion(kernel, self.support_rows[used], self.support[used], dual_coef)
+        return Expansion(kernel, self.support_rows[used], self.support[used], dual_coef, self.divisor)
 
     def _weights(self) -> Any:
         rows = self.support_rows

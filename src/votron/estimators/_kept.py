@@ -30,7 +30,7 @@ class KeptClassifier:
         save(self, path, certificate=certificate, provenance=provenance)
 
     def compact(self) -> CompactClassifier:
-        """Return a model that predicts as this one does, and keeps nothing else.
+        """Return a model that scores as this one does, up to rounding, and keeps nothing else.
 
         Returns
         -------

@@ -43,6 +43,11 @@ from votron.saving.values import (
 )
 
 State = dict[str, Any]
+WIDEST = 1 << 26
+"""Features that sparse vectors in a file may have: predicting takes some bytes for each, whatever the file has."""
+_LARGEST_SUM = 1e300
+_LEAST_LOG = -1e4
+"""What no logarithm of a probability is below: the least positive float64 has -745."""
 
 # -- what all have ----------------------------------------------------------------------------------------------------
 
@@ -56,6 +61,7 @@ def state_of(model: Any) -> State:
             f"{name} instead."
         )
     check_is_fitted(model)
+    model._validate_params()
     names = model.feature_names_in_.tolist() if hasattr(model, "feature_names_in_") else None
     return {
         "class": name,
@@ -90,11 +96,18 @@ def _support_rows(fields: Fields, kernel: Kernel, n_support: int, n_features: in
     if is_precomputed(kernel):
         return fields.exactly("support_rows", "<f8", (n_support, 1))
     rows = fields.rows("support_rows", (n_support, n_features))
+    _check_width(fields, rows)
     try:
         kernel.check(rows)
     except VotronError as error:
         raise ModelFileError(f"The support vectors of this file are not for its kernel: {error}") from None
     return rows
+
+
+def _check_width(fields: Fields, rows: Rows) -> None:
+    """Refuse sparse vectors of more features than a small file should be able to make whoever opens it count."""
+    if sp.issparse(rows) and rows.shape[1] >= WIDEST:
+        raise fields.wrong("n_features", f"below {WIDEST:,} where vectors are sparse", f"{rows.shape[1]:,}")
 
 
 def _check_room(n_vectors: int, n_support: int) -> None:
@@ -156,8 +169,9 @@ def _curve(fields: Fields, n_steps: int) -> HoldoutCurve:
     errors = fields.exactly("errors", "<i8", times.shape)
     n_examples = fields.count("n_examples", 1)
     fields.end()
-    falls = len(times) and (times[1:] > times[:-1]).all() and (errors[1:] < errors[:-1]).all()
-    if not falls or not (times[0] >= 0 and times[-1] <= n_steps and errors[-1] >= 0 and errors[0] <= n_examples):
+    falls = (times[1:] > times[:-1]).all() and (errors[1:] < errors[:-1]).all()
+    inside = not len(times) or (times[0] >= 0 and times[-1] <= n_steps and errors[-1] >= 0 and errors[0] <= n_examples)
+    if not (falls and inside):
         raise fields.wrong("", "times within training, at which held-out errors fell", "others")
     return HoldoutCurve(times, errors, n_examples)
 
@@ -195,6 +209,9 @@ def _averaged_from(model: AveragedPerceptronClassifier, fields: Fields) -> None:
     bias = fields.exactly("bias_weights", "<f8", (n,)), fields.exactly("bias_timed", "<f8", (n,))
     mistakes = _counts(fields, "mistakes", n)
     time, with_bias = fields.count("time"), fields.flag("with_bias")
+    largest = max((float(abs(w).max()) for w in (weights, timed, *bias) if w.size), default=0.0)
+    if largest * (time + 1.0) >= _LARGEST_SUM:
+        raise fields.wrong("weights", f"small enough for sums below {_LARGEST_SUM:g}", f"{largest:g}")
     model._trainer = PrimalTrainer.resume(weights, timed, bias, mistakes, time, with_bias=with_bias)
     model.n_mistakes_ = model._trainer.n_mistakes
     model.n_epochs_, model.converged_ = fields.number("n_epochs", 0.0), fields.flag("converged")
@@ -281,11 +298,11 @@ def _bayes_from(model: NaiveBayesLinearClassifier, fields: Fields) -> None:
     model.class_count_ = fields.exactly("class_count", "<f8", (n,))
     model.feature_log_prob_ = fields.exactly("feature_log_prob", "<f8", (n, d))
     prior = fields.array("class_log_prior", "f", (n,), finite=False)  # a class without examples has log 0
-    if np.isnan(prior).any() or not (prior < np.inf).all():
+    if not (((prior >= _LEAST_LOG) & (prior < np.inf)) | (prior == -np.inf)).all():
         raise fields.wrong("class_log_prior", "logarithms of probabilities", "others")
     with np.errstate(over="ignore"):
         probable = np.exp(model.feature_log_prob_) < 1
-    if not probable.all():
+    if not (probable & (model.feature_log_prob_ >= _LEAST_LOG)).all():
         raise fields.wrong("feature_log_prob", "logarithms of probabilities below 1", "others")
     model.class_log_prior_ = prior
     fixed = params_from(fields.part("fixed"), NaiveBayesLinearClassifier)
@@ -335,6 +352,7 @@ def _expansion_state(form: Expansion) -> State:
         "support": form.support,
         "support_rows": form.support_rows,
         "dual_coef": _thin(form.dual_coef),
+        "divisor": form.divisor,
     }
 
 
@@ -353,7 +371,18 @@ def _expansion_from(fields: Fields, n_vectors: int, n_features: int, n_named: in
     rows = _support_rows(fields, kernel, len(support), n_features)
     _check_room(n_vectors, len(support))
     coefficients = _float_rows(fields, "dual_coef", (n_vectors, len(support)))
-    return Expansion(kernel, rows, support, coefficients.toarray() if sp.issparse(coefficients) else coefficients)
+    dense = coefficients.toarray() if sp.issparse(coefficients) else coefficients
+    return Expansion(kernel, rows, support, dense, _divisor(fields, n_vectors))
+
+
+def _divisor(fields: Fields, n_vectors: int) -> Floats | None:
+    """Return what scores are divided by, if anything."""
+    if not fields.has("divisor"):
+        return None
+    divisor = fields.exactly("divisor", "<f8", (n_vectors,))
+    if not (divisor >= np.finfo(np.float64).tiny).all():
+        raise fields.wrong("divisor", "positive numbers", "others")
+    return divisor
 
 
 # -- compact ----------------------------------------------------------------------------------------------------------
@@ -373,7 +402,8 @@ def _compact_state(model: CompactClassifier) -> State:
 def _form_state(form: Form) -> State:
     if isinstance(form, Linear):
         cut = None if form.binarize is None else float(form.binarize)
-        return {"coef": form.coef, "intercept": form.intercept, "boolean": form.boolean, "binarize": cut}
+        weights = {"coef": form.coef, "intercept": form.intercept, "divisor": form.divisor}
+        return {**weights, "boolean": form.boolean, "binarize": cut}
     if isinstance(form, Expansion):
         return _expansion_state(form)
     left_out = ("score",) if form.normalized else ("score", "norm2")
@@ -400,9 +430,10 @@ def _compact_from(model: CompactClassifier, fields: Fields) -> None:
 
 def _linear_from(model: CompactClassifier, fields: Fields) -> Linear:
     coef = _float_rows(fields, "coef", (_n_vectors(model), model.n_features_in_))
+    _check_width(fields, coef)
     intercept = fields.exactly("intercept", "<f8", (_n_vectors(model),))
     cut = fields.number("binarize") if fields.has("binarize") else None
-    return Linear(coef, intercept, fields.flag("boolean"), cut)
+    return Linear(coef, intercept, fields.flag("boolean"), cut, _divisor(fields, _n_vectors(model)))
 
 
 def _sequence_from(model: CompactClassifier, fields: Fields) -> Sequence:

@@ -24,7 +24,8 @@ class CompactClassifier(KeptClassifier, ScoreClassifier):
 
     The rule of the model is settled. Rules that score by one vector a class ("last", "average", "pocket", "holdout")
     become one coefficient a support vector, or plain weights where the kernel is linear; "vote" and "random" keep the
-    order of the mistakes. Scores are those of the model, up to rounding.
+    order of the mistakes. Scores are those of the model, up to rounding; where kernel values are whole numbers, scores
+    of 0 stay 0, and so labels are the same.
 
     Parameters
     ----------
@@ -95,7 +96,7 @@ class CompactClassifier(KeptClassifier, ScoreClassifier):
         """Take what to predict with."""
         self._predictor = form
         if isinstance(form, Linear):
-            self.form_, self.coef_, self.intercept_ = "linear", form.coef, form.intercept
+            self.form_, (self.coef_, self.intercept_) = "linear", form.weights()
             return
         rows = form.vectors.support_rows if isinstance(form, Sequence) else form.support_rows
         self.kernel_ = form.kernel
@@ -103,7 +104,8 @@ class CompactClassifier(KeptClassifier, ScoreClassifier):
         if isinstance(form, Sequence):
             self.form_, self.support_ = "sequence", form.vectors.record.support
         else:
-            self.form_, self.support_, self.dual_coef_ = "expansion", form.support, form.dual_coef
+            divided = form.dual_coef if form.divisor is None else form.dual_coef / form.divisor[:, None]
+            self.form_, self.support_, self.dual_coef_ = "expansion", form.support, divided
 
     def decision_function(self, X: Any) -> Floats:
         """Return the scores, as the model did.

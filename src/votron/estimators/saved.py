@@ -7,9 +7,11 @@ built.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from sklearn.pipeline import Pipeline
@@ -17,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from votron import __version__
 from votron.errors import ModelFileError, VotronError
 from votron.estimators._states import model_from, state_of
-from votron.saving.container import read_container, write_container
+from votron.saving.container import parsed, read_container, write_container
 from votron.saving.encoders import encoder_from, encoder_state
 from votron.saving.fields import Fields, packed
 from votron.saving.manifest import fields_of, naming, object_in
@@ -42,7 +44,7 @@ def save(
     model : classifier of Votron, or Pipeline that ends in one
         The model. The steps before it may be `votron.tabular_encoder`, scalers, and vectorizers of text.
     path : str or path-like
-        The file; by custom its name ends in ``.votron``. What was there is replaced when all is written.
+        The file; by custom its name ends in ``.votron``. What was there is replaced when all is written, and opens.
     certificate : Certificate, optional
         What `votron.certify` found, to go with the model.
     provenance : dict, optional
@@ -77,14 +79,25 @@ def save(
         "name": steps[-1][0],
         "model": state,
         "summary": _summary(classifier),
-        "provenance": _plain("provenance", dict(provenance or {})),
-        "certificate": None if certificate is None else _plain("certificate", certificate.to_dict()),
+        "provenance": _plain("provenance", {} if provenance is None else provenance),
+        "certificate": None if certificate is None else _certificate(certificate),
     }
+    name = os.fspath(path)
     try:
-        write_container(path, packed(manifest, arrays), arrays)
+        if not name or b"\0" in os.fsencode(name):
+            raise OSError(errno.EINVAL, "There is no such name")
+        write_container(os.fsdecode(name), packed(manifest, arrays), arrays, check=_opens)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise ModelFileError(f"Cannot write the model file {os.fspath(path)!r}: {reason}.") from error
+        raise ModelFileError(f"Cannot write the model file {name!r}: {error.strerror or error}.") from error
+
+
+def _opens(path: Path) -> None:
+    """Refuse a file that could not be opened again, while the model is still there."""
+    try:
+        load(path, mmap=False)
+    except ModelFileError as error:
+        reason = str(error).partition("cannot be opened: ")[2] or str(error)
+        raise ModelFileError(f"This model cannot be saved: {reason}") from None
 
 
 def load(path: str | os.PathLike[str], *, mmap: bool = True) -> Any:
@@ -142,13 +155,23 @@ def _check_rest(fields: Fields) -> None:
     fields.no_arrays_left()
 
 
-def _plain(what: str, value: dict[str, Any]) -> dict[str, Any]:
-    """Return what JSON makes of it, or refuse what JSON cannot hold."""
+def _plain(what: str, value: Any) -> dict[str, Any]:
+    """Return what JSON makes of it, or refuse what a file cannot hold."""
     try:
-        plain: dict[str, Any] = json.loads(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise VotronError(f"The '{what}' of a model must be text, numbers, lists and dicts: {error}.") from None
+        plain: dict[str, Any] = parsed(json.dumps(dict(value), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise VotronError(
+            f"The '{what}' of a model must be a dict of text, numbers of 64 bits at most, lists and dicts: {error}."
+        ) from None
     return plain
+
+
+def _certificate(certificate: Any) -> dict[str, Any]:
+    if not hasattr(certificate, "to_dict"):
+        raise VotronError(
+            f"The 'certificate' of a model must be what votron.certify returns. Got {certificate!r} instead."
+        )
+    return _plain("certificate", certificate.to_dict())
 
 
 def _summary(model: Any) -> dict[str, Any]:

@@ -35,6 +35,9 @@ from votron.theory.geometry import Margins
 
 __all__ = ["VotedPerceptronClassifier"]
 
+_MOST_MOMENTS = 100_000
+"""Ends of epochs at which scores are given without being asked for."""
+
 
 def _why_no_partial_fit(model: Any) -> str | None:
     name = type(model).__name__
@@ -349,7 +352,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         self.support_ = record.support
         self.support_vectors_ = rows[:, :0] if is_precomputed(self.kernel_) else rows
         self.dual_coef_ = record.dual_coef()
-        used = np.unique(record.vector * (len(record.support) + 1) + record.slot)
+        used = np.unique(record.vector.astype(np.int64) * (len(record.support) + 1) + record.slot)
         self.n_support_ = np.bincount(used // (len(record.support) + 1), minlength=record.n_vectors)
         self.n_mistakes_ = record.n_mistakes
         self._vectors = Vectors(record, self.kernel_, rows, seed)
@@ -441,9 +444,9 @@ class VotedPerceptronClassifier(EpochClassifier):
             f"the other rules ({', '.join(others)}) and earlier moments of training (staged_decision_function)",
             "margins and the certificate (votron.certify)",
         )
-        coefficients = self._vectors.dual_coef(self.rule, bool(self.normalize_vectors))
-        if coefficients is not None:
-            return Expansion(self.kernel_, self._vectors.support_rows, self.support_, coefficients), gave_up
+        found = self._vectors.expansion(self.rule, bool(self.normalize_vectors))
+        if found is not None:
+            return Expansion(self.kernel_, self._vectors.support_rows, self.support_, *found), gave_up
         lengths = self.record_.norm2 if self.normalize_vectors and self.rule == "random" else None
         record = self.record_.without_scores(norm2=lengths)
         vectors = Vectors(record, self.kernel_, self._vectors.support_rows, self._vectors.seed)
@@ -497,6 +500,10 @@ class VotedPerceptronClassifier(EpochClassifier):
     def _moments(self, at: Iterable[float] | None) -> tuple[list[float], list[int]]:
         """Return moments in rising order, in epochs and in examples."""
         m, n_steps = self.record_.n_examples, self.record_.n_steps
+        if at is None and min(self.n_epochs_, n_steps / m) > _MOST_MOMENTS:
+            raise VotronError(
+                f"The moments 'at' must be given where there are more than {_MOST_MOMENTS:,} epochs. Got None instead."
+            )
         if at is None:
             at = [min(epoch, n_steps / m) for epoch in range(1, math.ceil(min(self.n_epochs_, n_steps / m)) + 1)]
         try:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron.engine import TrainingRun, WinnowTrainer
 from votron.engine.boolean import ActiveRows, active_rows
+from votron.errors import NotRepresentableError
 from votron.estimators import _inputs
 from votron.estimators._epochs import EpochClassifier
 from votron.estimators._fixed import check_unchanged
@@ -316,7 +317,10 @@ class WinnowClassifier(EpochClassifier):
         """
         check_is_fitted(self)
         X, _ = _inputs.validated(self, X, kernel=None, reset=False)
-        return self._shaped(self._trainer.scores(active_rows(X, self._fixed["binarize"], type(self).__name__)))
+        scores = self._trainer.scores(active_rows(X, self._fixed["binarize"], type(self).__name__))
+        if not np.isfinite(scores).all():
+            raise NotRepresentableError("Scores exceed the largest float64 on these rows: lower 'promotion'.")
+        return self._shaped(scores)
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         """Return the coefficients, and what is given up by keeping no more."""

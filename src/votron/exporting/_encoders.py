@@ -13,6 +13,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, Standa
 from votron.data._columns import _Chance, _Discrete, _Number, _Text, _Truth
 from votron.errors import VotronError
 from votron.exporting._graph import Graph
+from votron.saving.encoders import fills_nan
 
 
 def encoded(graph: Graph, steps: list[Any], n_features: int) -> str:
@@ -114,7 +115,7 @@ def _step(graph: Graph, step: Any, name: str) -> str:
         lengths = graph.node("Sqrt", graph.squares(name))
         zero, one = graph.constant(np.float64(0.0)), graph.constant(np.float64(1.0))
         return graph.node("Div", name, graph.node("Where", graph.node("Equal", lengths, zero), one, lengths))
-    if kind is SimpleImputer and _fills_nan(step):
+    if kind is SimpleImputer and fills_nan(step):
         return _imputed(graph, step, name)
     raise _cannot(step, "before the classifier")
 
@@ -123,11 +124,6 @@ def _clipped(graph: Graph, step: Any, name: str, low: float, high: float) -> str
     if not getattr(step, "clip", False):
         return name
     return graph.node("Clip", name, graph.constant(np.float64(low)), graph.constant(np.float64(high)))
-
-
-def _fills_nan(step: SimpleImputer) -> bool:
-    numbers = np.asarray(step.statistics_).dtype.kind == "f"
-    return numbers and bool(np.isnan(step.missing_values)) and not step.add_indicator
 
 
 def _imputed(graph: Graph, step: SimpleImputer, name: str) -> str:

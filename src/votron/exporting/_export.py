@@ -149,8 +149,12 @@ def _scores(graph: Graph, form: Any, rows: str) -> str:
     if isinstance(form, Linear):
         if form.boolean and form.binarize is not None:
             rows = graph.double(graph.node("Greater", rows, graph.constant(np.float64(form.binarize))))
-        return graph.product(rows, graph.columns_of(form.coef), graph.constant(form.intercept))
-    return _expansion(graph, form, rows)
+        return _divided(graph, form, graph.product(rows, graph.columns_of(form.coef), graph.constant(form.intercept)))
+    return _divided(graph, form, _expansion(graph, form, rows))
+
+
+def _divided(graph: Graph, form: Linear | Expansion, scores: str) -> str:
+    return scores if form.divisor is None else graph.node("Div", scores, graph.constant(form.divisor))
 
 
 def _expansion(graph: Graph, form: Expansion, rows: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from votron.errors import VotronError
+from votron.errors import MissingPackageError, VotronError
 from votron.products import Rows
 
 OPSET = 17
@@ -24,7 +24,7 @@ def import_onnx() -> Any:
     try:
         import onnx
     except ImportError:
-        raise VotronError('Exporting to ONNX needs onnx: pip install "votron[onnx]"') from None
+        raise MissingPackageError('Exporting to ONNX needs onnx: pip install "votron[onnx]".') from None
     return onnx
 
 
@@ -46,6 +46,8 @@ class Graph:
     def reserve(self, names: Iterable[str]) -> None:
         """Keep names for inputs."""
         for name in names:
+            if not name:
+                raise VotronError("The columns of an exported model must have names: rename it. Got '' instead.")
             if name in self._reserved:
                 taken = " and ".join(map(repr, self._reserved))
                 raise VotronError(

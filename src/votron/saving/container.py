@@ -21,7 +21,7 @@ import mmap
 import os
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,8 +37,12 @@ __all__ = ["FORMAT", "Container", "read_container", "write_container"]
 FORMAT = 1
 """The number of the format that is written."""
 _LONGEST_HEADER = 100_000_000  # that of safetensors
+_LONGEST_MANIFEST = 48_000_000  # which may be twice as long in the header, where its quotes are escaped
+_MOST_BUT_TEXT = {"header": 1_000_000, "manifest": 8_000_000}
+"""Bytes that JSON may have beside its texts: lists of nothing take twenty times their bytes in memory."""
+_TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _TYPES = {
-    "BOOL": "?",
+    "BOOL": "b1",
     "U8": "u1",
     "I8": "i1",
     "U16": "<u2",
@@ -82,7 +86,12 @@ class Container:
     n_bytes: int
 
 
-def write_container(path: str | os.PathLike[str], manifest: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+def write_container(
+    path: str | os.PathLike[str],
+    manifest: Mapping[str, Any],
+    arrays: Mapping[str, Any],
+    check: Callable[[Path], Any] | None = None,
+) -> None:
     """Write a file, whole or not at all.
 
     Parameters
@@ -93,6 +102,8 @@ def write_container(path: str | os.PathLike[str], manifest: Mapping[str, Any], a
         What JSON can hold; the number of the format is added.
     arrays : dict
         Arrays of numbers or truth values, by name.
+    check : callable, optional
+        Called with the written file before it is put in place; what it raises keeps it from that.
 
     Examples
     --------
@@ -111,14 +122,22 @@ def write_container(path: str | os.PathLike[str], manifest: Mapping[str, Any], a
     content = {"format": FORMAT, "sha256": _ZEROS, **manifest}
     text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     plain = {name: np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("<")) for name, a in arrays.items()}
-    if len(text) > _LONGEST_HEADER // 4:
-        raise ModelFileError(f"The labels and names of this model take {len(text):,} bytes, more than a file can have.")
+    for name, array in plain.items():
+        if array.dtype.str.replace("|", "") not in _TYPES.values():
+            raise ModelFileError(f"A model file cannot hold numbers of type {array.dtype}. Got some in {name!r}.")
+    if len(text) > _LONGEST_MANIFEST:
+        raise ModelFileError(
+            f"The labels, names and words of this model take {len(text):,} bytes, more than the {_LONGEST_MANIFEST:,} "
+            "that a file can have."
+        )
     text = text.replace(_ZEROS, _digest(text, plain), 1)
     with replacing(Path(path)) as temporary:
         try:
             save_file(plain, temporary, metadata={"votron": text})
         except SafetensorError as error:  # the disk is full, say
             raise OSError(str(error).rpartition("error: ")[2]) from error
+        if check is not None:
+            check(temporary)
 
 
 def read_container(path: str | os.PathLike[str], *, mapped: bool = True) -> Container:
@@ -227,18 +246,26 @@ def _wrong(name: str, what: str) -> ModelFileError:
 def _parsed(text: str | bytes, name: str, what: str) -> dict[str, Any]:
     """Return a JSON object that has nothing in it that JSON itself does not have."""
     try:
-        found = json.loads(
-            text,
-            object_pairs_hook=_without_doubles,
-            parse_constant=_no_constant,
-            parse_float=_finite,
-            parse_int=_whole_number,
-        )
+        raw = text if isinstance(text, bytes) else text.encode()
+        if len(_TEXT.sub(b"", raw)) > _MOST_BUT_TEXT[what]:
+            raise ValueError("too long")
+        found = parsed(raw)
     except (ValueError, RecursionError):
         raise _wrong(name, f"{what} is not valid JSON") from None
     if not isinstance(found, dict):
         raise _wrong(name, f"{what} is no JSON object")
     return found
+
+
+def parsed(text: str | bytes) -> Any:
+    """Return what JSON says; ValueError where it says what JSON itself does not have, or numbers beyond 64 bits."""
+    return json.loads(
+        text,
+        object_pairs_hook=_without_doubles,
+        parse_constant=_no_constant,
+        parse_float=_finite,
+        parse_int=_whole_number,
+    )
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -276,6 +303,8 @@ def _layout(header: dict[str, Any], n_bytes: int, name: str) -> dict[str, tuple[
             raise _wrong(name, f"array {key!r} is of a type that Votron does not write")
         if not (_are_sizes(shape) and len(shape) <= 2 and _are_sizes(offsets) and len(offsets) == 2):
             raise _wrong(name, f"array {key!r} has no shape or place that an array can have")
+        if math.prod(max(1, n) for n in shape) >= 2**58:  # also where there are none of them: numpy counts them all
+            raise _wrong(name, f"array {key!r} has no shape that an array can have")
         if offsets[1] - offsets[0] != math.prod(shape) * np.dtype(_TYPES[dtype]).itemsize:
             raise _wrong(name, f"array {key!r} has another size than its shape")
         found[key] = _TYPES[dtype], tuple(shape), offsets[0]

@@ -34,7 +34,8 @@ _SCALERS: dict[str, tuple[Any, tuple[str, ...], tuple[str, ...]]] = {
 _STATELESS: dict[str, Any] = {"Normalizer": Normalizer, "Binarizer": Binarizer}
 _COLUMNS: dict[str, Any] = {"Number": _Number, "Chance": _Chance, "Truth": _Truth, "Text": _Text}
 _TEXTS: dict[str, Any] = {"CountVectorizer": CountVectorizer, "TfidfVectorizer": TfidfVectorizer}
-_LONGEST = 1 << 30
+_LONGEST = 1 << 26
+"""Features that words may be hashed into."""
 _LONGEST_NGRAM = 20
 _PATTERNS = (r"(?u)\b\w\w+\b", r"(?u)\b\w+\b")
 
@@ -145,7 +146,7 @@ def _scaler_from(fields: Fields, name: str) -> Any:
     for key in (*optional, *needed):
         there = fields.has(key)
         if there or (key in needed and (key != "scale_" or getattr(made, "with_std", True))):
-            setattr(made, key, np.array(fields.exactly(key, "<f8", (n,))))
+            setattr(made, key, np.array(fields.array(key, "f", (n,))))  # float32, if the data were
         else:
             setattr(made, key, None)
     if made.scale_ is not None and not (np.abs(made.scale_) >= np.finfo(np.float64).tiny).all():
@@ -157,11 +158,17 @@ def _scaler_from(fields: Fields, name: str) -> Any:
     return made
 
 
+def fills_nan(step: SimpleImputer) -> bool:
+    """Tell whether an imputer puts numbers where NaN stands, and does no more."""
+    numbers = np.asarray(step.statistics_).dtype.kind == "f" and isinstance(step.missing_values, float)
+    return numbers and bool(np.isnan(step.missing_values)) and not step.add_indicator
+
+
 def _imputer_state(step: Any) -> dict[str, Any]:
-    if step.add_indicator or step.strategy == "constant" or np.isnan(step.statistics_.astype(float)).any():
+    if not fills_nan(step) or step.strategy == "constant" or np.isnan(step.statistics_).any():
         raise ModelFileError(
-            "A SimpleImputer in a model file must fill in a mean, median or most frequent number for each feature, "
-            "without indicators. Got another instead."
+            "A SimpleImputer in a model file must fill in a mean, median or most frequent number where a feature is "
+            "NaN, for each feature, without indicators. Got another instead."
         )
     return {
         "class": "SimpleImputer",
@@ -195,7 +202,14 @@ def _text_params(step: Any) -> dict[str, Any]:
 
 
 def _check_text_params(step: Any) -> None:
-    """Refuse patterns and sizes with which a file could keep whoever opens it busy for ever."""
+    """Refuse what would open files, and patterns and sizes that could keep whoever opens the model busy for ever."""
+    read = {"input": "content", "encoding": "utf-8", "decode_error": "strict"}
+    for name, value in read.items():
+        if getattr(step, name) != value:
+            raise ModelFileError(
+                f"The {name!r} of a {type(step).__name__} in a model file must be {value!r}. "
+                f"Got {getattr(step, name)!r} instead."
+            )
     if step.token_pattern not in _PATTERNS:
         raise ModelFileError(
             f"The 'token_pattern' of a {type(step).__name__} in a model file must be one of "
@@ -236,7 +250,7 @@ def _text_from(fields: Fields, name: str) -> Any:
         warnings.simplefilter("ignore")  # what its parameters make it say was said when it was first fitted
         try:
             made.fit([words[0]])  # which learns nothing: the words are given
-        except (ValueError, TypeError) as error:
+        except Exception as error:  # what forged parameters may fail with has no end
             raise fields.wrong("params", f"those of a {name}", error) from None
     if name == "TfidfVectorizer" and made.use_idf:
         made.idf_ = np.array(fields.exactly("idf", "<f8", (len(words),)))
@@ -282,7 +296,7 @@ def _columns_state(step: Any) -> dict[str, Any]:
     for name, part, where in step.transformers_:
         if name == "remainder":
             continue
-        listed = [where] if isinstance(where, str) else list(where)
+        listed = [where] if isinstance(where, str) else list(where) if isinstance(where, list | tuple) else []
         if not listed or not all(isinstance(column, str) for column in listed):
             raise ModelFileError("A ColumnTransformer in a model file must name the columns of its transformers.")
         state = {"name": name, "columns": listed, "alone": isinstance(where, str), "part": encoder_state(part)}
@@ -292,6 +306,7 @@ def _columns_state(step: Any) -> dict[str, Any]:
         "columns": columns,
         "given": [str(name) for name in step.feature_names_in_],
         "sparse_threshold": float(step.sparse_threshold),
+        "sparse": bool(step.sparse_output_),
         "long_names": bool(step.verbose_feature_names_out),
     }
 
@@ -316,11 +331,13 @@ def _columns_from(fields: Fields, depth: int) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return made.fit(_frame({name: row.get(name, 0.0) for name in given}))
-    except (ValueError, TypeError, KeyError) as error:
-        if isinstance(error, MissingPackageError):
-            raise
+            made.fit(_frame({name: row.get(name, 0.0) for name in given}))
+    except MissingPackageError:
+        raise
+    except Exception as error:  # what the parts of a forged file may fail with has no end
         raise fields.wrong("columns", "parts that make up an encoder", error) from None
+    made.sparse_output_ = fields.flag("sparse")  # the one row does not tell
+    return made
 
 
 def _example_of(part: Any) -> Any:

@@ -118,7 +118,7 @@ def read_manifest(path: str | os.PathLike[str]) -> Manifest:
             votron=found.manifest["votron"],
             estimator=model.text("class"),
             params=object_in(model, "params"),
-            classes=model.part("classes").plain("values"),
+            classes=_listed(model.part("classes"), "values"),
             summary=object_in(fields, "summary"),
             steps=[state.text("class") for state in states],
             columns={name: kind for state in states for name, kind in _columns(state)},
@@ -157,6 +157,13 @@ def object_in(fields: Fields, name: str) -> dict[str, Any]:
     value = fields.plain(name)
     if not isinstance(value, dict):
         raise fields.wrong(name, "a JSON object", value)
+    return value
+
+
+def _listed(fields: Fields, name: str) -> list[Any]:
+    value = fields.plain(name)
+    if not isinstance(value, list):
+        raise fields.wrong(name, "a list", value)
     return value
 
 

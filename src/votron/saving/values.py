@@ -222,6 +222,8 @@ def _param(model: Any, name: str, value: Any) -> Any:
         value = value.item()
     if isinstance(value, np.ndarray):
         value = value.tolist()
+    if isinstance(value, list | tuple):
+        value = type(value)(each.item() if isinstance(each, np.generic) else each for each in value)
     if name == "random_state" and not isinstance(value, int):
         return None
     if isinstance(value, Kernel):

@@ -123,7 +123,21 @@ def settings_of(estimator: str, grid: Mapping[str, Any], params: Mapping[str, An
         )
         ranked += [((k, *rank), setting) for rank, setting in _product(mine, kernel)]
     ranked.sort(key=lambda found: (sum(found[0]), found[0]))
-    return _distinct([setting for _, setting in ranked]), free
+    settings = _distinct([setting for _, setting in ranked])
+    _check_fits(estimator, settings, free)
+    return settings, free
+
+
+def _check_fits(estimator: str, settings: list[Params], free: Grid) -> None:
+    """Refuse values that the classifier would refuse, before the first fit."""
+    cls = ESTIMATORS[estimator]
+    each = [{name: value} for name, values in free.items() for value in values]
+    for setting in [*settings, *each]:
+        known = setting | {"gamma": 1.0} if multiple_of_scale(setting.get("gamma")) is not None else setting
+        try:
+            cls(**known)._validate_params()
+        except ValueError as error:  # scikit-learn's
+            raise VotronError(str(error)) from None
 
 
 def _product(grid: Grid, kernel: Any) -> list[tuple[tuple[int, ...], Params]]:
@@ -204,6 +218,15 @@ def _distinct(values: list[Any]) -> list[Any]:
     """Return the values without repetitions; a kernel given as a function compares, but need not hash."""
     found: list[Any] = []
     for value in values:
-        if value not in found:
+        if not any(_equal(value, other) for other in found):
             found.append(value)
     return found
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Tell whether two values, or settings, are the same; arrays among them are compared as a whole."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_equal(a[name], b[name]) for name in a)
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return bool(np.array_equal(a, b))
+    return bool(a == b) and type(a) is type(b)

@@ -235,13 +235,13 @@ class _Search:
 
     def run(self, deadline: float, report: Callback) -> str:
         """Try the settings one after another; return why it stopped early, or ""."""
-        error: VotronError | None = None
+        error: ValueError | None = None
         for i, setting in enumerate(self.settings):
             if self.table and time.monotonic() > deadline:
                 return "out of time"
             try:
                 rows = list(self._rows(setting))
-            except VotronError as problem:
+            except ValueError as problem:  # ours, or an encoder's
                 error = error or problem
                 self.skipped.append((setting, str(problem)))
                 continue
