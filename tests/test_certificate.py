@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
@@ -743,3 +743,13 @@ def test_bounds_are_plain_values(digits):
     X, y = digits[0][:100], digits[1][:100] == 0
     found = certify(voted(epochs=1).fit(X, y), X, y)
     assert all(isinstance(value, float) for b in found.bounds for value in (*b.values, b.total))
+
+
+@pytest.mark.parametrize("model", [VotedPerceptronClassifier(gamma=0.1), AveragedPerceptronClassifier()])
+def test_batches_of_new_rows_are_one_epoch(model):
+    X, y = load_iris(return_X_y=True)
+    for start in range(0, 150, 50):
+        model.partial_fit(X[start : start + 50], y[start : start + 50], classes=[0, 1, 2])
+    certificate = certify(model, X, y)
+    assert certificate.epochs == 1.0
+    assert "1 epoch run" in str(certificate)

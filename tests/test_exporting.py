@@ -441,3 +441,16 @@ def test_onnx_is_loaded_when_it_is_needed_and_its_absence_told_in_a_sentence():
         "False",
         'MissingPackageError Exporting to ONNX needs onnx: pip install "votron[onnx]".',
     ]
+
+
+def test_pipelines_from_a_model_file_are_exported_too(tmp_path):
+    frame = pl.DataFrame({"sky": ["sun", "rain", "sun", "snow"] * 5, "temp": [20.5, None, 21.0, 0.0] * 5})
+    encoder = make_encoder(frame, missing="mean")
+    model = make_pipeline(encoder, VotedPerceptronClassifier(rule="average", random_state=0))
+    votron.save(model.fit(frame, ["out", "in", "out", "in"] * 5), tmp_path / "m.votron")
+    write_onnx(votron.load(tmp_path / "m.votron"), tmp_path / "m.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
+    temp = frame["temp"].fill_null(float("nan")).to_numpy()[:, None]
+    label, scores = session.run(None, {"sky": frame["sky"].to_numpy().astype(object)[:, None], "temp": temp})
+    assert label.tolist() == model.predict(frame).tolist()
+    assert np.allclose(scores, model.decision_function(frame), rtol=1e-9)

@@ -202,3 +202,18 @@ def test_numbers_are_spread_evenly():
         counts = np.histogram(numbers, bins=10, range=(0, 1))[0]
         assert counts.sum() == len(numbers)
         assert (np.abs(counts - len(numbers) / 10) < 5 * np.sqrt(len(numbers) / 10)).all()
+
+
+def test_loops_are_compiled_where_nothing_can_be_kept(monkeypatch):
+    """numba raises RuntimeError where it finds no place for its cache, as in a read-only installation."""
+    from votron._loops import _llvm
+
+    real = _llvm.njit
+
+    def njit(**options):
+        if options.get("cache"):
+            raise RuntimeError("cannot cache function: no locator available")
+        return real(**options)
+
+    monkeypatch.setattr(_llvm, "njit", njit)
+    assert _llvm.compiled(lambda x: x + 1)(1) == 2

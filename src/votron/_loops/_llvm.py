@@ -13,7 +13,16 @@ from numba import njit
 
 I16, I32, I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 
-compiled = njit(cache=True, nogil=True, boundscheck=False)
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Compile a loop when it is first called, and keep what was compiled, if there is a place that can be written to.
+
+    numba looks beside the source, in the user's cache and in ``NUMBA_CACHE_DIR``.
+    """
+    try:
+        return njit(cache=True, nogil=True, boundscheck=False)(function)
+    except RuntimeError:  # nowhere to keep it, as in a read-only installation without a home: every process compiles
+        return njit(nogil=True, boundscheck=False)(function)
 
 
 def broadcast(builder: Any, value: Any, vector: Any) -> Any:

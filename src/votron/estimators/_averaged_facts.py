@@ -50,7 +50,7 @@ def facts_of(model: AveragedPerceptronClassifier, X: Any, y: Any, comparators: A
         m=model._n_seen,
         left_out=int((~kept).sum()),
         first_m=model._n_seen,
-        epochs=float(model.n_epochs_),
+        epochs=model._passes,
         presentations=1 if model._once else math.ceil(model.n_epochs_),
         tau=0.0,
         lengths=last.lengths[kept],

@@ -32,6 +32,12 @@ class EpochClassifier(KeptClassifier, ScoreClassifier):
     epochs: float | None
     verbose: int
 
+    @property
+    def _passes(self) -> float:
+        """Passes over the data: calls of partial_fit with new rows are parts of one."""
+        n_epochs = float(getattr(self, "n_epochs_", 0.0))
+        return min(1.0, n_epochs) if getattr(self, "_once", False) else n_epochs
+
     def _n_steps(self, n_examples: int) -> int:
         """Return how many examples to present."""
         if self.epochs is None:

@@ -124,10 +124,24 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[NDArray[Any], NDArray[np
     """
     y = np.asarray(y)
     if classes is None or y.dtype.kind not in "iubUS":  # it warns of many classes, which a batch may have
-        check_classification_targets(y)
+        _check_are_classes(y)
     found, codes = _sorted("labels", y) if classes is None else _among(y, read_classes(classes))
     codes = codes.astype(np.int64).reshape(-1)
     return found, 1 - codes if len(found) == 2 else codes
+
+
+def _check_are_classes(y: NDArray[Any]) -> None:
+    """Refuse numbers that are measured, not counted: classes are what scikit-learn takes for classes."""
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        if "continuous" not in str(error) or y.dtype.kind != "f" or y.ndim != 1:
+            raise
+        fraction = next(value for value in y.tolist() if value != int(value))
+        raise VotronError(
+            "Unknown label type: continuous. The labels must be classes, such as whole numbers or text, since this "
+            f"predicts no quantities. Got {len(np.unique(y)):,} different numbers such as {fraction!r} instead."
+        ) from None
 
 
 def _sorted(what: str, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

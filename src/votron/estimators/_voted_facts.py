@@ -83,7 +83,7 @@ def facts_of(model: VotedPerceptronClassifier, X: Any, y: Any, comparators: Any)
         m=m,
         left_out=int((~kept).sum()),
         first_m=first_m,
-        epochs=float(model.n_epochs_),
+        epochs=model._passes,
         presentations=1 if model._once else math.ceil(model.n_epochs_),
         tau=_tau(model, last, sample),
         lengths=last.lengths[kept],

@@ -229,9 +229,9 @@ class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
             repr(name) for name, separable in zip(names.tolist(), self.separable_, strict=True) if separable is False
         ]
         what = f"the data are not separable for {', '.join(hard[:5])}" if hard else "it was not near enough to the best"
+        remedy = "a smaller C, another kernel" if self.C is not None else "C for the soft form, another kernel"
         warnings.warn(
-            f"The adatron stopped before the maximal margin: {what}. Give C for the soft form, another kernel, or a "
-            "larger tol or max_sweeps.",
+            f"The adatron stopped before the maximal margin: {what}. Give {remedy}, or a larger tol or max_sweeps.",
             ConvergenceWarning,
             stacklevel=3,
         )

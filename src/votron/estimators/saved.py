@@ -185,7 +185,7 @@ def _summary(model: Any) -> dict[str, Any]:
     rule = getattr(model, "rule_", getattr(model, "rule", None))
     if rule is not None:
         found["rule"] = str(rule)
-    for key, attribute in (("support", "support_"), ("epochs", "n_epochs_"), ("converged", "converged_")):
+    for key, attribute in (("support", "support_"), ("epochs", "_passes"), ("converged", "converged_")):
         value = getattr(model, attribute, None)
         if value is not None:
             found[key] = len(value) if key == "support" else bool(value) if key == "converged" else float(value)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
@@ -32,6 +33,8 @@ def encoded(graph: Graph, steps: list[Any], n_features: int) -> str:
 
 def steps_of(pipeline: Any) -> list[Any]:
     """Return the transformers of a pipeline in turn, those within pipelines too, without steps that do nothing."""
+    while isinstance(pipeline, FrozenEstimator):  # as the parts of an encoder from a model file are
+        pipeline = pipeline.estimator
     if not isinstance(pipeline, Pipeline):
         return [] if pipeline is None or pipeline == "passthrough" else [pipeline]
     return [found for _, step in pipeline.steps for found in steps_of(step)]
