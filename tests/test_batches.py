@@ -250,6 +250,131 @@ def test_svmlight_that_changes_its_mind(tmp_path):
     refused(path, "line 21 of", batch_bytes=30)
 
 
+@pytest.mark.parametrize(
+    ("first", "later", "words"),
+    [
+        (
+            "1\n0",
+            "true\nfalse",
+            "must hold numbers, as in the rows before it",
+        ),
+        ("1\n0", "True\nFALSE", "must hold numbers, as in the rows before it"),
+        ("true\nfalse", "1\n0", "must hold true and false, as in the rows before it"),
+        ("7\n8", "007\n9", "must hold numbers, as in the rows before it"),
+        ("0,5\n1,25", "1234.5", "must have one decimal mark"),
+        ("1\n2", "1,234", "whose comma may be a decimal comma or separate thousands"),
+        ("1\n2", "other", "must hold numbers, as in the rows before it"),
+    ],
+)
+@pytest.mark.parametrize("label", ["a", None])
+def test_batches_are_the_whole_or_refused(tmp_path, first, later, words, label):
+    path = tmp_path / "table.csv"
+    rows = "\n".join([first] * 10 + [later] * 30).split("\n")
+    path.write_text("a;b\n" + "".join(f"{row};w\n" for row in rows))
+    options = {"label": label, "labels": "optional", "batch_bytes": 30}
+    refused(path, "The column 'a' of", words, "line", **options)
+    whole, _ = together(open_batches(path, **options | {"label": None, "as_text": ["a"]}))
+    assert whole["a"].to_list() == rows
+
+
+def test_what_was_seen_before_holds(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a;z;b\n" + "0,5;007;w\n" * 10 + "1,234;8;w\n" * 10 + "2;9;w\n" * 10)
+    X, _ = together(open_batches(path, labels="none", batch_bytes=30))
+    assert X["a"].to_list() == [0.5] * 10 + [1.234] * 10 + [2.0] * 10
+    assert X["z"].to_list() == ["007"] * 10 + ["8"] * 10 + ["9"] * 10
+    assert X.rows() == read_examples(path, labels="none").X.rows()
+
+
+def test_kinds_of_labels(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,y\n" + "1,01\n" * 10 + "2,1\n" * 10 + "3,true\n" * 10)
+    for label in ("y", -1, "-1", "1"):
+        _, y = together(open_batches(path, label=label, label_kind="text", batch_bytes=30))
+        assert y.tolist() == ["01"] * 10 + ["1"] * 10 + ["true"] * 10
+    path.write_text("a,y\n" + "1,0\n" * 10 + "2,1\n" * 10 + "3,true\n" * 10)
+    _, y = together(open_batches(path, label="y", label_kind="truth", batch_bytes=30))
+    assert y.tolist() == [False] * 10 + [True] * 20
+    batch = next(iter(open_batches(path, label="y", label_kind="truth", quote="'")))
+    assert (batch.header, batch.delimiter, batch.quote) == (True, ",", "'")
+
+
+@given(st.lists(st.sampled_from(["1", "", "x", '"a\n\nb"', '""']), max_size=12), st.integers(1, 30), st.booleans())
+@fixture_once
+def test_blank_lines_in_one_column(tmp_path, lines, batch_bytes, header):
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["x" if header else "y", *lines]) + "\n")
+    options = {"labels": "none", "missing": "keep", "header": header, "as_text": ["x", "c0"]}
+    expected = [] if header else ["y"]
+    cells = list(lines)
+    while cells and not cells[-1]:
+        cells.pop()
+    expected += [{"": None, '""': None, '"a\n\nb"': "a\n\nb"}.get(cell, cell) for cell in cells]
+    if not expected:
+        refused(path, "There are no examples", batch_bytes=batch_bytes, **options)
+        return
+    name = "x" if header else "c0"
+    assert read_examples(path, **options).X[name].to_list() == expected
+    X, _ = together(open_batches(path, batch_bytes=batch_bytes, **options))
+    assert X[name].to_list() == expected
+
+
+@pytest.mark.parametrize("batch_bytes", [1, 2, 4, 9, 1000])
+def test_lines_are_counted_where_a_batch_ends_between_their_ends(tmp_path, batch_bytes):
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"a,y\r\n1,0\r\n2,1\r\n,1\r\n")
+    refused(path, "the first is in line 4, column 'a'", label="y", batch_bytes=batch_bytes)
+    path.write_bytes(b"\xef\xbb\xbfa,y\r1,0\r2,1\r,1\r")
+    refused(path, "the first is in line 4, column 'a'", label="y", batch_bytes=batch_bytes)
+
+
+def test_svmlight_with_a_feature_0_in_a_later_batch(tmp_path):
+    path = tmp_path / "data.svm"
+    lines = ["1 1:1 4:2"] * 20 + ["-1 0:1 2:1"] + ["1 3:1"] * 20
+    path.write_text("\n".join(lines) + "\n")
+    facts = scan_stream(open_batches(path, batch_bytes=40))
+    assert (facts.zero_based, facts.n_features, facts.n_rows) == (True, 5, 41)
+    again = open_batches(path, batch_bytes=40, zero_based=facts.zero_based, n_features=facts.n_features)
+    assert_same(again, read_examples(path))
+    path.write_text("\n".join(line for line in lines if " 0:" not in line) + "\n")
+    facts = scan_stream(open_batches(path, batch_bytes=40))
+    assert (facts.zero_based, facts.n_features, facts.n_rows) == (False, 4, 40)
+    assert scan_stream(open_batches(path, batch_bytes=40, zero_based=True)).n_features == 5
+    assert scan_stream(open_batches(path, batch_bytes=40, n_features=9)).n_features == 9
+
+
+def test_a_header_of_idx_that_promises_too_much(tmp_path):
+    path = tmp_path / "a.idx"
+    path.write_bytes(gzip.compress(bytes([0, 0, 8, 3]) + struct.pack(">3I", 1, 1 << 16, (1 << 16) - 1)))
+    code = f"""
+import resource
+from votron.data import open_batches
+from votron.errors import DataError
+import polars
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    list(open_batches({os.fspath(path)!r}, labels="none"))
+except DataError as error:
+    print(error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    said, grown = done.stdout.splitlines()
+    assert "ends before the examples that its header promises" in said
+    assert int(grown) < 100_000, "kilobytes"
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+def test_batches_of_long_texts_are_small(tmp_path, format):
+    frame = pl.DataFrame({"t": [f"{i} " + "x" * 1000 for i in range(20_000)], "y": [i % 2 for i in range(20_000)]})
+    path = tmp_path / f"a.{format}"
+    (frame.write_parquet if format == "parquet" else frame.write_ipc)(path)
+    batches = list(open_batches(path, label="y", batch_bytes=1 << 20))
+    assert max(batch.X.estimated_size() for batch in batches) < 2 << 20
+    assert len(batches) < 50
+    assert pl.concat([batch.X for batch in batches])["t"].to_list() == frame["t"].to_list()
+
+
 def test_damaged_arrays(sources):
     path = sources / "a.npy"
     path.write_bytes(path.read_bytes()[:-8])
@@ -381,6 +506,50 @@ def test_streams_that_cannot_be_encoded(tmp_path):
         scan_stream(open_batches(path, label="y", missing="keep"), missing="mean")
     with pytest.raises(DataError, match="no examples"):
         scan_stream([])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [*range(20), *range(300, 320)],
+        [None] * 20 + [*range(300, 320)],
+        [None] * 20 + [f"w{i}" for i in range(20)],
+        [1] * 20 + [1.5] * 20 + [70_000] * 20,
+    ],
+)
+def test_discrete_values_of_later_batches(tmp_path, values):
+    path = tmp_path / "table.csv"
+    path.write_text("zip,y\n" + "".join(f"{'' if value is None else value},a\n" for value in values))
+    options = {"label": "y", "missing": "keep"}
+    facts = scan_stream(open_batches(path, batch_bytes=40, **options), discrete=["zip"], missing="keep")
+    whole = read_examples(path, **options).X
+    expected = make_encoder(whole, discrete=["zip"], missing="keep").fit(whole)
+    assert list(facts.encoder.get_feature_names_out()) == list(expected.get_feature_names_out())
+    vectors = [encoder.transform(whole) for encoder in (facts.encoder, expected)]
+    assert np.array_equal(*[one.toarray() if sp.issparse(one) else one for one in vectors])
+
+
+def test_one_pass_over_a_wide_table(tmp_path):
+    n, path = 3000, tmp_path / "wide.csv"
+    rows = [[(7 * i * j) % 97 for i in range(n)] for j in range(6)]
+    lines = [[*(f"col{i}" for i in range(n)), "y"], *([*row, "a"] for row in rows)]
+    path.write_text("".join(",".join(map(str, line)) + "\n" for line in lines))
+    calls = 0
+
+    def counting(*_):
+        nonlocal calls
+        calls += 1
+
+    scan_stream(open_batches(path, label="y"))
+    sys.setprofile(counting)
+    try:
+        facts = scan_stream(open_batches(path, label="y"))
+    finally:
+        sys.setprofile(None)
+    X = np.array(rows, dtype=float)
+    vectors = facts.encoder.transform(read_examples(path, label="y").X)
+    assert np.allclose(vectors, (X - X.mean(axis=0)) / np.where(X.std(axis=0), X.std(axis=0), 1.0))
+    assert calls < 600 * n, "of Python's functions: several for each column, and not one fit"
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc to see which files are open")

@@ -67,8 +67,9 @@ def test_training_is_what_the_library_does(here):
 
 @pytest.mark.parametrize("estimator", ["voted", "averaged", "adatron", "winnow", "naive-bayes"])
 def test_every_estimator(estimator, here, capsys):
-    cut = {"winnow": ["--binarize", "0"]}.get(estimator, [])
-    out, err = run(capsys, "train", "days.csv", "--label", "Play", "-o", "any.votron", "--estimator", estimator, *cut)
+    more = ["--random-state", "0"] if estimator in ("voted", "averaged", "winnow") else []
+    more += ["--binarize", "0"] if estimator == "winnow" else []
+    out, err = run(capsys, "train", "days.csv", "--label", "Play", "-o", "any.votron", "--estimator", estimator, *more)
     assert err == ""
     assert f"estimator       {estimator} (" in out
     assert "classes         2: no, yes" in out
@@ -240,7 +241,7 @@ def test_compressed_input_is_not_expanded_without_limit(here, capsys):
 def test_a_stream_learns_what_one_pass_learns(estimator, options, here, capsys):
     common = ["--estimator", estimator, *options, "--no-certificate"]
     out, err = run(capsys, "train", "large.svm", "--stream", "--batch", "1kB", *common, "-o", "stream.votron")
-    assert "memory holds a batch of 1.0 kB of input, up to twenty times over" in " ".join(err.split())
+    assert "memory holds a batch of 1.0 kB of input, which takes up to 60 times that, 60 kB," in " ".join(err.split())
     assert int(re.search(r"(\d+) batches of at most 1.0 kB", out)[1]) > 5
     once = [] if estimator == "naive-bayes" else ["--epochs", "1", "--no-shuffle", "--random-state", "0"]
     run(capsys, "train", "large.svm", *common, *once, "-o", "whole.votron")
@@ -396,7 +397,7 @@ def test_rules_of_two_classes(here, capsys):
 def test_labels_that_the_model_has_never_seen(here, capsys):
     (here / "strange.csv").write_text(DAYS.replace("Rainy,55,True,no", "Rainy,55,True,perhaps"))
     out = run(capsys, "evaluate", "days.votron", "strange.csv").out
-    assert "the model has never seen any, so all their rows are wrong: perhaps" in out
+    assert "the model has never seen any, so all their rows are wrong: perhaps" in " ".join(out.split())
     assert "error 8.33 %: 1 of 12 rows wrong" in out
 
 

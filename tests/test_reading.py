@@ -11,6 +11,7 @@ import re
 import struct
 import sys
 import threading
+import time
 
 import fuzz_readers
 import numpy as np
@@ -21,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from votron.data import load_image_set, read_examples
+from votron.data import load_image_set, open_batches, read_examples, tabular_encoder
 from votron.errors import DataError, VotronError
 
 fixture_once = settings(
@@ -151,6 +152,254 @@ def test_labels(write, labels, expected, kind):
     assert kind != "i" or y.dtype == np.int64
 
 
+def rows_of(found):
+    return found.X.rows(), None if found.y is None else found.y.tolist()
+
+
+@pytest.mark.parametrize("quoted", [False, True])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_codes_with_leading_zeros_are_text(write, end, quoted):
+    lines = ["zip,n,share,y", "01234,10,0.5,01", "1234,20,0,1", "00501,0,00.25,01", "-07,5,1,2"]
+    if quoted:
+        lines = [",".join(f'"{field}"' for field in line.split(",")) for line in lines]
+    found = read_examples(write("table.csv", end.join(lines)), label="y")
+    assert found.X.columns == ["zip", "n", "share"]
+    assert found.X["zip"].to_list() == ["01234", "1234", "00501", "-07"]
+    assert found.X["n"].to_list() == [10, 20, 0, 5]
+    assert found.X["share"].to_list() == ["0.5", "0", "00.25", "1"]
+    assert found.y.tolist() == ["01", "1", "01", "2"]
+    told = read_examples(write("table.csv", end.join(lines)), label="y", columns={"zip": "number"}, label_kind="number")
+    assert rows_of(told) == ([(1234,), (1234,), (501,), (-7,)], [1, 1, 1, 2])
+
+
+@pytest.mark.parametrize("n", [3, 5000])
+@given(st.lists(st.sampled_from(["7", "007", "0", "-0", "+05", "0.5", "1e05", "10", "00", "100", ""]), min_size=1))
+@settings(fixture_once, max_examples=30)
+def test_a_zero_before_a_digit_makes_text(tmp_path, n, values):
+    values = (values * n)[:n] if n == 5000 else values
+    path = tmp_path / "codes.csv"
+    path.write_text("a,b\n" + "".join(f"{value},1\n" for value in values))
+    column = read_examples(path, labels="none", missing="keep").X["a"]
+    if any(re.match(r"[+-]?0\d", value) for value in values):
+        assert column.to_list() == [value or None for value in values]
+    else:
+        assert [value for value in column.to_list() if value is not None] == [float(v) for v in values if v]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ("0,5 1,234 2", [0.5, 1.234, 2.0]),
+        ("0,123 12,345", [0.123, 12.345]),
+        ("1234,567 1", [1234.567, 1.0]),
+        ("1,5 -2,25", [1.5, -2.25]),
+        ("1,234 1234.5", "Got '1234.5' in line 3 and '1,234' in line 2 instead"),
+        ("0,5 1.234", "must have one decimal mark. Got '1.234' in line 3 and '0,5' in line 2 instead"),
+        ("1,234 -12,345 7", "Got '1,234' in line 2 instead, whose comma may be a decimal comma or separate thousands"),
+        ("1,234,567 x", ["1,234,567", "x"]),
+    ],
+)
+def test_decimal_commas_are_no_thousands(write, values, expected):
+    path = write("table.csv", "a;y\n" + "".join(f"{value};0\n" for value in values.split()))
+    if isinstance(expected, str):
+        refused(path, "The column 'a' of", expected, "as_text", label="y")
+        assert read_examples(path, label="y", as_text=["a"]).X["a"].to_list() == values.split()
+    else:
+        assert read_examples(path, label="y").X["a"].to_list() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "is_data"),
+    [
+        ("5,3,1,0,setosa\n4,3,1,1,virginica\n", True),
+        ("ann,31\nbob,40\n", True),
+        ("kind,2019,2020\na,5,6\nb,7,8\n", True),
+        ("kind,2019,2020\na,x,y\nb,z,w\n", False),
+        ("0,1,2,kind\n5,6,7,a\n8,9,1,b\n", False),
+        ("a1,b2,kind\n5,6,a\n8,9,b\n", False),
+    ],
+)
+def test_numbers_over_numbers_are_no_names(write, text, is_data):
+    path = write("table.csv", text)
+    n = text.count("\n")
+    if is_data:
+        refused(path, "The first line of", "must name the columns", "header=False", "header=True", label=-1)
+        assert read_examples(path, label=-1, header=False).n_rows == n
+    else:
+        assert read_examples(path, label=-1).n_rows == n - 1
+    assert read_examples(path, label=-1, header=True).n_rows == n - 1
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_blank_lines_in_one_column_are_missing_values(write, end):
+    path = write("table.csv", end.join(["", "x", "1", "", "3", "", "", "4", "", ""]))
+    kept = read_examples(path, labels="none", missing="keep")
+    assert kept.X["x"].to_list() == [1, None, 3, None, None, 4]
+    dropped = read_examples(path, labels="none", missing="drop")
+    assert (dropped.X["x"].to_list(), dropped.dropped) == ([1, 3, 4], 3)
+    refused(path, "and 3 of 6 rows have some: the first is in line 4, column 'x'", labels="none")
+    quoted = write("table.csv", end.join(["x", '"a', 'b"', "", "c", ""]))
+    assert read_examples(quoted, labels="none", missing="keep").X["x"].to_list() == [f"a{end}b", None, "c"]
+    assert read_examples(write("table.csv", "x\n" + "\n" * 9 + "1"), labels="none", missing="keep").n_rows == 10
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "first"),
+    [
+        ("a,b\n'x, 1',0\nit,1\n", "'", "x, 1"),
+        ("a,b\n'x',0\n\"y\",1\n", '"', "'x'"),
+        ("a,b\n'x',0\n'tis,1\n", '"', "'x'"),
+        ("a,b\n'x',0\n',1\n", '"', "'x'"),
+        ("a,b\n'x',0\n',1\n',2\n", '"', "'x'"),
+        ("a,b\nx,0\ny,1\n", '"', "x"),
+        ('a\tb\n5" disk\t0\nb\t1\n', "", '5" disk'),
+    ],
+)
+def test_what_quotes_fields(write, text, quote, first):
+    path = write("table.csv", text)
+    found = read_examples(path, labels="none")
+    assert found.X["a"][0] == first
+    assert (found.header, found.delimiter, found.quote) == (True, "\t" if "\t" in text else ",", quote)
+    again = read_examples(path, labels="none", header=found.header, delimiter=found.delimiter, quote=found.quote)
+    assert again.X.rows() == found.X.rows()
+
+
+def test_the_layout_that_was_used_is_told(write):
+    found = read_examples(write("a.csv", "1;x\n2;y\n"), label=-1, header=False)
+    assert (found.header, found.delimiter, found.quote) == (False, ";", '"')
+    other = read_examples(write("a.svm", "1 1:1\n"))
+    assert (other.header, other.delimiter, other.quote) == (None, None, None)
+
+
+def test_mixed_labels_are_text(write):
+    found = read_examples(write("a.csv", "x,y\n1,1\n2,2\n3,3\n4,other\n"), label="y")
+    assert found.y.tolist() == ["1", "2", "3", "other"]
+    found = read_examples(write("a.csv", "x,y\n1,1\n2,0\n3,0\n4,true\n"), label="-1")
+    assert found.y.tolist() == ["1", "0", "0", "true"]
+
+
+@pytest.mark.parametrize("label", ["y", 1, -2, "1", "-2", np.int64(1)])
+@pytest.mark.parametrize(
+    ("written", "kind", "expected"),
+    [
+        ("01 1 1", "text", ["01", "1", "1"]),
+        ("1 2 2", "text", ["1", "2", "2"]),
+        ("1.0 2.0 1.0", "text", ["1.0", "2.0", "1.0"]),
+        ("true TRUE false", "text", ["true", "TRUE", "false"]),
+        ("true False TRUE", "truth", [True, False, True]),
+        ("1 0 1", "truth", [True, False, True]),
+        ("1 true 0", "truth", [True, True, False]),
+        ("1.0 2.0 01", "number", [1, 2, 1]),
+        ("1.5 2 1", "number", [1.5, 2.0, 1.0]),
+        ("yes no yes", "truth", "must hold true and false, or 1 and 0, as when the model was trained. Got 'yes' in"),
+        ("1 2 1", "truth", "must hold true and false, or 1 and 0, as when the model was trained. Got 2 in line 3"),
+        ("1 a 1", "number", "must hold numbers, as when the model was trained. Got 'a' in line 3"),
+        ("true false true", "number", "must hold numbers, as when the model was trained. Got 'true' in line 2"),
+    ],
+)
+def test_kinds_of_labels(write, label, written, kind, expected):
+    path = write("a.csv", "a,y,b\n" + "".join(f"{i},{one},w{i}\n" for i, one in enumerate(written.split())))
+    for columns in (None, {"b": "text"}):
+        options = {"label": label, "label_kind": kind, "columns": columns}
+        if isinstance(expected, str):
+            refused(path, "The column 'y' of", expected, **options)
+            continue
+        found = read_examples(path, **options)
+        assert found.y.tolist() == expected
+        assert found.y.dtype.kind == {"text": "U", "truth": "b"}.get(kind, "f" if 1.5 in expected else "i")
+        assert (found.label, found.columns) == ("y", ["b"] if columns else ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("y", "kind", "expected"),
+    [
+        (np.array([1, 0]), "text", ["1", "0"]),
+        (np.array([True, False]), "text", ["true", "false"]),
+        (np.array([1.0, 0.0]), "truth", [True, False]),
+        (np.array(["True", "0"]), "truth", [True, False]),
+        (np.array(["1", "2.0"]), "number", [1, 2]),
+        (np.array(["1", "b"]), "number", "must be numbers, as those that the model learnt. Got 'b' instead"),
+        (np.array([True, False]), "number", "must be numbers, as those that the model learnt. Got True instead"),
+        (
+            np.array([1, 2]),
+            "truth",
+            "must be true and false, or 1 and 0, as those that the model learnt. Got 2",
+        ),
+    ],
+)
+@pytest.mark.parametrize("format", ["npz", "parquet"])
+def test_kinds_of_labels_of_other_formats(tmp_path, y, kind, expected, format):
+    path = tmp_path / f"data.{format}"
+    if format == "npz":
+        np.savez(path, X=np.eye(2), y=y)
+    else:
+        pl.DataFrame({"a": [1, 2], "y": y.tolist()}).write_parquet(path)
+    if isinstance(expected, str):
+        refused(path, "The labels of", expected, label="y", label_kind=kind)
+        return
+    found = read_examples(path, label="y", label_kind=kind)
+    assert found.y.tolist() == expected
+    assert {type(value) for value in found.y.tolist()} == {type(value) for value in expected}
+
+
+def test_the_column_of_the_labels_may_hold_anything_if_it_is_left_out(write):
+    path = write("a.csv", "a,y\n1,\n2,\n")
+    assert rows_of(read_examples(path, label="y", labels="none")) == ([(1,), (2,)], None)
+    path = write("a.csv", "a,y\n1,5\n2,6\n3,x\n")
+    for label in ("y", -1, "-1", "1"):
+        found = read_examples(path, label=label, labels="none", columns={"a": "number"})
+        assert rows_of(found) == ([(1,), (2,), (3,)], None)
+    path = write("a.csv", "a,y\n1,5\n2,6\n")
+    assert read_examples(path, label="7", labels="optional").y is None
+    refused(path, "The label must be a column of", "Got '7' instead", label="7")
+
+
+def test_the_label_is_no_feature(write):
+    path = write("a.csv", "a,b\n1,x\n2,y\n")
+    wanted = {"a": "number", "b": "text"}
+    assert read_examples(path, label=-1, labels="none", columns=wanted).columns == ["a", "b"]  # no labels in the file
+    refused(path, "The label must be another column of", "Got 'b' instead", label=-1, columns=wanted)
+
+
+def test_a_delimiter_at_the_end_of_lines(write):
+    path = write("a.csv", "a,b,y,\n1,2,p,\n3,4,q,\n")
+    for label in (-1, "-1", "y", 2):
+        assert rows_of(read_examples(path, label=label)) == ([(1, 2), (3, 4)], ["p", "q"])
+    assert read_examples(path, label=-3).label == "a"
+    refused(path, "The label must be a column of", "Got -4 instead", label=-4)
+
+
+def test_truth_values_are_no_numbers(write):
+    for text in ("a\ntrue\nfalse\n", "a\nTrue\nfalse\n", "a\n1\ntrue\n"):
+        refused(
+            write("a.csv", text),
+            "The column 'a' of",
+            "must hold numbers, as when the model was trained. Got '",
+            labels="none",
+            columns={"a": "number"},
+        )
+
+
+def test_long_labels_do_not_fill_memory(write):
+    path = write("a.csv", "a,y\n1," + "k" * 201 + "\n2,b\n")
+    refused(path, "must hold names of classes, of at most 200 characters. Got 201 instead", label="y")
+    assert len(read_examples(write("a.csv", "a,y\n1," + "k" * 200 + "\n2,b\n"), label="y").y[0]) == 200
+    wide = read_examples(write("a.npz", npz(X=np.eye(2), y=np.array(["a", "bc"], dtype="<U5000"))))
+    assert (wide.y.tolist(), wide.y.dtype) == (["a", "bc"], np.dtype("<U2"))
+
+
+def test_wide_tables_take_time_that_grows_with_their_width(write):
+    n = 12_000
+    path = write("a.csv", ",".join(f"col{i}" for i in range(n)) + "\n" + (",".join(["1", "2"] * (n // 2)) + "\n") * 3)
+    columns = {f"col{i}": "number" for i in range(n)}
+    start = time.process_time()
+    found = read_examples(path, label="y", labels="none", columns=columns)
+    encoder = tabular_encoder(found.X)
+    assert time.process_time() - start < 8, "seconds; twenty if each column looks at all others"
+    assert found.X.row(1) == (1, 2) * (n // 2)
+    assert len(encoder.transformers) == n
+
+
 HEAD = "name,age,class\nann,31,a\n"
 BAD_TABLES = {
     "empty": ("", "Cannot read", "the file is empty"),
@@ -214,6 +463,8 @@ def test_missing_values(write):
 def test_columns_as_text(write):
     path = write("table.csv", "zip,y\n08001,0\n9000,1\n9000x,1\n")
     assert read_examples(path, label="y", as_text=["zip"]).X["zip"].to_list() == ["08001", "9000", "9000x"]
+    path = write("table.csv", "zip,y\n8001,0\n9000,1\n9000x,1\n")
+    assert read_examples(path, label="y", as_text=["zip"]).X["zip"].to_list() == ["8001", "9000", "9000x"]
     refused(path, "The column 'zip'", "'9000x' in line 4", label="y")
 
 
@@ -243,6 +494,33 @@ def test_columns_that_are_left_out_may_hold_anything(write):
     assert read_examples(path, columns={"a": "number"}, **options).X.rows() == [(5,), (6,), (7,)]
     assert read_examples(path, columns={"a": "number"}, **options).y.tolist() == [0, 1, 0]
     refused(path, "The column 'id'", "Got '2x' in line 3", **options)
+
+
+def test_numbers_of_numpy_are_numbers(write):
+    assert read_examples(write("a.svm", "1 1:1\n"), n_features=np.int64(3)).X.shape == (1, 3)
+    texts = read_examples(write("a.csv", "a,y\nx,1\n5,2\n"), label=-1, na_values=(one for one in "x"), missing="keep")
+    assert texts.X["a"].to_list() == [None, 5]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("reader", [read_examples, lambda *args, **options: next(iter(open_batches(*args, **options)))])
+@pytest.mark.parametrize("format", ["parquet", "arrow", "stream", "npz", "npy", "svm"])
+def test_every_format_from_a_pipe(tmp_path, format, reader):
+    frame, file = pl.DataFrame({"a": [1, 2], "y": [0, 1]}), io.BytesIO()
+    if format in ("parquet", "arrow", "stream"):
+        {"parquet": frame.write_parquet, "arrow": frame.write_ipc, "stream": frame.write_ipc_stream}[format](file)
+    elif format == "svm":
+        file.write(b"0 1:1\n1 1:2\n")
+    else:
+        np.savez(file, X=[[1], [2]], y=[0, 1]) if format == "npz" else np.save(file, frame.to_numpy())
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(file.getvalue()))
+    writer.start()
+    options = {"label": {"npy": -1, "npz": None, "svm": None}.get(format, "y")}
+    found = reader(tmp_path / "pipe", **options)
+    writer.join()
+    X = found.X.toarray() if sp.issparse(found.X) else found.X.to_numpy() if found.columns else found.X
+    assert (X.tolist(), found.y.tolist()) == ([[1], [2]], [0, 1])
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -292,6 +570,21 @@ def test_without_a_header(write):
         ("columns", {"a": "date"}),
         ("delimiter", ",,"),
         ("delimiter", ""),
+        ("delimiter", "c"),
+        ("delimiter", "0"),
+        ("delimiter", '"'),
+        ("quote", "c"),
+        ("columns", ["a"]),
+        ("columns", {5: "number"}),
+        ("label_kind", "word"),
+        ("na_values", [5]),
+        ("na_values", 5),
+        ("as_text", [["a"]]),
+        ("drop", 1.5),
+        ("zero_based", 1),
+        ("resize", (0, 0)),
+        ("resize", 5),
+        ("resize", (2, 3, 4)),
         ("quote", "é"),
         ("max_bytes", 0),
         ("max_bytes", 1.5),
@@ -695,6 +988,8 @@ def test_known_sets(part):
     assert np.array_equal(found.X, digits.X if part == "train" else digits.X_test)
     assert np.array_equal(found.y, digits.y if part == "train" else digits.y_test)
     assert found.image_shape == (8, 8)
+    assert read_examples("digits", part=part, resize=(8, 8)).image_shape == (8, 8)
+    refused("digits", "Only images in folders", "16 x 8", "with images of 8 x 8 instead", part=part, resize=(16, 8))
 
 
 @pytest.fixture

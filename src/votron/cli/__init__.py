@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Sequence
 
 from votron.cli._commands import build, command_in
-from votron.cli._output import discard_stdout, warnings_as_sentences
+from votron.cli._output import discard_stdout, printable, printing_all, warnings_as_sentences
 from votron.cli._parser import UsageError, normalised
 from votron.errors import BoundViolatedError, VotronError
 
@@ -45,9 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     prog = " ".join(filter(None, ["votron", command_in(given)]))
     try:
-        with warnings_as_sentences(prog):
+        with warnings_as_sentences(prog), printing_all():
             status = _run(normalised(given), shlex.join(["votron", *given]))
-        sys.stdout.flush()
+            sys.stdout.flush()
         return status
     except SystemExit as stop:  # argparse has printed a help text or the version
         return int(stop.code or 0)
@@ -97,7 +97,7 @@ def _unexpected(prog: str, error: BaseException) -> int:
 
 
 def _say(text: str, status: int) -> int:
-    print(text, file=sys.stderr)
+    print(printable(text, keep="\n"), file=sys.stderr)
     return status
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from votron.cli import _options
-from votron.cli._loading import base_name, file_digest, held_out, in_words_of_options, read_labelled, rows_of
-from votron.cli._models import Saved, labels_like, load_model
-from votron.cli._output import Notes, checked_output, print_json
+from votron.cli._as_trained import section
+from votron.cli._loading import file_digest, held_out, in_words_of_options, read_labelled, rows_of
+from votron.cli._models import Saved, load_model
+from votron.cli._output import Notes, checked_output, print_json, printable
 from votron.cli._parser import Parser, UsageError, file_argument, share
-from votron.cli._predict import how_to_read
-from votron.errors import MissingPackageError
+from votron.errors import MissingPackageError, VotronError
 
 _FIGURES = (".svg", ".png", ".pdf")
 
@@ -50,7 +50,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     parser.add_argument("--save", action="store_true", help="keep the certificate in the model file")
     _options.add_label(parser, "the column with the labels (default: as in training)")
     _options.add_common(parser)
-    _options.add_reading(parser, missing=False)
+    _options.add_reading(parser, missing=False, for_model=True)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError("--save needs a model file, and not standard input.")
         checked_output(args.model, "the model", "MODEL")
     saved = load_model(args.model, args.data)
+    _refuse_passes(saved)
     X, y, X_test, y_test = _data(saved, args)
     with in_words_of_options():
         found = certify(saved.model, X, y, args.delta, X_test=X_test, y_test=y_test)
@@ -78,35 +79,48 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(found.to_dict())
     else:
-        print(found)
+        print(printable(str(found), keep="\n"))
     return 0
+
+
+def _refuse_passes(saved: Saved) -> None:
+    """Refuse a run that no theorem here speaks of: over rows that come again, and not in epochs of one call."""
+    passes = section(saved.provenance, "stream").get("passes")
+    if isinstance(passes, int) and passes > 1:
+        raise VotronError(
+            f"There is no certificate for {saved.path!r}, which learnt from {passes} passes over a stream: train with "
+            "--passes 1, or without --stream."
+        )
 
 
 def _data(saved: Saved, args: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
     """Return the rows that the model was trained on, and rows to test with."""
-    how = how_to_read(saved, args, labels="required")
-    before = saved.provenance.get("reading", {})
-    if before.get("missing") == "drop":
-        how["missing"] = "drop"
-    if "part" not in how and before.get("part"):
+    how = _as_all(saved, saved.how_to_read(args, labels="required"))
+    before = section(saved.provenance, "reading")
+    if "part" not in how and before.get("part") in ("train", "test"):
         how["part"] = before["part"]
-    data, given = read_labelled(args.data, **how)
-    y = labels_like(given, saved.classes, base_name(args.data))
-    test = saved.provenance.get("test") or {}
+    data, y = read_labelled(args.data, **how)
     X, X_test, y_test = data.X, None, None
-    if "fraction" in test:
-        kept, tested = held_out(given, float(test["fraction"]), int(test["seed"]))
+    test = section(saved.provenance, "test")
+    if isinstance(test.get("fraction"), float) and isinstance(test.get("seed"), int):
+        kept, tested = held_out(y, test["fraction"], test["seed"])
         X, X_test, y, y_test = rows_of(X, kept), rows_of(X, tested), y[kept], y[tested]
     if args.test:
-        how.pop("part", None)
-        others, given = read_labelled(args.test, **how)
-        X_test, y_test = others.X, labels_like(given, saved.classes, base_name(args.test))
+        how = _as_all(saved, saved.how_to_read(args, labels="required", test=args.test))
+        others, y_test = read_labelled(args.test, **how)
+        X_test = others.X
     return X, y, X_test, y_test
+
+
+def _as_all(saved: Saved, how: dict[str, Any]) -> dict[str, Any]:
+    """Return how to read, with rows left out that training left out."""
+    dropped = section(saved.provenance, "reading").get("missing") == "drop"
+    return how | ({"missing": "drop"} if dropped else {})
 
 
 def _tell_if_other(saved: Saved, path: str, notes: Notes) -> None:
     """Say that the file is not the one of training, though the run could have come about on it."""
-    known = saved.provenance.get("data", {}).get("sha256")
+    known = section(saved.provenance, "data").get("sha256")
     if known and file_digest(path) not in (None, known):
         notes(f"{path} is not the file that the model was trained on, as its SHA-256 tells.")
 

@@ -13,13 +13,13 @@ from typing import Any
 
 from votron.cli import _options
 from votron.cli._loading import base_name, in_words_of_options, read, reading
-from votron.cli._output import Notes, checked_output, counted, downloading, pairs, percent, print_json, table
+from votron.cli._output import Notes, checked_output, counted, downloading, pairs, percent, print_json, printable, table
 from votron.cli._parser import Parser, UsageError, file_argument
+from votron.data.formats import KNOWN_SETS, WRITTEN_FORMATS
 from votron.errors import DataError
 
-KNOWN = {"digits": "8 x 8", "mnist": "28 x 28", "fashion": "28 x 28"}
+KNOWN = dict(zip(KNOWN_SETS, ("8 x 8", "28 x 28", "28 x 28"), strict=True))
 """The sets that are known by name, and the pixels of their images."""
-_WRITTEN = ("csv", "tsv", "parquet", "arrow", "svmlight", "npz")
 _SHOWN_COLUMNS = 50
 _SHOWN_CLASSES = 25
 _LONGEST = 40
@@ -85,12 +85,16 @@ def _add_convert(actions: Any) -> None:
     made.set_defaults(run=run_convert)
     _options.add_data(made)
     file_argument(made, "output", metavar="OUT", help="the file to write; - is standard output")
-    made.add_argument("--to", choices=_WRITTEN, metavar="NAME", help=f"format of OUT: {', '.join(_WRITTEN)}")
+    made.add_argument(
+        "--to", choices=WRITTEN_FORMATS, metavar="NAME", help=f"format of OUT: {', '.join(WRITTEN_FORMATS)}"
+    )
     _options.add_label(made, "the column with the labels, if there are any")
     _options.add_common(made)
-    _options.add_reading(made, missing=False).add_argument(
+    group = _options.add_reading(made, missing=False)
+    group.add_argument(
         "--missing", choices=("keep", "drop"), default="keep", help="rows with missing values (default: keep)"
     )
+    _options.add_discrete(group)
 
 
 def _add_describe(actions: Any) -> None:
@@ -107,7 +111,7 @@ def _add_describe(actions: Any) -> None:
     _options.add_data(made)
     _options.add_label(made, "the column with the labels, if there are any")
     _options.add_common(made)
-    _options.add_reading(made, missing=False)
+    _options.add_discrete(_options.add_reading(made, missing=False))
 
 
 # -- list and fetch ---------------------------------------------------------------------------------------------------
@@ -144,7 +148,8 @@ def run_fetch(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"name": args.name, "rows": [len(images.X), len(images.X_test)], "where": images.source})
     else:
-        print(f"{args.name}: {len(images.X):,} rows to train on, {len(images.X_test):,} to test with; {images.source}")
+        rows = f"{len(images.X):,} rows to train on, {len(images.X_test):,} to test with"
+        print(printable(f"{args.name}: {rows}; {images.source}"))
     return 0
 
 
@@ -159,7 +164,7 @@ def run_convert(args: argparse.Namespace) -> int:
     if args.output == "-" and args.to is None:
         raise UsageError("--to must say which format standard output gets.")
     data = read(args.data, **{**reading(args), "labels": "required" if args.label else "optional"})
-    with in_words_of_options(), tempfile.TemporaryDirectory() as folder:
+    with in_words_of_options({"--format": "--to", "Got None for": "Got"}), tempfile.TemporaryDirectory() as folder:
         kept = os.path.join(folder, "data")
         write_examples(data, kept if args.output == "-" else os.path.realpath(args.output), args.to)
         if args.output == "-":

@@ -10,18 +10,18 @@ from votron.cli._parser import UsageError
 _TABLE_ONLY = ("discrete", "probabilities", "text")
 
 
-def make_model(args: argparse.Namespace, estimator: Any, X: Any) -> Any:
+def make_model(args: argparse.Namespace, estimator: Any, data: Any, X: Any) -> Any:
     """Return the classifier, behind an encoder where the data are a table or options ask for one."""
     from sklearn.pipeline import Pipeline
 
-    encoder = encoder_for(args, X)
+    encoder = encoder_for(args, data, X)
     if encoder is None:
         return estimator
     return Pipeline([("encoder", encoder), ("model", estimator)])
 
 
-def encoder_for(args: argparse.Namespace, X: Any) -> Any:
-    """Return what turns such rows into vectors, not fitted, or None where nothing needs to."""
+def encoder_for(args: argparse.Namespace, data: Any, X: Any) -> Any:
+    """Return what turns such rows of the data into vectors, not fitted, or None where nothing needs to."""
     from votron.data import make_encoder
 
     if not hasattr(X, "columns"):
@@ -29,12 +29,17 @@ def encoder_for(args: argparse.Namespace, X: Any) -> Any:
     return make_encoder(
         X,
         numeric=numeric_of(args),
-        discrete=args.discrete,
+        discrete=discrete_of(args, data.label),
         probabilities=args.probabilities,
         text=args.text,
         text_features=args.text_features,
         missing=args.missing,
     )
+
+
+def discrete_of(args: argparse.Namespace, label: str | None) -> list[str]:
+    """Return the features that are names; --discrete may name the label as well, whose numbers are then texts."""
+    return [name for name in args.discrete if name != label]
 
 
 def numeric_of(args: argparse.Namespace) -> str:

@@ -46,8 +46,8 @@ def estimator_in(arguments: Sequence[str]) -> str:
     return found if found in (*ESTIMATORS, EVERY) else DEFAULT
 
 
-def add_estimator_options(parser: Parser, name: str) -> None:
-    """Add the choice of an estimator, and the parameters of one."""
+def add_estimator(parser: Parser) -> None:
+    """Add the choice of an estimator."""
     parser.add_argument(
         "--estimator",
         choices=tuple(ESTIMATORS),
@@ -55,6 +55,11 @@ def add_estimator_options(parser: Parser, name: str) -> None:
         metavar="NAME",
         help=f"{', '.join(ESTIMATORS)} (default: {DEFAULT}); --estimator NAME --help has the options of each",
     )
+
+
+def add_estimator_options(parser: Parser, name: str) -> None:
+    """Add the choice of an estimator, and the parameters of one."""
+    add_estimator(parser)
     group = parser.add_argument_group(f"options of --estimator {name}")
     for parameter in parameters_of(name):
         parameter.add_to(group)

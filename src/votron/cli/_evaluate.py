@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from votron._cells import as_text
 from votron.cli import _options
-from votron.cli._loading import base_name, batches, in_words_of_options
+from votron.cli._as_trained import labelled
+from votron.cli._loading import in_words_of_options
 from votron.cli._measure import Confusion, clopper_pearson
-from votron.cli._models import Saved, labels_like, load_model
-from votron.cli._output import Notes, bold, counted, percent, print_json, table, width
+from votron.cli._models import Saved, load_model
+from votron.cli._output import Notes, bold, counted, filled, percent, print_json, printable, table, width
 from votron.cli._parser import Parser, share
-from votron.cli._predict import add_rule, how_to_read, with_rule
-from votron.errors import DataError, VotronError
+from votron.cli._predict import add_rule, with_rule
+from votron.errors import VotronError
 
 MOST_CLASSES = 20
 """Classes up to which the confusion matrix is printed, where it is not too wide."""
@@ -47,7 +48,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     add_rule(parser)
     parser.add_argument("--confidence", type=share, default=0.95, metavar="P", help="of the interval (default: 0.95)")
     _options.add_common(parser)
-    group = _options.add_reading(parser, missing=False)
+    group = _options.add_reading(parser, missing=False, for_model=True)
     group.add_argument(
         "--missing", choices=("refuse", "drop"), help="rows with missing values: refuse or drop them (default: refuse)"
     )
@@ -59,12 +60,12 @@ def run(args: argparse.Namespace) -> int:
     notes = Notes(args.quiet)
     if args.all_rules:
         _check_rules(saved)
-    how = how_to_read(saved, args, labels="required")
-    source = batches(args.data, **how)
+    how = saved.how_to_read(args, labels="required")
     found = Confusion()
     rules = {rule: Confusion() for rule in _rules_of(saved)} if args.all_rules else {}
     with in_words_of_options():
-        for X, y in _labelled(saved, source, base_name(args.data), notes):
+        for rows, y in labelled(args.data, how, notes.once):
+            X = saved.transformed(rows)
             found.add(y, saved.estimator.predict(X))
             for rule, labels in _by_rule(saved, X, list(rules)):
                 rules[rule].add(y, labels)
@@ -75,14 +76,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(_text(saved, found, rules, args))
     return 0
-
-
-def _labelled(saved: Saved, source: Any, name: str, notes: Notes) -> Iterator[tuple[Any, NDArray[Any]]]:
-    for batch in source:
-        notes.once(batch.notes)
-        if batch.y is None:
-            raise DataError(f"{name} has no labels to compare with: say where they are with --label.")
-        yield saved.transformed(batch.X), labels_like(batch.y, saved.classes, name)
 
 
 # -- rules ------------------------------------------------------------------------------------------------------------
@@ -135,7 +128,7 @@ def _text(saved: Saved, found: Confusion, rules: dict[Any, Confusion], args: arg
     strange = labels[len(saved.classes) :]
     if strange:
         named = ", ".join(map(str, strange[:5])) + (", ..." if len(strange) > 5 else "")
-        parts.append(f"Of these labels the model has never seen any, so all their rows are wrong: {named}")
+        parts.append(filled(f"Of these labels the model has never seen any, so all their rows are wrong: {named}"))
     if rules:
         parts.append(_rule_table(rules, args.confidence))
     parts += [_confusion_text(found, labels), _class_table(found, labels)]
@@ -152,9 +145,10 @@ def _rule_table(rules: dict[Any, Confusion], confidence: float) -> str:
 
 def _confusion_text(found: Confusion, labels: list[Any]) -> str:
     """Return the matrix, or where that would be too wide the most frequent confusions."""
-    rows = [["true \\ predicted", *map(str, labels)]]
-    for label, counts in zip(labels, found.matrix(labels).tolist(), strict=True):
-        rows.append([str(label), *(f"{count:,}" if count else "." for count in counts)])
+    names = [printable(str(label)) for label in labels]
+    rows = [["true \\ predicted", *names]]
+    for name, counts in zip(names, found.matrix(labels).tolist(), strict=True):
+        rows.append([name, *(f"{count:,}" if count else "." for count in counts)])
     made = table(rows) if len(labels) <= MOST_CLASSES else ""
     if made and max(map(len, as_text(rows).split("\n"))) <= width():
         return made

@@ -74,8 +74,7 @@ def _text(found: Manifest, path: str) -> str:
     elif found.steps:
         parts.append(pairs({"encoder": ", ".join(found.steps)}))
     certificate = found.certificate
-    said = {"certificate": certificate.get("summary", "")} if certificate else {"certificate": "none in the file"}
-    parts.append(pairs(said))
+    parts.append(pairs({"certificate": _words(certificate.get("summary")) if certificate else "none in the file"}))
     if found.provenance:
         parts.append(_section("provenance", _flat(found.provenance)))
     return "\n\n".join(parts)
@@ -92,7 +91,7 @@ def _flat(found: dict[str, Any]) -> dict[str, str]:
         if isinstance(value, dict):
             flat |= {f"{name} {inner}": words for inner, words in _flat(value).items()}
         else:
-            flat[name] = f"{value[:16]}..." if name == "sha256" else _words(value)  # --json has all of it
+            flat[name] = f"{_words(value)[:16]}..." if name == "sha256" else _words(value)  # --json has all of it
     return flat
 
 

@@ -42,9 +42,10 @@ def reading(args: argparse.Namespace) -> dict[str, Any]:
         "header": False if args.no_header else None,
         "delimiter": args.delimiter,
         "quote": args.quote,
-        "n_features": args.features,
+        "n_features": getattr(args, "features", None),
         "colour": args.colour or None,
         "resize": args.resize,
+        "zero_based": args.zero_based,
     }
     return {name: value for name, value in given.items() if value not in (None, ())}
 
@@ -84,7 +85,11 @@ _OPTIONS = {
     r"drop=(\d+)": r"--drop \1",
     r"\bn_features\b": "--features",
     r"\bbinarize=([\d.]+)": r"--binarize \1",
-    r"\bzero_based\b": "the numbering of features",
+    r"\bzero_based=True\b": "--zero-based",
+    r"\bzero_based\b": "--zero-based",
+    r"\bas_text\b": "--discrete",
+    r"'?\bna_values\b'?": "--na-values",
+    r"'probabilities' and 'discrete' of \w+": "--probabilities and --discrete",
 }
 
 
@@ -168,6 +173,12 @@ def held_out(y: NDArray[Any], fraction: float, seed: int) -> tuple[NDArray[np.in
         np.arange(len(y)), test_size=n_test, stratify=y if enough else None, random_state=seed
     )
     return np.sort(kept), np.sort(tested)
+
+
+def once_only(path: str) -> bool:
+    """Tell whether it can be read once only: standard input, or what is neither file nor folder, such as a pipe."""
+    place = os.path.expanduser(path)
+    return path == "-" or (os.path.exists(place) and not (os.path.isfile(place) or os.path.isdir(place)))
 
 
 def base_name(path: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from typing import Any
 
 from votron.cli._parser import Parser, file_argument, size, whole
+from votron.data.formats import FORMATS
 
-FORMATS = ("csv", "tsv", "parquet", "arrow", "svmlight", "idx", "npy", "npz", "images")
 MISSING = ("refuse", "drop", "mean", "median", "most-frequent")
 NUMERIC = ("keep", "standard", "minmax", "maxabs")
 DATA = "a file (CSV, TSV, Parquet, Arrow, svmlight, IDX, .npy, .npz), a folder of images, digits, mnist, fashion, or -"
@@ -34,13 +35,15 @@ def add_common(parser: Any, *, json: str = "print one JSON document instead of t
     parser.add_argument("--quiet", action="store_true", help="no progress and no remarks on standard error")
 
 
-def add_label(parser: Any, words: str) -> None:
-    """Add --label."""
-    parser.add_argument("--label", metavar="COL", help=words)
+def add_label(parser: Any, words: str) -> argparse.Action:
+    """Add --label; return it."""
+    made: argparse.Action = parser.add_argument("--label", metavar="COL", help=words)
+    return made
 
 
-def add_reading(parser: Parser, *, missing: bool = True, part: bool = True) -> argparse._ArgumentGroup:
-    """Add how data are read; return the group of options."""
+def add_reading(parser: Parser, *, missing: bool = True, for_model: bool = False) -> argparse._ArgumentGroup:
+    """Add how data are read, ``for_model`` as in training where nothing is said; return the group of options."""
+    before = "default: as in training" if for_model else ""
     group = parser.add_argument_group("reading data")
     add = group.add_argument
     add(
@@ -63,18 +66,27 @@ def add_reading(parser: Parser, *, missing: bool = True, part: bool = True) -> a
         "--na-values",
         metavar="TEXT",
         action="append",
-        help="a text that means missing; may be given several times (default: empty, NA, NaN, null, ? and the like)",
+        help="a text that means missing; may be given several times "
+        f"({before or 'default: empty, NA, NaN, null, ? and the like'})",
     )
-    if part:
-        add("--part", choices=("train", "test"), help="of digits, mnist or fashion, which part (default: train)")
-    add("--no-header", action="store_true", help="the first line of CSV is data; columns are called c0, c1, ...")
+    add("--part", choices=("train", "test"), help="of digits, mnist or fashion, which part (default: train)")
+    columns = "columns are called c0, c1, ..." + (f" ({before})" if before else "")
+    add("--no-header", action="store_true", help=f"the first line of CSV is data; {columns}")
     add("--delimiter", type=_character, metavar="C", help="between the fields of CSV (default: the one that fits)")
-    add("--quote", metavar="C", help="around fields of CSV; '' for none (default: the one that fits)")
+    fits = before or "default: the one that fits"
+    add("--quote", type=_quote, metavar="C", help=f"around fields of CSV; '' for none ({fits})")
+    if not for_model:  # which knows how many it takes
+        add(
+            "--features",
+            type=whole(),
+            metavar="N",
+            help="of svmlight, how many there are (default: as many as occur)",
+        )
     add(
-        "--features",
-        type=whole(),
-        metavar="N",
-        help="of svmlight, how many there are (default: as many as occur)",
+        "--zero-based",
+        action="store_const",
+        const=True,
+        help=f"the features of svmlight count from 0 ({before or 'default: if there is a feature 0'})",
     )
     add("--colour", action="store_true", help="images in red, green and blue instead of grey")
     add("--resize", type=_height_and_width, metavar="HxW", help="bring images to this height and width")
@@ -87,8 +99,8 @@ def add_reading(parser: Parser, *, missing: bool = True, part: bool = True) -> a
     return group
 
 
-def add_encoding(parser: Parser) -> None:
-    """Add how tables become vectors."""
+def add_encoding(parser: Parser) -> argparse._ArgumentGroup:
+    """Add how tables become vectors; return the group of options."""
     group = parser.add_argument_group("tables")
     add = group.add_argument
     add(
@@ -98,7 +110,7 @@ def add_encoding(parser: Parser) -> None:
         help="numbers are kept, or scaled to standard deviation 1, to 0..1 or by the largest: keep, standard, minmax, "
         "maxabs (default: standard; for winnow keep)",
     )
-    add("--discrete", metavar="COL", action="append", default=[], help="a column whose numbers are names, as postcodes")
+    add_discrete(group)
     add("--probabilities", metavar="COL", action="append", default=[], help="a column of numbers from 0 to 1, kept")
     add("--text", metavar="COL", action="append", default=[], help="a column of texts, taken apart into words")
     add(
@@ -107,11 +119,67 @@ def add_encoding(parser: Parser) -> None:
         default="hashing",
         help="what words become: hashing or tfidf (default: hashing)",
     )
+    return group
+
+
+def add_discrete(group: argparse._ArgumentGroup) -> None:
+    """Add which columns hold names."""
+    group.add_argument(
+        "--discrete", metavar="COL", action="append", default=[], help="a column whose numbers are names, as postcodes"
+    )
+
+
+def as_typed(actions: Iterable[argparse.Action], args: argparse.Namespace) -> list[str]:
+    """Return the options that were given, as one would type them.
+
+    Examples
+    --------
+    >>> from votron.cli._parser import Parser
+    >>> parser = Parser()
+    >>> group = add_reading(parser)
+    >>> args = parser.parse_args(["--delimiter", "tab", "--quote", "", "--resize", "8x6", "--drop", "a", "--drop=-b"])
+    >>> as_typed(group._group_actions, args)
+    ['--drop', 'a', '--drop=-b', '--delimiter', 'tab', '--quote', '', '--resize', '8x6']
+    """
+    typed: list[str] = []
+    for action in actions:
+        given = getattr(args, action.dest)
+        if given == action.default:
+            continue
+        if action.nargs == 0:
+            typed.append(action.option_strings[0])
+            continue
+        for value in given if isinstance(given, list) else [given]:
+            typed += _pair(action.option_strings[-1], _shown(value))
+    return typed
+
+
+def _pair(option: str, text: str) -> list[str]:
+    return [f"{option}={text}"] if text.startswith("-") else [option, text]
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "x".join(map(str, value))
+    return "tab" if value == "\t" else str(value)
 
 
 def _character(text: str) -> str:
     """Return the value of --delimiter, where a tab may be written as one types it."""
-    return {"\\t": "\t", "tab": "\t"}.get(text, text)
+    found = {"\\t": "\t", "tab": "\t"}.get(text, text)
+    if not _stands_between(found) or found in "\"'":
+        raise argparse.ArgumentTypeError(f"must be one character such as ; or tab. Got {text!r} instead.")
+    return found
+
+
+def _quote(text: str) -> str:
+    if text and not _stands_between(text):
+        raise argparse.ArgumentTypeError(f"must be one character, or '' for none. Got {text!r} instead.")
+    return text
+
+
+def _stands_between(text: str) -> bool:
+    return len(text) == 1 and text.isascii() and not text.isalnum() and text not in "\r\n\0"
 
 
 def _height_and_width(text: str) -> tuple[int, int]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 import stat
 import sys
 import textwrap
+import unicodedata
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
@@ -21,10 +23,50 @@ from votron.errors import VotronError
 
 _DEFAULT_WIDTH = 80
 _WIDEST = 120
+_SPACES = "\n\t"  # which filling a paragraph makes plain spaces
+_NOT_ASCII = re.compile(r"[^ -~]")
 _WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}  # digests, options, paths
 
 
 # -- for people -------------------------------------------------------------------------------------------------------
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Return a text that a terminal shows and does not obey: what is not printable is escaped.
+
+    Names of classes and columns, and all else in a model file or in data, may come from strangers.
+
+    Examples
+    --------
+    >>> print(printable("red \x1b[31m, zwölf, \u202e"))
+    red \x1b[31m, zwölf, \u202e
+    """
+    return _escape(text, keep, lambda one: one.encode("unicode_escape").decode("ascii"))
+
+
+def _escape(text: str, keep: str, escaped: Callable[[str], str]) -> str:
+    def shown(match: re.Match[str]) -> str:
+        one = match[0]
+        harmless = one.isprintable() or unicodedata.category(one) == "Zs"  # spaces that are not broken, or wide
+        return one if harmless or one in keep else escaped(one)
+
+    return text if text.isprintable() else _NOT_ASCII.sub(shown, text)
+
+
+@contextmanager
+def printing_all() -> Iterator[None]:
+    """Let standard output write what its encoding lacks as an escape, such as \u2212, instead of failing on it."""
+    stream: Any = sys.stdout
+    if not hasattr(stream, "reconfigure"):
+        yield
+        return
+    before = stream.errors
+    stream.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        with suppress(ValueError, OSError):  # it may be closed, or full
+            stream.reconfigure(errors=before)
 
 
 def wants_colour(stream: TextIO) -> bool:
@@ -44,12 +86,14 @@ def width() -> int:
 
 def bold(text: str, stream: TextIO | None = None) -> str:
     """Return a heading for this stream."""
+    text = printable(text)
     return f"\x1b[1m{text}\x1b[0m" if wants_colour(stream or sys.stdout) else text
 
 
 def table(rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,), stream: TextIO | None = None) -> str:
     """Return rows of cells as aligned lines, the head first."""
-    return as_text(rows, colour=wants_colour(stream or sys.stdout), left=left)
+    shown = [[printable(cell) for cell in row] for row in rows]
+    return as_text(shown, colour=wants_colour(stream or sys.stdout), left=left)
 
 
 def pairs(found: dict[str, str], indent: int = 0) -> str:
@@ -61,9 +105,10 @@ def pairs(found: dict[str, str], indent: int = 0) -> str:
     rows    1,200
     kernel  poly
     """
-    wide = max((len(name) for name in found), default=0) + 2
+    shown = [(printable(name), printable(words, keep=_SPACES)) for name, words in found.items()]
+    wide = max((len(name) for name, _ in shown), default=0) + 2
     lines = []
-    for name, words in found.items():
+    for name, words in shown:
         first = " " * indent + name.ljust(wide)
         rest = " " * (indent + wide)
         made = textwrap.fill(words, max(40, width()), initial_indent=first, subsequent_indent=rest, **_WHOLE_WORDS)
@@ -73,7 +118,7 @@ def pairs(found: dict[str, str], indent: int = 0) -> str:
 
 def filled(text: str) -> str:
     """Return a sentence within the width of the terminal."""
-    return textwrap.fill(text, max(40, width()), **_WHOLE_WORDS)
+    return textwrap.fill(printable(text, keep=_SPACES), max(40, width()), **_WHOLE_WORDS)
 
 
 def percent(value: float) -> str:
@@ -170,7 +215,19 @@ def plain(value: Any) -> Any:
 
 def print_json(document: Any) -> None:
     """Print the one document of a command."""
-    print(json.dumps(plain(document), indent=2, ensure_ascii=False))
+    print(as_json(document, indent=2))
+
+
+def as_json(document: Any, indent: int | None = None) -> str:
+    r"""Return JSON that can be shown: what a terminal would obey is escaped, beyond what JSON wants escaped.
+
+    Examples
+    --------
+    >>> print(as_json(["zwölf", "\x1b", "\x9b", "\U000e0001"]))
+    ["zwölf", "\u001b", "\u009b", "\udb40\udc01"]
+    """
+    text = json.dumps(plain(document), indent=indent, ensure_ascii=False)
+    return _escape(text, "\n", lambda one: json.dumps(one)[1:-1])
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
@@ -254,7 +311,7 @@ def warnings_as_sentences(prog: str) -> Iterator[None]:
             warnings.simplefilter("default", UserWarning)
 
         def show(message: Warning | str, *_: Any, **__: Any) -> None:
-            print(f"{prog}: Warning: {' '.join(str(message).split())}", file=sys.stderr)
+            print(printable(f"{prog}: Warning: {' '.join(str(message).split())}"), file=sys.stderr)
 
         warnings.showwarning = show
         yield

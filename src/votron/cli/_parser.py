@@ -16,6 +16,8 @@ FILE = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
 """What an argument's attribute ``complete`` is where a shell shall complete names of files; shtab's own constant."""
 
 _WIDEST = 100
+_NEGATIVE = re.compile(r"-(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:,.*)?$|-inf$")
+"""A number below 0, or several with commas between them: a value, and no option."""
 _ARGUMENT = re.compile(r"argument (?P<name>[^:]+): (?P<words>.*)", re.DOTALL)
 
 
@@ -87,6 +89,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**{"formatter_class": Help, "allow_abbrev": False, "add_help": False, **settings})
         self.add_argument("-h", "--help", action="help", help="print this text")
         self._positionals.title = "arguments"
+        self._negative_number_matcher = _NEGATIVE  # before Python 3.14 argparse takes -1e-3 for an option
         self.explain_unknown: Callable[[str], str | None] = lambda option: None
         """What to say of an option that the parser does not have, if it is known elsewhere."""
 

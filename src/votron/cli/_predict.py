@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import json
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from votron.cli import _options
 from votron.cli._loading import batches, in_words_of_options
 from votron.cli._models import Saved, load_model
-from votron.cli._output import Notes, checked_output, counted, plain, writing
+from votron.cli._output import Notes, as_json, checked_output, counted, plain, printable, writing
 from votron.cli._parser import Parser, UsageError
 from votron.errors import VotronError
 
@@ -49,7 +49,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     add_rule(parser)
     _options.add_label(parser, "the column with labels, which are left out (default: as in training, if it is there)")
     _options.add_common(parser, json="write a JSON object a line instead of CSV")
-    _options.add_reading(parser, missing=False)
+    _options.add_reading(parser, missing=False, for_model=True)
 
 
 def add_rule(parser: Any) -> None:
@@ -72,11 +72,11 @@ def run(args: argparse.Namespace) -> int:
     notes = Notes(args.quiet)
     checked_output(args.output, "labels", inputs=[args.model, args.data], replaces=False)
     saved = with_rule(load_model(args.model, args.data), args)
-    source = batches(args.data, **how_to_read(saved, args, labels="optional"))
-    n = 0
+    source = batches(args.data, **saved.how_to_read(args, labels="none"))
+    n, on_screen = 0, args.output == "-" and sys.stdout.isatty()
     with writing(args.output) as file, in_words_of_options(_MISSING):
         for text, rows in _texts(saved, source, args, notes):
-            file.write(text.encode("utf-8"))
+            file.write((printable(text, keep="\n") if on_screen else text).encode("utf-8", "backslashreplace"))
             n += rows
         if n == 0:
             raise VotronError(f"There are no rows in {args.data!r} to label.")
@@ -84,20 +84,6 @@ def run(args: argparse.Namespace) -> int:
     if args.output != "-":
         notes(f"{counted(n, 'label')} in {args.output}")
     return 0
-
-
-def how_to_read(saved: Saved, args: argparse.Namespace, labels: str) -> dict[str, Any]:
-    """Return how to read data for a model, and which column has the labels."""
-    how = saved.how_to_read(args)
-    how["labels"] = labels
-    if "label" not in how and saved.provenance.get("label") and _labels_have_a_name(saved, args):
-        how["label"] = saved.provenance["label"]
-    return how
-
-
-def _labels_have_a_name(saved: Saved, args: argparse.Namespace) -> bool:
-    """Tell whether labels are found by the name that they had in training: a column's, or a key's."""
-    return saved.columns is not None or args.format == "npz" or args.data.lower().endswith(".npz")
 
 
 def with_rule(saved: Saved, args: argparse.Namespace) -> Saved:
@@ -162,5 +148,5 @@ def _json_lines(labels: NDArray[Any], scores: Any, names: list[str]) -> str:
         if scores is not None:
             values = plain(scores[i])
             entry |= {"score": values[0]} if names == ["score"] else {"scores": dict(zip(names, values, strict=True))}
-        lines.append(json.dumps(entry, ensure_ascii=False) + "\n")
+        lines.append(as_json(entry) + "\n")
     return "".join(lines)

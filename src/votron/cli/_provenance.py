@@ -13,7 +13,7 @@ from votron import __version__
 from votron.cli._loading import base_name, file_digest, reading
 from votron.errors import VotronError
 
-_READING = ("format", "drop", "missing", "na_values", "part", "header", "colour", "resize", "zero_based")
+_READING = ("format", "drop", "missing", "na_values", "part", "header", "quote", "colour", "resize", "zero_based")
 
 
 def now() -> str:
@@ -43,8 +43,7 @@ def of_command(args: argparse.Namespace, data: Any) -> dict[str, Any]:
     """Return which command it was, when, with which versions, and how it read its data."""
     how = reading(args)
     how["missing"] = None if args.missing == "refuse" else args.missing
-    if data.zero_based is not None:
-        how["zero_based"] = data.zero_based
+    how |= {name: getattr(data, name) for name in ("zero_based", "header", "quote")}  # as it was found to be
     return {
         "votron": __version__,
         "python": platform.python_version(),

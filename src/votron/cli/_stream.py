@@ -8,20 +8,19 @@ batch.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.cli._encoding import columns_of, encoder_for, numeric_of
+from votron.cli._as_trained import error_on_test, label_kind
+from votron.cli._encoding import discrete_of, encoder_for, numeric_of
 from votron.cli._estimators import option_of, why_no_stream
-from votron.cli._loading import base_name, batches, in_words_of_options, reading
-from votron.cli._measure import Confusion, clopper_pearson
-from votron.cli._models import labels_like
+from votron.cli._loading import base_name, batches, in_words_of_options, once_only, reading
 from votron.cli._output import Notes, counted, n_bytes
 from votron.cli._parser import Parser, UsageError, size, whole
 from votron.cli._provenance import of_command, of_data
@@ -31,6 +30,10 @@ if TYPE_CHECKING:
 
 BATCH_BYTES = 16_000_000
 _NOT_IN_STREAMS = ("epochs", "shuffle", "early_stopping", "validation_fraction")
+_TIMES = 60
+"""What a batch takes in memory at most, in bytes of its text: 10 were measured for long rows of numbers in svmlight, 50
+for a letter and a label to a row of CSV."""
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _REDRAW_SECONDS = 0.2
 _LINE = 70
 
@@ -47,7 +50,7 @@ def add_options(parser: Parser) -> None:
         metavar="SIZE",
         help=f"with --stream, bytes of a batch (default: {BATCH_BYTES // 10**6}MB)",
     )
-    add("--classes", metavar="A,B,...", help="with --stream from standard input, all labels that will come")
+    add("--classes", metavar="A,B,...", help="with --stream from standard input or a pipe, all labels that will come")
 
 
 def check_options(args: argparse.Namespace, estimator: Any) -> None:
@@ -70,10 +73,14 @@ def check_options(args: argparse.Namespace, estimator: Any) -> None:
         raise UsageError("--rule holdout needs rows that are set aside, which --stream does not do.")
     if args.certificate:
         raise UsageError("--certificate needs all data at once: leave out --stream, or run `votron certify` later.")
-    if args.data == "-" and args.classes is None:
-        raise UsageError("--stream from standard input needs --classes, since it can be read once only.")
-    if args.data == "-" and (args.passes or 1) > 1:
-        raise UsageError("--passes must be 1 for standard input, which can be read once only.")
+    if once_only(args.data) and args.classes is None:
+        raise UsageError(f"--stream from {_pipe(args.data)} needs --classes, since it can be read once only.")
+    if once_only(args.data) and (args.passes or 1) > 1:
+        raise UsageError(f"--passes must be 1 for {_pipe(args.data)}, which can be read once only.")
+
+
+def _pipe(path: str) -> str:
+    return "standard input" if path == "-" else f"the pipe {path!r}"
 
 
 def train(args: argparse.Namespace, estimator: Any, notes: Notes) -> Trained:
@@ -92,26 +99,34 @@ def train(args: argparse.Namespace, estimator: Any, notes: Notes) -> Trained:
         found = learner.learn(limit)
     took = time.monotonic() - start
     model = estimator if learner.encoder is None else Pipeline([("encoder", learner.encoder), ("model", estimator)])
-    trained = Trained(model, learner.rows, found.format, found.label, took, _error(args, model, limit))
-    trained.provenance = of_command(args, found) | {
+    provenance = of_command(args, found) | {
         "data": of_data(args.data, found.format, learner.rows),
         "label": found.label,
         "stream": {"passes": args.passes or 1, "batch_bytes": limit, "batches": learner.n_batches},
-        "test": {"name": base_name(args.test), **trained.error} if args.test else None,
     }
+    error = error_on_test(args, model, provenance, batch_bytes=limit) if args.test else {}
+    provenance["test"] = {"name": base_name(args.test), **error} if args.test else None
+    trained = Trained(model, learner.rows, found.format, found.label, took, error, provenance)
     trained.remarks["stream"] = f"{counted(learner.n_batches, 'batch', 'batches')} of at most {n_bytes(limit)}"
     if args.certificate is None and args.estimator in ("voted", "averaged"):
-        trained.remarks["certificate"] = "left out, since a stream is not held in memory: `votron certify` computes it"
+        trained.remarks["certificate"] = (
+            "left out, since a stream is not held in memory: `votron certify` computes it"
+            if (args.passes or 1) == 1
+            else "none for several passes over a stream"
+        )
     return trained
 
 
 def _memory_words(estimator: str, limit: int) -> str:
     """Say what memory it takes."""
     grows = {
-        "voted": "and all support vectors, which grow with the mistakes",
-        "averaged": "and three numbers a feature and class",
-    }.get(estimator, "and the numbers of each feature and class")
-    return f"Streaming: memory holds a batch of {n_bytes(limit)} of input, up to twenty times over, {grows}."
+        "voted": "all support vectors, which grow with the mistakes",
+        "averaged": "three numbers a feature and class",
+    }.get(estimator, "the numbers of each feature and class")
+    return (
+        f"Streaming: beside {grows}, memory holds a batch of {n_bytes(limit)} of input, which takes up to {_TIMES} "
+        f"times that, {n_bytes(_TIMES * limit)}, while it is read and encoded; --batch makes it smaller."
+    )
 
 
 @dataclass
@@ -130,7 +145,7 @@ class _Learner:
     def learn(self, limit: int) -> Any:
         """Go through the data, once before learning where that can be; return the last batch."""
         passes, batch = self.args.passes or 1, None
-        source = batches(self.args.data, batch_bytes=limit, **reading(self.args))
+        source = batches(self.args.data, batch_bytes=limit, **self._reading())
         if not source.bounded:
             self.notes(
                 f"Data such as {base_name(self.args.data)} cannot be read in parts: they are in memory as a whole."
@@ -150,33 +165,38 @@ class _Learner:
         """Find out which labels there are, and what the encoder has to know; return the data to be read anew."""
         from votron.data import scan_stream
 
-        facts = scan_stream(source, **self._encoding())
+        facts = scan_stream(source, **self._encoding(source))
         self.encoder = facts.encoder
         self.classes = facts.classes if self.args.classes is None else _named_classes(self.args.classes, facts.classes)
         known: dict[str, Any] = {"columns": facts.columns} if facts.columns else {"n_features": facts.n_features}
-        if facts.zero_based is not None:
-            known["zero_based"] = facts.zero_based
+        known |= {"zero_based": facts.zero_based, "label_kind": label_kind(np.asarray(self.classes))}
         if not facts.columns:
             _check_matrix(self.args)
-        return batches(self.args.data, batch_bytes=limit, **(reading(self.args) | known))
+        return batches(self.args.data, batch_bytes=limit, **(self._reading() | known))
 
-    def _encoding(self) -> dict[str, Any]:
+    def _reading(self) -> dict[str, Any]:
+        """Return how to read, and that labels are text if one of those that were named can be nothing else."""
+        named = _names(self.args.classes or "")
+        return reading(self.args) | ({"label_kind": "text"} if any(map(_is_word, named)) else {})
+
+    def _encoding(self, source: Any) -> dict[str, Any]:
         args = self.args
         if args.text and args.text_features == "tfidf":
             raise UsageError("--text-features must be hashing with --stream, since tfidf needs all texts at once.")
-        names = {"discrete": args.discrete, "probabilities": args.probabilities, "text": args.text}
+        discrete = discrete_of(args, next(iter(source)).label) if args.discrete else []
+        names = {"discrete": discrete, "probabilities": args.probabilities, "text": args.text}
         return {"numeric": numeric_of(args), "missing": args.missing, **names}
 
     def _one(self, batch: Any) -> None:
         if self.classes is None:
             self.classes = _named_classes(self.args.classes, batch.y)
         if self.encoder is None and self.n_batches == 0 and batch.columns is not None:
-            self.encoder = encoder_for(self.args, batch.X).fit(batch.X)
+            self.encoder = encoder_for(self.args, batch, batch.X).fit(batch.X)
             self.notes(f"The encoder is fitted to the first batch, {counted(batch.n_rows, 'row')}.")
         elif self.encoder is None:
             _check_matrix(self.args)
         X = batch.X if self.encoder is None else self.encoder.transform(batch.X)
-        self.estimator.partial_fit(X, labels_like(batch.y, self.classes, base_name(self.args.data)), self.classes)
+        self.estimator.partial_fit(X, batch.y, self.classes)
         self.rows += batch.n_rows
         self.n_batches += 1
 
@@ -196,32 +216,38 @@ def _check_matrix(args: argparse.Namespace) -> None:
 
 
 def _named_classes(given: str | None, y: Any) -> NDArray[Any]:
-    """Return the labels that were named, in the type of those that were read."""
+    """Return the labels that were named, in the type of those that were read.
+
+    Examples
+    --------
+    >>> _named_classes("true,false", np.array([True]))
+    array([False,  True])
+    >>> _named_classes("2,1", np.array([1]))
+    array([1, 2])
+    """
     if given is None:
         return np.unique(y)
-    names = np.array(sorted({name.strip() for name in given.split(",") if name.strip()}))
+    names, truth = _names(given), y.dtype.kind == "b"
+    if y.dtype.kind == "U":
+        return np.array(names)
     try:
-        return np.unique(names if y.dtype.kind == "U" else names.astype(y.dtype))
+        return np.unique(np.array([_TRUTH[name.lower()] if truth else _number(name) for name in names]).astype(y.dtype))
+    except (KeyError, ValueError):
+        what = "true and false" if truth else "numbers"
+        raise UsageError(f"--classes must be {what}, as the labels of the data are. Got {given!r} instead.") from None
+
+
+def _names(given: str) -> list[str]:
+    return sorted({name.strip() for name in given.split(",") if name.strip()})
+
+
+def _number(name: str) -> int | float:
+    return int(name) if name.removeprefix("-").isdecimal() else float(name)
+
+
+def _is_word(name: str) -> bool:
+    """Tell whether a label can be nothing but a text."""
+    try:
+        return not math.isfinite(_number(name))
     except ValueError:
-        raise UsageError(f"--classes must be numbers, as the labels of the data are. Got {given!r} instead.") from None
-
-
-def _error(args: argparse.Namespace, model: Any, limit: int) -> dict[str, Any]:
-    """Return the errors on the data of --test."""
-    if not args.test:
-        return {}
-    found = Confusion()
-    for X, y in _test_batches(args, model, limit):
-        found.add(y, model.predict(X))
-    low, high = clopper_pearson(found.wrong, found.n)
-    return {"on": "test", "wrong": found.wrong, "rows": found.n, "error": found.error, "interval": [low, high]}
-
-
-def _test_batches(args: argparse.Namespace, model: Any, limit: int) -> Iterator[tuple[Any, NDArray[Any]]]:
-    how = reading(args)
-    how.pop("part", None)
-    columns = columns_of(model)
-    how |= {"columns": columns} if columns else {"n_features": int(model.n_features_in_)}
-    estimator = model.steps[-1][1] if hasattr(model, "steps") else model
-    for batch in batches(args.test, batch_bytes=limit, **how):
-        yield batch.X, labels_like(batch.y, estimator.classes_, base_name(args.test))
+        return name.lower() not in _TRUTH

@@ -35,6 +35,8 @@ def _words(args: argparse.Namespace, trained: Trained, size: int) -> dict[str, s
         "estimator": f"{args.estimator} ({type(estimator).__name__})",
         **_facts(estimator),
     }
+    if args.stream:
+        words |= {"epochs": counted(args.passes or 1, "pass", "passes")}  # the classifier counts calls, one a batch
     if error:
         of = f"{percent(error['error'])}, {error['wrong']:,} of {counted(error['rows'], 'row')}"
         if "interval" in error:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from votron.cli import _options, _stream
-from votron.cli._encoding import columns_of, make_model
+from votron.cli._as_trained import error_of, error_on_test
+from votron.cli._encoding import make_model
 from votron.cli._estimators import add_estimator_options, estimator_in, given_params, make_estimator
 from votron.cli._loading import base_name, held_out, in_words_of_options, read_labelled, reading, rows_of
-from votron.cli._measure import Confusion, clopper_pearson
-from votron.cli._models import labels_like
+from votron.cli._measure import Confusion
 from votron.cli._output import (
     Notes,
     checked_output,
@@ -151,43 +151,29 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
         kept, tested = held_out(y, args.test, seed)
         test = rows_of(X, tested), y[tested]
         X, y = rows_of(X, kept), y[kept]
-    model = make_model(args, estimator, X)
-    start = time.monotonic()
     with in_words_of_options():
+        model = make_model(args, estimator, data, X)
+        start = time.monotonic()
         model.fit(X, y)
-    took = time.monotonic() - start
-    if isinstance(args.test, str):
-        test = _test_data(args, model)
-    trained = Trained(model, len(y), data.format, data.label, took, _error(model, X, y, test))
-    trained.provenance = of_command(args, data) | {
-        "data": of_data(args.data, data.format, data.n_rows),
-        "label": data.label,
-        "test": _test_words(args.test, seed, trained.error),
-    }
+        took = time.monotonic() - start
+    provenance = of_command(args, data) | {"data": of_data(args.data, data.format, data.n_rows), "label": data.label}
+    error = error_on_test(args, model, provenance) if isinstance(args.test, str) else _error(model, X, y, test)
+    provenance["test"] = _test_words(args.test, seed, error)
+    trained = Trained(model, len(y), data.format, data.label, took, error, provenance)
     if data.dropped:
         trained.remarks["left out"] = f"{counted(data.dropped, 'row')} with missing values"
     _certify(args, trained, X, y)
     return trained
 
 
-def _test_data(args: argparse.Namespace, model: Any) -> tuple[Any, Any]:
-    """Return the data of --test, read as those of training were."""
-    how = reading(args)
-    how.pop("part", None)
-    estimator = model.steps[-1][1] if hasattr(model, "steps") else model
-    columns = columns_of(model)
-    how |= {"columns": columns} if columns else {"n_features": int(model.n_features_in_)}
-    data, y = read_labelled(args.test, **how)
-    return data.X, labels_like(y, estimator.classes_, base_name(args.test))
-
-
 def _error(model: Any, X: Any, y: Any, test: tuple[Any, Any] | None) -> dict[str, Any]:
-    """Return the errors on the held-out data, or on those of training if there are none."""
+    """Return the errors on the held-out rows, or on those of training if there are none."""
     found = Confusion()
-    found.add(*((y, model.predict(X)) if test is None else (test[1], model.predict(test[0]))))
-    low, high = clopper_pearson(found.wrong, found.n)
-    made: dict[str, Any] = {"on": "training" if test is None else "test", "wrong": found.wrong, "rows": found.n}
-    return made | ({"error": found.error} if test is None else {"error": found.error, "interval": [low, high]})
+    if test is not None:
+        found.add(test[1], model.predict(test[0]))
+        return {"on": "test", **error_of(found)}
+    found.add(y, model.predict(X))
+    return {"on": "training", "wrong": found.wrong, "rows": found.n, "error": found.error}
 
 
 def _test_words(given: float | str | None, seed: int, error: dict[str, Any]) -> dict[str, Any] | None:

@@ -12,13 +12,22 @@ from typing import Any
 
 from votron.cli import _options
 from votron.cli._encoding import encoder_for, make_model
-from votron.cli._estimators import DEFAULT, EVERY, as_arguments, as_option, estimator_in, make_estimator, parameters_of
+from votron.cli._estimators import (
+    DEFAULT,
+    EVERY,
+    add_estimator,
+    as_arguments,
+    as_option,
+    estimator_in,
+    make_estimator,
+    parameters_of,
+)
 from votron.cli._loading import in_words_of_options, read_labelled, reading
-from votron.cli._output import Notes, checked_output, filled, n_bytes, percent, print_json, seconds, table
+from votron.cli._output import Notes, checked_output, filled, n_bytes, percent, print_json, printable, seconds, table
 from votron.cli._parser import Parser, UsageError, positive, whole
 from votron.cli._provenance import of_command, of_data
 from votron.errors import VotronError
-from votron.tuning import ESTIMATORS, TuningResult, TuningRow, tune
+from votron.tuning import TuningResult, TuningRow, tune
 
 _ALIASES = {
     "kernel": "kernels",
@@ -62,9 +71,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         "that fit. Prints a table of errors, and the command that trains the best.",
         EXAMPLES,
     )
-    parser.set_defaults(run=run)
     _options.add_data(parser)
-    _options.add_label(parser, "the column with the labels, as in `votron train`")
+    label = _options.add_label(parser, "the column with the labels, as in `votron train`")
     _options.add_output(parser, "train the best on all rows, and write the model here")
     add = parser.add_argument
     add("--folds", type=whole(2), default=5, metavar="N", help="number of folds (default: 5)")
@@ -75,20 +83,15 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     add("--rows", type=whole(), default=15, metavar="N", help="rows of the table to print (default: 15)")
     _options.add_common(parser)
     _add_grid(parser, name)
-    _options.add_reading(parser)
-    _options.add_encoding(parser)
+    groups = _options.add_reading(parser), _options.add_encoding(parser)
+    how = [label, *(action for group in groups for action in group._group_actions)]
+    parser.set_defaults(run=lambda args: run(args, _options.as_typed(how, args)))
 
 
 def _add_grid(parser: Parser, name: str) -> None:
     from votron.tuning import default_grid
 
-    parser.add_argument(
-        "--estimator",
-        choices=tuple(ESTIMATORS),
-        default=DEFAULT,
-        metavar="NAME",
-        help=f"{', '.join(ESTIMATORS)} (default: {DEFAULT})",
-    )
+    add_estimator(parser)
     group = parser.add_argument_group(f"values to try with --estimator {name}, separated by commas")
     tried = {} if name == EVERY else default_grid(name)
     for parameter in parameters_of(name):
@@ -140,8 +143,8 @@ def _typed(value: Any) -> str:
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
-def run(args: argparse.Namespace) -> int:
-    """Search, print the table, and train the best if a file for it is given."""
+def run(args: argparse.Namespace, how: Sequence[str]) -> int:
+    """Search, print the table, and train the best if a file for it is given; ``how`` was typed of reading data."""
     notes = Notes(args.quiet)
     if args.output is not None:
         if args.output == "-":
@@ -153,17 +156,19 @@ def run(args: argparse.Namespace) -> int:
             if not str(value).startswith("scale*"):
                 make_estimator(args.estimator, {name: value})  # refuses what is out of range before the work
     data, _ = read_labelled(args.data, **reading(args))
-    encoder = encoder_for(args, data.X)
+    with in_words_of_options():
+        encoder = encoder_for(args, data, data.X)
     result = _searched(args, data, grid, encoder, notes)
     written = None if args.output is None else _refit(args, data, result)
-    command = _best_command(args, result)
+    command = _best_command(args, how, result)
     if args.json:
         print_json({**result.to_dict(), "command": command, "model": written})
         return 0
     print(_text(result, args.rows))
-    print(f"\nTo train it:\n  {command}")
+    print(f"\nTo train it:\n  {printable(command)}")
     if written:
-        print(f"\nThe best, trained on all {data.n_rows:,} rows: {args.output}, {n_bytes(written['bytes'])}")
+        size = n_bytes(written["bytes"])
+        print(printable(f"\nThe best, trained on all {data.n_rows:,} rows: {args.output}, {size}", keep="\n"))
     return 0
 
 
@@ -252,22 +257,10 @@ def _best_params(args: argparse.Namespace, result: TuningResult) -> dict[str, An
     return best | ({"random_state": args.random_state} if "random_state" in defaults else {})
 
 
-def _best_command(args: argparse.Namespace, result: TuningResult) -> str:
+def _best_command(args: argparse.Namespace, how: Sequence[str], result: TuningResult) -> str:
     """Return the command that trains the best, with all that says how data are read."""
-    typed = ["votron", "train", args.data]
-    for name in ("label", "format", "part", "numeric", "delimiter", "features"):
-        if getattr(args, name) is not None:
-            typed += [f"--{name}", str(getattr(args, name))]
-    for name in ("drop", "na_values", "discrete", "probabilities", "text"):
-        for value in getattr(args, name) or ():
-            typed += [f"--{name.replace('_', '-')}", value]
-    if args.missing != "refuse":
-        typed += ["--missing", args.missing]
-    if args.text and args.text_features != "hashing":
-        typed += ["--text-features", args.text_features]
-    typed += ["--no-header"] if args.no_header else []
-    typed += ["--estimator", args.estimator] if args.estimator != DEFAULT else []
-    typed += as_arguments(_best_params(args, result))
+    estimator = ["--estimator", args.estimator] if args.estimator != DEFAULT else []
+    typed = ["votron", "train", args.data, *how, *estimator, *as_arguments(_best_params(args, result))]
     return shlex.join([*typed, "-o", args.output or "model.votron"])
 
 
@@ -275,7 +268,7 @@ def _refit(args: argparse.Namespace, data: Any, result: TuningResult) -> dict[st
     """Train the best on all rows, and write it."""
     from votron import save
 
-    model = make_model(args, make_estimator(args.estimator, _best_params(args, result)), data.X)
+    model = make_model(args, make_estimator(args.estimator, _best_params(args, result)), data, data.X)
     model.fit(data.X, data.y)
     provenance = of_command(args, data) | {
         "data": of_data(args.data, data.format, data.n_rows),

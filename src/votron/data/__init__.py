@@ -5,30 +5,31 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from votron.data.idx import load_digits_folder, read_idx
-
 if TYPE_CHECKING:
     from votron.data.batches import Batches, open_batches
     from votron.data.describing import describe_examples
     from votron.data.encoding import encoder_columns, make_encoder
     from votron.data.examples import Examples
+    from votron.data.idx import load_digits_folder, read_idx
     from votron.data.image_sets import ImageSet, load_image_set
     from votron.data.reading import read_examples
     from votron.data.streaming import StreamFacts, scan_stream
     from votron.data.tables import tabular_encoder
     from votron.data.writing import write_examples
 
-_HOMES = {  # they load scikit-learn, which reading IDX files does not need
+_HOMES = {  # loaded when asked for: most need scikit-learn, and the names in votron.data.formats need nothing
     "Batches": "batches",
     "Examples": "examples",
     "ImageSet": "image_sets",
     "StreamFacts": "streaming",
     "describe_examples": "describing",
     "encoder_columns": "encoding",
+    "load_digits_folder": "idx",
     "load_image_set": "image_sets",
     "make_encoder": "encoding",
     "open_batches": "batches",
     "read_examples": "reading",
+    "read_idx": "idx",
     "scan_stream": "streaming",
     "tabular_encoder": "tables",
     "write_examples": "writing",

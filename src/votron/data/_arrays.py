@@ -192,7 +192,7 @@ def check_finite(X: Any, name: str, first_row: int = 0) -> None:
 def read_npz(source: Source, about: Examples, *, label: Any, labels: str, max_bytes: int) -> Examples:
     """Return the examples of an ``.npz`` file."""
     try:
-        file: Any = source.path if source.path is not None and source.compression is None else io.BytesIO(source.read())
+        file: Any = source.plain_path or io.BytesIO(source.read())
         with zipfile.ZipFile(file) as archive:
             arrays = _members(archive, source.name, max_bytes)
     except DataError:

@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._frames import kind_of
 from votron.data._arrays import array_examples, npy_examples, read_header
 from votron.data._columnar import columnar_part
-from votron.data._csv import Layout, read_part
-from votron.data._csv_layout import Dialect, cleaned, last_end
+from votron.data._csv import Layout, Table, read_part
+from votron.data._csv_layout import BOM, cleaned, has_old_ends, last_end
 from votron.data._frame_examples import frame_examples
 from votron.data._idx_examples import labels_file, read_idx_source
 from votron.data._options import ReadOptions
-from votron.data._polars import polars, sentences
+from votron.data._polars import kind_of, polars, sentences
 from votron.data._sources import HEAD, Source, shown_bytes
 from votron.data._svmlight import has_examples, read_svmlight
 from votron.data.examples import Examples
-from votron.data.idx import _read_header, shown_shape
-from votron.data.reading import layout_of
+from votron.data.idx import read_header as read_idx_header
+from votron.data.idx import shown_shape
+from votron.data.reading import layout_of, used
 from votron.errors import DataError
 
 _MAX_RECORD = 1 << 28
+_PIECE = 1 << 20
+_FIRST_ROWS = 1000
+_GROWTH = 64
 _KIND_NAMES = {"text": "text", "number": "number", "boolean": "truth"}
 
 
@@ -43,16 +46,17 @@ def slices(whole: Examples, batch_bytes: int) -> Iterator[Examples]:
 # -- text -------------------------------------------------------------------------------------------------------------
 
 
-def _parts(source: Source, batch_bytes: int, dialect: Dialect | None) -> Iterator[tuple[bytes, int]]:
-    """Yield whole records, and the line that they begin on; with a dialect, after what it says about quotes."""
+def _parts(source: Source, batch_bytes: int, ends: Callable[[bytes], int]) -> Iterator[tuple[bytes, int]]:
+    """Yield whole records, and the line that they begin on; `ends` says where the last whole record ends."""
+    old = has_old_ends(source.head, len(source.head) < HEAD)
     with source.open() as file:
         data, line, first = b"", 1, True
         while chunk := file.read(batch_bytes):
-            if first:
-                lone = b"\r" in chunk and b"\n" not in chunk  # ends of lines of old
-                chunk, first = cleaned(chunk) if not lone else chunk.removeprefix(b"\xef\xbb\xbf"), False
-            data += chunk.replace(b"\r", b"\n") if lone else chunk
-            cut = data.rfind(b"\n") + 1 if dialect is None else last_end(data, dialect)
+            if first and len(chunk) < len(BOM):  # of tiny batches
+                chunk += file.read(len(BOM))
+            chunk, first = chunk.removeprefix(BOM) if first else chunk, False
+            data += chunk.replace(b"\r", b"\n") if old else chunk
+            cut = ends(data)
             if cut:
                 yield data[:cut], line
                 line += data.count(b"\n", 0, cut)
@@ -66,14 +70,30 @@ def _parts(source: Source, batch_bytes: int, dialect: Dialect | None) -> Iterato
             yield data, line
 
 
+def _last_line(data: bytes) -> int:
+    return data.rfind(b"\n") + 1
+
+
+def _last_record(layout: Layout) -> Callable[[bytes], int]:
+    def last(data: bytes) -> int:
+        end = last_end(data, layout.dialect)
+        if len(layout.names) > 1:
+            return end
+        # In one column, blank lines are rows unless the file ends with them, which is not known yet.
+        filled = len(data[:end].rstrip(b"\r\n"))
+        return data.index(b"\n", filled, end) + 1 if filled else 0
+
+    return last
+
+
 def separated_batches(source: Source, about: Examples, options: ReadOptions, batch_bytes: int) -> Iterator[Examples]:
     """Yield batches of a file of separated values."""
-    whole = len(source.head) < HEAD
     head = cleaned(source.head)
-    layout, n_header = layout_of(head, whole, source, about.format, options)
+    layout, n_header = layout_of(head, len(source.head) < HEAD, source, about.format, options)
     table_options = replace(options.table, may_be_empty=True)
+    about = used(about, layout)
     row = 0
-    for data, line in _parts(source, batch_bytes, layout.dialect):
+    for data, line in _parts(source, batch_bytes, _last_record(layout)):
         taken = min(n_header, len(data))  # blank lines before the header may be a part of their own
         n_header, line, data = n_header - taken, line + data.count(b"\n", 0, taken), data[taken:]
         table = read_part(data, layout, line)
@@ -82,23 +102,23 @@ def separated_batches(source: Source, about: Examples, options: ReadOptions, bat
         here = replace(about, first_row=row)
         yield frame_examples(table.frame, table_options, table.place, here, source.name)
         row += table.frame.height
-        layout = _settled(layout, table.frame)
+        layout = _settled(layout, table)
 
 
-def _settled(layout: Layout, frame: Any) -> Layout:
+def _settled(layout: Layout, table: Table) -> Layout:
     """Return the layout with what the columns of a batch hold, where that was not known before."""
-    found = {name: _KIND_NAMES.get(kind_of(frame[name])) for name in layout.names if name not in layout.kinds}
+    unknown = [column for column in table.frame.get_columns() if layout.kind_of(column.name) is None]
+    found = {column.name: _KIND_NAMES.get(kind_of(column)) for column in unknown}
     known = {name: kind for name, kind in found.items() if kind is not None}
-    if not known:
+    if not known and table.commas <= layout.commas:
         return layout
-    authority = "as in the rows before it (as_text says that a column holds names)"
-    return replace(layout, kinds={**known, **layout.kinds}, authority=authority)
+    return replace(layout, seen={**layout.seen, **known}, commas=layout.commas | table.commas)
 
 
 def svmlight_batches(source: Source, about: Examples, options: ReadOptions, batch_bytes: int) -> Iterator[Examples]:
     """Yield batches of a file of svmlight, all of them CSR."""
     row, zero_based = 0, options.zero_based
-    for data, line in _parts(source, batch_bytes, None):
+    for data, line in _parts(source, batch_bytes, _last_line):
         if not has_examples(data):
             continue
         batch = read_svmlight(
@@ -122,7 +142,7 @@ def svmlight_batches(source: Source, about: Examples, options: ReadOptions, batc
 
 def idx_batches(source: Source, about: Examples, options: ReadOptions, batch_bytes: int) -> Iterator[Examples]:
     """Yield batches of an IDX file; its labels are in memory, all of them."""
-    dtype, shape = _read_header(io.BytesIO(source.head), source.given)
+    dtype, shape = read_idx_header(io.BytesIO(source.head), source.given)
     path = None if options.labels == "none" else labels_file(source, options.label, options.labels)
     y = None if path is None else read_idx_source(Source(str(path), options.max_bytes), options.max_bytes)
     if len(shape) < 2 or 0 in shape or (y is not None and y.shape != shape[:1]):
@@ -160,10 +180,13 @@ def _check_idx_claim(source: Source, width: int, shape: tuple[int, ...], max_byt
 
 
 def _rows(file: Any, n: int, width: int, source: Source) -> NDArray[np.uint8]:
-    data = file.read(n * width)
-    if len(data) < n * width:
-        raise DataError(f"The IDX file {source.name} ends before the examples that its header promises.")
-    return np.frombuffer(bytearray(data), dtype=np.uint8)
+    data = bytearray()
+    while len(data) < n * width:  # a piece at a time: the header may promise more than there is
+        piece = file.read(min(_PIECE, n * width - len(data)))
+        if not piece:
+            raise DataError(f"The IDX file {source.name} ends before the examples that its header promises.")
+        data += piece
+    return np.frombuffer(data, dtype=np.uint8)
 
 
 def array_batches(source: Source, about: Examples, options: ReadOptions, batch_bytes: int) -> Iterator[Examples]:
@@ -196,15 +219,18 @@ def _offset(head: bytes) -> int:
 
 
 def columnar_batches(source: Source, about: Examples, options: ReadOptions, batch_bytes: int) -> Iterator[Examples]:
-    """Yield batches of a plain Parquet or Arrow file."""
+    """Yield batches of a plain Parquet or Arrow file, of as many rows as those before let expect to fit."""
     pl = polars()
     table_options = replace(options.table, may_be_empty=True)
     with sentences(f"Cannot read {source.name} as {about.format}"):
         scan = (pl.scan_parquet if about.format == "parquet" else pl.scan_ipc)(source.path)
         n_rows = int(scan.select(pl.len()).collect().item())
         width = max(1, len(scan.collect_schema()))
-    n = max(1, batch_bytes // (8 * width))
-    for begin in range(0, n_rows, n):
+    n, begin = max(1, min(_FIRST_ROWS, batch_bytes // (8 * width))), 0
+    while begin < n_rows:
         with sentences(f"Cannot read {source.name} as {about.format}"):
             frame = scan.slice(begin, n).collect()
         yield columnar_part(frame, table_options, replace(about, first_row=begin), source.name)
+        begin += frame.height
+        bytes_a_row = max(1.0, frame.estimated_size() / frame.height)
+        n = max(1, min(int(batch_bytes / bytes_a_row), _GROWTH * n))  # texts may become longer

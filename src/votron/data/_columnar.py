@@ -18,7 +18,7 @@ _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 def columnar_examples(source: Source, options: TableOptions, about: Examples, max_bytes: int) -> Examples:
     """Return the examples of a Parquet or Arrow file."""
     pl = polars()
-    file: Any = source.path if source.path is not None and source.compression is None else io.BytesIO(source.read())
+    file: Any = source.plain_path or io.BytesIO(source.read())
     with sentences(f"Cannot read {source.name} as {about.format}"):
         if about.format == "parquet":
             check_claim(source, file, max_bytes)
@@ -50,12 +50,14 @@ def columnar_part(frame: Any, options: TableOptions, about: Examples, name: str)
     if texts:
         frame = frame.with_columns(polars().col(texts).cast(polars().String))
     examples = frame_examples(frame, options, place, about, name)
-    for one in examples.columns or []:
-        infinite = frame[one].is_infinite() if frame[one].dtype.is_float() else None
+    features = set(examples.columns or ())
+    for column in frame.get_columns():
+        infinite = column.is_infinite() if column.dtype.is_float() and column.name in features else None
         if infinite is not None and infinite.any():
             row = int(infinite.arg_true()[0])
             raise DataError(
-                f"The column {one!r} of {name} must hold finite numbers. Got {frame[one][row]} in {place(row)} instead."
+                f"The column {column.name!r} of {name} must hold finite numbers. "
+                f"Got {column[row]} in {place(row)} instead."
             )
     return examples
 

@@ -17,7 +17,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from votron._frames import floats_of, in_pandas, kind_of
+from votron._frames import columns_of, floats_of, in_pandas
+from votron.data._polars import kind_of
 from votron.errors import DataError
 
 FEATURES = ("text", "number", "boolean")
@@ -149,16 +150,16 @@ class _Number(_Column):
     _what = f"numbers, {_AS_BEFORE}"
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        for name in X.columns:
-            numbers_of(X[name], name, self._what)  # refuses what it cannot take
+        for name, column in zip(X.columns, columns_of(X), strict=True):
+            numbers_of(column, name, self._what)  # refuses what it cannot take
         self.n_features_in_ = len(X.columns)
         self.feature_names_in_ = np.array(list(X.columns), dtype=object)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         numbers = np.empty(X.shape)
-        for i, name in enumerate(X.columns):
-            numbers[:, i] = numbers_of(X[name], name, self._what)
+        for i, (name, column) in enumerate(zip(X.columns, columns_of(X), strict=True)):
+            numbers[:, i] = numbers_of(column, name, self._what)
         return numbers
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from votron.data._csv_columns import typed
+from votron.data._csv_columns import EXACT, has_commas, typed, zero_led
 from votron.data._csv_layout import (
     Dialect,
     Records,
@@ -20,6 +20,10 @@ from votron.data._csv_layout import (
     checked_header,
     find_dialect,
     find_records,
+    has_zero_led,
+    is_number,
+    numbered,
+    shown_header,
     split_line,
 )
 from votron.data._polars import polars, sentences
@@ -29,7 +33,6 @@ NA_VALUES = ("", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
 """Texts that mean that a value is missing, if not told otherwise."""
 _SAMPLE = 1 << 16
 _N_INFERRED = 1000
-_EXACT = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,22 @@ class Layout:
     names: tuple[str, ...]
     dialect: Dialect
     na_values: tuple[str, ...] = NA_VALUES
+    header: bool = True
+    doubtful: tuple[str, ...] = ()
+    """Names that are numbers: if their columns hold numbers too, the first line may be no header."""
+    label: str | None = None
+    """The column of the labels, where numbers among words are words."""
     kinds: Mapping[str, str] = field(default_factory=dict)
-    authority: str = ""
-    """Why a column must hold what `kinds` says, such as "as in the rows before"."""
+    """What columns must hold, as told; `authority` says by whom."""
+    authority: str = "as when the model was trained"
+    seen: Mapping[str, str] = field(default_factory=dict)
+    """What other columns must hold since the rows before do."""
+    commas: frozenset[str] = frozenset()
+    """Columns of numbers that had decimal commas in the rows before."""
+
+    def kind_of(self, name: str) -> str | None:
+        """Return what a column must hold, as far as that is known."""
+        return self.kinds.get(name, self.seen.get(name))
 
 
 @dataclass(frozen=True)
@@ -53,6 +69,7 @@ class Table:
     data: bytes
     records: Records
     first_line: int
+    commas: frozenset[str] = frozenset()
 
     def place(self, row: int) -> str:
         """Return where a row is, in words."""
@@ -79,10 +96,12 @@ def find_layout(
     first = _first_record(data, whole, dialect, name)
     fields = split_line(data[first.start : first.stop], dialect)
     if header is False:
-        return Layout(name, tuple(f"c{i}" for i in range(len(fields))), dialect, na_values), 0
+        return Layout(name, tuple(f"c{i}" for i in range(len(fields))), dialect, na_values, header=False), 0
     names = checked_header(fields, name, header)
     named = tuple(one or unnamed(i) for i, one in enumerate(names))
-    return Layout(name, named, dialect, na_values), min(first.stop + 1, len(data))
+    numbers = tuple(one for one in names if is_number(one))
+    doubtful = () if header or numbered(numbers) else numbers
+    return Layout(name, named, dialect, na_values, doubtful=doubtful), min(first.stop + 1, len(data))
 
 
 def unnamed(i: int) -> str:
@@ -105,39 +124,74 @@ def _first_record(data: bytes, whole: bool, dialect: Dialect, name: str) -> slic
 def read_part(data: bytes, layout: Layout, first_line: int) -> Table:
     """Return the table of some whole records, without the header."""
     check_text(data, layout.name, first_line)
-    records = find_records(data, layout.dialect)
+    records = find_records(data, layout.dialect, blank_too=len(layout.names) == 1)
     check_records(data, records, len(layout.names), layout.name, layout.dialect, first_line)
-    body = data
-    if records.n_blank:
-        body = b"\n".join(data[a:b] for a, b in zip(records.starts.tolist(), records.ends.tolist(), strict=True))
-    frame = _parsed(body, layout) if len(records.starts) else polars().DataFrame({name: [] for name in layout.names})
+    frame = polars().DataFrame({name: [] for name in layout.names})
+    if len(records.starts):
+        frame = _parsed(*_body(data, records, layout), layout)
     if frame.height != len(records.starts):
         raise DataError(f"Cannot read {layout.name}: its quotes and line ends do not fit together.")
     table = Table(frame, data, records, first_line)
     columns = [typed(column, layout, table.place) for column in frame.get_columns()]
-    return Table(frame.with_columns(columns), data, records, first_line)
+    _check_header(columns, layout)
+    return Table(frame.with_columns(columns), data, records, first_line, _with_commas(frame, columns, layout))
+
+
+def _body(data: bytes, records: Records, layout: Layout) -> tuple[bytes, list[str]]:
+    """Return records for polars, without the blank lines that are none, below a line of names that it knows."""
+    # polars has called columns without a name differently in different versions; these cannot have a delimiter in them.
+    keys = [f"c{i}" for i in range(len(layout.names))]
+    end = b""
+    if records.has_blank:  # of one column: not every version of polars sees that a value is missing there
+        keys, end = [*keys, "none"], layout.dialect.delimiter.encode()
+    if records.n_blank or records.has_blank:
+        pairs = zip(records.starts.tolist(), records.ends.tolist(), strict=True)
+        data = b"\n".join(data[a:b].rstrip(b"\r") + end for a, b in pairs)
+    return b"".join([layout.dialect.delimiter.join(keys).encode(), b"\n", data]), keys[: len(layout.names)]
+
+
+def _check_header(columns: list[Any], layout: Layout) -> None:
+    """Refuse a first line with a number over a column of numbers, which is the first row of a file without a header."""
+    for column in columns if layout.doubtful else ():
+        if column.name in layout.doubtful and column.dtype.is_numeric() and column.null_count() < len(column):
+            raise shown_header(layout.names, layout.name)
+
+
+def _with_commas(frame: Any, columns: list[Any], layout: Layout) -> frozenset[str]:
+    """Return the columns of numbers that have decimal commas."""
+    if layout.dialect.delimiter == ",":
+        return frozenset()
+    text = polars().String
+    pairs = zip(frame.get_columns(), columns, strict=True)
+    return frozenset(new.name for old, new in pairs if old.dtype == text and new.dtype != text and has_commas(old))
 
 
 # -- polars -----------------------------------------------------------------------------------------------------------
 
 
-def _parsed(body: bytes, layout: Layout) -> Any:
+def _parsed(body: bytes, keys: list[str], layout: Layout) -> Any:
     """Return the frame, by the first way of three that fits all rows."""
     pl = polars()
-    # polars has called columns without a name differently in different versions, so they get names that it knows.
-    keys = [f"c{i}" for i in range(len(layout.names))]
-    texts = {key: pl.String for key, name in zip(keys, layout.names, strict=True) if layout.kinds.get(name) == "text"}
-    body = b"".join([layout.dialect.delimiter.join(keys).encode(), b"\n", body])
+    texts = {
+        key: pl.String
+        for key, name in zip(keys, layout.names, strict=True)
+        if layout.kind_of(name) == "text" or name in layout.commas
+    }
     frame = _attempt(body, layout, texts)
     if frame is None:
         frame = _attempt_floats(body, layout, texts)
     if frame is None:
         with sentences(f"Cannot read {layout.name}"):
             frame = _read(body, layout, dict.fromkeys(keys, pl.String))
-    return frame.rename(dict(zip(frame.columns, layout.names, strict=True)))
+    if frame.width > len(keys):
+        frame = frame.drop(frame.columns[-1])
+    frame = _with_codes(frame, body, layout)
+    return frame.rename(dict(zip(keys, layout.names, strict=True)))
 
 
-def _read(body: bytes, layout: Layout, types: dict[str, Any], n_rows: int | None = None) -> Any:
+def _read(
+    body: bytes, layout: Layout, types: dict[str, Any], n_rows: int | None = None, columns: list[str] | None = None
+) -> Any:
     return polars().read_csv(
         body,
         separator=layout.dialect.delimiter,
@@ -146,7 +200,19 @@ def _read(body: bytes, layout: Layout, types: dict[str, Any], n_rows: int | None
         infer_schema_length=_N_INFERRED,
         schema_overrides=types,
         n_rows=n_rows,
+        columns=columns,
     )
+
+
+def _with_codes(frame: Any, body: bytes, layout: Layout) -> Any:
+    """Return the frame with texts in the place of numbers where some are codes, such as 007."""
+    names = zip(frame.get_columns(), layout.names, strict=True)
+    numbers = [column.name for column, name in names if column.dtype.is_numeric() and name not in layout.kinds]
+    if not numbers or not has_zero_led(body, layout.dialect):
+        return frame
+    with sentences(f"Cannot read {layout.name}"):
+        texts = _read(body, layout, dict.fromkeys(numbers, polars().String), columns=numbers)
+    return frame.with_columns([column for column in texts.get_columns() if zero_led(column).any()])
 
 
 def _attempt(body: bytes, layout: Layout, types: dict[str, Any]) -> Any | None:
@@ -168,6 +234,6 @@ def _attempt_floats(body: bytes, layout: Layout, types: dict[str, Any]) -> Any |
         return None
     whole = {column.name: pl.Float64 for column in sample.get_columns() if column.dtype == pl.Int64}
     frame = _attempt(body, layout, types | whole)
-    if frame is None or any((frame[name].abs() >= _EXACT).any() for name in whole):
+    if frame is None or any((frame[name].abs() >= EXACT).any() for name in whole):
         return None
     return frame

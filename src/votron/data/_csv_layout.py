@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from votron.errors import DataError
 
 DELIMITERS = ",\t;|"
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _CHUNK = 1 << 20
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _N_SAMPLED = 200
@@ -33,7 +33,7 @@ class Dialect:
 
 @dataclass(frozen=True)
 class Records:
-    """The records of some bytes: where they begin, and how many fields they have. Blank lines are no records."""
+    """The records of some bytes: where they begin, and how many fields they have. Blank lines may be no records."""
 
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
@@ -41,6 +41,7 @@ class Records:
     n_blank: int
     unclosed: bool
     odd_quote: int | None  # where a quote stands in the middle of a field
+    has_blank: bool = False  # whether there are blank lines among them
 
     def line_of(self, data: bytes, row: int) -> int:
         """Return the line on which a record begins; the first is 1."""
@@ -49,8 +50,13 @@ class Records:
 
 def cleaned(data: bytes) -> bytes:
     """Return bytes without a byte order mark, and with line ends that have a newline."""
-    data = data.removeprefix(_BOM)
-    return data.replace(b"\r", b"\n") if b"\r" in data and b"\n" not in data else data
+    data = data.removeprefix(BOM)
+    return data.replace(b"\r", b"\n") if has_old_ends(data, True) else data
+
+
+def has_old_ends(head: bytes, whole: bool) -> bool:
+    """Tell whether lines end with a carriage return alone. `whole`: there are no more bytes, such as a newline."""
+    return b"\n" not in head and head.find(b"\r", 0, None if whole else -1) >= 0
 
 
 def check_text(data: bytes, name: str, first_line: int = 1) -> None:
@@ -79,8 +85,11 @@ def _start(name: str) -> str:
 # -- records ----------------------------------------------------------------------------------------------------------
 
 
-def find_records(data: bytes, dialect: Dialect) -> Records:
-    """Return where the records of some bytes are; the last one needs no newline."""
+def find_records(data: bytes, dialect: Dialect, blank_too: bool = False) -> Records:
+    """Return where the records of some bytes are; the last one needs no newline.
+
+    Blank lines are none; with `blank_too` they are, each with a field, those at the end apart.
+    """
     array = np.frombuffer(data, dtype=np.uint8)
     ends, n_delimiters, odd_quote, inside = _walk(data, array, dialect)
     if len(data) and (not len(ends) or ends[-1] != len(data) - 1) and not inside:
@@ -88,12 +97,34 @@ def find_records(data: bytes, dialect: Dialect) -> Records:
         n_delimiters = np.append(n_delimiters, _count_outside(data, dialect, int(ends[-2]) + 1 if len(ends) > 1 else 0))
     starts = np.concatenate([np.zeros(min(1, len(ends)), dtype=np.int64), ends[:-1] + 1])
     lengths = ends - starts
-    padded = np.append(array, np.uint8(0))
-    kept = (lengths > 1) | ((lengths == 1) & (padded[starts] != 13))  # "\r" alone is a blank line too
+    kept = lengths > 1
+    short = np.flatnonzero(lengths == 1)
+    kept[short] = array[starts[short]] != 13  # "\r" alone is a blank line too
     n_blank = int(len(kept) - kept.sum())
+    has_blank = False
+    if blank_too and n_blank:
+        n = int(np.flatnonzero(kept)[-1]) if n_blank < len(kept) else 0
+        has_blank = not kept[:n].all()
+        kept[:n] = True
+        n_blank = int(len(kept) - kept.sum())
     if n_blank:
         starts, ends, n_delimiters = starts[kept], ends[kept], n_delimiters[kept]
-    return Records(starts, ends, n_delimiters + 1, n_blank, inside, odd_quote)
+    return Records(starts, ends, n_delimiters + 1, n_blank, inside, odd_quote, has_blank)
+
+
+def has_zero_led(data: bytes, dialect: Dialect) -> bool:
+    """Tell whether some field may begin like 007: with a zero, after a sign perhaps, and another digit."""
+    array = np.frombuffer(data, dtype=np.uint8)
+    edges = np.frombuffer(f"\n{dialect.delimiter}{dialect.quote or ''}".encode(), dtype=np.uint8)
+    for begin in range(0, len(data), _CHUNK):
+        at = begin + np.flatnonzero(array[begin : begin + _CHUNK] == 48)
+        at = at[(at > 1) & (at + 1 < len(data))]  # the header is before
+        at = at[array[at + 1] - np.uint8(48) < 10]
+        before = array[at - 1]
+        before = np.where((before == 43) | (before == 45), array[at - 2], before)
+        if np.isin(before, edges).any():
+            return True
+    return False
 
 
 def _walk(
@@ -203,14 +234,15 @@ def _fitness(head: bytes, dialect: Dialect) -> tuple[bool, int]:
 
 
 def _find_quote(head: bytes, delimiter: str) -> str | None:
-    """Return the quote character in use: double, or else single if it encloses fields and stands nowhere else."""
+    """Return the quote character in use: double, or else single if each that begins a field also ends it."""
     edge = re.escape(delimiter.encode())
     if b'"' in head:
         opening = re.search(rb'(?:^|[\n%s])"' % edge, head)
         return '"' if opening else None
     if re.search(rb"(?:^|[\n%s])'[^'\n]*'(?=[\r\n%s]|$)" % (edge, edge), head):
-        records = find_records(head, Dialect(delimiter, "'"))
-        if records.odd_quote is None:
+        single, plain = find_records(head, Dialect(delimiter, "'")), find_records(head, Dialect(delimiter, None))
+        on_lines = len(single.starts) == len(plain.starts)  # no field goes over several, as after a lone quote
+        if single.odd_quote is None and not single.unclosed and on_lines:
             return "'"
     return '"'
 
@@ -232,11 +264,17 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
+def numbered(names: Iterable[str]) -> bool:
+    """Tell whether names are 0, 1, 2, and so on, as pandas gives them."""
+    given = list(names)
+    return given == [str(i) for i in range(len(given))]
+
+
 def looks_like_data(names: Iterable[str]) -> bool:
     """Tell whether what should be names are values: all numbers (but 0, 1, 2, ...), or mostly numbers with a point."""
     given = list(names)
     numbers = [name for name in given if is_number(name)]
-    counted = [name for name in given if name] == [str(i) for i in range(sum(map(bool, given)))]
+    counted = numbered(name for name in given if name)
     pointed = [name for name in numbers if "." in name or name.startswith("-")]
     return bool(numbers) and not counted and (len(numbers) == len(given) or 2 * len(pointed) > len(given))
 
@@ -244,14 +282,19 @@ def looks_like_data(names: Iterable[str]) -> bool:
 def checked_header(names: list[str], name: str, header: bool | None) -> list[str]:
     """Return the names of the columns, which must not look like data, nor be the same."""
     if header is None and looks_like_data(names):
-        shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-        raise DataError(
-            f"The first line of {name} must name the columns. Got {shown[:100]} instead: add such a line, or say "
-            "header=False, which calls them c0, c1, and so on."
-        )
+        raise shown_header(names, name)
     seen: set[str] = set()
     for one in names:
         if one and one in seen:
             raise DataError(f"The names of the columns of {name} must differ. Got {one[:60]!r} twice instead.")
         seen.add(one)
     return names
+
+
+def shown_header(names: Sequence[str], name: str) -> DataError:
+    """Return the error of a first line that seems to be a row."""
+    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    return DataError(
+        f"The first line of {name} must name the columns. Got {shown[:100]} instead: add such a line, or say "
+        "header=False, which calls them c0, c1, and so on, or header=True if these are names."
+    )

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._frames import kind_of
 from votron.data._csv_columns import shown
 from votron.data._labels import check_length, tidy_labels
-from votron.data._polars import polars
+from votron.data._polars import kind_of, polars
 from votron.data.examples import Examples
 from votron.errors import DataError
 
 Place = Callable[[int], str]
 _MAX_LISTED = 12
+_MAX_DIGITS = 20
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class TableOptions:
 
     label: str | int | None = None
     labels: str = "required"
+    label_kind: str | None = None
     drop: Sequence[str | int] = ()
     missing: str = "refuse"
     columns: Mapping[str, str] | None = None
@@ -34,29 +35,49 @@ class TableOptions:
     may_be_empty: bool = False
     """Whether all rows may be dropped: those of a batch may."""
 
+    def label_in(self, names: Sequence[str]) -> str | None:
+        """Return the column of the labels, if it can be found."""
+        with suppress(DataError):  # said later, with the table at hand
+            return None if self.label is None else find_column(self.label, names, "", "")
+        return None
+
     def kinds(self, names: Sequence[str]) -> dict[str, str]:
         """Return what columns must hold, as far as that is said; those that are left out may hold anything."""
-        said = {name: "text" for name in names if name in self.as_text}
-        if self.columns is not None:
-            said |= {name: "text" for name in names if self.label not in (name, names.index(name))} | dict(self.columns)
+        label = self.label_in(names)
+        others = self.columns is not None
+        said = {name: "text" for name in names if name in self.as_text or (others and name != label)}
+        if label is not None and self.labels == "none":
+            said[label] = "text"
+        elif label is not None and self.label_kind is not None:
+            said[label] = self.label_kind
+        said |= self.columns or {}
         for key in self.drop:
-            with suppress(DataError):  # said later, with the table at hand
+            with suppress(DataError):
                 said[find_column(key, names, "", "")] = "text"
         return said
 
 
 def find_column(key: str | int, names: Sequence[str], what: str, name: str) -> str:
-    """Return the name of a column that is given by name or number; a negative number counts from the end."""
+    """Return the name of a column that is given by name or number, or a number's text.
+
+    A negative number counts from the end, without a nameless column that a delimiter at the end of each line makes.
+    """
     if isinstance(key, str) and key in names:
         return key
     number = None
-    if isinstance(key, int) and not isinstance(key, bool):
-        number = key
-    elif isinstance(key, str) and key.removeprefix("-").isdecimal():
+    is_text = isinstance(key, str) and key.removeprefix("-").isdecimal() and len(key) < _MAX_DIGITS
+    if is_text or (isinstance(key, int | np.integer) and not isinstance(key, bool)):
         number = int(key)
     if number is not None and -len(names) <= number < len(names):
-        return names[number]
+        n = len(names) - (1 if len(names) > 1 and is_nameless(names[-1]) else 0)
+        if number >= -n:
+            return names[number] if number >= 0 else names[n + number]
     raise DataError(f"The {what} must be a column of {name}, which has {listed(names)}. Got {shown(key)} instead.")
+
+
+def is_nameless(name: str) -> bool:
+    """Tell whether a column had no name."""
+    return name.startswith("<column ") and name.endswith(">")
 
 
 def listed(names: Sequence[str]) -> str:
@@ -79,15 +100,7 @@ def frame_examples(frame: Any, options: TableOptions, place: Place, about: Examp
         n_dropped = int((~kept).sum())
         X, y = X.filter(kept), None if y is None else y.filter(kept)
     labels = None if y is None else tidy_labels(label_array(y, name), f"The label column {label!r} of {name}")
-    return Examples(
-        X,
-        labels,
-        about.format,
-        about.source,
-        label=label if labels is not None else None,
-        dropped=n_dropped,
-        first_row=about.first_row,
-    )
+    return replace(about, X=X, y=labels, label=label if labels is not None else None, dropped=n_dropped)
 
 
 def _label_column(options: TableOptions, names: list[str], name: str) -> str | None:
@@ -95,34 +108,40 @@ def _label_column(options: TableOptions, names: list[str], name: str) -> str | N
         if options.labels == "required":
             raise DataError(f"Say which column of {name} holds the labels, with label: it has {listed(names)}.")
         return None
-    if options.labels != "required" and isinstance(options.label, str) and options.label not in names:
-        return None
-    return find_column(options.label, names, "label", name)
+    if options.labels != "required":
+        found = options.label_in(names)
+        return None if found in (options.columns or ()) else found
+    label = find_column(options.label, names, "label", name)
+    if label in (options.columns or ()):
+        raise DataError(
+            f"The label must be another column of {name} than those that the model learns from. Got {label!r} instead."
+        )
+    return label
 
 
 def _wanted(frame: Any, options: TableOptions, label: str | None, name: str) -> list[str]:
     """Return the columns that are features."""
-    names = [one for one in frame.columns if one != label]
+    names = list(frame.columns)
     if options.columns is not None:
-        absent = [one for one in options.columns if one not in frame.columns and one != label]
-        if absent:
+        there = set(names)
+        absent = next((one for one in options.columns if one not in there), None)
+        if absent is not None:
             raise DataError(
-                f"There must be a column {absent[0]!r} in {name}, as when the model was trained: it has "
-                f"{listed(frame.columns)}."
+                f"There must be a column {absent!r} in {name}, as when the model was trained: it has {listed(names)}."
             )
-        return [one for one in options.columns if one != label]
-    dropped = {find_column(key, frame.columns, "columns to drop", name) for key in options.drop}
-    names = [one for one in names if one not in dropped]
-    if not names:
-        raise DataError(f"There must be a column of features in {name}. Got {listed(frame.columns)} instead.")
-    return _without_unnamed(frame, names, name)
+        return list(options.columns)
+    dropped = {find_column(key, names, "columns to drop", name) for key in options.drop}
+    wanted = [one for one in names if one != label and one not in dropped]
+    if not wanted:
+        raise DataError(f"There must be a column of features in {name}. Got {listed(names)} instead.")
+    return _without_unnamed(frame, wanted, name)
 
 
 def _without_unnamed(frame: Any, names: list[str], name: str) -> list[str]:
     """Leave out a nameless last column without values, as a delimiter at the end of each line makes; refuse others."""
-    for one in [one for one in names if one.startswith("<column ") and one.endswith(">")]:
+    for one in [one for one in names if is_nameless(one)]:
         number = list(frame.columns).index(one)
-        if number == len(frame.columns) - 1 and frame[one].null_count() == frame.height:
+        if number == frame.width - 1 and frame[one].null_count() == frame.height:
             names.remove(one)
             continue
         raise DataError(
@@ -196,13 +215,25 @@ def conformed(X: Any, columns: Mapping[str, str], place: Place, name: str) -> An
         if wanted == "text" and kind in ("number", "boolean"):
             changed.append(column.cast(pl.String))
         elif wanted in ("number", "truth") and kind == "text":
-            numbers = column.cast(pl.String).cast(pl.Float64, strict=False)
-            bad = numbers.is_null() & column.is_not_null()
-            if bad.any():
-                row = int(bad.arg_true()[0])
-                raise DataError(
-                    f"The column {column.name!r} of {name} must hold numbers, as when the model was trained. "
-                    f"Got {shown(column[row])} in {place(row)} instead."
-                )
-            changed.append(numbers)
+            changed.append(_from_words(column.cast(pl.String), str(wanted), place, name))
     return X.with_columns(changed) if changed else X
+
+
+def _from_words(column: Any, wanted: str, place: Place, name: str) -> Any:
+    """Return texts as numbers or truth values."""
+    pl = polars()
+    numbers = column.cast(pl.Float64, strict=False)
+    if wanted == "truth":
+        lower = column.str.to_lowercase()
+        numbers = pl.DataFrame({"a": lower == "true", "b": lower == "false", "c": numbers}).select(
+            pl.when("a").then(1.0).when("b").then(0.0).otherwise("c").alias(column.name)
+        )[column.name]
+    bad = ~numbers.is_finite().fill_null(False) & column.is_not_null()
+    if bad.any():
+        row = int(bad.arg_true()[0])
+        what = "numbers" if wanted == "number" else "true and false, or 1 and 0"
+        raise DataError(
+            f"The column {column.name!r} of {name} must hold {what}, as when the model was trained. "
+            f"Got {shown(column[row])} in {place(row)} instead."
+        )
+    return numbers

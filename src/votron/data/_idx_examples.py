@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from votron.data._arrays import array_examples
 from votron.data._sources import Source, shown_bytes
 from votron.data.examples import Examples
-from votron.data.idx import _read_array, _read_header
+from votron.data.idx import read_array, read_header
 from votron.errors import DataError
 
 
 def read_idx_source(source: Source, max_bytes: int) -> NDArray[Any]:
     """Return the numbers of an IDX file, compressed in whatever way."""
-    dtype, shape = _read_header(io.BytesIO(source.head), source.given)
+    dtype, shape = read_header(io.BytesIO(source.head), source.given)
     n_bytes = math.prod(shape) * dtype.itemsize
     size = source.size
     if size is None and n_bytes > max_bytes:
@@ -28,7 +28,7 @@ def read_idx_source(source: Source, max_bytes: int) -> NDArray[Any]:
             "raise it if that is right."
         )
     with source.open() as file:
-        return _read_array(file, source.given, at_most=max_bytes if size is None else size)
+        return read_array(file, source.given, at_most=max_bytes if size is None else size)
 
 
 def idx_examples(source: Source, about: Examples, *, label: Any, labels: str, max_bytes: int) -> Examples:

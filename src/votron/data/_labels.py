@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron.data._csv_columns import shown
 from votron.errors import DataError
 
-_MAX_CHARACTERS = 1000
+_MAX_CHARACTERS = 200
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
 def tidy_labels(y: NDArray[Any], what: str) -> NDArray[Any]:
@@ -26,8 +28,7 @@ def tidy_labels(y: NDArray[Any], what: str) -> NDArray[Any]:
         except UnicodeDecodeError:
             raise DataError(f"{what} must be text in UTF-8.") from None
     if y.dtype.kind == "U":
-        check_length(y.dtype.itemsize // 4, what)
-        return y
+        return _shortened(y, what)
     if y.dtype.kind == "b":
         return y
     if y.dtype.kind not in "iuf":
@@ -37,6 +38,55 @@ def tidy_labels(y: NDArray[Any], what: str) -> NDArray[Any]:
     if y.dtype.kind == "u" and len(y) and y.max() > np.iinfo(np.int64).max:
         raise DataError(f"{what} must fit into 64 bits, or be text. Got {y.max()} instead.")
     return y.astype(np.int64)
+
+
+def _shortened(y: NDArray[Any], what: str) -> NDArray[Any]:
+    """Return texts in as little space as the longest of them needs, if the space is more than labels should take."""
+    if y.dtype.itemsize // 4 <= _MAX_CHARACTERS:
+        return y
+    longest = int(np.char.str_len(y).max()) if y.size else 0
+    check_length(longest, what)
+    return y.astype(f"<U{max(longest, 1)}")
+
+
+def labels_as(y: NDArray[Any], kind: str | None, what: str) -> NDArray[Any]:
+    """Return tidy labels as text, truth values or numbers, as told.
+
+    Examples
+    --------
+    >>> labels_as(np.array([1, 0]), "truth", "The labels").tolist()
+    [True, False]
+    >>> labels_as(np.array([True, False]), "text", "The labels").tolist()
+    ['true', 'false']
+    """
+    if kind is None or y.dtype.kind in {"text": "U", "truth": "b", "number": "iuf"}[kind]:
+        return y
+    if kind == "text":
+        return np.where(y, "true", "false") if y.dtype.kind == "b" else y.astype(np.str_)
+    values = y.tolist()
+    try:
+        if kind == "truth":
+            return np.array([_truth(value) for value in values], dtype=np.bool_)
+        return tidy_labels(np.array([_number(value) for value in values], dtype=np.float64), what)
+    except ValueError as error:
+        if isinstance(error, DataError):
+            raise
+        rule = "true and false, or 1 and 0" if kind == "truth" else "numbers"
+        raise DataError(f"{what} must be {rule}, as those that the model learnt. Got {error} instead.") from None
+
+
+def _truth(value: Any) -> bool:
+    found = _TRUTH.get(value.strip().lower()) if isinstance(value, str) else {1: True, 0: False}.get(value)
+    if found is None:
+        raise ValueError(shown(value))
+    return found
+
+
+def _number(value: Any) -> float:
+    try:
+        return float("" if isinstance(value, bool) else value)
+    except ValueError:
+        raise ValueError(shown(value)) from None
 
 
 def check_length(n_characters: int, what: str) -> None:

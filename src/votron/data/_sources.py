@@ -93,11 +93,14 @@ class Source:
         return not self._once
 
     @property
+    def plain_path(self) -> Path | None:
+        """The file, if a library can open it by itself: not if it is compressed, or a pipe, whose head was read."""
+        return None if self._once or self.compression is not None else self.path
+
+    @property
     def size(self) -> int | None:
         """Its size in bytes, if that is known before reading: that of a plain file."""
-        if self.path is None or self._once or self.compression is not None:
-            return None
-        return self.path.stat().st_size
+        return None if self.plain_path is None else self.plain_path.stat().st_size
 
     def open(self) -> Any:
         """Return a buffered reader of its bytes, expanded. Standard input, or a pipe, can be read to its end once."""

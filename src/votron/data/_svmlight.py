@@ -136,7 +136,7 @@ def _with_width(X: Any, first: int, n_features: int | None, name: str) -> tuple[
     """Return the features from the first on, as many as asked for; what a model does not know is passed over."""
     indices = X.indices - first
     found = int(indices.max()) + 1 if len(indices) else 0
-    width = max(found, 1) if n_features is None else n_features
+    width = max(found, 1) if n_features is None else int(n_features)
     X = sp.csr_matrix((X.data, indices, X.indptr), shape=(X.shape[0], max(width, found)))
     if found <= width:
         return X, ()

@@ -1,13 +1,15 @@
 """Reading data larger than memory, a batch at a time.
 
 Text is cut at ends of lines outside of quotes, and each part read as a file of its own, with the types of the first
-part. A batch takes a small multiple of its bytes in memory, and the one before is not kept.
+part. A batch of text takes about ten times its bytes in memory while it is read, and up to thirty times if its lines
+are of a few characters; the one before is not kept.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from votron.data._batch_readers import (
     array_batches,
@@ -17,11 +19,12 @@ from votron.data._batch_readers import (
     slices,
     svmlight_batches,
 )
-from votron.data._options import ReadOptions
+from votron.data._options import ReadOptions, check_count
 from votron.data._sources import MAX_BYTES, STDIN, Source
 from votron.data.examples import Examples
-from votron.data.reading import KNOWN_SETS, check_label_use, find_format, given_path, read_examples
-from votron.errors import DataError, VotronError
+from votron.data.formats import KNOWN_SETS
+from votron.data.reading import check_label_use, find_format, finished, given_path, read_examples, whole
+from votron.errors import DataError
 
 __all__ = ["Batches", "open_batches"]
 
@@ -39,6 +42,8 @@ class Batches:
         The source as it was given.
     format : str
         What it is.
+    n_features : int or None
+        How many features there are, where that was said.
     rewindable : bool
         Whether iterating a second time reads it again from the beginning: not for standard input.
     bounded : bool
@@ -59,6 +64,7 @@ class Batches:
     def __init__(self, given: str, options: ReadOptions, batch_bytes: int) -> None:
         self.source = given
         self._options, self._batch_bytes = options, batch_bytes
+        self.n_features = None if options.n_features is None else int(options.n_features)
         self._used = False
         self._file: Source | None = None
         if given in KNOWN_SETS or (given != STDIN and os.path.isdir(os.path.expanduser(given))):
@@ -86,21 +92,56 @@ class Batches:
         """
         return self._file is None or self._file.rewindable
 
+    @property
+    def may_count_from_zero(self) -> bool:
+        """Whether it is a file of svmlight of which nobody said if its features count from 0 or from 1.
+
+        Examples
+        --------
+        >>> from votron.data import open_batches
+        >>> open_batches("digits").may_count_from_zero
+        False
+        """
+        return self.format == "svmlight" and self._options.zero_based is None
+
+    def numbered_as_in_the_file(self) -> Iterator[Examples]:
+        r"""Yield batches whose column 0 is feature 0, whether or not there is one.
+
+        Where it is not known, the first batch cannot tell; one pass with these can.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from votron.data import open_batches
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "data.svm")
+        ...     _ = path.write_text("1 1:5\n-1 0:7\n")
+        ...     batches = open_batches(path, batch_bytes=6)
+        ...     [batch.X.toarray().tolist() for batch in batches.numbered_as_in_the_file()]
+        [[[0.0, 5.0]], [[7.0]]]
+        """
+        return self._read(replace(self._options, zero_based=True, n_features=None))
+
     def __iter__(self) -> Iterator[Examples]:
+        return self._read(self._options)
+
+    def _read(self, options: ReadOptions) -> Iterator[Examples]:
         if self._used and not self.rewindable:
             raise DataError("Standard input, or a pipe, can be read once only: give a file.")
         self._used = True
         found = False
-        for batch in self._batches():
+        for batch in self._batches(options):
             if batch.n_rows:
                 found = True
-                yield batch
+                yield finished(batch, options)
         if not found:
             raise DataError(f"There are no examples in {self.source!r}, or none is left.")
 
-    def _batches(self) -> Iterator[Examples]:
-        if self._file is None or not self.bounded:
-            return slices(self._whole(), self._batch_bytes)
+    def _batches(self, options: ReadOptions) -> Iterator[Examples]:
+        if self._file is None:
+            return slices(read_examples(self.source, **vars(options)), self._batch_bytes)
+        if not self.bounded:
+            return slices(whole(self._file, options), self._batch_bytes)
         readers = {
             "csv": separated_batches,
             "tsv": separated_batches,
@@ -109,7 +150,7 @@ class Batches:
             "npy": array_batches,
         }
         about = Examples(None, None, self.format, self.source)
-        return readers.get(self.format, columnar_batches)(self._file, about, self._options, self._batch_bytes)
+        return readers.get(self.format, columnar_batches)(self._file, about, options, self._batch_bytes)
 
     def _is_arrow_file(self) -> bool:
         source = self._file
@@ -117,16 +158,13 @@ class Batches:
             self.format == "arrow" and source is not None and source.size is not None and source.head[:6] == b"ARROW1"
         )
 
-    def _whole(self) -> Examples:
-        options = {name: getattr(self._options, name) for name in ReadOptions.__dataclass_fields__}
-        return read_examples(self.source, **options)
-
 
 def open_batches(
     path: str | os.PathLike[str],
     *,
     label: str | int | os.PathLike[str] | None = None,
     labels: str = "required",
+    label_kind: str | None = None,
     format: str | None = None,
     drop: Iterable[str | int] = (),
     missing: str = "refuse",
@@ -151,7 +189,7 @@ def open_batches(
 
     Parameters
     ----------
-    path, label, labels, format, drop, missing, na_values, columns, as_text, n_features, zero_based, part
+    path, label, labels, label_kind, format, drop, missing, na_values, columns, as_text, n_features, zero_based, part
         As in `read_examples`. What the first batch shows (types of columns, whether features count from 0) holds
         for the others, and what does not fit is refused.
     header, delimiter, quote, colour, resize
@@ -159,7 +197,8 @@ def open_batches(
     max_bytes : int, default=4 GiB
         As in `read_examples`, but for text and IDX, which may be of any length, since no more than a batch is kept.
     batch_bytes : int, default=32 MiB
-        How many bytes of text, or of numbers, a batch has, about. In memory it takes a small multiple of them.
+        How many bytes of text, or of numbers, a batch has, about. While text is read it takes about ten times as much
+        in memory, and up to thirty times if its lines are of a few characters.
 
     Returns
     -------
@@ -177,29 +216,6 @@ def open_batches(
     >>> sum(len(batch) for batch in open_batches("digits", batch_bytes=10_000))
     1200
     """
-    options = ReadOptions(
-        label=label,
-        labels=labels,
-        format=format,
-        drop=drop,
-        missing=missing,
-        na_values=na_values,
-        columns=columns,
-        as_text=as_text,
-        n_features=n_features,
-        zero_based=zero_based,
-        max_bytes=max_bytes,
-        part=part,
-        header=header,
-        delimiter=delimiter,
-        quote=quote,
-        colour=colour,
-        resize=resize,
-    )
-    options.check("open_batches")
-    if not isinstance(batch_bytes, int) or isinstance(batch_bytes, bool) or batch_bytes < 1:
-        raise VotronError(
-            f"The 'batch_bytes' parameter of open_batches must be an int in the range [1, inf). "
-            f"Got {batch_bytes!r} instead."
-        )
-    return Batches(given_path(path), options, batch_bytes)
+    options = ReadOptions.of("open_batches", locals())
+    check_count("open_batches", "batch_bytes", batch_bytes)
+    return Batches(given_path(path), options, int(batch_bytes))

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from votron._frames import columns_of, kind_of
+from votron._frames import columns_of
+from votron.data._polars import kind_of
 from votron.data.examples import Examples
 
 __all__ = ["describe_examples"]

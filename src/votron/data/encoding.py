@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from votron._frames import is_frame
 from votron.data._columns import _Chance, _Discrete, _Number, _Text, _Truth
-from votron.data.tables import _checked_names, _keys, tabular_encoder
+from votron.data.tables import checked_names, tabular_encoder, transformer_keys
 from votron.errors import DataError, VotronError
 
 __all__ = ["encoder_columns", "make_encoder"]
@@ -89,10 +89,11 @@ def make_encoder(
     """
     _check(frame, text_features, n_text_features, missing)
     names = list(frame.columns)
-    texts = _checked_names("text", text, names)
+    texts = checked_names("text", text, names)
     for name in texts:
         _check_texts(frame[name], name)
-    others = [name for name in names if name not in texts]
+    worded = set(texts)
+    others = [name for name in names if name not in worded]
     parts: dict[str, Any] = {}
     if others:
         made = tabular_encoder(frame[others], numeric=numeric, probabilities=probabilities, discrete=discrete)
@@ -100,7 +101,9 @@ def make_encoder(
     for name in texts:
         parts[name] = Pipeline([("texts", _Text()), ("words", _vectorizer(text_features, n_text_features))])
     runs = _runs([(name, parts[name]) for name in names])
-    keys = _keys([columns[0] if len(columns) == 1 else f"{columns[0]}..{columns[-1]}" for columns, _ in runs])
+    keys = transformer_keys(
+        [columns[0] if len(columns) == 1 else f"{columns[0]}..{columns[-1]}" for columns, _ in runs]
+    )
     transformers = [(key, part, columns) for key, (columns, part) in zip(keys, runs, strict=True)]
     return ColumnTransformer(transformers, verbose_feature_names_out=False, sparse_threshold=1.0 if texts else 0.3)
 

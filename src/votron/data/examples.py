@@ -33,6 +33,9 @@ class Examples:
         How many rows were left out since something was missing in them.
     zero_based : bool or None
         For svmlight, whether the first feature has number 0; None otherwise.
+    header, delimiter, quote : bool, str and str, or None
+        For CSV and TSV, what was used, given or found: whether the first line names the columns, and the characters
+        between and around fields ("" for none); None otherwise. They are what `read_examples` takes.
     first_row : int
         How many examples of the source come before these, those left out included: not 0 for later batches.
     notes : tuple of str
@@ -56,6 +59,9 @@ class Examples:
     image_shape: tuple[int, ...] | None = None
     dropped: int = 0
     zero_based: bool | None = None
+    header: bool | None = None
+    delimiter: str | None = None
+    quote: str | None = None
     first_row: int = 0
     notes: tuple[str, ...] = ()
 

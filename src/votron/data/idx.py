@@ -66,9 +66,9 @@ def read_idx(path: str | os.PathLike[str]) -> NDArray[Any]:
             compressed = file.read(2) == _GZIP_MAGIC
             file.seek(0)
             if not compressed:
-                return _read_array(file, name, at_most=size)
+                return read_array(file, name, at_most=size)
             with gzip.open(file) as expanded:
-                return _read_array(expanded, name, at_most=size * _GZIP_MAX_RATIO)
+                return read_array(expanded, name, at_most=size * _GZIP_MAX_RATIO)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         reason = str(error).rstrip(".")
         raise DataError(f"The gzip compression of the IDX file {name!r} is damaged: {reason}.") from error
@@ -76,9 +76,9 @@ def read_idx(path: str | os.PathLike[str]) -> NDArray[Any]:
         raise DataError(f"Cannot read the IDX file {name!r}: {error.strerror or error}.") from error
 
 
-def _read_array(file: IO[bytes] | gzip.GzipFile, name: str, at_most: int) -> NDArray[Any]:
+def read_array(file: IO[bytes] | gzip.GzipFile, name: str, at_most: int) -> NDArray[Any]:
     """Read header and numbers; the whole file has `at_most` bytes."""
-    dtype, shape = _read_header(file, name)
+    dtype, shape = read_header(file, name)
     n_bytes = math.prod(shape) * dtype.itemsize
     promise = (
         f"The header of the IDX file {name!r} promises {shown_count(n_bytes)} bytes of data "
@@ -113,7 +113,7 @@ def shown_count(n: int) -> str:
     return str(n) if n < 10**20 else "more than 10^20"
 
 
-def _read_header(file: IO[bytes] | gzip.GzipFile, name: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
+def read_header(file: IO[bytes] | gzip.GzipFile, name: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
     magic = file.read(4)
     if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in _DTYPES:
         codes = ", ".join(f"{code:02x}" for code in _DTYPES)

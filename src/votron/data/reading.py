@@ -4,41 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from votron.data._arrays import read_npy, read_npz
 from votron.data._columnar import columnar_examples
-from votron.data._csv import find_layout, read_part
+from votron.data._csv import Layout, find_layout, read_part
 from votron.data._csv_layout import cleaned
 from votron.data._frame_examples import frame_examples
 from votron.data._idx_examples import idx_examples
 from votron.data._image_folders import image_examples
+from votron.data._labels import labels_as
 from votron.data._options import ReadOptions
 from votron.data._sources import MAX_BYTES, STDIN, Source
 from votron.data._svmlight import LOOKS_LIKE, read_svmlight
 from votron.data.examples import Examples
+from votron.data.formats import KNOWN_SETS, SUFFIXES
 from votron.errors import DataError
 
 __all__ = ["read_examples"]
 
-KNOWN_SETS = ("digits", "mnist", "fashion")
-_SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-    ".npy": "npy",
-    ".npz": "npz",
-    ".idx": "idx",
-}
 _MAGIC = {
     b"PAR1": "parquet",
     b"ARROW1": "arrow",
@@ -59,6 +45,7 @@ def read_examples(
     *,
     label: str | int | os.PathLike[str] | None = None,
     labels: str = "required",
+    label_kind: str | None = None,
     format: str | None = None,
     drop: Iterable[str | int] = (),
     missing: str = "refuse",
@@ -91,6 +78,10 @@ def read_examples(
         beside them. Files of svmlight and folders of images have their labels in one place, and need none.
     labels : {"required", "optional", "none"}, default="required"
         Whether there must be labels, may be, or are left out.
+    label_kind : {"text", "truth", "number"}, optional
+        What labels are read as: texts, as they are written ("01" stays "01", and "true" stays "true"); truth values,
+        which are true and false, or 1 and 0; or numbers. By default what the labels look like, and numbers among
+        words are words.
     format : str, optional
         "csv", "tsv", "parquet", "arrow", "svmlight", "idx", "npy", "npz" or "images", if it cannot be recognised.
     drop : names or numbers of columns
@@ -104,26 +95,29 @@ def read_examples(
     columns : mapping of str to {"number", "text", "truth"}, optional
         The columns to read and what they hold, others being left out: what `encoder_columns` says of a fitted encoder.
     as_text : names of columns
-        Columns whose values are names, or texts, even if they look like numbers.
+        Columns whose values are names, or texts, even if they look like numbers. Columns with numbers such as 007
+        are taken for such without being named.
     n_features : int, optional
         For svmlight, how many features there are. Features beyond, which a model does not know, are passed over, as by
         svm-predict, and a note in the result says how many.
     zero_based : bool, optional
         For svmlight, whether the first feature is number 0. By default it is 1, as in libsvm, unless there is a 0.
     max_bytes : int, default=4 GiB
-        What compressed input, an archive or standard input may expand to. Nothing is expanded beyond.
+        What compressed input, an archive or standard input may expand to. Nothing is expanded beyond. While text is
+        read it takes up to twelve times its length in memory, and up to thirty times if its lines are of a few
+        characters: for large files there is `open_batches`.
     part : {"train", "test"}, optional
         Which part of an image set, or of a folder with the four files of MNIST; by default the one to train on.
     header : bool, optional
         Whether the first line of a text file names its columns. By default it must, and is refused if it looks
-        like data. If not, columns are called c0, c1, and so on.
+        like data: if a number stands over a column of numbers, say. If not, columns are called c0, c1, and so on.
     delimiter, quote : str, optional
         The character between fields, by default the one of comma, tab, semicolon and bar that fits, and the one around
         fields that contain it, by default found as well; ``quote=""`` for none.
     colour : bool, default=False
         Whether images are read as red, green and blue instead of grey.
     resize : tuple of int, optional
-        Height and width to bring images to. By default all must be of one size.
+        Height and width to bring images in folders to. By default all must be of one size.
 
     Returns
     -------
@@ -151,33 +145,13 @@ def read_examples(
     >>> days.y.tolist()
     ['no', 'yes']
     """
-    options = ReadOptions(
-        label=label,
-        labels=labels,
-        format=format,
-        drop=drop,
-        missing=missing,
-        na_values=na_values,
-        columns=columns,
-        as_text=as_text,
-        n_features=n_features,
-        zero_based=zero_based,
-        max_bytes=max_bytes,
-        part=part,
-        header=header,
-        delimiter=delimiter,
-        quote=quote,
-        colour=colour,
-        resize=resize,
-    )
-    options.check("read_examples")
+    options = ReadOptions.of("read_examples", locals())
     given = given_path(path)
     if given in KNOWN_SETS:
-        return _known_set(given, options)
+        return finished(_known_set(given, options), options)
     if given != STDIN and os.path.isdir(os.path.expanduser(given)):
-        return _folder(given, options)
-    source = Source(given, max_bytes)
-    return _file(source, options)
+        return finished(_folder(given, options), options)
+    return whole(Source(given, options.max_bytes), options)
 
 
 def given_path(path: Any) -> str:
@@ -200,8 +174,8 @@ def find_format(source: Source, given: str | None) -> str:
     for magic, name in _MAGIC.items():
         if source.head.startswith(magic):
             return name
-    if source.suffix in _SUFFIXES:
-        return _SUFFIXES[source.suffix]
+    if source.suffix in SUFFIXES:
+        return SUFFIXES[source.suffix]
     if not source.head.strip():
         raise DataError(f"Cannot read {source.name}: the file is empty.")
     lines = (line for line in source.head.split(b"\n") if line.split(b"#")[0].strip())
@@ -218,6 +192,24 @@ def check_label_use(options: ReadOptions, format: str, name: str) -> None:
 
 
 # -- reading it -------------------------------------------------------------------------------------------------------
+
+
+def whole(source: Source, options: ReadOptions) -> Examples:
+    """Return all examples of a file."""
+    return finished(_file(source, options), options)
+
+
+def finished(examples: Examples, options: ReadOptions) -> Examples:
+    """Return examples whose labels are of the kind that was asked for; refuse images of another size than asked for."""
+    shape, resize = examples.image_shape, options.resize
+    if resize is not None and shape is not None and tuple(shape[:2]) != tuple(resize):
+        raise DataError(
+            f"Only images in folders are brought to another size with resize, here {resize[0]} x {resize[1]}. Got "
+            f"{examples.source!r} with images of {shape[0]} x {shape[1]} instead."
+        )
+    if examples.y is None or options.label_kind is None:
+        return examples
+    return replace(examples, y=labels_as(examples.y, options.label_kind, f"The labels of {examples.source!r}"))
 
 
 def _file(source: Source, options: ReadOptions) -> Examples:
@@ -245,10 +237,8 @@ def _file(source: Source, options: ReadOptions) -> Examples:
     return read_npz(source, about, label=options.label, labels=options.labels, max_bytes=options.max_bytes)
 
 
-def layout_of(data: bytes, whole: bool, source: Source, format: str, options: ReadOptions) -> tuple[Any, int]:
+def layout_of(data: bytes, whole: bool, source: Source, format: str, options: ReadOptions) -> tuple[Layout, int]:
     """Return the layout of a text file, and the bytes that its header takes."""
-    from dataclasses import replace
-
     delimiter = options.delimiter or ("\t" if format == "tsv" else None)
     layout, n_header = find_layout(
         data,
@@ -259,8 +249,14 @@ def layout_of(data: bytes, whole: bool, source: Source, format: str, options: Re
         header=options.header,
         na_values=options.nothing,
     )
-    kinds = options.table.kinds(layout.names)
-    return replace(layout, kinds=kinds, authority="as when the model was trained"), n_header
+    table = options.table
+    return replace(layout, kinds=table.kinds(layout.names), label=table.label_in(layout.names)), n_header
+
+
+def used(about: Examples, layout: Layout) -> Examples:
+    """Return what is known of examples with the layout of their file."""
+    dialect = layout.dialect
+    return replace(about, header=layout.header, delimiter=dialect.delimiter, quote=dialect.quote or "")
 
 
 def _separated(source: Source, about: Examples, options: ReadOptions) -> Examples:
@@ -270,7 +266,7 @@ def _separated(source: Source, about: Examples, options: ReadOptions) -> Example
     table = read_part(data, layout, first_line)
     if not table.frame.height:
         raise DataError(f"There are no examples in {source.name}: it has a header and no rows.")
-    return frame_examples(table.frame, options.table, table.place, about, source.name)
+    return frame_examples(table.frame, options.table, table.place, used(about, layout), source.name)
 
 
 def _known_set(name: str, options: ReadOptions) -> Examples:

@@ -17,7 +17,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from votron._frames import floats_of, in_pandas, is_frame, kind_of
+from votron._frames import columns_of, floats_of, in_pandas, is_frame
 from votron.data._columns import (
     Values,
     _Chance,
@@ -29,6 +29,7 @@ from votron.data._columns import (
     objects_of,
     refusal,
 )
+from votron.data._polars import kind_of
 from votron.errors import DataError, VotronError
 
 __all__ = ["tabular_encoder"]
@@ -114,19 +115,20 @@ def tabular_encoder(
             f"The 'numeric' parameter of tabular_encoder must be one of {choices}. Got {numeric!r} instead."
         )
     names = _checked_columns(frame)
-    kept = _checked_names("probabilities", probabilities, names)
-    coded = _checked_names("discrete", discrete, names)
+    kept = set(checked_names("probabilities", probabilities, names))
+    coded = set(checked_names("discrete", discrete, names))
     for name in names:
         if name in kept and name in coded:
             raise VotronError(
                 "The 'probabilities' and 'discrete' of tabular_encoder must not share a column. "
                 f"Got {name!r} in both instead."
             )
-    values = {name: _values(frame[name], name, as_text=name in coded, as_chance=name in kept) for name in names}
+    columns = dict(zip(names, columns_of(frame), strict=True))
+    values = {name: _values(one, name, as_text=name in coded, as_chance=name in kept) for name, one in columns.items()}
     _check_features(values)
     sparse = len(names) < _SPARSE_BELOW * sum(1 if found is None else len(found) for found in values.values())
-    parts = [_part(frame[name], found, numeric, name in kept, sparse) for name, found in values.items()]
-    transformers = [(key, part, [name]) for key, part, name in zip(_keys(names), parts, names, strict=True)]
+    parts = [_part(columns[name], found, numeric, name in kept, sparse) for name, found in values.items()]
+    transformers = [(key, part, [name]) for key, part, name in zip(transformer_keys(names), parts, names, strict=True)]
     return ColumnTransformer(transformers, verbose_feature_names_out=False, sparse_threshold=_SPARSE_BELOW)
 
 
@@ -145,18 +147,21 @@ def _checked_columns(frame: Any) -> list[str]:
             f"tabular_encoder takes a frame with rows and columns. Got one of shape {frame.shape} instead."
         )
     names = list(frame.columns)
-    for i, name in enumerate(names):
+    seen: set[str] = set()
+    for name in names:
         if not isinstance(name, str):
             raise VotronError(f"The names of a frame's columns must be of type str. Got {name!r} instead.")
-        if name in names[:i]:
+        if name in seen:
             raise VotronError(f"The names of a frame's columns must differ. Got {name!r} twice instead.")
+        seen.add(name)
     return names
 
 
-def _checked_names(parameter: str, given: Any, columns: list[str]) -> list[str]:
+def checked_names(parameter: str, given: Any, columns: list[str]) -> list[str]:
     names = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    there = set(columns)
     for name in names:
-        if name not in columns:
+        if not isinstance(name, str) or name not in there:
             raise VotronError(
                 f"The {parameter!r} parameter of tabular_encoder must be names of columns of the frame, "
                 f"which are {columns}. Got {name!r} instead."
@@ -217,16 +222,17 @@ def _categories(column: Any, name: str) -> Values:
 # -- the transformers of the columns ----------------------------------------------------------------------------------
 
 
-def _keys(columns: list[str]) -> list[str]:
+def transformer_keys(columns: list[str]) -> list[str]:
     """Return names that ColumnTransformer takes: those of the columns, where they have no meaning for it already."""
     taken = set(ColumnTransformer([]).get_params(deep=False))
+    names = set(columns)
     keys: list[str] = []
     for name in columns:
         plain = name
         while "__" in plain:
             plain = plain.replace("__", "_")
         key, n = plain, 1
-        while key in taken or (key != name and key in columns):
+        while key in taken or (key != name and key in names):
             n += 1
             key = f"{plain} ({n})"
         taken.add(key)

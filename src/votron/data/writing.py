@@ -9,39 +9,34 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from votron._files import write_bytes
-from votron._frames import columns_of, floats_of, kind_of
-from votron.data._polars import polars, sentences
+from votron._frames import columns_of, floats_of
+from votron.data._csv_columns import EXACT
+from votron.data._polars import kind_of, polars, sentences
 from votron.data.examples import Examples
+from votron.data.formats import SUFFIXES, WRITTEN_FORMATS
 from votron.errors import DataError, VotronError
 
 __all__ = ["write_examples"]
 
-WRITABLE = ("csv", "tsv", "parquet", "arrow", "svmlight", "npz")
-_SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-    ".npz": "npz",
-}
 _MAX_CELLS = 1 << 28
 
 
 def write_examples(examples: Examples, path: str | os.PathLike[str], format: str | None = None) -> None:
-    """Write examples to a file in a format of choice; `read_examples` reads them again as they are.
+    """Write examples to a file in a format of choice, for `read_examples` and for others.
 
     Tables get the labels as their last column, called as it was, or "label"; features without a name are called
     x0, x1, and so on. An ``.npz`` file has the arrays ``X`` and ``y``, or those of `scipy.sparse.save_npz` and ``y``.
     svmlight is as svm-train takes it: features count from 1, labels are numbers, truth values become 1 and -1, and
     labels that are not known 0. A last feature that is always 0 is written once, so that it is not lost.
+
+    Parquet, Arrow and ``.npz`` are read again as they were. svmlight is read as float64, exact to 2^53. CSV and TSV are
+    text, and say of no text that it is one: if all texts of a column look like numbers or truth values, they are read
+    as such unless the column is named in ``as_text`` (of labels, unless ``label_kind="text"``); texts such as "NA" are
+    missing unless ``na_values=()``, and an empty one always is; spaces around texts are lost; and names of columns
+    that are numbers need ``header=True``.
 
     Parameters
     ----------
@@ -73,9 +68,9 @@ def write_examples(examples: Examples, path: str | os.PathLike[str], format: str
     -1 2:2
     """
     target = Path(os.path.expanduser(path))
-    chosen = format if format is not None else _SUFFIXES.get(target.suffix.lower())
-    if chosen not in WRITABLE:
-        rule = ", ".join(map(repr, WRITABLE))
+    chosen = format if format is not None else SUFFIXES.get(target.suffix.lower())
+    if chosen not in WRITTEN_FORMATS:
+        rule = ", ".join(map(repr, WRITTEN_FORMATS))
         raise VotronError(
             f"The 'format' parameter of write_examples must be one of {rule}, or the name of the file must say. "
             f"Got {format!r} for {target.name!r} instead."
@@ -100,12 +95,20 @@ def _table(examples: Examples, format: str) -> bytes:
     buffer = io.BytesIO()
     with sentences(f"Cannot write {examples.source!r} as {format}"):
         if format in ("csv", "tsv"):
-            frame.write_csv(buffer, separator="," if format == "csv" else "\t")
+            style = "non_numeric" if _looks_quoted(frame) else "necessary"
+            frame.write_csv(buffer, separator="," if format == "csv" else "\t", quote_style=style)
         elif format == "parquet":
             frame.write_parquet(buffer)
         else:
             frame.write_ipc(buffer)
     return buffer.getvalue()
+
+
+def _looks_quoted(frame: Any) -> bool:
+    """Tell whether some text begins with a single quote, which would be taken for one around the field."""
+    text = polars().String
+    texts = [column for column in frame.get_columns() if column.dtype == text]
+    return any(column.str.starts_with("'").any() for column in texts) or any(one[:1] == "'" for one in frame.columns)
 
 
 def _frame(examples: Examples) -> Any:
@@ -167,20 +170,27 @@ def _npz(examples: Examples) -> bytes:
 
 
 def _svmlight(examples: Examples) -> bytes:
-    X = sp.csr_matrix(numbers_of_table(examples, "svmlight"))
+    X = sp.csr_matrix(numbers_of_table(examples, "svmlight"), copy=True)  # which is tidied, and not ours
     X.sum_duplicates()
+    X.eliminate_zeros()
     labels = _svmlight_labels(examples)
     n_features = X.shape[1]
-    whole = X.data.dtype.kind in "iub" or bool((X.data == np.floor(X.data)).all() and (np.abs(X.data) < 2.0**53).all())
-    data = (X.data.astype(np.int64) if whole else X.data.astype(np.float64)).tolist()
+    data = (X.data.astype(np.int64) if _are_whole(X.data) else X.data).tolist()
     indices, ends = (X.indices + 1).tolist(), X.indptr.tolist()
     lines = []
     for row, label in enumerate(labels):
-        pairs = [(indices[i], data[i]) for i in range(ends[row], ends[row + 1]) if data[i]]
-        if row == 0 and (not pairs or pairs[-1][0] < n_features) and not (X.indices == n_features - 1).any():
+        pairs = [(indices[i], data[i]) for i in range(ends[row], ends[row + 1])]
+        if row == 0 and not (X.indices == n_features - 1).any():
             pairs.append((n_features, 0))
         lines.append(" ".join([label, *(f"{index}:{_short(value)}" for index, value in pairs)]))
     return ("\n".join(lines) + "\n").encode("ascii")
+
+
+def _are_whole(numbers: NDArray[Any]) -> bool:
+    """Tell whether they are truth values, or floats that int64 holds; what is whole already stays as it is."""
+    if numbers.dtype.kind == "f":
+        return bool((numbers == np.floor(numbers)).all() and (np.abs(numbers) < EXACT).all())
+    return numbers.dtype.kind == "b"
 
 
 def _short(value: float) -> str:
