@@ -7,10 +7,12 @@ import json
 import os
 import re
 import sys
+import warnings
 
 import numpy as np
 import pytest
 from cli_files import DAYS, svmlight, write_files
+from PIL import Image
 from sklearn.datasets import load_digits
 
 import votron
@@ -659,3 +661,61 @@ def test_no_model_for_a_terminal(here, monkeypatch, capsys):
     assert main(["train", "days.csv", "--label", "Play", "-o", "-"]) == 1
     assert sys.stdout.getvalue() == ""
     assert "A model file is no text for a terminal" in capsys.readouterr().err
+
+
+def test_columns_are_kept_beside_the_labels(here, capsys):
+    """And of images the names of their files."""
+    (here / "ids.csv").write_text("id,x,y\n007,1,a\n8,9,b\n009,2,a\n10,8,b\n")
+    run(capsys, "train", "ids.csv", "--label", "y", "--drop", "id", "--random-state", "0", "-o", "ids.votron")
+    out, _ = run(capsys, "predict", "ids.votron", "ids.csv", "--keep", "id")
+    assert out.splitlines() == ["id,label", "007,a", "8,b", "009,a", "10,b"]
+    out, _ = run(capsys, "predict", "ids.votron", "ids.csv", "--keep", "id", "--json")
+    assert json.loads(out.splitlines()[0]) == {"id": "007", "label": "a"}
+    run(capsys, "predict", "ids.votron", "ids.csv", "-o", "labels.jsonl")
+    assert json.loads((here / "labels.jsonl").read_text().splitlines()[0]) == {"label": "a"}
+    assert main(["predict", "ids.votron", "ids.csv", "-o", "labels.parquet"]) == 2
+    assert "-o must be CSV, or JSON lines" in capsys.readouterr().err
+    for name, value in (("a/1.png", 0), ("a/2.png", 10), ("b/3.png", 250), ("b/4.png", 240)):
+        (here / "pictures" / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("L", (2, 2), value).save(here / "pictures" / name)
+    run(capsys, "train", "pictures", "--random-state", "0", "-o", "pictures.votron")
+    out, _ = run(capsys, "predict", "pictures.votron", "pictures")
+    assert [line.split(",")[0] for line in out.splitlines()] == ["file", "a/1.png", "a/2.png", "b/3.png", "b/4.png"]
+
+
+def test_columns_of_different_texts_are_remarked_upon(here, capsys):
+    rows = "".join(f"n{i},{i % 7},{'ab'[i % 2]}\n" for i in range(300))
+    (here / "named.csv").write_text("name,x,y\n" + rows)
+    common = ["named.csv", "--label", "y", "-o", "named.votron", "--no-certificate"]
+    _, err = run(capsys, "train", *common)
+    assert "The column 'name' has 300 different texts in 300 rows" in " ".join(err.split())
+    _, err = run(capsys, "train", *common, "--discrete", "name")
+    assert "different texts" not in err
+    _, err = run(capsys, "train", *common, "--drop", "name")
+    assert "different texts" not in err
+
+
+def test_a_seed_repeats_the_test_of_every_estimator(here, capsys):
+    for estimator in ("naive-bayes", "adatron", "voted"):
+        common = ["train", "digits", "--estimator", estimator, "--test", "0.3", "--no-certificate"]
+        some = ["--max-sweeps", "50"] if estimator == "adatron" else []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            first, _ = run(capsys, *common, *some, "--random-state", "5", "-o", "x.votron")
+            again, _ = run(capsys, *common, *some, "--random-state", "5", "-o", "x.votron")
+        error = next(line for line in first.splitlines() if line.startswith("test error"))
+        assert error in again
+        assert "random state  " in first
+
+
+def test_naive_bayes_takes_texts_by_their_words(here, capsys):
+    """Hashed into a quarter of a million features, mostly absent ones would decide."""
+    rows = "".join(
+        f"{['good fine', 'bad awful'][i % 3 == 0]} word{i % 5},{['p', 'n'][i % 3 == 0]}\n" for i in range(60)
+    )
+    (here / "words.csv").write_text("t,y\n" + rows)
+    out, _ = run(
+        capsys, "train", "words.csv", "--label", "y", "--text", "t", "--estimator", "naive-bayes", "-o", "w.votron"
+    )
+    assert re.search(r"training error +0.00 %", out)
+    assert read_manifest(here / "w.votron").summary["features"] < 20

@@ -1076,3 +1076,18 @@ def test_the_fuzzer_notices(tmp_path, monkeypatch):
     assert (tmp_path / "votron-fuzz-5").exists()
     with pytest.raises(AssertionError, match="no sentence"):
         fuzz_readers.check_sentence(DataError("oops"))
+
+
+FOREIGN = {
+    "a.xlsx": (b"PK\3\4 workbook", "is a workbook of a spreadsheet: save the sheet as CSV"),
+    "a.xls": (b"\xd0\xcf\x11\xe0", "is a workbook of a spreadsheet"),
+    "a.png": (b"\x89PNG\r\n\x1a\n", "is one image: give the folder of images"),
+    "a.votron": (b"\x10\0\0\0\0\0\0\0" + b'{"__metadata__":{"votron":"{}"}}', "is a model file, not data"),
+    "a.jsonl": (b'{"a": 1}\n', "is JSON, which is not read here"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_files_that_are_something_else_are_told_by_name(write, name):
+    content, sentence = FOREIGN[name]
+    refused(write(name, content), sentence, label="y")

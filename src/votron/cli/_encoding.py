@@ -8,6 +8,9 @@ from typing import Any
 from votron.cli._parser import UsageError
 
 _TABLE_ONLY = ("discrete", "probabilities", "text")
+_FEW = 100
+_NEARLY_ALL = 0.5
+"""Different texts from which a column of them is remarked upon: this many, and this share of the rows."""
 
 
 def make_model(args: argparse.Namespace, estimator: Any, data: Any, X: Any) -> Any:
@@ -32,7 +35,7 @@ def encoder_for(args: argparse.Namespace, data: Any, X: Any) -> Any:
         discrete=discrete_of(args, data.label),
         probabilities=args.probabilities,
         text=args.text,
-        text_features=args.text_features,
+        text_features=text_features_of(args),
         missing=args.missing,
     )
 
@@ -40,6 +43,34 @@ def encoder_for(args: argparse.Namespace, data: Any, X: Any) -> Any:
 def discrete_of(args: argparse.Namespace, label: str | None) -> list[str]:
     """Return the features that are names; --discrete may name the label as well, whose numbers are then texts."""
     return [name for name in args.discrete if name != label]
+
+
+def text_features_of(args: argparse.Namespace) -> str:
+    """Return what words become; to naive Bayes the absence of each of many hashed features would say something."""
+    return args.text_features or ("tfidf" if args.estimator == "naive-bayes" else "hashing")
+
+
+def remarks_on(args: argparse.Namespace, X: Any) -> list[str]:
+    """Return what to say of columns whose values are nearly all different: texts, dates, names of rows."""
+    if not hasattr(X, "columns") or len(X) < _FEW:
+        return []
+    found = []
+    for name in X.columns:
+        if name not in (*args.text, *args.discrete) and _is_text(X[name]):
+            n = int(X[name].n_unique())
+            if n > max(_FEW, _NEARLY_ALL * len(X)):
+                found.append(
+                    f"The column {name!r} has {n:,} different texts in {len(X):,} rows, and each becomes a feature: "
+                    f"--text {name} takes its words, --drop {name} leaves it out, --discrete {name} says that it is "
+                    "meant."
+                )
+    return found
+
+
+def _is_text(column: Any) -> bool:
+    from votron._frames import kind_of
+
+    return kind_of(column) == "text"
 
 
 def numeric_of(args: argparse.Namespace) -> str:

@@ -16,7 +16,7 @@ from numbers import Integral
 from typing import Any
 
 from votron.cli._docstrings import documented, first_sentence
-from votron.cli._parser import Parser, UsageError
+from votron.cli._parser import Parser, UsageError, whole
 from votron.tuning import ESTIMATORS
 
 DEFAULT = "voted"
@@ -63,7 +63,20 @@ def add_estimator_options(parser: Parser, name: str) -> None:
     group = parser.add_argument_group(f"options of --estimator {name}")
     for parameter in parameters_of(name):
         parameter.add_to(group)
+    if not any(parameter.name == "random_state" for parameter in parameters_of(name)):
+        add_seed(group)
     parser.explain_unknown = lambda option: _whose(option, name)
+
+
+def add_seed(group: Any) -> None:
+    """Add the seed for estimators that draw nothing themselves."""
+    group.add_argument(
+        "--random-state",
+        type=whole(0),
+        metavar="N",
+        default=argparse.SUPPRESS,
+        help="seed of the rows that --test holds out (default: one is drawn and kept)",
+    )
 
 
 def given_params(args: argparse.Namespace) -> dict[str, Any]:

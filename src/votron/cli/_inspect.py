@@ -61,13 +61,13 @@ def _text(found: Manifest, path: str) -> str:
         "model": f"{file}, {n_bytes(found.n_bytes)}, format {found.format}, by Votron {found.votron}",
         "estimator": found.estimator,
         "classes": f"{len(found.classes)}: {shown}{more}",
-        **{name.replace("_", " "): _words(value) for name, value in found.summary.items() if value is not None},
+        **{name.replace("_", " "): _words(value) for name, value in _told(found.summary)},
         "sha256": found.sha256,
     }
     parts = [pairs(head)]
     if found.params:
         parts.append(
-            _section("parameters", {name: _words(value) for name, value in found.params.items() if name != "verbose"})
+            _section("parameters", {name: _typed(value) for name, value in found.params.items() if name != "verbose"})
         )
     if found.columns:
         parts.append(_section("columns", found.columns))
@@ -93,6 +93,21 @@ def _flat(found: dict[str, Any]) -> dict[str, str]:
         else:
             flat[name] = f"{_words(value)[:16]}..." if name == "sha256" else _words(value)  # --json has all of it
     return flat
+
+
+def _told(summary: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return what there is to say; the support of the only vector is the support."""
+    alone = len(_listed(summary.get("n_support"))) == 1
+    return [(n, value) for n, value in summary.items() if value is not None and not (n == "n_support" and alone)]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _typed(value: Any) -> str:
+    """Return a parameter as one would type it."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else _words(value)
 
 
 def _words(value: Any) -> str:

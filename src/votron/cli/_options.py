@@ -116,8 +116,7 @@ def add_encoding(parser: Parser) -> argparse._ArgumentGroup:
     add(
         "--text-features",
         choices=("hashing", "tfidf"),
-        default="hashing",
-        help="what words become: hashing or tfidf (default: hashing)",
+        help="what words become: hashing or tfidf (default: hashing; for naive-bayes tfidf)",
     )
     return group
 

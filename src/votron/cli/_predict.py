@@ -17,11 +17,14 @@ from votron.cli._loading import batches, in_words_of_options
 from votron.cli._models import Saved, load_model
 from votron.cli._output import Notes, as_json, checked_output, counted, plain, printable, writing
 from votron.cli._parser import Parser, UsageError
+from votron.data.formats import FORMATS
 from votron.errors import VotronError
 
 _MISSING = {
     "Say what to do about them with --missing.": "Fill them in, or train with --missing mean, median or most-frequent."
 }
+
+Kept = dict[str, list[Any]]
 
 EXAMPLES = [
     ("votron predict days.votron days.csv", "labels as CSV, on standard output"),
@@ -45,6 +48,13 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_output(parser, "where the labels go (default: -, standard output)", default="-")
     parser.add_argument(
         "--scores", action="store_true", help="a column a class beside the label; for two classes one, called score"
+    )
+    parser.add_argument(
+        "--keep",
+        metavar="COL",
+        action="append",
+        default=[],
+        help="a column of the table to put before the label, such as a customer's number; may be given several times",
     )
     add_rule(parser)
     _options.add_label(parser, "the column with labels, which are left out (default: as in training, if it is there)")
@@ -71,8 +81,12 @@ def run(args: argparse.Namespace) -> int:
     """Predict batch by batch, and write."""
     notes = Notes(args.quiet)
     checked_output(args.output, "labels", inputs=[args.model, args.data], replaces=False)
+    _check_ending(args)
     saved = with_rule(load_model(args.model, args.data), args)
-    source = batches(args.data, **saved.how_to_read(args, labels="none"))
+    how = saved.how_to_read(args, labels="none")
+    if args.keep:
+        _keep_columns(args, saved, how)
+    source = batches(args.data, **how)
     n, on_screen = 0, args.output == "-" and sys.stdout.isatty()
     with writing(args.output) as file, in_words_of_options(_MISSING):
         for text, rows in _texts(saved, source, args, notes):
@@ -84,6 +98,24 @@ def run(args: argparse.Namespace) -> int:
     if args.output != "-":
         notes(f"{counted(n, 'label')} in {args.output}")
     return 0
+
+
+def _check_ending(args: argparse.Namespace) -> None:
+    """Go by the name of the output where it says JSON, and refuse one that says what is not written."""
+    ending = args.output.rpartition(".")[2].lower()
+    if ending in ("json", "jsonl", "ndjson"):
+        args.json = True
+    elif "." in args.output and ending in (*FORMATS, "feather", "xlsx", "pq") and ending != "csv":
+        raise UsageError(f"-o must be CSV, or JSON lines by the name NAME.jsonl. Got {args.output!r} instead.")
+
+
+def _keep_columns(args: argparse.Namespace, saved: Saved, how: dict[str, Any]) -> None:
+    """Have columns read that the model does not know, as they are written."""
+    if saved.columns is None:
+        raise UsageError(
+            "--keep is for tables, whose columns have names. Got a model of numbers without names instead."
+        )
+    how["columns"] = {**dict.fromkeys(args.keep, "text"), **how["columns"]}
 
 
 def with_rule(saved: Saved, args: argparse.Namespace) -> Saved:
@@ -112,7 +144,9 @@ def _texts(saved: Saved, source: Any, args: argparse.Namespace, notes: Notes) ->
     for batch in source:
         notes.once(batch.notes)
         labels, scores = _predicted(saved, batch.X, args.scores)
-        text = _json_lines(labels, scores, names) if args.json else _csv_lines(labels, scores, names, head=first)
+        kept = _kept(batch, args.keep)
+        lines = _json_lines if args.json else _csv_lines
+        text = lines(labels, scores, names, kept, head=first)
         yield text, len(labels)
         first = False
 
@@ -131,20 +165,27 @@ def _names(classes: NDArray[Any]) -> list[str]:
     return ["score"] if len(classes) == 2 else [str(label) for label in classes.tolist()]
 
 
-def _csv_lines(labels: NDArray[Any], scores: Any, names: list[str], *, head: bool) -> str:
+def _kept(batch: Any, names: list[str]) -> dict[str, list[Any]]:
+    """Return what stands before the labels: columns that were asked for, and of images their names."""
+    kept = {name: batch.X[name].to_list() for name in names}
+    files = getattr(batch, "files", None)
+    return {"file": list(files), **kept} if files is not None else kept
+
+
+def _csv_lines(labels: NDArray[Any], scores: Any, names: list[str], kept: Kept, *, head: bool) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     if head:
-        writer.writerow(["label", *names])
-    columns = [labels.tolist()] if scores is None else [labels.tolist(), *scores.T.tolist()]
+        writer.writerow([*kept, "label", *names])
+    columns = [*kept.values(), labels.tolist()] + ([] if scores is None else scores.T.tolist())
     writer.writerows(zip(*columns, strict=True))
     return out.getvalue()
 
 
-def _json_lines(labels: NDArray[Any], scores: Any, names: list[str]) -> str:
+def _json_lines(labels: NDArray[Any], scores: Any, names: list[str], kept: Kept, *, head: bool) -> str:
     lines = []
     for i, label in enumerate(labels.tolist()):
-        entry = {"label": label}
+        entry = {**{name: values[i] for name, values in kept.items()}, "label": label}
         if scores is not None:
             values = plain(scores[i])
             entry |= {"score": values[0]} if names == ["score"] else {"scores": dict(zip(names, values, strict=True))}

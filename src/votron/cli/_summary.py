@@ -33,7 +33,7 @@ def _words(args: argparse.Namespace, trained: Trained, size: int) -> dict[str, s
         "data": f"{base_name(args.data)}: {counted(trained.rows, 'row')}, {features}",
         "classes": f"{len(classes)}: {named}",
         "estimator": f"{args.estimator} ({type(estimator).__name__})",
-        **_facts(estimator),
+        **_facts(estimator, (trained.provenance.get("test") or {}).get("seed")),
     }
     if args.stream:
         words |= {"epochs": counted(args.passes or 1, "pass", "passes")}  # the classifier counts calls, one a batch
@@ -48,7 +48,7 @@ def _words(args: argparse.Namespace, trained: Trained, size: int) -> dict[str, s
     return words
 
 
-def _facts(estimator: Any) -> dict[str, str]:
+def _facts(estimator: Any, seed: Any = None) -> dict[str, str]:
     """Return what training was like, as far as this classifier tells."""
     words = {}
     if hasattr(estimator, "kernel_"):
@@ -64,6 +64,8 @@ def _facts(estimator: Any) -> dict[str, str]:
         words["support"] = f"{counted(len(estimator.support_), 'row')}"
     if getattr(estimator, "random_state", None) is not None:
         words["random state"] = str(estimator.random_state)
+    elif seed is not None:
+        words["random state"] = str(seed)
     return words
 
 

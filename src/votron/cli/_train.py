@@ -15,7 +15,7 @@ from typing import Any
 
 from votron.cli import _options, _stream
 from votron.cli._as_trained import error_of, error_on_test
-from votron.cli._encoding import make_model
+from votron.cli._encoding import make_model, remarks_on
 from votron.cli._estimators import add_estimator_options, estimator_in, given_params, make_estimator
 from votron.cli._loading import base_name, held_out, in_words_of_options, read_labelled, reading, rows_of
 from votron.cli._measure import Confusion
@@ -130,7 +130,7 @@ def _checked_test(given: str | None, stream: bool) -> float | str | None:
 def _estimator(args: argparse.Namespace, notes: Notes) -> tuple[Any, int]:
     """Return the classifier with what was typed, and the seed of all that is random."""
     params = given_params(args)
-    seed = params.get("random_state")
+    seed = getattr(args, "random_state", None)
     if seed is None:
         seed = secrets.randbelow(2**31)  # drawn here, so that the model file can say how to repeat the run
     estimator = make_estimator(args.estimator, params)
@@ -146,6 +146,8 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
     for note in data.notes:
         notes(note)
     X = data.X
+    for remark in remarks_on(args, X):
+        notes(remark)
     test: tuple[Any, Any] | None = None
     if isinstance(args.test, float):
         kept, tested = held_out(y, args.test, seed)
@@ -201,6 +203,8 @@ def _certify(args: argparse.Namespace, trained: Trained, X: Any, y: Any) -> None
     # The model's own vectors only: to find the maximal margin takes far longer than training, and is certify's work.
     trained.certificate = certify(trained.model, X, y, comparators=())
     summary = trained.certificate.to_dict()["summary"]
+    if not any(bound.applies for bound in trained.certificate.bounds if bound.kind == "guarantee"):
+        summary += " `votron certify` tells which theorems there are, and what would earn them."
     trained.remarks["certificate"] = f"{summary} ({seconds(time.monotonic() - start)})"
 
 

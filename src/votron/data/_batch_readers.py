@@ -40,7 +40,8 @@ def slices(whole: Examples, batch_bytes: int) -> Iterator[Examples]:
     n = max(1, int(whole.n_rows * batch_bytes // max(n_bytes, 1)))
     for begin in range(0, whole.n_rows, n):
         y = None if whole.y is None else whole.y[begin : begin + n]
-        yield replace(whole, X=whole.X[begin : begin + n], y=y, first_row=begin)
+        files = None if whole.files is None else whole.files[begin : begin + n]
+        yield replace(whole, X=whole.X[begin : begin + n], y=y, first_row=begin, files=files)
 
 
 # -- text -------------------------------------------------------------------------------------------------------------

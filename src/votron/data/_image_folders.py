@@ -40,7 +40,9 @@ def image_examples(
                 f"'{path}' of {_size(pixels.shape)} pixels instead."
             )
         X[i] = pixels.reshape(-1)
-    return Examples(X, y, about.format, about.source, label=None if y is None else "folder", image_shape=shape)
+    names = tuple(path.relative_to(folder).as_posix() for path in files)
+    label = None if y is None else "folder"
+    return Examples(X, y, about.format, about.source, label=label, image_shape=shape, files=names)
 
 
 def _size(shape: tuple[int, ...]) -> str:

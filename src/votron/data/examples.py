@@ -36,6 +36,8 @@ class Examples:
     header, delimiter, quote : bool, str and str, or None
         For CSV and TSV, what was used, given or found: whether the first line names the columns, and the characters
         between and around fields ("" for none); None otherwise. They are what `read_examples` takes.
+    files : tuple of str or None
+        For folders of images, the file of each row, from the folder on; None otherwise.
     first_row : int
         How many examples of the source come before these, those left out included: not 0 for later batches.
     notes : tuple of str
@@ -62,6 +64,7 @@ class Examples:
     header: bool | None = None
     delimiter: str | None = None
     quote: str | None = None
+    files: tuple[str, ...] | None = None
     first_row: int = 0
     notes: tuple[str, ...] = ()
 

@@ -171,6 +171,7 @@ def find_format(source: Source, given: str | None) -> str:
         raise DataError(f"Images are read from a folder. Got the file {source.name} instead.")
     if given is not None:
         return given
+    _refuse_foreign(source)
     for magic, name in _MAGIC.items():
         if source.head.startswith(magic):
             return name
@@ -180,6 +181,21 @@ def find_format(source: Source, given: str | None) -> str:
         raise DataError(f"Cannot read {source.name}: the file is empty.")
     lines = (line for line in source.head.split(b"\n") if line.split(b"#")[0].strip())
     return "svmlight" if LOOKS_LIKE.fullmatch(next(lines, b"")) else "csv"
+
+
+def _refuse_foreign(source: Source) -> None:
+    """Say of well-known files what they are, and what to do with them."""
+    suffix = Path(source.given).suffix.lower()
+    if (source.head.startswith(b"PK") and suffix in (".xlsx", ".xlsm", ".ods")) or suffix == ".xls":
+        raise DataError(f"{source.name} is a workbook of a spreadsheet: save the sheet as CSV, and give that.")
+    if source.head.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8")):
+        raise DataError(
+            f"{source.name} is one image: give the folder of images, in folders called after their classes."
+        )
+    if source.head[8:64].startswith(b'{"__metadata__":{"votron"'):
+        raise DataError(f"{source.name} is a model file, not data: the model comes first, and the data after it.")
+    if source.head.lstrip()[:1] in (b"{", b"[") and suffix in (".json", ".jsonl", ".ndjson"):
+        raise DataError(f"{source.name} is JSON, which is not read here: save the table as CSV or Parquet.")
 
 
 def check_label_use(options: ReadOptions, format: str, name: str) -> None:
