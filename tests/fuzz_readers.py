@@ -108,6 +108,8 @@ def sound_files():
     )
     numbers = b"a;b;c;y\n" + b"".join(b"%d;%d,5;%d;%d\n" % (i, i, 300 * i, i % 2) for i in range(12))
     tsv = b"a\tb\tlabel\n" + b"".join(b"%d\tw%d\t%d\n" % (i, i % 3, i % 2) for i in range(12))
+    codes = b"zip,ok,'class'\n" + b"".join(b"%05d,%d,'%02d'\n" % (77 * i, i % 2, i % 3) for i in range(12))
+    one = b"x\n" + b"".join(b"%d\n\n" % (300 * i) if i % 3 else b"7\n" for i in range(12))
     svm = b"".join(b"%+d %d:%g %d:%d # c\n" % (1 - 2 * (i % 2), i % 3 + 1, i / 4, i + 5, i) for i in range(12))
     images = _idx(rng.randint(0, 256, (5, 3, 3)).astype(np.uint8))
     return [
@@ -116,6 +118,9 @@ def sound_files():
         ("c.csv", csv.replace(b"\n", b"\r\n"), {"label": "class", "missing": "keep"}),
         ("a.tsv", tsv, {"label": "label"}),
         ("plain", tsv, {"label": 2, "as_text": ["a"]}),
+        ("codes.csv", codes, {"label": -1}),
+        ("codes.csv", codes, {"label": "-1", "label_kind": "text", "missing": "keep"}),
+        ("one.csv", one, {"labels": "none", "missing": "keep"}),
         ("a.svm", svm, {}),
         ("a9a", svm, {"n_features": 9}),
         ("a.idx", images, {"labels": "none"}),
@@ -223,15 +228,29 @@ def outcome(path, options):
 
 def check_batches(path, options, whole):
     """Whether the same file in batches ends as well as it must: all rows, or a sentence."""
-    n = 0
+    n, rows, labels = 0, [], []
     try:
         for batch in open_batches(path, batch_bytes=max(100, path.stat().st_size // 20), **options):
             check_well_formed(batch)
             n += batch.n_rows
+            if batch.columns is not None:
+                rows += batch.X.rows()
+                labels += [] if batch.y is None else batch.y.tolist()
     except VotronError as error:
         check_sentence(error)
         return
-    assert isinstance(whole, str) or n == whole.n_rows, f"{n} rows in batches"
+    if isinstance(whole, str):
+        return
+    assert n == whole.n_rows, f"{n} rows in batches"
+    if whole.columns is not None:
+        expected = [] if whole.y is None else whole.y.tolist()
+        assert list(map(kinds, rows)) == list(map(kinds, whole.X.rows())), "other values in batches"
+        assert kinds(labels) == kinds(expected), "other labels in batches"
+
+
+def kinds(values):
+    """Values that are the same only if they are of the same kind: True is not 1, and 1 is 1.0."""
+    return [(isinstance(value, bool), value) for value in values]
 
 
 def run_case(seed, folder):

@@ -9,6 +9,7 @@ import math
 import os
 import re
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -618,6 +619,17 @@ def test_what_is_not_installed_is_named(write, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, module, None)
     refused(path, 'Reading tables needs polars: pip install "votron[files]".', label="y")
     refused(tmp_path / "images", 'Reading images needs pillow: pip install "votron[files]".')
+
+
+def test_the_names_of_formats_load_nothing(tmp_path):
+    code = """
+import sys
+from votron.data.formats import FORMATS, SUFFIXES, WRITTEN_FORMATS
+print(sorted({"numpy", "polars", "sklearn", "scipy"} & set(sys.modules)), set(WRITTEN_FORMATS) <= set(FORMATS))
+print(set(SUFFIXES.values()) <= set(FORMATS))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["[]", "True", "True"]
 
 
 # -- columns in binary ------------------------------------------------------------------------------------------------

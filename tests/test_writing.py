@@ -82,6 +82,51 @@ def test_images_keep_their_shape(tmp_path):
     assert np.array_equal(found.y, digits.y)
 
 
+def test_the_last_feature_is_not_lost(tmp_path):
+    X = sp.csr_matrix((np.array([1.0, 0.0]), np.array([0, 3]), np.array([0, 1, 2])), shape=(2, 4))
+    write_examples(Examples(X, np.array([1, 2]), "npz", "given.npz"), tmp_path / "data.svm")
+    assert X.nnz == 2  # what was given is as it was
+    found = read_examples(tmp_path / "data.svm")
+    assert np.array_equal(dense(found.X), [[1, 0, 0, 0], [0, 0, 0, 0]])
+
+
+@pytest.mark.parametrize("dtype", [np.uint64, np.int64, np.uint8, np.bool_, np.float32, np.float64])
+def test_numbers_of_every_type_in_svmlight(tmp_path, dtype):
+    top = 1 if dtype == np.bool_ else np.iinfo(dtype).max if np.dtype(dtype).kind in "iu" else np.finfo(dtype).max
+    X = np.array([[top, 1], [0, 1]], dtype=dtype)
+    write_examples(Examples(X, np.array([1, 2]), "npy", "given.npy"), tmp_path / "data.svm")
+    assert np.array_equal(dense(read_examples(tmp_path / "data.svm").X), X.astype(np.float64))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+@pytest.mark.parametrize(
+    ("texts", "options"),
+    [
+        (["01", "1", "001"], {}),
+        (["'x'", "y", "z"], {}),
+        (["'x'", "'y', 'z'", "'a"], {}),
+        (["1", "2", "3"], {"as_text": ["a"]}),
+        (["NA", "b", "?"], {"na_values": ()}),
+        (["true", "True", "false"], {"as_text": ["a"]}),
+        (["x\ry", '"', "a\n'b"], {}),
+    ],
+)
+def test_texts_are_read_as_the_docstring_says(tmp_path, suffix, texts, options):
+    path = tmp_path / f"table{suffix}"
+    y = np.array(texts)
+    write_examples(Examples(pl.DataFrame({"a": texts, "b": [1, 2, 3]}), y, "csv", "given.csv", label="y"), path)
+    found = read_examples(path, label="y", label_kind="text", **options)
+    assert found.X["a"].to_list() == texts
+    assert found.X["b"].to_list() == [1, 2, 3]
+    assert found.y.tolist() == texts
+
+
+def test_columns_called_by_numbers(tmp_path):
+    frame = pl.DataFrame({"1": [1, 2], "5": [3, 4]})
+    write_examples(Examples(frame, None, "csv", "given.csv"), tmp_path / "table.csv")
+    assert read_examples(tmp_path / "table.csv", labels="none", header=True).X.rows() == frame.rows()
+
+
 rows = st.lists(st.lists(st.sampled_from([0.0, 1.0, -2.0, 0.1, 1e-9]), min_size=4, max_size=4), min_size=1, max_size=6)
 
 

@@ -39,7 +39,7 @@ def reading(args: argparse.Namespace) -> dict[str, Any]:
         "part": getattr(args, "part", None),
         "max_bytes": args.max_expanded,
         "as_text": (*getattr(args, "discrete", ()), *getattr(args, "text", ())),
-        "header": False if args.no_header else None,
+        "header": args.header,
         "delimiter": args.delimiter,
         "quote": args.quote,
         "n_features": getattr(args, "features", None),
@@ -77,6 +77,7 @@ def batches(path: str, **how: Any) -> Any:
 _OPTIONS = {
     r"'?max_bytes'?": "--max-expanded",
     r"header=False": "--no-header",
+    r"header=True": "--header",
     r"quote=''": "--quote ''",
     r"missing='drop'": "--missing drop",
     r"\bwith missing\b": "with --missing",

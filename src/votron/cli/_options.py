@@ -71,7 +71,13 @@ def add_reading(parser: Parser, *, missing: bool = True, for_model: bool = False
     )
     add("--part", choices=("train", "test"), help="of digits, mnist or fashion, which part (default: train)")
     columns = "columns are called c0, c1, ..." + (f" ({before})" if before else "")
-    add("--no-header", action="store_true", help=f"the first line of CSV is data; {columns}")
+    add(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="whether the first line of CSV names the columns (default: it has to, and is refused if it looks like "
+        f"data); without such a line {columns}",
+    )
     add("--delimiter", type=_character, metavar="C", help="between the fields of CSV (default: the one that fits)")
     fits = before or "default: the one that fits"
     add("--quote", type=_quote, metavar="C", help=f"around fields of CSV; '' for none ({fits})")

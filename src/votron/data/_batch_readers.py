@@ -59,9 +59,10 @@ def _parts(source: Source, batch_bytes: int, ends: Callable[[bytes], int]) -> It
             data += chunk.replace(b"\r", b"\n") if old else chunk
             cut = ends(data)
             if cut:
-                yield data[:cut], line
-                line += data.count(b"\n", 0, cut)
-                data = data[cut:]
+                part, data, begin = data[:cut], data[cut:], line
+                line += part.count(b"\n")
+                yield part, begin
+                del part
             elif len(data) > max(_MAX_RECORD, batch_bytes):
                 raise DataError(
                     f"The record that begins on line {line} of {source.name} does not end within {len(data)} bytes: a "
@@ -104,6 +105,7 @@ def separated_batches(source: Source, about: Examples, options: ReadOptions, bat
         yield frame_examples(table.frame, table_options, table.place, here, source.name)
         row += table.frame.height
         layout = _settled(layout, table)
+        del table, data  # not to be in memory while the next are read
 
 
 def _settled(layout: Layout, table: Table) -> Layout:

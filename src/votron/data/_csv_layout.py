@@ -10,6 +10,7 @@ import csv
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +36,9 @@ class Dialect:
 class Records:
     """The records of some bytes: where they begin, and how many fields they have. Blank lines may be no records."""
 
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    n_fields: NDArray[np.int64]
+    starts: NDArray[Any]
+    ends: NDArray[Any]
+    n_fields: NDArray[Any]
     n_blank: int
     unclosed: bool
     odd_quote: int | None  # where a quote stands in the middle of a field
@@ -74,7 +75,7 @@ def check_text(data: bytes, name: str, first_line: int = 1) -> None:
         line = first_line + data.count(b"\n", 0, error.start)
         raise DataError(
             f"{_start(name)} must be text in UTF-8, and line {line} is not (byte {data[error.start]:#04x}): "
-            "save it in UTF-8."
+            "save it in UTF-8, or convert it, such as by `iconv -f latin1 -t utf-8 old.csv > new.csv`."
         ) from None
 
 
@@ -93,9 +94,10 @@ def find_records(data: bytes, dialect: Dialect, blank_too: bool = False) -> Reco
     array = np.frombuffer(data, dtype=np.uint8)
     ends, n_delimiters, odd_quote, inside = _walk(data, array, dialect)
     if len(data) and (not len(ends) or ends[-1] != len(data) - 1) and not inside:
-        ends = np.append(ends, len(data))
-        n_delimiters = np.append(n_delimiters, _count_outside(data, dialect, int(ends[-2]) + 1 if len(ends) > 1 else 0))
-    starts = np.concatenate([np.zeros(min(1, len(ends)), dtype=np.int64), ends[:-1] + 1])
+        last = _count_outside(data, dialect, int(ends[-1]) + 1 if len(ends) else 0)
+        ends = np.append(ends, np.array(len(data), dtype=ends.dtype))
+        n_delimiters = np.append(n_delimiters, np.array(last, dtype=ends.dtype))
+    starts = np.concatenate([np.zeros(min(1, len(ends)), dtype=ends.dtype), ends[:-1] + 1])
     lengths = ends - starts
     kept = lengths > 1
     short = np.flatnonzero(lengths == 1)
@@ -129,12 +131,13 @@ def has_zero_led(data: bytes, dialect: Dialect) -> bool:
 
 def _walk(
     data: bytes, array: NDArray[np.uint8], dialect: Dialect
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None, bool]:
+) -> tuple[NDArray[Any], NDArray[Any], int | None, bool]:
     """Return ends of lines, delimiters in each, the first quote out of place, and whether the last one is open."""
     delimiter = ord(dialect.delimiter)
     mark = (dialect.quote or "").encode()
-    ends: list[NDArray[np.int64]] = []
-    counts: list[NDArray[np.int64]] = []
+    index = np.int32 if len(data) < 2**31 - 1 else np.int64  # lines may be of a few bytes each
+    ends: list[NDArray[Any]] = []
+    counts: list[NDArray[Any]] = []
     odd_quote: int | None = None
     inside, carried = 0, 0
     for begin in range(0, len(data), _CHUNK):
@@ -152,12 +155,12 @@ def _walk(
         lines, fields = np.flatnonzero(newline), np.flatnonzero(separator)
         before = np.searchsorted(fields, lines)
         if len(lines):
-            counts.append(np.diff(before, prepend=-carried))
+            counts.append(np.diff(before, prepend=-carried).astype(index))
             carried = len(fields) - int(before[-1])
-            ends.append(lines + begin)
+            ends.append((lines + begin).astype(index))
         else:
             carried += len(fields)
-    none = np.zeros(0, dtype=np.int64)
+    none = np.zeros(0, dtype=index)
     return np.concatenate([none, *ends]), np.concatenate([none, *counts]), odd_quote, bool(inside)
 
 

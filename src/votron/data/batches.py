@@ -1,7 +1,7 @@
 """Reading data larger than memory, a batch at a time.
 
 Text is cut at ends of lines outside of quotes, and each part read as a file of its own, with the types of the first
-part. A batch of text takes about ten times its bytes in memory while it is read, and up to thirty times if its lines
+part. A batch of text takes about twelve times its bytes in memory while it is read, and up to twenty times if its lines
 are of a few characters; the one before is not kept.
 """
 
@@ -197,8 +197,8 @@ def open_batches(
     max_bytes : int, default=4 GiB
         As in `read_examples`, but for text and IDX, which may be of any length, since no more than a batch is kept.
     batch_bytes : int, default=32 MiB
-        How many bytes of text, or of numbers, a batch has, about. While text is read it takes about ten times as much
-        in memory, and up to thirty times if its lines are of a few characters.
+        How many bytes of text, or of numbers, a batch has, about. While text is read it takes about twelve times as
+        much in memory, and up to twenty times if its lines are of a few characters.
 
     Returns
     -------

@@ -104,7 +104,7 @@ def read_examples(
         For svmlight, whether the first feature is number 0. By default it is 1, as in libsvm, unless there is a 0.
     max_bytes : int, default=4 GiB
         What compressed input, an archive or standard input may expand to. Nothing is expanded beyond. While text is
-        read it takes up to twelve times its length in memory, and up to thirty times if its lines are of a few
+        read it takes about seven times its expanded length in memory, and up to twelve times if its lines are of a few
         characters: for large files there is `open_batches`.
     part : {"train", "test"}, optional
         Which part of an image set, or of a folder with the four files of MNIST; by default the one to train on.
