@@ -332,7 +332,8 @@ def test_all_that_says_how_data_are_read_is_typed_again():
     groups = [group for group in tune._action_groups if group.title in ("reading data", "tables")]
     label = next(action for action in tune._actions if action.dest == "label")
     actions = [label, *(action for group in groups for action in group._group_actions)]
-    assert {action.option_strings[0] for action in actions} == set(TYPED)
+    names = {action.option_strings[-1 if action.dest == "header" else 0] for action in actions}
+    assert names == set(TYPED)
     typed = [word for option, values in TYPED.items() for word in (option, *values)]
     args = tune.parse_args(["data", *typed])
     again = _reference._of(_commands.build(["train"]), "train").parse_args(
@@ -344,6 +345,7 @@ def test_all_that_says_how_data_are_read_is_typed_again():
         assert given == getattr(args, action.dest)
         assert given != action.default, action.dest
     assert _options.as_typed(actions, tune.parse_args(["data"])) == []
+    assert _options.as_typed(actions, tune.parse_args(["data", "--header"])) == ["--header"]
 
 
 def test_the_command_of_tune_reads_as_tune_did(here, capsys):

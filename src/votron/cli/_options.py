@@ -151,8 +151,8 @@ def as_typed(actions: Iterable[argparse.Action], args: argparse.Namespace) -> li
         given = getattr(args, action.dest)
         if given == action.default:
             continue
-        if action.nargs == 0:
-            typed.append(action.option_strings[0])
+        if action.nargs == 0:  # the last name of --header and --no-header is the one that says no
+            typed.append(action.option_strings[-1 if given is False else 0])
             continue
         for value in given if isinstance(given, list) else [given]:
             typed += _pair(action.option_strings[-1], _shown(value))
