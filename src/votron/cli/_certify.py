@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -140,8 +139,10 @@ def _check_figure(path: str | None) -> None:
 
 def _draw(found: Any, path: str) -> None:
     from votron._files import write_bytes
+    from votron.experiments._figure import as_bytes, pyplot
 
-    drawn = io.BytesIO()
     figure = found.plot().figure
-    figure.savefig(drawn, format=Path(path).suffix[1:].lower())
-    write_bytes(Path(os.path.realpath(path)), drawn.getvalue())
+    try:
+        write_bytes(Path(path), as_bytes(figure, Path(path).suffix[1:].lower()))
+    finally:
+        pyplot().close(figure)
