@@ -123,7 +123,7 @@ def estimators():
     for name, parameters in LINEAR.items():
         yield f"averaged - {name}", AveragedPerceptronClassifier(**parameters)
     for kernel in ("poly", "linear", "rbf", "precomputed"):
-        yield f"adatron - {kernel}", KernelAdatronClassifier(kernel=kernel)
+        yield f"adatron - {kernel}", KernelAdatronClassifier(kernel=kernel, max_sweeps=10_000)
         yield f"adatron - {kernel}, soft", KernelAdatronClassifier(kernel=kernel, C=1.0)
     yield "naive Bayes", NaiveBayesLinearClassifier()
     # binarize, since the checks have real numbers, which binarize=None refuses
