@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Collection, Sequence
+from typing import TextIO
 
 
 def as_text(rows: Sequence[Sequence[str]], *, colour: bool = False, left: Collection[int] = (0,)) -> str:
@@ -42,3 +45,13 @@ def as_markdown(rows: Sequence[Sequence[str]]) -> str:
     head, *body = rows
     rule = ["---"] + ["--:"] * (len(head) - 1)
     return "\n".join("| " + " | ".join(cell.strip() for cell in row) + " |" for row in (head, rule, *body))
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Tell whether this is a terminal whose user has not asked for plain text."""
+    return (
+        stream.isatty()
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM") != "dumb"
+        and sys.platform != "win32"
+    )

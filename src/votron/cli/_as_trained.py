@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.cli._encoding import columns_of
+from votron.cli._encoding import classifier_of, columns_of
 from votron.cli._loading import FILLED_IN, base_name, batches, in_words_of_options, reading
 from votron.cli._measure import Confusion, clopper_pearson
 from votron.errors import DataError
@@ -38,7 +38,7 @@ def section(provenance: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def classes_of(model: Any) -> NDArray[Any]:
     """Return the labels that a model knows."""
-    return np.asarray((model.steps[-1][1] if hasattr(model, "steps") else model).classes_)
+    return np.asarray(classifier_of(model).classes_)
 
 
 def as_trained(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -73,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     if args.save:
         from votron import save
 
-        save(saved.model, os.path.realpath(args.model), certificate=found, provenance=saved.provenance)
+        save(saved.model, args.model, certificate=found, provenance=saved.provenance)
         notes(f"The certificate is in {args.model} now.")
     if args.json:
         print_json(found.to_dict())

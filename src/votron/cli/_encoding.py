@@ -94,6 +94,11 @@ def _matrix_encoder(args: argparse.Namespace, X: Any) -> Any:
     return scalers[args.numeric]() if args.numeric in scalers else None
 
 
+def classifier_of(model: Any) -> Any:
+    """Return the classifier of a model, which may stand behind an encoder."""
+    return model.steps[-1][1] if hasattr(model, "steps") else model
+
+
 def columns_of(model: Any) -> dict[str, str] | None:
     """Return the columns of the tables that a fitted model takes, with their kinds; None if it takes no tables."""
     from sklearn.compose import ColumnTransformer

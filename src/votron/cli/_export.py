@@ -61,7 +61,7 @@ def _onnx(saved: Saved, path: str) -> dict[str, object]:
     from votron.exporting import write_onnx
 
     try:
-        write_onnx(saved.model, os.path.realpath(path))
+        write_onnx(saved.model, path)
     except VotronError as error:
         # what Python calls model.with_rule('average') is an option here
         words = str(error).replace("export model.with_rule('average')", "export it with --rule average")
@@ -73,12 +73,7 @@ def _compact(saved: Saved, path: str) -> dict[str, object]:
     from votron import save
 
     small = saved.estimator.compact()
-    model = small
-    if hasattr(saved.model, "steps"):
-        from sklearn.pipeline import Pipeline
-
-        model = Pipeline([*saved.model.steps[:-1], ("model", small)])
-    save(model, os.path.realpath(path), provenance=saved.provenance or None)
+    save(saved.with_estimator(small).model, path, provenance=saved.provenance)
     before = saved.manifest.n_bytes
     return {"file": path, "bytes": os.path.getsize(path), "bytes_before": before, "gave_up": list(small.gave_up_)}
 

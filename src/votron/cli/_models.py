@@ -9,14 +9,14 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from votron.cli._as_trained import as_trained, classes_of
-from votron.cli._encoding import columns_of
+from votron.cli._encoding import classifier_of, columns_of
 from votron.cli._loading import once_only
 from votron.cli._parser import UsageError
 from votron.errors import DataError, VotronError
@@ -36,7 +36,15 @@ class Saved:
     @property
     def estimator(self) -> Any:
         """The classifier itself."""
-        return self.model.steps[-1][1] if hasattr(self.model, "steps") else self.model
+        return classifier_of(self.model)
+
+    def with_estimator(self, other: Any) -> Saved:
+        """Return the same with another classifier behind what data go through first."""
+        if not hasattr(self.model, "steps"):
+            return replace(self, model=other)
+        from sklearn.pipeline import Pipeline
+
+        return replace(self, model=Pipeline([*self.model.steps[:-1], ("model", other)]))
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -83,14 +91,12 @@ class Saved:
 
 def load_model(path: str, data: str = "") -> Saved:
     """Return the model in a file, or from standard input, where data do not come from there."""
-    from votron import load
-    from votron.saving import read_manifest
+    from votron.estimators.saved import load_with_manifest
 
     if path == data == "-":
         raise UsageError("MODEL and DATA cannot both be standard input.")
     with model_file(path) as file:
-        manifest = read_manifest(file)
-        return Saved(path, load(file, mmap=file == path), manifest)
+        return Saved(path, *load_with_manifest(file, mmap=file == path))
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
-from votron._cells import as_text
+from votron._cells import as_text, wants_colour
 from votron._files import replacing
 from votron.errors import VotronError
 
@@ -67,16 +67,6 @@ def printing_all() -> Iterator[None]:
     finally:
         with suppress(ValueError, OSError):  # it may be closed, or full
             stream.reconfigure(errors=before)
-
-
-def wants_colour(stream: TextIO) -> bool:
-    """Tell whether this is a terminal whose user has not asked for plain text."""
-    return (
-        stream.isatty()
-        and not os.environ.get("NO_COLOR")
-        and os.environ.get("TERM") != "dumb"
-        and sys.platform != "win32"
-    )
 
 
 def width() -> int:

@@ -129,12 +129,7 @@ def with_rule(saved: Saved, args: argparse.Namespace) -> Saved:
         raise VotronError(
             f"--rule is for models of --estimator voted. Got a {type(estimator).__name__} in {saved.path!r} instead."
         )
-    other = estimator.with_rule(args.rule, args.normalize_vectors)
-    if not hasattr(saved.model, "steps"):
-        return Saved(saved.path, other, saved.manifest)
-    from sklearn.pipeline import Pipeline
-
-    return Saved(saved.path, Pipeline([*saved.model.steps[:-1], ("model", other)]), saved.manifest)
+    return saved.with_estimator(estimator.with_rule(args.rule, args.normalize_vectors))
 
 
 def _texts(saved: Saved, source: Any, args: argparse.Namespace, notes: Notes) -> Iterator[tuple[str, int]]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from votron.cli import _options, _stream
 from votron.cli._as_trained import error_of, error_on_test
-from votron.cli._encoding import make_model, remarks_on
+from votron.cli._encoding import classifier_of, make_model, remarks_on
 from votron.cli._estimators import add_estimator_options, estimator_in, given_params, make_estimator
 from votron.cli._loading import base_name, held_out, in_words_of_options, read_labelled, reading, rows_of
 from votron.cli._measure import Confusion
@@ -93,7 +93,7 @@ class Trained:
     @property
     def estimator(self) -> Any:
         """The classifier itself."""
-        return self.model.steps[-1][1] if hasattr(self.model, "steps") else self.model
+        return classifier_of(self.model)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -217,9 +217,8 @@ def _write(trained: Trained, output: str) -> int:
 
     provenance = {name: value for name, value in trained.provenance.items() if value is not None}
     if output != "-":
-        target = os.path.realpath(output)
-        save(trained.model, target, certificate=trained.certificate, provenance=provenance)
-        return os.path.getsize(target)
+        save(trained.model, output, certificate=trained.certificate, provenance=provenance)
+        return os.path.getsize(output)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.votron"
         save(trained.model, path, certificate=trained.certificate, provenance=provenance)

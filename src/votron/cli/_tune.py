@@ -275,6 +275,5 @@ def _refit(args: argparse.Namespace, data: Any, result: TuningResult) -> dict[st
         "label": data.label,
         "tuned": {"folds": args.folds, "settings": result.n_tried, "error": result.best_error},
     }
-    target = os.path.realpath(args.output)
-    save(model, target, provenance={name: value for name, value in provenance.items() if value is not None})
-    return {"file": args.output, "bytes": os.path.getsize(target)}
+    save(model, args.output, provenance={name: value for name, value in provenance.items() if value is not None})
+    return {"file": args.output, "bytes": os.path.getsize(args.output)}

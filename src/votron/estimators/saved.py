@@ -19,10 +19,10 @@ from sklearn.pipeline import Pipeline
 from votron import __version__
 from votron.errors import ModelFileError, VotronError
 from votron.estimators._states import model_from, state_of
-from votron.saving.container import parsed, read_container, write_container
+from votron.saving.container import Container, parsed, read_container, write_container
 from votron.saving.encoders import encoder_from, encoder_state
 from votron.saving.fields import Fields, packed
-from votron.saving.manifest import fields_of, naming, object_in
+from votron.saving.manifest import Manifest, fields_of, manifest_of, naming, object_in
 
 __all__ = ["load", "save"]
 
@@ -132,7 +132,17 @@ def load(path: str | os.PathLike[str], *, mmap: bool = True) -> Any:
         ...
     votron.errors.ModelFileError: 'pyproject.toml' is not a model file of Votron.
     """
+    return _built(read_container(path, mapped=mmap), path)
+
+
+def load_with_manifest(path: str | os.PathLike[str], *, mmap: bool = True) -> tuple[Any, Manifest]:
+    """Return a model as `load` does, and what its file says of it, from one reading of the file."""
     found = read_container(path, mapped=mmap)
+    return _built(found, path), manifest_of(found, path)
+
+
+def _built(found: Container, path: str | os.PathLike[str]) -> Any:
+    """Return the model in a file that was read."""
     with naming(path):
         fields = fields_of(found)
         steps = [(each.text("name"), encoder_from(each.part("step"))) for each in fields.parts("steps")]

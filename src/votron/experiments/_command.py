@@ -76,16 +76,6 @@ class Counter:
         self._stream.flush()
 
 
-def wants_colour(stream: TextIO) -> bool:
-    """Tell whether this is a terminal whose user has not asked for plain text."""
-    return (
-        stream.isatty()
-        and not os.environ.get("NO_COLOR")
-        and os.environ.get("TERM") != "dumb"
-        and sys.platform != "win32"
-    )
-
-
 def environment() -> dict[str, str]:
     """Return what a report must say about where it was made."""
     packages = {name: version(name) for name in ("votron", "numpy", "scipy", "scikit-learn", "numba")}

@@ -108,7 +108,11 @@ def read_manifest(path: str | os.PathLike[str]) -> Manifest:
         ...
     votron.errors.ModelFileError: Cannot read the model file 'no-such-file': No such file or directory.
     """
-    found = read_container(path)
+    return manifest_of(read_container(path), path)
+
+
+def manifest_of(found: Container, path: str | os.PathLike[str]) -> Manifest:
+    """Return what a file that was read says of its model."""
     with naming(path):
         fields = fields_of(found)
         states = [each.part("step") for each in fields.parts("steps")]
