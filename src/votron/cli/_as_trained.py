@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron.cli._encoding import classifier_of, columns_of
-from votron.cli._loading import FILLED_IN, base_name, batches, in_words_of_options, reading
+from votron.cli._loading import base_name, batches, in_words_of_options, reading
 from votron.cli._measure import Confusion, clopper_pearson
+from votron.data.formats import STRATEGIES
 from votron.errors import DataError
 
 _KEPT: dict[str, Callable[[Any], bool]] = {
@@ -58,7 +59,7 @@ def as_trained(
     how = reading(args)
     before = section(provenance, "reading")
     if getattr(args, "missing", None) is None:
-        how["missing"] = "keep" if before.get("missing") in FILLED_IN else "refuse"
+        how["missing"] = "keep" if before.get("missing") in tuple(STRATEGIES) else "refuse"  # it may be a list
     for name, fits in _KEPT.items():
         if name not in how and fits(before.get(name)):
             how[name] = tuple(before[name]) if isinstance(before[name], list) else before[name]

@@ -81,17 +81,18 @@ def numeric_of(args: argparse.Namespace) -> str:
 def _matrix_encoder(args: argparse.Namespace, X: Any) -> Any:
     """Return what scales the numbers of a matrix, where an option asks for it."""
     from scipy.sparse import issparse
-    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+
+    from votron.data.tables import SCALERS
 
     for name in _TABLE_ONLY:
         if getattr(args, name):
             raise UsageError(f"--{name} is for columns of tables. Got it with data that are numbers without names.")
-    scalers = {"standard": StandardScaler, "minmax": MinMaxScaler, "maxabs": MaxAbsScaler}
     if issparse(X) and args.numeric in ("standard", "minmax"):
         raise UsageError(
             f"--numeric must be keep or maxabs for sparse data, which others would fill. Got {args.numeric!r} instead."
         )
-    return scalers[args.numeric]() if args.numeric in scalers else None
+    scaler = SCALERS[args.numeric or "keep"]
+    return None if scaler is None else scaler()
 
 
 def classifier_of(model: Any) -> Any:

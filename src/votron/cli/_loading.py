@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron.data.formats import STRATEGIES
 from votron.errors import DataError, VotronError
 
 if TYPE_CHECKING:
     from votron.data import Examples
 
 _CHUNK = 1 << 20
-FILLED_IN = ("mean", "median", "most-frequent")
 
 
 # -- data -------------------------------------------------------------------------------------------------------------
@@ -34,7 +34,7 @@ def reading(args: argparse.Namespace) -> dict[str, Any]:
         "label": getattr(args, "label", None),
         "format": args.format,
         "drop": tuple(args.drop),
-        "missing": "keep" if missing in FILLED_IN else missing,
+        "missing": "keep" if missing in STRATEGIES else missing,
         "na_values": args.na_values,
         "part": getattr(args, "part", None),
         "max_bytes": args.max_expanded,

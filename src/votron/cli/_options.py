@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from votron.cli._parser import Parser, file_argument, size, whole
-from votron.data.formats import FORMATS
+from votron.data.formats import FORMATS, NUMERIC, STRATEGIES, stands_between
 
-MISSING = ("refuse", "drop", "mean", "median", "most-frequent")
-NUMERIC = ("keep", "standard", "minmax", "maxabs")
+MISSING = ("refuse", "drop", *STRATEGIES)
 DATA = "a file (CSV, TSV, Parquet, Arrow, svmlight, IDX, .npy, .npz), a folder of images, digits, mnist, fashion, or -"
 
 
@@ -172,19 +171,15 @@ def _shown(value: Any) -> str:
 def _character(text: str) -> str:
     """Return the value of --delimiter, where a tab may be written as one types it."""
     found = {"\\t": "\t", "tab": "\t"}.get(text, text)
-    if not _stands_between(found) or found in "\"'":
+    if not stands_between(found) or found in "\"'":
         raise argparse.ArgumentTypeError(f"must be one character such as ; or tab. Got {text!r} instead.")
     return found
 
 
 def _quote(text: str) -> str:
-    if text and not _stands_between(text):
+    if text and not stands_between(text):
         raise argparse.ArgumentTypeError(f"must be one character, or '' for none. Got {text!r} instead.")
     return text
-
-
-def _stands_between(text: str) -> bool:
-    return len(text) == 1 and text.isascii() and not text.isalnum() and text not in "\r\n\0"
 
 
 def _height_and_width(text: str) -> tuple[int, int]:

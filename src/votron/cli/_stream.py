@@ -24,6 +24,7 @@ from votron.cli._loading import base_name, batches, in_words_of_options, once_on
 from votron.cli._output import Notes, counted, n_bytes
 from votron.cli._parser import Parser, UsageError, size, whole
 from votron.cli._provenance import of_command, of_data
+from votron.data.formats import TRUTH
 
 if TYPE_CHECKING:
     from votron.cli._train import Trained
@@ -33,7 +34,6 @@ _NOT_IN_STREAMS = ("epochs", "shuffle", "early_stopping", "validation_fraction")
 _TIMES = 60
 """What a batch takes in memory at most, in bytes of its text: 10 were measured for long rows of numbers in svmlight, 50
 for a letter and a label to a row of CSV."""
-_TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _REDRAW_SECONDS = 0.2
 _LINE = 70
 
@@ -231,7 +231,7 @@ def _named_classes(given: str | None, y: Any) -> NDArray[Any]:
     if y.dtype.kind == "U":
         return np.array(names)
     try:
-        return np.unique(np.array([_TRUTH[name.lower()] if truth else _number(name) for name in names]).astype(y.dtype))
+        return np.unique(np.array([TRUTH[name.lower()] if truth else _number(name) for name in names]).astype(y.dtype))
     except (KeyError, ValueError):
         what = "true and false" if truth else "numbers"
         raise UsageError(f"--classes must be {what}, as the labels of the data are. Got {given!r} instead.") from None
@@ -250,4 +250,4 @@ def _is_word(name: str) -> bool:
     try:
         return not math.isfinite(_number(name))
     except ValueError:
-        return name.lower() not in _TRUTH
+        return name.lower() not in TRUTH

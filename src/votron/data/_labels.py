@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron.data._csv_columns import shown
+from votron.data.formats import TRUTH
 from votron.errors import DataError
 
 _MAX_CHARACTERS = 200
-_TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
 def tidy_labels(y: NDArray[Any], what: str) -> NDArray[Any]:
@@ -76,7 +76,7 @@ def labels_as(y: NDArray[Any], kind: str | None, what: str) -> NDArray[Any]:
 
 
 def _truth(value: Any) -> bool:
-    found = _TRUTH.get(value.strip().lower()) if isinstance(value, str) else {1: True, 0: False}.get(value)
+    found = TRUTH.get(value.strip().lower()) if isinstance(value, str) else {1: True, 0: False}.get(value)
     if found is None:
         raise ValueError(shown(value))
     return found

@@ -12,7 +12,7 @@ import numpy as np
 from votron.data._csv import NA_VALUES
 from votron.data._frame_examples import TableOptions
 from votron.data._sources import MAX_BYTES
-from votron.data.formats import FORMATS, KINDS, LABELS, MISSING
+from votron.data.formats import FORMATS, KINDS, LABELS, MISSING, stands_between
 from votron.errors import VotronError
 
 
@@ -101,8 +101,7 @@ class ReadOptions:
             given = getattr(self, name)
             if given is None or (given == "" and name == "quote"):
                 continue
-            plain = isinstance(given, str) and given.isascii() and len(given) == 1 and given not in "\r\n\0"
-            if not plain or given.isalnum():
+            if not (isinstance(given, str) and stands_between(given)):
                 raise _refusal(owner, name, "be one character, no letter or digit and not the end of a line", given)
         if self.delimiter is not None and self.delimiter in ('"', "'", self.quote):
             raise _refusal(owner, "delimiter", "be another character than that around fields", self.delimiter)

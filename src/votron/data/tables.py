@@ -30,11 +30,12 @@ from votron.data._columns import (
     refusal,
 )
 from votron.data._polars import kind_of
+from votron.data.formats import NUMERIC
 from votron.errors import DataError, VotronError
 
 __all__ = ["tabular_encoder"]
 
-_SCALERS = {"keep": None, "standard": StandardScaler, "minmax": MinMaxScaler, "maxabs": MaxAbsScaler}
+SCALERS = dict(zip(NUMERIC, (None, StandardScaler, MinMaxScaler, MaxAbsScaler), strict=True))
 _SPARSE_BELOW = 0.3
 """Share of features that are not 0 below which the vectors are sparse, as in ColumnTransformer."""
 
@@ -109,8 +110,8 @@ def tabular_encoder(
     >>> encoder.get_feature_names_out().tolist()
     ['Outlook=Rainy', 'Outlook=Sunny', 'Outlook=Cloudy', 'Temp']
     """
-    if not (isinstance(numeric, str) and numeric in _SCALERS):
-        choices = ", ".join(map(repr, _SCALERS))
+    if not (isinstance(numeric, str) and numeric in SCALERS):
+        choices = ", ".join(map(repr, SCALERS))
         raise VotronError(
             f"The 'numeric' parameter of tabular_encoder must be one of {choices}. Got {numeric!r} instead."
         )
@@ -248,5 +249,5 @@ def _part(column: Any, values: Values | None, numeric: str, as_chance: bool, spa
         return _Chance()
     if kind_of(column) == "boolean":
         return _Truth()
-    scaler = _SCALERS[numeric]
+    scaler = SCALERS[numeric]
     return _Number() if scaler is None else Pipeline([("numbers", _Number()), ("scale", scaler())])
