@@ -25,8 +25,8 @@ lint: .venv/.ready  ## the checks that run no code
 	$(BIN)/lint-imports
 
 fuzz: .venv/.ready  ## open 10,000 damaged or forged model files, and as many damaged data files (some minutes)
-	$(BIN)/python tests/fuzz_models.py 10000
-	$(BIN)/python tests/fuzz_readers.py 10000
+	$(BIN)/python tests/saving/fuzz_models.py 10000
+	$(BIN)/python tests/data/fuzz_readers.py 10000
 
 mnist: .venv/.ready  ## the same on MNIST, beside the papers' numbers: make mnist DATA=folder (or set VOTRON_DATA)
 	VOTRON_DATA="$(DATA)" $(BIN)/votron reproduce --data mnist

@@ -1,6 +1,6 @@
 """Damaged files: each is read, well formed, or refused with one sentence; none crashes, hangs or takes much memory.
 
-``python tests/fuzz_readers.py 10000`` runs that many cases, ``python tests/fuzz_readers.py 1 123`` the one of seed 123.
+``python tests/data/fuzz_readers.py 10000`` runs that many cases, and with ``1 123`` instead the one of seed 123.
 A case is made by a seeded mutator from a small sound file. What fails is printed with its seed, and written to a file.
 """
 

@@ -1,6 +1,6 @@
 """Writes a model file of each class in the current format, and what each must predict, for later versions to read.
 
-Run once when the number of the format goes up: ``python tests/formats/write.py``. Files that are there are left alone.
+Run once when the number of the format goes up: ``python tests/saving/formats/write.py``. Files that are there stay.
 """
 
 import json

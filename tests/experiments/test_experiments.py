@@ -13,7 +13,7 @@ from votron.experiments.runs import RULES
 from votron.experiments.tables import MOMENTS
 
 COUNTS = ("SupVec", "Mistake")
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ from votron import (
 from votron.data import make_encoder
 from votron.kernels import LinearKernel, NormalizedKernel, PolynomialKernel
 
-DOCS = Path(__file__).parents[1] / "docs" / "interoperability.md"
+DOCS = Path(__file__).parents[2] / "docs" / "interoperability.md"
 DOCUMENTED = re.findall(r'"([^"]+)"', re.search(r"trusted = \[(.*?)\.\.\. \]", DOCS.read_text("utf-8"), re.DOTALL)[1])
 
 rng = np.random.default_rng(0)

@@ -1,6 +1,6 @@
 """Damaged and forged model files: each opens as the model it was, or ends in a sentence; nothing else may happen.
 
-``python tests/fuzz_models.py 10000`` runs many cases and tells the first seed that fails; the ordinary tests run some.
+``python tests/saving/fuzz_models.py 10000`` runs many cases and tells the first seed that fails; the tests run some.
 A *mutation* changes bytes, as a bad disk or a bad copy does. A *forgery* changes the manifest or an array and makes the
 digest anew, as somebody with bad intentions would: it may open, but then what it is has to be well-formed.
 """

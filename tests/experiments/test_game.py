@@ -226,7 +226,7 @@ def test_without_matplotlib_it_is_a_sentence():
 
 def test_the_page_says_what_comes_out(capsys, tmp_path):
     """Its examples as they stand, and its table and figure as the command makes them."""
-    docs = Path(__file__).parents[1] / "docs"
+    docs = Path(__file__).parents[2] / "docs"
     failed, attempted = doctest.testfile(str(docs / "online.md"), module_relative=False, encoding="utf-8")
     assert failed == 0
     assert attempted > 20

@@ -20,9 +20,9 @@ from votron.errors import BoundViolatedError, VotronError
 
 COMMANDS = list(_commands.COMMANDS)
 NOT_RUN = {
-    "votron reproduce": "takes minutes; tests/test_reproduce.py runs smaller ones",
+    "votron reproduce": "takes minutes; tests/experiments/test_reproduce.py runs smaller ones",
     "votron reproduce --data mnist": "needs MNIST, and takes a quarter of an hour",
-    "votron reproduce --data folder --permutations 1": "is run in tests/test_reproduce.py",
+    "votron reproduce --data folder --permutations 1": "is run in tests/experiments/test_reproduce.py",
 }
 
 
@@ -111,7 +111,7 @@ def test_help_is_light():
 
 
 def test_the_page_is_up_to_date():
-    page = Path(__file__).parent.parent / "docs" / "command-line.md"
+    page = Path(__file__).parents[2] / "docs" / "command-line.md"
     assert page.read_text(encoding="utf-8") == _reference.page(), "make reference writes it anew"
 
 

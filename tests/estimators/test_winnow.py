@@ -785,7 +785,7 @@ def test_the_figure_shows_the_counts(counts):
 
 def test_the_page_says_what_comes_out():
     """Its example as it stands, and those rows of its table that are quickly made."""
-    page = Path(__file__).parents[1] / "docs" / "winnow.md"
+    page = Path(__file__).parents[2] / "docs" / "winnow.md"
     assert doctest.testfile(str(page), module_relative=False, encoding="utf-8") == (0, 9)
     made = experiment.measure((16, 32, 128), n_literals=3, n_examples=16384, seeds=range(10))
     for row in experiment.table(made).splitlines():

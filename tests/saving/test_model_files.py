@@ -423,7 +423,7 @@ def test_arrays_are_mapped(tmp_path):
 
 @pytest.mark.parametrize("path", sorted(FORMATS.glob("*.votron")), ids=lambda path: path.stem)
 def test_files_of_every_format_open(path):
-    """The files in tests/formats were written by earlier versions, and never change."""
+    """The files in tests/saving/formats were written by earlier versions, and never change."""
     expected = json.loads((FORMATS / "expected.json").read_text())[path.stem]
     model = load(path)
     make = {"rows": np.array, "table": pl.DataFrame, "text": list}

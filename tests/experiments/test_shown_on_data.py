@@ -18,7 +18,7 @@ from votron.experiments._one_label import images, problem
 from votron.experiments.parallel_lines import COLUMNS, HALF, lines, perceptron
 from votron.theory import compression_bound, margins
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 SEEDS = st.integers(0, 2**31 - 1)
 EXPERIMENTS = {
     parallel_lines: ["--sizes", "6", "30", "--permutations", "3"],
