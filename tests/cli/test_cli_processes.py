@@ -22,8 +22,9 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and ter
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("processes")
     write_files(made)
-    rng = np.random.RandomState(0)  # labels that say nothing: training goes on for a thousand epochs
-    np.savez(made / "noise.npz", X=rng.randn(3000, 20), y=rng.randint(0, 2, 3000))
+    X, y = np.random.RandomState(0).randn(3000, 20), np.arange(3000) % 2
+    # Each row is there with either label, so that training goes on for a thousand epochs on the fastest machine.
+    np.savez(made / "contradictions.npz", X=np.concatenate([X, X]), y=np.concatenate([y, 1 - y]))
     digits = load_image_set("digits")
     library.VotedPerceptronClassifier(random_state=0).fit(digits.X, digits.y).save(made / "digits.votron")
     return made
@@ -120,7 +121,19 @@ def begun(folder, output):
     """Start a training that takes long; return it when it is at work, as its progress on a terminal tells."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "votron", "train", "noise.npz", "-o", output, "--epochs", "none", "--kernel", "rbf"],
+        [
+            sys.executable,
+            "-m",
+            "votron",
+            "train",
+            "contradictions.npz",
+            "-o",
+            output,
+            "--epochs",
+            "none",
+            "--kernel",
+            "rbf",
+        ],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=theirs,

@@ -21,6 +21,7 @@ import pytest
 import sklearn.datasets._openml as sklearn_openml
 from hypothesis import given
 from hypothesis import strategies as st
+from requirements import requires
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
@@ -348,7 +349,7 @@ def test_debians_folder(monkeypatch, places, fashion):
     assert images.source == "Debian's package dataset-fashion-mnist"
 
 
-@pytest.mark.skipif(not _KNOWN["fashion"].debian[1].is_dir(), reason="dataset-fashion-mnist is not installed")
+@requires(_KNOWN["fashion"].debian[1].is_dir(), "Debian's package dataset-fashion-mnist")
 def test_the_true_fashion_mnist(monkeypatch):
     monkeypatch.delenv("VOTRON_DATA", raising=False)
     images = load_image_set("fashion", fetch=False)

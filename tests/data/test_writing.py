@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from requirements import requires
 from sklearn.datasets import load_svmlight_file
 
 from votron.data import Examples, describe_examples, read_examples, write_examples
@@ -141,7 +142,7 @@ def test_svmlight_as_scikit_learn_reads_it(tmp_path, rows, labels):
     assert np.array_equal(labels, y)
 
 
-@pytest.mark.skipif(shutil.which("svm-train") is None, reason="needs svm-train, of Debian's libsvm-tools")
+@requires(shutil.which("svm-train") is not None, "svm-train, of Debian's package libsvm-tools,")
 def test_svm_train_takes_it(tmp_path):
     digits = read_examples("digits")
     two = digits.y < 2

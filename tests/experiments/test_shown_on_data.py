@@ -319,6 +319,8 @@ def mnist_folder(tmp_path):
 
 
 def test_data_of_ones_own(mnist_folder, capsys):
+    """A long name of the folder leaves the figure its room."""
+    mnist_folder = mnist_folder.rename(mnist_folder.parent / ("a long name " * 12))
     options = ["--data", str(mnist_folder), "--permutations", "2", "--label", "1", "--out", str(mnist_folder / "f")]
     assert permutations.main([*options, "--no-svm"]) == 0
     out = capsys.readouterr().out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import warnings
 from typing import Any
 
@@ -75,6 +76,7 @@ def parser(module: str, description: str, *, permutations: int) -> argparse.Argu
 
 
 def name_of(args: argparse.Namespace) -> str:
-    """Return what is learnt, in a few words."""
-    data = {"mnist": "MNIST", "fashion": "Fashion-MNIST"}.get(args.data, args.data)
+    """Return what is learnt, in a few words; a folder goes by its last name, since figures have little room."""
+    data = {"mnist": "MNIST", "fashion": "Fashion-MNIST"}.get(args.data, os.path.basename(os.path.abspath(args.data)))
+    data = data if len(data) <= 24 else f"{data[:23]}…"
     return f"{data}, {args.label} against the rest, degree {args.degree}"
