@@ -62,6 +62,7 @@ def commands_in(line):
     return line.split("    ")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "line"), list(examples()))
 def test_examples_of_help_texts_run(name, line, here, capfd, monkeypatch):
     command = commands_in(line)

@@ -15,7 +15,10 @@ from cli_files import votron, write_files
 import votron as library
 from votron.data import load_image_set
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and terminals of Unix")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="signals and terminals of Unix"),
+    pytest.mark.slow,
+]
 
 
 @pytest.fixture(scope="module")

@@ -98,6 +98,7 @@ def csv_of(n, seed=0):
     return "name,size,weight,kind\n" + "\n".join(rows) + "\n"
 
 
+@pytest.mark.slow
 @given(st.integers(1, 60), st.integers(1, 500), st.integers(0, 9), st.sampled_from(["plain", "gz", "crlf", "no end"]))
 @fixture_once
 def test_batches_of_a_table(tmp_path, n, batch_bytes, seed, how):
@@ -343,6 +344,7 @@ def test_svmlight_with_a_feature_0_in_a_later_batch(tmp_path):
     assert scan_stream(open_batches(path, batch_bytes=40, n_features=9)).n_features == 9
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.isfile("/proc/self/statm"), reason="needs /proc to see how much memory there is")
 def test_a_header_of_idx_that_promises_too_much(tmp_path):
     path = tmp_path / "a.idx"
@@ -397,6 +399,7 @@ def test_a_record_without_an_end(tmp_path, monkeypatch):
 # -- memory -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_a_batch(tmp_path):
     path = tmp_path / "large.csv"
     block = "".join(f"{i % 97},{i % 89}.5,w{i % 7},{i % 2}\n" for i in range(50_000)).encode()
@@ -528,6 +531,7 @@ def test_discrete_values_of_later_batches(tmp_path, values):
     assert np.array_equal(*[one.toarray() if sp.issparse(one) else one for one in vectors])
 
 
+@pytest.mark.slow
 def test_one_pass_over_a_wide_table(tmp_path):
     n, path = 3000, tmp_path / "wide.csv"
     rows = [[(7 * i * j) % 97 for i in range(n)] for j in range(6)]

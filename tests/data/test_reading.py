@@ -389,6 +389,7 @@ def test_long_labels_do_not_fill_memory(write):
     assert (wide.y.tolist(), wide.y.dtype) == (["a", "bc"], np.dtype("<U2"))
 
 
+@pytest.mark.slow
 def test_wide_tables_take_time_that_grows_with_their_width(write):
     n = 12_000
     path = write("a.csv", ",".join(f"col{i}" for i in range(n)) + "\n" + (",".join(["1", "2"] * (n // 2)) + "\n") * 3)
@@ -1074,6 +1075,7 @@ def test_formats_where_they_do_not_belong(tmp_path, write):
 # -- damage -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_damaged_files_are_read_or_refused_with_a_sentence():
     n_read, failures = fuzz_readers.run(250)
     assert not failures

@@ -332,6 +332,7 @@ def test_cloned_and_stored(kind):
     assert list(again.get_feature_names_out()) == list(encoder.get_feature_names_out())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", [KINDS, KINDS[::-1]])
 @given(problem=problems())
 @thorough(60)

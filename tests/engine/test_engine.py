@@ -90,6 +90,7 @@ BIG_PROBLEMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BIG_PROBLEMS)
 def test_many_distinct_rows_in_every_way(name):
     """Rows enough that several threads share a block, and mistakes again and again, so that the cache fills."""

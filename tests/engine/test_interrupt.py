@@ -214,6 +214,7 @@ def started(*arguments):
         process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to a whole console, this test included")
 def test_a_process_that_is_interrupted_has_a_model():
     with started() as process:
@@ -226,6 +227,7 @@ def test_a_process_that_is_interrupted_has_a_model():
     assert err == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to a whole console, this test included")
 def test_a_process_that_is_stuck_is_broken_off_by_a_second_signal():
     with started("stuck") as process:

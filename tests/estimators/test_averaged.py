@@ -352,6 +352,7 @@ def test_among_scikit_learns_tools(digits):
     assert CalibratedClassifierCV(grid.best_estimator_).fit(X, y).score(X, y) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["one pass", "unshuffled", "no room"])
 def test_data_are_neither_copied_nor_changed(what, monkeypatch):
     """Beside the data two batches of 6 MB are at work, or none, where no rows are kept for later passes."""

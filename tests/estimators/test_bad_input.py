@@ -301,6 +301,7 @@ def test_a_negative_length_is_caught(dtype):
     VotedPerceptronClassifier(**parameters).fit(matrix, [1, 1, 0])  # not caught, since never met
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*rows have K.x, x. = 0:UserWarning")
 def test_rounding_is_no_crime():
     """Matrices of rank 1 and 2 in float32 or rounded to integers are as indefinite as rounding can make them."""

@@ -149,6 +149,7 @@ def test_every_classifier_is_checked():
     assert len(classifiers) >= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.filterwarnings("ignore:.*rows have K.x, x. = 0:UserWarning")  # as they have in the checks' sparse data
 @pytest.mark.filterwarnings("ignore:.*rows have no value but 0:UserWarning")
@@ -161,6 +162,7 @@ def test_check_estimator(name):
     assert {r["check_name"] for r in results if r["status"] != "passed"} <= {"check_array_api_input"}
 
 
+@pytest.mark.slow
 def test_check_estimator_with_nothing_left_out():
     done = subprocess.run(
         [sys.executable, "-W", "error", __file__],
@@ -219,6 +221,7 @@ def test_pipeline_with_an_encoder_in_front_of_conjunctions(iris, encode):
     assert cross_val_score(pipe, X, y).mean() > 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_grid_search(iris, n_jobs):
     X, y = iris
@@ -239,6 +242,7 @@ def test_cross_validation_cuts_precomputed_matrices_both_ways(iris):
         cross_val_score(given, X, y, error_score="raise")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
 def test_calibration(iris, method):
     X, y = iris

@@ -374,6 +374,7 @@ def test_what_was_learnt_cannot_be_written_to():
             getattr(WinnowClassifier(), name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("complement", [False, True])
 def test_no_room_for_the_weights(monkeypatch, complement):
     """There is room for one byte less than what training takes: it is refused before anything is allocated."""
@@ -783,6 +784,7 @@ def test_the_figure_shows_the_counts(counts):
         pyplot().close(figure)
 
 
+@pytest.mark.slow
 def test_the_page_says_what_comes_out():
     """Its example as it stands, and those rows of its table that are quickly made."""
     page = Path(__file__).parents[2] / "docs" / "winnow.md"
@@ -810,6 +812,7 @@ def test_options_out_of_range(options, sentence, tmp_path, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_without_matplotlib_it_is_a_sentence():
     ask = (
         "import sys; sys.modules['matplotlib'] = None; from votron.experiments import winnow; sys.exit(winnow.main([]))"

@@ -209,6 +209,7 @@ def test_what_was_measured_is_kept(tmp_path, monkeypatch):
     assert {p.setting: p.errors for p in again.points} == {p.setting: p.errors for p in found.points}
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, monkeypatch, capsys):
     virtual = Setting(features="deskewed raw", degree=2, epochs=1.0, copies="all")
     few = [Setting(degree=2, epochs=1.0), Setting("SVC", degree=2), virtual]

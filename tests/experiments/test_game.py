@@ -166,6 +166,7 @@ def test_the_figure_shows_the_game(how):
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_same_files_twice(tmp_path, capsys):
     options = ["--examples", "50", "--margin", "0.1", "--seed", "7", "--order", "random", "--rounds", "120"]
     for name in ("one", "two"):
@@ -224,6 +225,7 @@ def test_without_matplotlib_it_is_a_sentence():
 # -- the page ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_page_says_what_comes_out(capsys, tmp_path):
     """Its examples as they stand, and its table and figure as the command makes them."""
     docs = Path(__file__).parents[2] / "docs"

@@ -189,6 +189,7 @@ def test_it_says_how_it_was_made(made, page):
             assert run.digest[:16] in text
 
 
+@pytest.mark.slow
 def test_what_is_hostile_is_shown_and_not_done(made):
     evil = "<script>alert(1)</script>\"'&amp;<b>"
     table = Table("frontier", evil, evil, (evil,), (Row(evil, (Cell(1.0, None, Fact(9.0, True)),), evil),), (evil,))
@@ -251,6 +252,7 @@ def test_durations_and_differences():
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_files_are_written_whole(made, page, tmp_path):
     files = report.write_report(made, tmp_path / "new")
     assert {file.name for file in files} == {path.name for path in (tmp_path / "new").iterdir()}

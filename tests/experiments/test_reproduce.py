@@ -113,6 +113,7 @@ def keys(digits):
     return [RunKey(digits.digest, degree, seed, 1.0) for degree in (1, 2) for seed in (0, 1)]
 
 
+@pytest.mark.slow
 def test_processes_do_what_one_does(digits, keys, tmp_path, capsys):
     alone = perform_missing(keys, digits, RunStore(tmp_path / "a"), jobs=1)
     assert "4 runs, 1 at a time" in capsys.readouterr().err
@@ -137,6 +138,7 @@ def test_only_what_is_missing_is_done(digits, keys, tmp_path, monkeypatch, capsy
     assert done == [keys[3]]
 
 
+@pytest.mark.slow
 def test_on_a_dask_cluster(digits, keys, tmp_path):
     from distributed import Client, LocalCluster
 
@@ -165,6 +167,7 @@ def _group_is_alive(group):
     return any(not line.startswith("Z") for line in found.stdout.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_killed_and_resumed(tmp_path, jobs):
     """A real process, killed for real after its first finished run; its workers go too."""
@@ -190,6 +193,7 @@ def test_killed_and_resumed(tmp_path, jobs):
     assert third.stdout.split("Took")[0] == again.stdout.split("Took")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C reaches a group of processes differently elsewhere")
 def test_ctrl_c_keeps_what_is_finished(tmp_path):
     command = [sys.executable, "-m", "votron", "reproduce", "table1", "--degrees", "2-3", "--permutations", "40"]
@@ -441,6 +445,7 @@ def test_files_have_the_numbers(digits, tmp_path):
     assert f"| {first.cells[0].text} ±" in (tmp_path / "table1.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, capsys):
     arguments = ["reproduce", "table1", "figure2", "--degrees", "1-2", "--permutations", "2", "--epochs", "1"]
     arguments += ["--jobs", "1", "--out", str(tmp_path)]
@@ -482,6 +487,7 @@ def test_bad_input(arguments, status, words, capsys, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_folders_of_ones_own(tmp_path, capsys, n_classes, digits):
     """Called like a known set, with two classes or few; and images that are not square."""

@@ -289,6 +289,7 @@ def test_the_table_and_the_figure_of_the_margin():
 # -- the commands -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", EXPERIMENTS, ids=lambda module: module.__name__.rsplit(".", 1)[-1])
 def test_a_command_writes_the_same_files_twice(module, tmp_path, capsys):
     printed = []
@@ -400,6 +401,7 @@ def test_the_page_shows_the_figures_and_names_the_commands(module, name):
     assert (DOCS / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_the_page_says_what_comes_out():
     """The tables of the lines and of the margin's guarantee, as the commands make them."""
     page = (DOCS / "sparsity.md").read_text(encoding="utf-8")

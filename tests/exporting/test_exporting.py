@@ -427,6 +427,7 @@ def test_what_is_too_large(monkeypatch):
         to_onnx(voted())
 
 
+@pytest.mark.slow
 def test_onnx_is_loaded_when_it_is_needed_and_its_absence_told_in_a_sentence():
     code = (
         "import sys\n"

@@ -497,6 +497,7 @@ class Checked(OnlinePerceptron):
         return set()
 
 
+@pytest.mark.slow
 def test_rivers_own_checks():
     learner = Checked()
     found = [check.__name__ for check in checks.yield_checks(learner)]

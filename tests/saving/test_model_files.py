@@ -637,6 +637,7 @@ def test_headers_that_lie(header, tmp_path):
         opened(struct.pack("<Q", len(header)) + header + bytes(8), tmp_path)
 
 
+@pytest.mark.slow
 def test_a_few_hundred_damaged_and_forged_files():
     """`make fuzz` runs thousands."""
     n_opened = fuzz_models.run(500)
@@ -661,6 +662,7 @@ def test_no_file_opens_another(kind, tmp_path):
 # -- crashes -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_process_killed_while_saving_leaves_the_old_file(tmp_path):
     path = tmp_path / "m.votron"
     MODELS["voted"][0].save(path)
@@ -680,6 +682,7 @@ def test_a_process_killed_while_saving_leaves_the_old_file(tmp_path):
         assert path.read_bytes() == old or load(path).n_features_in_ == 2_000_000
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_old_file(tmp_path):
     path = tmp_path / "m.votron"
     MODELS["voted"][0].save(path)

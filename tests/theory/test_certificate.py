@@ -332,6 +332,7 @@ def test_vote_and_random_err_no_more_often_than_the_vectors_of_the_pass(sample, 
     assert expected <= (m * mean + 1) / (m + 1) + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "epochs", "name"),
     [
@@ -631,6 +632,7 @@ def test_a_picture(digits, tmp_path):
     plt.close("all")
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, capsys):
     out = tmp_path / "drawn" / "certificate"
     assert (

@@ -149,6 +149,7 @@ def test_the_units_of_the_data_do_not_matter():
 # -- leaving out ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @thorough(120)
 @given(separable())
 def test_leave_one_out_is_training_on_the_others(problem):
@@ -200,6 +201,7 @@ def test_errors_of_leave_one_out_in_many_dimensions(seed, n, threshold):
     assert len(left_out.errors) <= ratio2 * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @thorough(40)
 @given(separable(max_rows=12))
 def test_errors_of_leave_one_out_of_the_perceptron_are_among_its_mistakes(problem):
