@@ -1,106 +1,14 @@
-"""The compiled loops, one by one: what each computes, and that it does not matter where in a block a value stands."""
+"""The compiled loops of the engine, one by one: what each computes, on data of every form."""
 
 from __future__ import annotations
 
 import numpy as np
 import oracle
-import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from votron._loops import dual as _loops
-
-ALL = np.arange(1)
-
-
-def row_of(loop, dots, *arguments, low=0):
-    """Kernel values of one support, given its dot products with a block, from row ``low`` of the block on."""
-    dots = np.asarray(dots)
-    out = np.full((1, low + len(dots)), np.nan)
-    block = np.concatenate([np.zeros(low, dtype=dots.dtype), dots])[None]
-    loop(block, ALL, low, low + len(dots), *arguments, out)
-    return out[0, low:]
-
-
-def polynomial(dots, gamma, coef0, degree, low=0):
-    return row_of(_loops.kernel_polynomial, dots, gamma, coef0, degree, np.empty(low + len(dots)), low=low)
-
-
-def gaussian(dots, gamma, square, own, low=0):
-    padded = np.concatenate([np.full(low, np.nan), own])
-    return row_of(_loops.kernel_gaussian, dots, gamma, np.array([square]), padded, low=low)
-
-
-# -- kernel functions -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("degree", range(1, 18))
-def test_polynomial_multiplies_in_a_fixed_order(degree):
-    dots = np.random.default_rng(degree).integers(-(10**6), 10**6, 37)
-    gamma, coef0 = 0.3, 0.7
-    expected = []
-    for dot in dots.tolist():
-        power, result, bits = gamma * dot + coef0, None, degree
-        while bits:
-            if bits & 1:
-                result = power if result is None else result * power
-            power, bits = power * power, bits >> 1
-        expected.append(result)
-    np.testing.assert_array_equal(polynomial(dots, gamma, coef0, degree), expected)
-    np.testing.assert_array_equal(polynomial(dots.astype(np.int32), gamma, coef0, degree), expected)
-    np.testing.assert_array_equal(polynomial(dots.astype(np.float64), gamma, coef0, degree), expected)
-
-
-@pytest.mark.parametrize("width", [1, 2, 3, 5, 8, 15, 16, 17, 31, 33, 64])
-def test_values_do_not_depend_on_their_place(width):
-    """Vectorised and remaining iterations, and any beginning of the range, give the same bits."""
-    rng = np.random.default_rng(width)
-    dots, own = rng.normal(size=width) * 3, rng.random(width) * 9
-    for low in (0, 1, 3, 16):
-        for r in range(width):
-            one = slice(r, r + 1)
-            assert polynomial(dots, 0.3, 0.7, 5, low)[r] == polynomial(dots[one], 0.3, 0.7, 5)[0]
-            assert gaussian(dots, 0.3, 4.0, own, low)[r] == gaussian(dots[one], 0.3, 4.0, own[one])[0]
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.floats(0, 760), st.sampled_from([1.0, 0.5, 3.0, 1e-3, 1e3]))
-def test_gaussian_is_the_exponential(t, gamma):
-    """Within one unit in the last place or two, down to where float64 ends."""
-    distance = t / gamma
-    found = gaussian(np.zeros(1), gamma, distance, np.zeros(1))[0]
-    exact = np.exp(np.longdouble(-gamma * distance))
-    assert abs(np.longdouble(found) - exact) <= 2.3e-16 * exact + np.longdouble(5e-324) / 2
-
-
-def test_gaussian_at_its_ends():
-    own = np.array([4.0, 4.0, 0.0, 1e308, np.finfo(float).max])
-    dots = np.array([4.0, 4.5, 0.0, 0.0, 0.0])
-    found = gaussian(dots, 0.5, 4.0, own)
-    assert found[:2].tolist() == [1.0, 1.0]  # a distance below 0, by rounding, counts as 0
-    assert found[2] == pytest.approx(np.exp(-2.0), rel=1e-15)
-    assert found[3:].tolist() == [0.0, 0.0]
-    assert gaussian(np.zeros(1), 1.0, 744.44, np.zeros(1))[0] == 5e-324  # the smallest number there is
-    assert gaussian(np.zeros(1), 0.0, 1e300, np.zeros(1))[0] == 1.0
-
-
-def test_conjunction_is_a_power_of_two():
-    dots = np.arange(1024, dtype=np.int32)
-    assert row_of(_loops.kernel_conjunction, dots).tolist() == [2.0**k for k in range(1024)]
-
-
-def test_linear_copies_and_picks_rows():
-    dots, out = np.arange(12, dtype=np.int32).reshape(3, 4), np.zeros((2, 4))
-    _loops.kernel_linear(dots, np.array([2, 0]), 1, 3, out)
-    assert out.tolist() == [[0, 9, 10, 0], [0, 1, 2, 0]]
-
-
-def test_normalizing_divides_and_never_by_zero():
-    out = np.array([[6.0, 6.0, 6.0], [5.0, 0.0, 1.0]])
-    _loops.kernel_normalize(0, 3, np.array([2.0, 0.0]), np.array([3.0, 0.0, 1.5]), out)
-    assert out.tolist() == [[1.0, 0.0, 2.0], [0.0, 0.0, 0.0]]
-
 
 # -- training ---------------------------------------------------------------------------------------------------------
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import argparse
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
 from typing import Any
+
+from sklearn.utils._param_validation import StrOptions
 
 from votron.cli._docstrings import documented, first_sentence
 from votron.cli._parser import Parser, UsageError, whole
@@ -23,7 +25,6 @@ DEFAULT = "voted"
 EVERY = "*"
 """Stands for all estimators, whose options shells complete together."""
 _NOT_HERE = ("verbose",)  # the terminal and --quiet decide it
-_REFUSED = {"kernel": ("precomputed",)}  # a matrix between rows is no property of rows to come
 _LAST_SEED = 2**32 - 1
 
 
@@ -199,8 +200,7 @@ class Parameter:
     @property
     def choices(self) -> tuple[str, ...]:
         """The words that it may be, in the order of the docstring."""
-        known = {word for one in self.constraints for word in getattr(one, "options", ())}
-        known -= set(_REFUSED.get(self.name, ()))
+        known = {word for one in self.constraints for word in _options_of(one)}
         order = dict.fromkeys(word for word in re.findall(r'"([^"]+)"', self.allowed) if word in known)
         return (*order, *sorted(known - set(order)))
 
@@ -246,7 +246,7 @@ class Parameter:
         """Return the value that a text stands for; the estimator checks its range."""
         if self._may_be_none and text.lower() == "none":
             return None
-        if text in self.choices:
+        if text in self.choices or self._brought(text):
             return text
         if "array-like" in self.constraints:
             return [self._number(part, float, text) for part in text.split(",")]
@@ -258,6 +258,11 @@ class Parameter:
         if "random_state" in self.constraints and not 0 <= value <= _LAST_SEED:
             raise self._refusal(text)
         return value
+
+    def _brought(self, text: str) -> bool:
+        """Tell whether it is a name that another package brings."""
+        names = [one for one in self.constraints if isinstance(one, StrOptions) and one.is_satisfied_by(text)]
+        return any(text in _options_of(one) for one in names)
 
     def _number(self, part: str, kind: type, text: str) -> Any:
         for read in (int, float)[: 1 if kind is int else 2]:
@@ -277,6 +282,12 @@ class Parameter:
         what += [*self.choices, *(["none"] if self._may_be_none else [])]
         allowed = " or ".join(filter(None, [", ".join(what[:-1]), what[-1]]))
         return argparse.ArgumentTypeError(f"must be {allowed}. Got {text!r} instead.")
+
+
+def _options_of(constraint: Any) -> Collection[str]:
+    """Return the words that a constraint allows; of kernels not a matrix, which is no property of rows to come."""
+    found: Collection[str] = getattr(constraint, "options_for_rows", getattr(constraint, "options", ()))
+    return found
 
 
 @cache

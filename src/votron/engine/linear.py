@@ -21,7 +21,7 @@ from votron._threads import pieces, team
 from votron.engine.batches import Batch, Batches
 from votron.engine.primal import aligned_zeros, weights_width
 from votron.engine.run import TrainingRun, Watcher
-from votron.kernels import Kernel, LinearKernel, PolynomialKernel
+from votron.kernels import Kernel
 from votron.products import Floats, Growing, Index, Rows
 from votron.record import MistakeRecord
 
@@ -159,8 +159,5 @@ class LinearTrainer:
 
 def _constant(kernel: Kernel) -> float | None:
     """Return c of a kernel x·z + c that is a whole number, not negative; None of any other."""
-    if isinstance(kernel, LinearKernel):
-        return 0.0
-    if isinstance(kernel, PolynomialKernel) and (kernel.degree, kernel.gamma) == (1, 1.0):
-        return float(kernel.coef0) if kernel.coef0 >= 0 and float(kernel.coef0).is_integer() else None
-    return None
+    slope, constant = kernel.affine() or (0.0, 0.0)
+    return constant if slope == 1.0 and constant >= 0 and constant.is_integer() else None

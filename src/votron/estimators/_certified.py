@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron.errors import VotronError
-from votron.kernels import GaussianKernel, Kernel, NormalizedKernel
 from votron.products import Floats, Rows
 from votron.theory.facts import Assumption, Measured
 
@@ -21,11 +20,6 @@ def kernel_fixed(model: Any) -> Assumption:
         return Assumption(name, False, because, "gamma=a number not taken from these data")
     what = "kernel, parameters and features" if hasattr(model, "kernel") else "features and parameters"
     return Assumption(name, None, f"{what} were chosen without these data: your claim")
-
-
-def lengths_known(kernel: Kernel) -> bool:
-    """Tell whether all examples have the same length in feature space, whatever they are."""
-    return isinstance(kernel, GaussianKernel | NormalizedKernel)
 
 
 def vector_labels(classes: NDArray[Any]) -> list[Any]:

@@ -13,7 +13,7 @@ from votron._threads import team
 from votron.blocks import expansion_scores
 from votron.errors import NotRepresentableError
 from votron.estimators._boolean import cut
-from votron.kernels import Kernel, LinearKernel, PolynomialKernel
+from votron.kernels import Kernel
 from votron.products import Floats, Index, Rows, chunks, rows_in_bytes
 from votron.rules import Vectors
 
@@ -121,11 +121,9 @@ class Expansion:
     def reduced(self) -> Linear | Expansion:
         """Return the weights, where the kernel is linear, or else the expansion without what counts nothing."""
         kernel = self.kernel
-        if isinstance(kernel, LinearKernel):
-            return Linear(self._weights(), np.zeros(len(self.dual_coef)), divisor=self.divisor)
-        if isinstance(kernel, PolynomialKernel) and kernel.degree == 1:
-            constant = kernel.coef0 * self.dual_coef.sum(axis=1)
-            return Linear(kernel.gamma * self._weights(), constant, divisor=self.divisor)
+        if (affine := kernel.affine()) is not None:
+            slope, constant = affine
+            return Linear(slope * self._weights(), constant * self.dual_coef.sum(axis=1) + 0.0, divisor=self.divisor)
         used = (self.dual_coef != 0).any(axis=0)
         if used.all():
             return self

@@ -11,12 +11,46 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from votron.errors import VotronError
 from votron.estimators import _inputs
-from votron.kernels import KERNELS, Kernel, NormalizedKernel, make_kernel
-from votron.kernels.registry import is_precomputed
+from votron.kernels import KERNELS, Kernel, make_kernel
+from votron.kernels.registry import find_kernel, is_precomputed, kernel_class
 from votron.products import Floats, Rows
 
+
+class KernelName(StrOptions):
+    """The constraint that a text be the name of a kernel: of a registered one, or of one that a package brings."""
+
+    def __init__(self) -> None:
+        super().__init__(set())
+
+    @property
+    def options(self) -> set[str]:
+        """The names that are known now."""
+        return set(KERNELS)
+
+    @options.setter
+    def options(self, _: set[str]) -> None:
+        """Names are registered elsewhere."""
+
+    @property
+    def registered(self) -> list[str]:
+        """The same, in order: all that a model file may name."""
+        return list(KERNELS)
+
+    @property
+    def options_for_rows(self) -> set[str]:
+        """Those of kernels that have values for rows to come."""
+        return {name for name, cls in KERNELS.items() if not cls.pairwise}
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Tell whether it is such a name."""
+        return isinstance(val, str) and find_kernel(val) is not None
+
+    def __str__(self) -> str:
+        return f"a str among {{{', '.join(map(repr, KERNELS))}}}"
+
+
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
-    "kernel": [StrOptions(set(KERNELS)), Kernel, callable],
+    "kernel": [KernelName(), Kernel, callable],
     "degree": [Interval(Integral, 1, 2**31 - 1, closed="both")],
     "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
     "coef0": [Interval(Real, None, None, closed="neither")],
@@ -25,12 +59,17 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
 """What the parameters ``kernel``, ``degree``, ``gamma``, ``coef0`` and ``normalize_kernel`` may be."""
 
 
+def reads_gamma(kernel: Any) -> bool:
+    """Tell whether a model's ``gamma`` matters to what its parameter ``kernel`` stands for."""
+    cls = kernel_class(kernel)
+    return cls is not None and "gamma" in cls.parameters()
+
+
 def kernel_of(model: BaseEstimator, rows: Rows) -> Kernel:
     """Return the kernel that a model's parameters stand for on these data."""
     gamma = model.gamma
     if isinstance(gamma, str):
-        needed = isinstance(model.kernel, str) and model.kernel in ("poly", "rbf")
-        gamma = _inputs.resolved_gamma(gamma, rows) if needed else 1.0
+        gamma = _inputs.resolved_gamma(gamma, rows) if reads_gamma(model.kernel) else 1.0
     return make_kernel(
         model.kernel,
         degree=int(model.degree),
@@ -47,9 +86,7 @@ def checked(model: BaseEstimator, X: Any, y: Any, *, reset: bool) -> tuple[Rows,
         _inputs.check_gram(X)
     kernel = kernel_of(model, X)
     kernel.check(X)
-    model._gamma_from_data = (
-        isinstance(model.kernel, str) and model.kernel in ("poly", "rbf") and model.gamma == "scale"
-    )
+    model._gamma_from_data = reads_gamma(model.kernel) and model.gamma == "scale"
     return X, y, kernel
 
 
@@ -63,7 +100,8 @@ def set_tags(tags: Any, kernel: Any, *, poor_if_linear: bool) -> None:
     tags.input_tags.positive_only = precomputed
     # Planes through the origin do not separate the blobs on which scikit-learn measures accuracy, and the kernel that
     # the checks precompute is linear as well.
-    linear = isinstance(kernel, str) and kernel == "linear"
+    cls = kernel_class(kernel)
+    linear = cls is not None and not precomputed and cls().affine() == (1.0, 0.0)
     tags.classifier_tags.poor_score = precomputed or (linear and poor_if_linear)
 
 
@@ -82,6 +120,6 @@ def lengths_of(kernel: Kernel, rows: Rows) -> tuple[Floats, Floats]:
         )
     squares = np.diagonal(rows).astype(np.float64)
     lengths = np.sqrt(kernel.diagonal(squares))
-    if not isinstance(kernel, NormalizedKernel):
+    if not kernel.unit_length:
         return lengths, np.ones(len(lengths))
     return lengths, np.divide(1.0, np.sqrt(squares), out=np.zeros_like(squares), where=squares > 0)

@@ -16,7 +16,6 @@ from votron.estimators import _inputs
 from votron.estimators._certified import (
     check_training_data,
     kernel_fixed,
-    lengths_known,
     measured,
     other_data,
     planned_end,
@@ -87,7 +86,7 @@ def facts_of(model: VotedPerceptronClassifier, X: Any, y: Any, comparators: Any)
         presentations=1 if model._once else math.ceil(model.n_epochs_),
         tau=_tau(model, last, sample),
         lengths=last.lengths[kept],
-        lengths_known=lengths_known(model.kernel_),
+        lengths_known=model.kernel_.unit_length,
         candidates={name: values[kept] for name, values in each.items()},
         runs=_runs(model, sample, last, own, first_m),
         together=_together(model, sample, last, own, first_m) if record.n_vectors > 1 else None,

@@ -19,7 +19,6 @@ from votron.estimators import _inputs
 from votron.estimators._certified import (
     check_training_data,
     kernel_fixed,
-    lengths_known,
     measured,
     same_rows,
     vector_labels,
@@ -302,7 +301,7 @@ class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
             presentations=0,
             tau=0.0,
             lengths=found.lengths[kept],
-            lengths_known=lengths_known(self.kernel_),
+            lengths_known=self.kernel_.unit_length,
             candidates={"its own": found.each[kept], **{name: each[kept] for name, each in others.items()}},
             runs=tuple(
                 self._run(label, found.each[:, c] <= 0, self.support_[self.dual_coef_[c] != 0], kept)

@@ -23,7 +23,7 @@ from votron.errors import VotronError
 from votron.estimators import _inputs
 from votron.estimators._epochs import EpochClassifier
 from votron.estimators._forms import Expansion, Form, Sequence
-from votron.estimators._kernel import KERNEL_CONSTRAINTS, checked, lengths_of, set_tags
+from votron.estimators._kernel import KERNEL_CONSTRAINTS, checked, lengths_of, reads_gamma, set_tags
 from votron.estimators._where import WhereItMakesSense
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
@@ -46,7 +46,7 @@ def _why_no_partial_fit(model: Any) -> str | None:
             f"{name} has no partial_fit with kernel='precomputed', "
             "since rows that arrive later have no kernel values with earlier ones."
         )
-    if isinstance(model.gamma, str) and isinstance(model.kernel, str) and model.kernel in ("poly", "rbf"):
+    if isinstance(model.gamma, str) and reads_gamma(model.kernel):
         return (
             f"The 'gamma' parameter of {name} must be a number for partial_fit, since the data that decide what "
             f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead."

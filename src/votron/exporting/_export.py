@@ -19,8 +19,10 @@ from votron.estimators._forms import Expansion, Linear
 from votron.estimators._kept import KeptClassifier
 from votron.estimators._scores import LEAST_POSITIVE
 from votron.estimators.compact import CompactClassifier
-from votron.exporting import _encoders, _kernels
+from votron.exporting import _encoders
+from votron.exporting._expressions import Expression
 from votron.exporting._graph import Graph, import_onnx
+from votron.kernels import Kernel
 from votron.products import squares
 
 _LABELS = {"i": "int64", "u": "int64", "b": "bool", "f": "double", "U": "string"}
@@ -158,11 +160,24 @@ def _divided(graph: Graph, form: Linear | Expansion, scores: str) -> str:
 
 
 def _expansion(graph: Graph, form: Expansion, rows: str) -> str:
-    _kernels.check(form.kernel)
-    theirs = squares(form.support_rows)
+    _check_formula(form.kernel)
+    theirs = squares(form.support_rows)[None, :]
     dots = graph.product(rows, graph.columns_of(form.support_rows))
-    values = _kernels.values(graph, form.kernel, dots, graph.squares(rows), theirs)
-    return graph.product(values, graph.constant(form.dual_coef.T))
+    with np.errstate(all="ignore"):  # a support vector of length 0 divides by it where nothing uses it
+        values = form.kernel.formula(Expression(graph, dots), Expression(graph, graph.squares(rows)), theirs)
+    return graph.product(values.name, graph.constant(form.dual_coef.T))
+
+
+def _check_formula(kernel: Kernel) -> None:
+    """Refuse what is no formula of dot products."""
+    one = np.ones(1)
+    try:
+        kernel.formula(one, one, one)
+    except VotronError:
+        raise VotronError(
+            f"{kernel!r} cannot be exported to ONNX: it is no formula of dot products. Kernels that can be are linear, "
+            "poly, rbf and conjunction, normalised or not, and one over another."
+        ) from None
 
 
 def _predictions(graph: Graph, compact: CompactClassifier, scores: str) -> None:

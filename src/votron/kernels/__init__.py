@@ -9,12 +9,17 @@ nowhere, a row with K(x, x) = 0 has kernel value 0 with every row; values are fl
 """
 
 from votron.kernels.base import Kernel
+from votron.kernels.composed import ComposedKernel
+from votron.kernels.conjunction import ConjunctionKernel
 from votron.kernels.features import FeatureMap
-from votron.kernels.given import CallableKernel, PrecomputedKernel
+from votron.kernels.function import CallableKernel
+from votron.kernels.gaussian import GaussianKernel
+from votron.kernels.linear import LinearKernel
 from votron.kernels.mercer import MercerCheck, is_mercer
-from votron.kernels.registry import KERNELS, make_kernel
-from votron.kernels.standard import ConjunctionKernel, GaussianKernel, LinearKernel, PolynomialKernel
-from votron.kernels.wrapping import ComposedKernel, NormalizedKernel
+from votron.kernels.normalized import NormalizedKernel
+from votron.kernels.polynomial import PolynomialKernel
+from votron.kernels.precomputed import PrecomputedKernel
+from votron.kernels.registry import KERNELS, make_kernel, register_kernel
 
 __all__ = [
     "KERNELS",
@@ -31,4 +36,5 @@ __all__ = [
     "PrecomputedKernel",
     "is_mercer",
     "make_kernel",
+    "register_kernel",
 ]

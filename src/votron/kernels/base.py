@@ -1,22 +1,33 @@
-"""What a kernel is."""
+"""The base of all kernels: what a kernel is asked, and how it answers unless it knows better.
+
+A new kernel is a frozen dataclass derived from `Kernel`: its fields are its parameters, ``formula`` says what it is,
+and `votron.kernels.register_kernel` makes it known by name. Everything else follows from these: values for training and
+prediction, the diagonal, its state in a model file, and its export. A kernel overrides what it can do better, such as
+``from_dots`` by a compiled loop.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from abc import ABC, abstractmethod
+import math
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._loops import dual as _loops
+from votron._loops._llvm import compiled
 from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
 from votron.kernels.features import FeatureMap
 from votron.products import Floats, Index, Products, Rows, Store, Traits, choose_products, chunks, describe
 
 if TYPE_CHECKING:
-    from votron.kernels.wrapping import ComposedKernel
+    from votron.kernels.composed import ComposedKernel
+
+Term = Any
+"""What a formula is made of: numbers, arrays, or parts of an expression to be exported."""
 
 
 def as_rows(X: Any) -> Rows:
@@ -38,7 +49,7 @@ def _canonical(X: Any) -> Any:
     return X
 
 
-class Kernel(ABC):
+class Kernel:
     """What a kernel is: dot products in, kernel values out.
 
     Kernels are immutable, compare by value, and are called on two matrices of rows, dense or CSR.
@@ -55,9 +66,51 @@ class Kernel(ABC):
     array([ 4., 36.])
     """
 
+    name: ClassVar[str] = ""
+    """What users, model files and the command line call it; without a name it cannot be registered."""
+    words: ClassVar[str] = ""
+    """K(x, z) as help texts show it."""
+    search: ClassVar[dict[str, list[Any]]] = {}
+    """Values of its parameters that are worth trying, likely ones first."""
+    complexity: ClassVar[float] = math.inf
+    """How rich its feature space is beside others'; of equally good kernels a search takes the simpler."""
+    n_terms: ClassVar[int] = 1
+    """How many numbers ``terms`` has of each row."""
     needs_distance: ClassVar[bool] = False
-    n_terms: ClassVar[int] = 0
+    """Whether dot products are subtracted, so that they must be accurate."""
     reads_features: ClassVar[bool] = True
+    """Whether it works on features, and not on values that are given."""
+    takes_reals: ClassVar[bool] = True
+    """Whether it is defined for all real dot products, and so can stand over another kernel."""
+    pairwise: ClassVar[bool] = False
+    """Whether the data are the kernel values themselves."""
+    unit_length: ClassVar[bool] = False
+    """Whether K(x, x) is the same for every x but those of length 0, whatever the data."""
+
+    # -- what it is ---------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def parameters(cls) -> tuple[str, ...]:
+        """Return the names of its parameters, of which an estimator gives those that it has as well."""
+        return tuple(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
+
+    def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
+        """Return K(x, z) from x·z, x·x and z·z, by arithmetic and numpy's elementary functions.
+
+        Numbers, arrays, and parts of an expression that is exported all go in: so no ``if``, but ``np.where``.
+        """
+        raise VotronError(f"{self!r} is no formula of dot products.")
+
+    def affine(self) -> tuple[float, float] | None:
+        """Return a and b of a kernel a x·z + b, whose vectors are weights; None of any other."""
+        return None
+
+    @property
+    def innermost(self) -> Kernel:
+        """The kernel at the bottom of kernels made of kernels; of others the kernel itself."""
+        return self
+
+    # -- values -------------------------------------------------------------------------------------------------------
 
     def __call__(self, X: Any, Y: Any = None) -> Floats:
         """Return the kernel values of each row of X with each row of Y (X itself by default)."""
@@ -129,13 +182,14 @@ class Kernel(ABC):
 
     def terms(self, squares: Floats) -> Floats:
         """Return what the kernel must know of each row beside dot products, from x·x: one row of numbers a term."""
-        return np.empty((0, len(squares)))
+        return np.array(squares, dtype=np.float64)[None, :][: self.n_terms]
 
-    @abstractmethod
     def diagonal(self, squares: Floats) -> Floats:
         """Return K(x, x) from x·x."""
+        squares = np.asarray(squares, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            return np.asarray(self.formula(squares, squares, squares), dtype=np.float64) + np.zeros_like(squares)
 
-    @abstractmethod
     def from_dots(
         self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
     ) -> None:
@@ -143,6 +197,9 @@ class Kernel(ABC):
 
         ``terms`` has a column for each k, ``own`` one for each row of the block.
         """
+        xz = dots[source, low:high].astype(np.float64)
+        with np.errstate(all="ignore"):  # what stands behind the last row of a block is of no account
+            out[: len(source), low:high] = self.formula(xz, own[0][None, low:high], terms[0][:, None])
 
     def bound(self, largest_square: float) -> float:
         """Return what no |K(x, z)| exceeds while x·x, z·z ≤ ``largest_square`` (inf: beyond float64)."""
@@ -151,7 +208,7 @@ class Kernel(ABC):
 
     def of(self, inner: Kernel) -> ComposedKernel:
         """Return this kernel over the feature space of another: x·z becomes ``inner``'s K(x, z)."""
-        from votron.kernels.wrapping import ComposedKernel
+        from votron.kernels.composed import ComposedKernel
 
         return ComposedKernel(self, inner)
 
@@ -163,6 +220,8 @@ class Kernel(ABC):
 class ValueKernel(Kernel):
     """A kernel whose values are the products themselves, whatever makes the products."""
 
+    n_terms: ClassVar[int] = 0
+
     def diagonal(self, squares: Floats) -> Floats:
         """Return each row's product with itself."""
         return np.array(squares, dtype=np.float64)
@@ -171,7 +230,7 @@ class ValueKernel(Kernel):
         self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
     ) -> None:
         """Copy."""
-        _loops.kernel_linear(dots, source, low, high, out)
+        _copy(dots, source, low, high, out)
 
 
 def negative_diagonal(kernel: Kernel, diagonal: Floats) -> IndefiniteKernelError:
@@ -181,3 +240,20 @@ def negative_diagonal(kernel: Kernel, diagonal: Floats) -> IndefiniteKernelError
         f"{kernel!r} is not positive semi-definite on these data: K(x, x) must not be negative. "
         f"Got {diagonal[i]:g} for row {i} instead."
     )
+
+
+def check_number(kernel: Kernel, name: str, least: float = -math.inf) -> None:
+    """Refuse a parameter that is no number, or below the least."""
+    value: Any = getattr(kernel, name)
+    if not (isinstance(value, Real) and math.isfinite(value) and float(value) >= least):
+        wanted = "a number" if least == -math.inf else f"a number of at least {least:g}"
+        raise VotronError(f"The '{name}' parameter of {type(kernel).__name__} must be {wanted}. Got {value!r} instead.")
+
+
+@compiled
+def _copy(dots, source, first, last, out):
+    """Fill K = x.z."""
+    for k in range(source.shape[0]):
+        dot, row = dots[source[k], first:last], out[k, first:last]
+        for r in range(row.shape[0]):
+            row[r] = np.float64(dot[r])

@@ -2,24 +2,89 @@
 
 from __future__ import annotations
 
+import dataclasses
+import importlib.metadata
 from collections.abc import Callable
 from typing import Any
 
 from votron.errors import VotronError
 from votron.kernels.base import Kernel
-from votron.kernels.given import CallableKernel, PrecomputedKernel
-from votron.kernels.standard import ConjunctionKernel, GaussianKernel, LinearKernel, PolynomialKernel
-from votron.kernels.wrapping import NormalizedKernel
+from votron.kernels.composed import ComposedKernel
+from votron.kernels.conjunction import ConjunctionKernel
+from votron.kernels.function import CallableKernel
+from votron.kernels.gaussian import GaussianKernel
+from votron.kernels.linear import LinearKernel
+from votron.kernels.normalized import NormalizedKernel
+from votron.kernels.polynomial import PolynomialKernel
+from votron.kernels.precomputed import PrecomputedKernel
 from votron.products import Rows
 
-KERNELS: dict[str, type[Kernel]] = {
-    "linear": LinearKernel,
-    "poly": PolynomialKernel,
-    "rbf": GaussianKernel,
-    "conjunction": ConjunctionKernel,
-    "precomputed": PrecomputedKernel,
-}
-"""The kernels that have a name."""
+KERNELS: dict[str, type[Kernel]] = {}
+"""The kernels that can be asked for by name: those that need nothing but numbers, which have defaults."""
+REGISTERED: dict[str, type[Kernel]] = {}
+"""All kernels that a model file can name, those made of kernels among them."""
+ENTRY_POINTS = "votron.kernels"
+
+
+def register_kernel(cls: type[Kernel]) -> type[Kernel]:
+    """Make a kernel known by its name: to estimators, searches, model files and the command line.
+
+    A package that brings kernels names them as entry points of the group ``votron.kernels``, by their names; then they
+    are found without this call where users ask for them (but not where a model file does, which imports nothing).
+
+    Parameters
+    ----------
+    cls : class
+        A frozen dataclass derived from `Kernel`, with a ``name``.
+
+    Returns
+    -------
+    class
+        The same, so that this can stand above it as a decorator.
+
+    Raises
+    ------
+    VotronError
+        If it has no name, or another kernel has that name.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from votron.kernels import Kernel, register_kernel
+    >>> @dataclass(frozen=True)
+    ... class CauchyKernel(Kernel):
+    ...     gamma: float = 1.0
+    ...     name, words, needs_distance = "cauchy", "1 / (1 + gamma |x - z|²)", True
+    ...     def formula(self, xz, xx, zz):
+    ...         return 1.0 / (1.0 + self.gamma * (xx + zz - 2.0 * xz))
+    >>> make_kernel(register_kernel(CauchyKernel).name, gamma=0.5)([[0.0, 0.0]], [[2.0, 0.0]])
+    array([[0.33333333]])
+    """
+    given: Any = cls
+    if not (dataclasses.is_dataclass(given) and isinstance(given, type) and issubclass(given, Kernel) and given.name):
+        raise VotronError(f"A kernel to register must be a dataclass derived from Kernel, with a name. Got {cls!r}.")
+    known = REGISTERED.get(cls.name, cls)
+    if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise VotronError(f"There is a kernel of the name {cls.name!r} already: {known.__name__}.")
+    REGISTERED[cls.name] = cls
+    if all(field.default is not dataclasses.MISSING for field in dataclasses.fields(given)):
+        KERNELS[cls.name] = cls
+    return cls
+
+
+for _cls in (
+    *(LinearKernel, PolynomialKernel, GaussianKernel, ConjunctionKernel, PrecomputedKernel),
+    *(NormalizedKernel, ComposedKernel),
+):
+    register_kernel(_cls)
+
+
+def find_kernel(name: str) -> type[Kernel] | None:
+    """Return the kernel of a name, one of another package if need be; None if there is none."""
+    if name not in KERNELS:
+        for entry in importlib.metadata.entry_points(group=ENTRY_POINTS, name=name):
+            register_kernel(entry.load())
+    return KERNELS.get(name)
 
 
 def make_kernel(
@@ -69,24 +134,25 @@ def make_kernel(
     if isinstance(kernel, Kernel):
         made = kernel
     elif isinstance(kernel, str):
-        if kernel not in KERNELS:
+        cls = find_kernel(kernel)
+        if cls is None:
             raise VotronError(
                 f"The 'kernel' must be one of {', '.join(map(repr, KERNELS))}, a Kernel or a function. "
                 f"Got {kernel!r} instead."
             )
-        if kernel == "poly":
-            made = PolynomialKernel(degree, gamma, coef0)
-        elif kernel == "rbf":
-            made = GaussianKernel(gamma)
-        else:
-            made = KERNELS[kernel]()
+        given = {"degree": degree, "gamma": gamma, "coef0": coef0}
+        made = cls(**{name: given[name] for name in cls.parameters() if name in given})
     else:
         made = CallableKernel(kernel)
     return NormalizedKernel(made) if normalize else made
 
 
+def kernel_class(kernel: Any) -> type[Kernel] | None:
+    """Return the class that an estimator's parameter ``kernel`` stands for; None if it is a kernel, or no kernel."""
+    return find_kernel(kernel) if isinstance(kernel, str) else None
+
+
 def is_precomputed(kernel: Any) -> bool:
     """Tell whether data are kernel values, by a kernel's name or by the kernel itself."""
-    while isinstance(kernel, NormalizedKernel):
-        kernel = kernel.base
-    return isinstance(kernel, PrecomputedKernel) or (isinstance(kernel, str) and kernel == "precomputed")
+    found = kernel_class(kernel) or kernel
+    return bool(getattr(found, "pairwise", False))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import itertools
 import math
 import re
-from collections.abc import Callable
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,7 @@ from numpy.typing import NDArray
 
 from votron.errors import ModelFileError, VotronError
 from votron.kernels import Kernel
-from votron.kernels.given import PrecomputedKernel
-from votron.kernels.registry import KERNELS
-from votron.kernels.standard import ConjunctionKernel, GaussianKernel, LinearKernel, PolynomialKernel
-from votron.kernels.wrapping import ComposedKernel, NormalizedKernel
+from votron.kernels.registry import REGISTERED
 from votron.record import MistakeRecord
 from votron.saving.fields import LARGEST, Fields
 
@@ -98,22 +96,18 @@ def kernel_state(kernel: Kernel) -> dict[str, Any]:
     >>> kernel_state(make_kernel("rbf", gamma=0.5, normalize=True))
     {'name': 'normalized', 'base': {'name': 'rbf', 'gamma': 0.5}}
     """
-    if type(kernel) is NormalizedKernel:
-        return {"name": "normalized", "base": kernel_state(kernel.base)}
-    if type(kernel) is ComposedKernel:
-        return {"name": "composed", "outer": kernel_state(kernel.outer), "inner": kernel_state(kernel.inner)}
-    if type(kernel) is PolynomialKernel:
-        numbers = {"gamma": float(kernel.gamma), "coef0": float(kernel.coef0)}
-        return {"name": "poly", "degree": int(kernel.degree), **numbers}
-    if type(kernel) is GaussianKernel:
-        return {"name": "rbf", "gamma": float(kernel.gamma)}
-    for name in ("linear", "conjunction", "precomputed"):
-        if type(kernel) is KERNELS[name]:
-            return {"name": name}
+    if REGISTERED.get(kernel.name) is type(kernel):
+        return {"name": kernel.name, **{name: _kernel_value(getattr(kernel, name)) for name in kernel.parameters()}}
     raise ModelFileError(
-        f"The kernel of a model in a file must be one of Votron's, since a file cannot hold a function. Got {kernel!r} "
-        "instead."
+        "The kernel of a model in a file must be one of Votron's, or registered with register_kernel, since a file "
+        f"cannot hold a function. Got {kernel!r} instead."
     )
+
+
+def _kernel_value(value: Any) -> Any:
+    if isinstance(value, Kernel):
+        return kernel_state(value)
+    return float(value) if isinstance(value, Real) and not isinstance(value, Integral) else int(value)
 
 
 def kernel_from(fields: Fields, depth: int = 0) -> Kernel:
@@ -126,27 +120,22 @@ def kernel_from(fields: Fields, depth: int = 0) -> Kernel:
     """
     if depth > _DEEPEST:
         raise fields.wrong("", f"a kernel over at most {_DEEPEST} others", "more")
-    plain: dict[str, Callable[[], Kernel]] = {
-        "linear": LinearKernel,
-        "conjunction": ConjunctionKernel,
-        "precomputed": PrecomputedKernel,
-        "rbf": lambda: GaussianKernel(fields.number("gamma", 0.0)),
-        "poly": lambda: PolynomialKernel(
-            fields.count("degree", 1, 2**31), fields.number("gamma"), fields.number("coef0")
-        ),
-        "normalized": lambda: NormalizedKernel(kernel_from(fields.part("base"), depth + 1)),
-        "composed": lambda: ComposedKernel(
-            kernel_from(fields.part("outer"), depth + 1), kernel_from(fields.part("inner"), depth + 1)
-        ),
-    }
+    cls = REGISTERED[fields.text("name", REGISTERED)]
     try:
-        made = plain[fields.text("name", plain)]()
+        made = cls(**{field.name: _kernel_field(fields, field, depth) for field in dataclasses.fields(cls)})  # type: ignore[arg-type]
     except ModelFileError:
         raise
     except VotronError as error:
         raise ModelFileError(str(error)) from None
     fields.end()
     return made
+
+
+def _kernel_field(fields: Fields, field: dataclasses.Field[Any], depth: int) -> Any:
+    """Return a parameter of a kernel: a whole number, a number, or a kernel."""
+    if isinstance(fields.peek(field.name), dict):
+        return kernel_from(fields.part(field.name), depth + 1)
+    return fields.count(field.name) if field.type == "int" else fields.number(field.name)
 
 
 # -- records ----------------------------------------------------------------------------------------------------------
@@ -255,11 +244,24 @@ def params_from(fields: Fields, cls: Any, **fixed: Any) -> Any:
     values = {name: _param_from(fields, name) for name in fields.names() if name in known}
     fields.end()
     made = cls(**{**values, **fixed})
+    _refuse_names_from_elsewhere(made, values)
     try:
         made._validate_params()
     except ValueError as error:  # scikit-learn's, which is one of these
         raise ModelFileError(" ".join(str(error).split())) from None
     return made
+
+
+def _refuse_names_from_elsewhere(made: Any, values: dict[str, Any]) -> None:
+    """Refuse names of kernels and the like that are not registered: looking for them would import what a file names."""
+    for name, value in values.items():
+        for constraint in made._parameter_constraints.get(name, ()):
+            registered = getattr(constraint, "registered", None)
+            if isinstance(value, str) and registered is not None and value not in registered:
+                raise ModelFileError(
+                    f"The {name} of this model must be one of {', '.join(map(repr, registered))}, or registered by the "
+                    f"package that brings it, which must be imported first. Got {value!r} instead."
+                )
 
 
 def _param_from(fields: Fields, name: str) -> Any:

@@ -18,7 +18,7 @@ from votron.estimators import (
     VotedPerceptronClassifier,
     WinnowClassifier,
 )
-from votron.kernels.registry import is_precomputed
+from votron.kernels.registry import is_precomputed, kernel_class
 from votron.rules import RULES
 
 Grid = dict[str, list[Any]]
@@ -37,11 +37,9 @@ FREE = {"voted": ("epochs", "rule", "normalize_vectors"), "averaged": ("average"
 """Parameters that need no fit of their own."""
 
 _MULTIPLE = "scale*"
-_SCALES = ["scale", "scale*10", "scale*0.1"]
 _DEFAULTS: dict[str, Grid] = {
     "voted": {
         "kernel": ["poly", "rbf"],
-        "degree": [2, 3, 1, 4],
         "normalize_kernel": [False, True],
         "margin": [0.0, 0.1],
         "epochs": [1, 2, 5, 10],
@@ -51,7 +49,6 @@ _DEFAULTS: dict[str, Grid] = {
     "averaged": {"epochs": [5, 2, 1, 10], "average": [True, False]},
     "adatron": {
         "kernel": ["poly", "rbf"],
-        "degree": [2, 3, 1, 4],
         "normalize_kernel": [True],
         "C": [10.0, 1.0, 100.0],
     },
@@ -59,8 +56,7 @@ _DEFAULTS: dict[str, Grid] = {
     "naive-bayes": {"alpha": [1.0, 0.1, 0.01, 10.0]},
 }
 _OF_KERNEL = ("degree", "gamma", "coef0", "normalize_kernel")
-_MATTERS: dict[Any, tuple[str, ...]] = {"poly": _OF_KERNEL, "rbf": ("gamma",)}
-"""Which of those a kernel reads; of others it is the last alone."""
+"""Parameters that are for some kernels only."""
 
 
 def default_grid(estimator: str = "voted", kernel: str = "poly") -> Grid:
@@ -75,7 +71,7 @@ def default_grid(estimator: str = "voted", kernel: str = "poly") -> Grid:
     estimator : {"voted", "averaged", "adatron", "winnow", "naive-bayes"}, default="voted"
         Which classifier.
     kernel : str, default="poly"
-        Which values of ``gamma``: they depend on the kernel.
+        Which values of its parameters: each kernel says what is worth trying.
 
     Returns
     -------
@@ -91,10 +87,12 @@ def default_grid(estimator: str = "voted", kernel: str = "poly") -> Grid:
     ['scale', 'scale*10', 'scale*0.1']
     """
     check_estimator(estimator)
-    grid = {name: list(values) for name, values in _DEFAULTS[estimator].items()}
+    grid = dict(_DEFAULTS[estimator])
     if "kernel" in grid:
-        grid["gamma"] = list(_SCALES) if kernel == "rbf" else ["scale"]
-    return grid
+        cls = kernel_class(kernel)
+        search: Grid = {"degree": [3], "gamma": ["scale"], **({} if cls is None else cls.search)}
+        grid = {"kernel": grid.pop("kernel"), "degree": search.pop("degree"), **grid, **search}
+    return {name: list(values) for name, values in grid.items()}
 
 
 def check_estimator(estimator: Any) -> None:
@@ -118,9 +116,8 @@ def settings_of(estimator: str, grid: Mapping[str, Any], params: Mapping[str, An
     free = {name: _distinct(whole.pop(name)) for name in FREE.get(estimator, ())}
     ranked: list[tuple[tuple[int, ...], Params]] = []
     for k, kernel in enumerate(whole.pop("kernel", [None])):
-        mine = (
-            whole if "gamma" in given or kernel is None else whole | {"gamma": default_grid(estimator, kernel)["gamma"]}
-        )
+        mine = default_grid(estimator, kernel) | given
+        mine = {name: values for name, values in mine.items() if name in whole}
         ranked += [((k, *rank), setting) for rank, setting in _product(mine, kernel)]
     ranked.sort(key=lambda found: (sum(found[0]), found[0]))
     settings = _distinct([setting for _, setting in ranked])
@@ -145,7 +142,10 @@ def _product(grid: Grid, kernel: Any) -> list[tuple[tuple[int, ...], Params]]:
     if kernel is None:
         names, head = list(grid), {}
     else:
-        reads = _MATTERS.get(kernel, _OF_KERNEL[-1:]) if isinstance(kernel, str) else _OF_KERNEL[-1:]
+        cls = kernel_class(kernel)
+        reads = () if cls is None else cls.parameters()
+        if cls is None or not cls.unit_length:
+            reads = (*reads, "normalize_kernel")
         names, head = [name for name in grid if name not in _OF_KERNEL or name in reads], {"kernel": kernel}
     places = itertools.product(*(range(len(grid[name])) for name in names))
     return [(at, head | {name: grid[name][i] for name, i in zip(names, at, strict=True)}) for at in places]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from votron._cells import as_text
-from votron.kernels import Kernel
+from votron.kernels import Kernel, make_kernel
 from votron.tuning._grid import ESTIMATORS, Params, multiple_of_scale
 
 
@@ -51,8 +51,9 @@ class TuningRow:
     def _complexity(self) -> tuple[float, ...]:
         """Return what is simpler first: a kernel with a smaller feature space, fewer epochs, no margin."""
         kernel = self.params.get("kernel")
-        degree = {"linear": 0.0, "poly": float(self.params.get("degree", 3)), None: 0.0}
-        size = degree.get(kernel, np.inf) if kernel is None or isinstance(kernel, str) else np.inf
+        size = 0.0
+        if kernel is not None:
+            size = make_kernel(kernel, degree=self.params.get("degree", 3)).complexity
         return size, float(self.params.get("epochs", 0)), float(self.params.get("margin", 0))
 
 

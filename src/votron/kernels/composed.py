@@ -1,0 +1,101 @@
+"""One kernel over another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron.errors import VotronError
+from votron.kernels.base import Kernel, Term
+from votron.products import Floats, Index, Products, Rows, Traits, choose_products
+
+
+@dataclass(frozen=True)
+class ComposedKernel(Kernel):
+    """One kernel over the feature space of another.
+
+    ``PolynomialKernel(4).of(NormalizedKernel(LinearKernel()))`` is the polynomial kernel on rows scaled to length 1,
+    without scaling them: integers stay integers, and their products exact.
+
+    Examples
+    --------
+    >>> from votron.kernels import LinearKernel, NormalizedKernel, PolynomialKernel
+    >>> kernel = PolynomialKernel(2).of(NormalizedKernel(LinearKernel()))
+    >>> kernel([[3, 4]], [[30, 40], [4, 3]])
+    array([[4.    , 3.8416]])
+    """
+
+    outer: Kernel
+    inner: Kernel
+    name: ClassVar[str] = "composed"
+    words: ClassVar[str] = "one kernel over the feature space of another"
+
+    def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
+        """Return the formula of the outer kernel, with the inner one's values for dot products."""
+        inner = self.inner.formula
+        return self.outer.formula(inner(xz, xx, zz), inner(xx, xx, xx), inner(zz, zz, zz))
+
+    @property
+    def innermost(self) -> Kernel:
+        """The innermost kernel of the inner one."""
+        return self.inner.innermost
+
+    def __post_init__(self) -> None:
+        """Refuse what is no function of a dot product, and matrices, which do not tell K(x, x) of rows to predict."""
+        outer = self.outer.innermost
+        if not outer.reads_features or not outer.takes_reals:
+            raise VotronError(
+                f"{self.outer!r} cannot stand over another kernel: it is no function of real dot products."
+            )
+        if self.inner.pairwise:
+            raise VotronError(
+                f"{self.outer!r} cannot stand over a precomputed kernel: compute the matrix of both together instead."
+            )
+
+    @property
+    def n_terms(self) -> int:  # type: ignore[override]
+        """Count the terms of both."""
+        return self.inner.n_terms + self.outer.n_terms
+
+    @property
+    def needs_distance(self) -> bool:  # type: ignore[override]
+        """Tell whether either kernel subtracts dot products."""
+        return self.inner.needs_distance or self.outer.needs_distance
+
+    @property
+    def reads_features(self) -> bool:  # type: ignore[override]
+        """Tell whether the kernel inside works on features."""
+        return self.inner.reads_features
+
+    def products(self, traits: Traits) -> Products:
+        """Return the arithmetic of the kernel inside."""
+        if self.needs_distance and self.reads_features:
+            return choose_products(traits, needs_distance=True)
+        return self.inner.products(traits)
+
+    def check(self, X: Rows) -> None:
+        """Ask the kernel inside."""
+        self.inner.check(X)
+
+    def terms(self, squares: Floats) -> Floats:
+        """Return the terms of both."""
+        return np.vstack([self.inner.terms(squares), self.outer.terms(self.inner.diagonal(squares))])
+
+    def diagonal(self, squares: Floats) -> Floats:
+        """Return the outer kernel's diagonal at the inner one's."""
+        return self.outer.diagonal(self.inner.diagonal(squares))
+
+    def bound(self, largest_square: float) -> float:
+        """Return the outer bound at the inner bound."""
+        return self.outer.bound(self.inner.bound(largest_square))
+
+    def from_dots(
+        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
+    ) -> None:
+        """Let the kernel inside work, then the one outside on its values, in place."""
+        n = self.inner.n_terms
+        self.inner.from_dots(dots, source, low, high, terms[:n], own[:n], out)
+        self.outer.from_dots(out, np.arange(len(source)), low, high, terms[n:], own[n:], out)

@@ -1,0 +1,86 @@
+"""The kernel of monotone conjunctions."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._loops._llvm import compiled
+from votron.errors import NotRepresentableError, VotronError
+from votron.kernels.base import Kernel, Term
+from votron.kernels.features import FeatureMap
+from votron.products import Floats, Index, Rows, describe, squares
+
+
+@dataclass(frozen=True)
+class ConjunctionKernel(Kernel):
+    """K(x, z) = 2^|ones(x, z)| on 0/1 data: the number of monotone conjunctions that hold in both.
+
+    Examples
+    --------
+    >>> ConjunctionKernel()([[1, 1, 0]], [[1, 1, 1], [0, 0, 1]])
+    array([[4., 1.]])
+    """
+
+    LARGEST: ClassVar[int] = 1023
+    name: ClassVar[str] = "conjunction"
+    words: ClassVar[str] = "2^(ones in common), on 0/1 data: all monotone conjunctions"
+    n_terms: ClassVar[int] = 0
+    takes_reals: ClassVar[bool] = False
+
+    def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
+        """Return 2^(x·z)."""
+        return 2.0**xz
+
+    def check(self, X: Rows) -> None:
+        """Refuse anything but zeros and ones."""
+        traits = describe(X)
+        if not (traits.integer and traits.low >= 0 and traits.high <= 1):
+            raise VotronError(
+                "The 'conjunction' kernel takes 0/1 data only, one column a Boolean variable. "
+                f"Got values from {traits.low:g} to {traits.high:g}; binarise or one-hot encode the columns first."
+            )
+        ones = squares(X).max(initial=0.0) if traits.n_features > self.LARGEST else 0.0
+        if ones > self.LARGEST:
+            raise NotRepresentableError(
+                f"{self!r} exceeds the largest float64 on these data: a row must have at most {self.LARGEST} ones. "
+                f"Got {ones:g} instead."
+            )
+
+    def _powers(self, dots: NDArray[Any]) -> Floats:
+        return np.where(dots <= self.LARGEST, np.exp2(np.minimum(dots, self.LARGEST)), np.inf)
+
+    def diagonal(self, squares: Floats) -> Floats:
+        """Return 2 to the number of ones."""
+        return self._powers(np.asarray(squares, dtype=np.float64))
+
+    def from_dots(
+        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
+    ) -> None:
+        """Set the exponent; the number is exact."""
+        _fill(dots, source, low, high, out)
+
+    def feature_map(self, n_features: int) -> FeatureMap:
+        """Return all 2^n monotone conjunctions of n ≤ 20 variables, the empty one first."""
+        if n_features > 20:
+            raise VotronError(
+                f"The conjunctions of {n_features} variables are 2^{n_features}; "
+                "the explicit map is for 20 variables at most."
+            )
+        subsets = itertools.chain.from_iterable(
+            itertools.combinations(range(n_features), size) for size in range(n_features + 1)
+        )
+        return FeatureMap(n_features, tuple(subsets), (1.0,) * 2**n_features)
+
+
+@compiled
+def _fill(dots, source, first, last, out):
+    """K = 2^(x.z), for dot products from 0 to 1023."""
+    for k in range(source.shape[0]):
+        dot, row = dots[source[k], first:last], out[k, first:last]
+        for r in range(row.shape[0]):
+            row[r] = np.int64((np.int64(np.int32(np.float64(dot[r]))) + 1023) << 52).view(np.float64)

@@ -1,0 +1,36 @@
+"""The linear kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from votron.kernels.base import Term, ValueKernel
+from votron.kernels.features import FeatureMap
+
+
+@dataclass(frozen=True)
+class LinearKernel(ValueKernel):
+    """K(x, z) = x·z.
+
+    Examples
+    --------
+    >>> LinearKernel()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    name: ClassVar[str] = "linear"
+    words: ClassVar[str] = "x·z"
+    complexity: ClassVar[float] = 0.0
+
+    def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
+        """Return x·z."""
+        return xz
+
+    def affine(self) -> tuple[float, float]:
+        """Return that it is x·z itself."""
+        return 1.0, 0.0
+
+    def feature_map(self, n_features: int) -> FeatureMap:
+        """Return the identity."""
+        return FeatureMap(n_features, tuple((i,) for i in range(n_features)), (1.0,) * n_features)

@@ -1,0 +1,112 @@
+"""A kernel whose examples all have length 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._loops._llvm import compiled
+from votron.errors import NotRepresentableError
+from votron.kernels.base import Kernel, Term, negative_diagonal
+from votron.kernels.features import FeatureMap
+from votron.products import Floats, Index, Products, Rows, Traits
+
+
+@dataclass(frozen=True)
+class NormalizedKernel(Kernel):
+    """K(x, z) / √(K(x, x) K(z, z)): every example has length 1 in feature space.
+
+    Examples
+    --------
+    >>> from votron.kernels import LinearKernel
+    >>> NormalizedKernel(LinearKernel())([[3.0, 4.0]], [[4.0, 3.0]])
+    array([[0.96]])
+    """
+
+    base: Kernel
+    name: ClassVar[str] = "normalized"
+    words: ClassVar[str] = "K(x, z) / √(K(x, x) K(z, z))"
+    unit_length: ClassVar[bool] = True
+
+    def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
+        """Return the formula of the kernel inside over the lengths, and 0 where a length is 0."""
+        scale = np.sqrt(self.base.formula(xx, xx, xx)) * np.sqrt(self.base.formula(zz, zz, zz))
+        return np.where(scale > 0, self.base.formula(xz, xx, zz) / scale, 0.0)
+
+    @property
+    def innermost(self) -> Kernel:
+        """The innermost kernel of the one inside."""
+        return self.base.innermost
+
+    @property
+    def pairwise(self) -> bool:  # type: ignore[override]
+        """Tell whether the kernel inside is given as a matrix."""
+        return self.base.pairwise
+
+    @property
+    def n_terms(self) -> int:  # type: ignore[override]
+        """Count the terms: one more than the kernel inside has."""
+        return self.base.n_terms + 1
+
+    @property
+    def needs_distance(self) -> bool:  # type: ignore[override]
+        """Tell whether the kernel inside subtracts dot products."""
+        return self.base.needs_distance
+
+    @property
+    def reads_features(self) -> bool:  # type: ignore[override]
+        """Tell whether the kernel inside works on features."""
+        return self.base.reads_features
+
+    def products(self, traits: Traits) -> Products:
+        """Return the arithmetic of the kernel inside."""
+        return self.base.products(traits)
+
+    def check(self, X: Rows) -> None:
+        """Ask the kernel inside."""
+        self.base.check(X)
+
+    def terms(self, squares: Floats) -> Floats:
+        """Return the terms of the kernel inside, and √K(x, x)."""
+        diagonal = self.base.diagonal(squares)
+        if (diagonal < 0).any():
+            raise negative_diagonal(self.base, diagonal)
+        return np.vstack([self.base.terms(squares), np.sqrt(diagonal)[None, :]])
+
+    def diagonal(self, squares: Floats) -> Floats:
+        """Return ones, and 0 where the kernel inside has 0."""
+        diagonal = self.base.diagonal(squares)
+        if (diagonal < 0).any():
+            raise negative_diagonal(self.base, diagonal)
+        if not np.isfinite(diagonal).all():
+            raise NotRepresentableError(
+                f"{self!r} cannot be represented: {self.base!r} exceeds the largest float64 on these data."
+            )
+        return np.asarray(np.where(diagonal > 0, 1.0, 0.0))
+
+    def from_dots(
+        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
+    ) -> None:
+        """Let the kernel inside work, then divide."""
+        self.base.from_dots(dots, source, low, high, terms[:-1], own[:-1], out)
+        _divide(low, high, np.ascontiguousarray(terms[-1]), own[-1], out)
+
+    def feature_map(self, n_features: int) -> FeatureMap:
+        """Return the map of the kernel inside, its images scaled to length 1."""
+        inside = self.base.feature_map(n_features)
+        return FeatureMap(inside.n_features, inside.monomials, inside.scales, unit_length=True)
+
+
+@compiled
+def _divide(first, last, lengths, own, out):
+    """K / (|x| |z|) in place, with lengths in feature space; 0 where a length is 0."""
+    mine = own[first:last]
+    for k in range(lengths.shape[0]):
+        row = out[k, first:last]
+        length = lengths[k]
+        for r in range(row.shape[0]):
+            scale = length * mine[r]
+            row[r] = row[r] / scale if scale > 0.0 else 0.0

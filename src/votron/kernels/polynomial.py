@@ -1,0 +1,142 @@
+"""The polynomial kernel."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._loops._llvm import compiled
+from votron.errors import VotronError
+from votron.kernels.base import Kernel, Term, check_number
+from votron.kernels.features import FeatureMap
+from votron.products import Floats, Index
+
+
+@dataclass(frozen=True)
+class PolynomialKernel(Kernel):
+    """K(x, z) = (gamma x·z + coef0)^degree; with gamma = coef0 = 1 the kernel of Freund and Schapire.
+
+    Parameters
+    ----------
+    degree : int
+        At least 1.
+    gamma : float
+        Scale of the dot product.
+    coef0 : float
+        The constant; 0 leaves out the monomials of lower degree.
+
+    Examples
+    --------
+    >>> PolynomialKernel(degree=4)
+    PolynomialKernel(degree=4, gamma=1.0, coef0=1.0)
+    >>> PolynomialKernel(degree=4)([[1, 1]], [[1, 0]])
+    array([[16.]])
+    """
+
+    degree: int = 3
+    gamma: float = 1.0
+    coef0: float = 1.0
+    name: ClassVar[str] = "poly"
+    words: ClassVar[str] = "(gamma x·z + coef0)^degree"
+    search: ClassVar[dict[str, list[Any]]] = {"degree": [2, 3, 1, 4]}
+    n_terms: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        """Refuse degrees below 1."""
+        degree: Any = self.degree
+        if isinstance(degree, bool) or not isinstance(degree, Integral) or not 1 <= int(degree) < 2**31:
+            raise VotronError(
+                "The 'degree' parameter of PolynomialKernel must be an int in the range [1, 2^31). "
+                f"Got {self.degree!r} instead."
+            )
+        object.__setattr__(self, "degree", int(degree))
+        check_number(self, "gamma")
+        check_number(self, "coef0")
+
+    @property
+    def complexity(self) -> float:  # type: ignore[override]
+        """The degree."""
+        return float(self.degree)
+
+    def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
+        """Return (gamma x·z + coef0)^degree."""
+        return (self.gamma * xz + self.coef0) ** self.degree
+
+    def affine(self) -> tuple[float, float] | None:
+        """Return gamma and coef0, if the degree is 1."""
+        return (float(self.gamma), float(self.coef0)) if self.degree == 1 else None
+
+    def _powers(self, dots: NDArray[Any]) -> Floats:
+        out = np.empty((1, len(dots)))
+        self.from_dots(
+            dots[None, :], np.zeros(1, dtype=np.int64), 0, len(dots), np.empty((0, 1)), np.empty((0, len(dots))), out
+        )
+        return np.asarray(out[0])
+
+    def diagonal(self, squares: Floats) -> Floats:
+        """Return (gamma x·x + coef0)^degree."""
+        return self._powers(np.asarray(squares, dtype=np.float64))
+
+    def bound(self, largest_square: float) -> float:
+        """Return (|gamma| x·x + |coef0|)^degree."""
+        base = abs(self.gamma) * largest_square + abs(self.coef0)
+        return float(PolynomialKernel(self.degree, 1.0, 0.0)._powers(np.array([base]))[0])
+
+    def from_dots(
+        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
+    ) -> None:
+        """Raise to the power by multiplications in a fixed order."""
+        base = np.empty(out.shape[1])
+        _fill(dots, source, low, high, float(self.gamma), float(self.coef0), int(self.degree), base, out)
+
+    def feature_map(self, n_features: int) -> FeatureMap:
+        """Return all monomials of degree at most ``degree``, each with the root of its multinomial coefficient."""
+        n_monomials = math.comb(n_features + self.degree, self.degree)
+        if n_monomials > FeatureMap.LIMIT:
+            raise VotronError(
+                f"{self!r} over {n_features} features has {n_monomials:,} monomials, more than {FeatureMap.LIMIT:,}."
+            )
+        if self.gamma < 0 or self.coef0 < 0:
+            raise VotronError(f"{self!r} has no real feature map: gamma and coef0 must not be negative.")
+        monomials, scales = [], []
+        for size in range(self.degree + 1):
+            for chosen in itertools.combinations_with_replacement(range(n_features), size):
+                ways = math.factorial(self.degree) // math.factorial(self.degree - size)
+                for feature in set(chosen):
+                    ways //= math.factorial(chosen.count(feature))
+                scale = ways * self.coef0 ** (self.degree - size) * self.gamma**size
+                if scale > 0:
+                    monomials.append(chosen)
+                    scales.append(math.sqrt(scale))
+        return FeatureMap(n_features, tuple(monomials), tuple(scales))
+
+
+@compiled
+def _fill(dots, source, first, last, gamma, coef0, degree, base, out):
+    """K = (gamma x.z + coef0)^degree by repeated squaring, from the lowest bit of the degree up."""
+    power = base[first:last]
+    for k in range(source.shape[0]):
+        dot, row = dots[source[k], first:last], out[k, first:last]
+        for r in range(row.shape[0]):
+            power[r] = gamma * np.float64(dot[r]) + coef0
+        bits = degree
+        while bits & 1 == 0:
+            for r in range(row.shape[0]):
+                power[r] = power[r] * power[r]
+            bits >>= 1
+        for r in range(row.shape[0]):
+            row[r] = power[r]
+        bits >>= 1
+        while bits > 0:
+            for r in range(row.shape[0]):
+                power[r] = power[r] * power[r]
+            if bits & 1:
+                for r in range(row.shape[0]):
+                    row[r] = row[r] * power[r]
+            bits >>= 1

@@ -1,0 +1,136 @@
+"""A kernel from outside the package, of public names only: it works wherever a kernel of Votron's does."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from votron import VotedPerceptronClassifier, VotronError, certify, load
+from votron.kernels import KERNELS, GaussianKernel, Kernel, LinearKernel, make_kernel, register_kernel
+from votron.tuning import tune
+
+X, y = load_iris(return_X_y=True)
+X = X - X.mean(axis=0)
+
+
+@dataclass(frozen=True)
+class RationalQuadratic(Kernel):
+    """K(x, z) = 1 / (1 + gamma |x - z|²)."""
+
+    gamma: float = 1.0
+    name = "rational"
+    words = "1 / (1 + gamma |x - z|²)"
+    search = {"gamma": ["scale", 1.0]}  # noqa: RUF012  # as a user would write it
+    needs_distance = True
+    unit_length = True
+
+    def formula(self, xz, xx, zz):
+        return 1.0 / (1.0 + self.gamma * np.maximum(xx + zz - 2.0 * xz, 0.0))
+
+
+@pytest.fixture
+def registered():
+    return register_kernel(RationalQuadratic)
+
+
+def test_values(registered):
+    distances = ((X[:20, None] - X[None, :20]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(make_kernel("rational", gamma=0.3)(X[:20]), 1 / (1 + 0.3 * distances), rtol=1e-12)
+    assert (make_kernel("rational").diag(X) == 1).all()
+    over = RationalQuadratic(0.5).of(LinearKernel())
+    np.testing.assert_allclose(over(X[:20]), make_kernel("rational", gamma=0.5)(X[:20]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("rule", ["vote", "average", "last"])
+def test_fit_predict_save_load(registered, rule, tmp_path):
+    model = VotedPerceptronClassifier("rational", gamma=0.5, rule=rule, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.95
+    model.save(tmp_path / "rational.votron")
+    again = load(tmp_path / "rational.votron")
+    assert again.kernel_ == RationalQuadratic(0.5)
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("memory_limit", [0, "1GB"])
+def test_the_record_does_not_depend_on_how_it_is_made(registered, n_jobs, memory_limit):
+    settings = {"gamma": 0.5, "margin": 0.2, "random_state": 0}
+    plain = VotedPerceptronClassifier("rational", **settings, n_jobs=1).fit(X, y)
+    other = VotedPerceptronClassifier("rational", **settings, n_jobs=n_jobs, memory_limit=memory_limit).fit(X, y)
+    assert other.record_.digest() == plain.record_.digest()
+
+
+def test_a_file_does_not_make_it_known(registered, tmp_path):
+    path = tmp_path / "rational.votron"
+    VotedPerceptronClassifier("rational", gamma=0.5, random_state=0).fit(X, y).save(path)
+    ask = f"import votron\ntry:\n    votron.load({str(path)!r})\nexcept votron.VotronError as e:\n    print(e)"
+    said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert "The kernel of this model must be one of 'linear', 'poly'" in said
+    assert "Got 'rational' instead." in said
+
+
+def test_search_and_certificate(registered):
+    found = tune(X, y, grid={"kernel": ["rational"], "margin": [0.0], "epochs": [2], "rule": ["vote"]}, folds=3)
+    assert {row.params["gamma"] for row in found.table} == {"scale", 1.0}
+    model = VotedPerceptronClassifier("rational", gamma=0.5, epochs=1, random_state=0).fit(X, y)
+    assert certify(model, X, y).best().error < 1
+
+
+def test_onnx(registered):
+    from votron.exporting import to_onnx
+
+    onnxruntime = pytest.importorskip("onnxruntime")
+    model = VotedPerceptronClassifier("rational", gamma=0.5, rule="last", random_state=0).fit(X, y)
+    session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+    labels, scores = session.run(None, {"X": X.astype(np.float64)})
+    np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-9, atol=1e-9)
+    assert labels.tolist() == model.predict(X).tolist()
+
+
+def test_names_are_taken_once(registered):
+    assert register_kernel(RationalQuadratic) is RationalQuadratic
+
+    @dataclass(frozen=True)
+    class Another(Kernel):
+        name = "rational"
+
+    with pytest.raises(VotronError, match="There is a kernel of the name 'rational' already"):
+        register_kernel(Another)
+    with pytest.raises(VotronError, match="must be a dataclass derived from Kernel, with a name"):
+        register_kernel(int)
+
+
+def test_what_a_test_registers_is_gone_again():
+    assert "rational" not in KERNELS
+    with pytest.raises(ValueError, match="Got 'rational' instead"):
+        VotedPerceptronClassifier("rational").fit(X, y)
+    assert isinstance(make_kernel("rbf"), GaussianKernel)
+
+
+def test_a_package_that_brings_it(tmp_path):
+    """Entry points are read for a name that is not known, in Python and at the command line."""
+    (tmp_path / "brought.py").write_text(
+        "from dataclasses import dataclass\nfrom votron.kernels import Kernel\n\n"
+        "@dataclass(frozen=True)\nclass Brought(Kernel):\n    gamma: float = 1.0\n    name = 'brought'\n"
+        "    def formula(self, xz, xx, zz):\n        return self.gamma * xz + 1.0\n"
+    )
+    info = tmp_path / "brought-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brought\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[votron.kernels]\nbrought = brought:Brought\n")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from votron.cli import main\n"
+        "assert main(['train', 'digits', '--kernel', 'brought', '--epochs', '1', '-o', 'm.votron', '--quiet']) == 0\n"
+        "assert main(['evaluate', 'm.votron', 'digits', '--part', 'test']) == 0\n"
+        "assert main(['train', 'digits', '--kernel', 'nowhere', '-o', 'm.votron']) == 2\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert "error" in done.stdout
+    assert "--kernel must be one of" in done.stderr
