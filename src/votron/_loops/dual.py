@@ -19,7 +19,7 @@ size and any number of threads.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -502,80 +502,92 @@ def walk(F, codes, threshold, diagonal, start, stop, row_of, K, norm2, n_mistake
 # ----------------------------------------------------------------------------------------------------------------------
 
 
-@compiled
-def scan(
-    K,
-    event_starts,
-    first_event,
-    n_events,
-    classes,
-    signs,
-    times,
-    norms,
-    born,
-    length,
-    F,
-    votes,
-    sums,
-    unit_sums,
-    capture_times,
-    capture_rows,
-    capture_state,
-    captured,
-    captured_unit,
-):
-    """Carry scores over events; credit each vector, when it dies, with the time steps it was alive.
+class Mistakes(NamedTuple):
+    """A record as loops read it: event e is the mistakes ``starts[e]`` to ``starts[e + 1] - 1``."""
 
-    born[c] is the birth time of class c's vector (0: none yet), length[c] its norm in feature space. votes, sums and
-    unit_sums have no rows where they are not wanted. Captures, sorted by time, ask for the scores of one row under
-    the vectors alive at one time; capture_state[0] counts those done.
-    """
+    starts: Any
+    vector: Any
+    sign: Any
+    time: Any
+    norm2: Any
+
+
+class Alive(NamedTuple):
+    """The vectors that are alive: when each was born (0: none yet), its length, and its scores of a block's rows."""
+
+    born: Any
+    length: Any
+    scores: Any
+
+
+class Tallies(NamedTuple):
+    """What vectors leave behind when they die; without rows where it is not wanted."""
+
+    votes: Any
+    sums: Any
+    unit_sums: Any
+
+
+class Captures(NamedTuple):
+    """Scores of one row by the vectors alive at one time, asked for in the order of times; ``done[0]`` counts them."""
+
+    times: Any
+    rows: Any
+    done: Any
+    scores: Any
+    unit_scores: Any
+
+
+@compiled
+def scan(K, first_event, n_events, mistakes, alive, tallies, captures):
+    """Carry scores over events; credit each vector, when it dies, with the time steps it was alive."""
+    starts, time = mistakes.starts, mistakes.time
     for k in range(n_events):
-        row = K[k]
-        begin, end = event_starts[first_event + k], event_starts[first_event + k + 1]
-        capture(times[begin], length, F, capture_times, capture_rows, capture_state, captured, captured_unit)
+        begin, end = starts[first_event + k], starts[first_event + k + 1]
+        capture(time[begin], alive, captures)
         for j in range(begin, end):
-            c = classes[j]
-            if born[c] > 0:
-                credit(c, np.float64(times[j] - born[c]), length[c], F, votes, sums, unit_sums)
-            born[c] = times[j]
-            length[c] = math.sqrt(norms[j]) if norms[j] > 0.0 else 0.0
-            _add_row(row, signs[j], F[c])
+            c = mistakes.vector[j]
+            if alive.born[c] > 0:
+                credit(c, np.float64(time[j] - alive.born[c]), alive, tallies)
+            alive.born[c] = time[j]
+            alive.length[c] = math.sqrt(mistakes.norm2[j]) if mistakes.norm2[j] > 0.0 else 0.0
+            _add_row(K[k], mistakes.sign[j], alive.scores[c])
 
 
 @compiled
-def capture(time, length, F, capture_times, capture_rows, capture_state, captured, captured_unit):
+def capture(time, alive, captures):
     """Answer the captures of times before ``time`` from the vectors of now."""
-    i = capture_state[0]
-    while i < capture_times.shape[0] and capture_times[i] < time:
-        r = capture_rows[i]
-        for c in range(F.shape[0]):
-            captured[c, i] = F[c, r]
-            captured_unit[c, i] = F[c, r] / length[c] if length[c] > 0.0 else 0.0
+    i = captures.done[0]
+    while i < captures.times.shape[0] and captures.times[i] < time:
+        r = captures.rows[i]
+        for c in range(alive.scores.shape[0]):
+            score, length = alive.scores[c, r], alive.length[c]
+            captures.scores[c, i] = score
+            captures.unit_scores[c, i] = score / length if length > 0.0 else 0.0
         i += 1
-    capture_state[0] = i
+    captures.done[0] = i
 
 
 @compiled
-def credit(c, survival, length, F, votes, sums, unit_sums):
+def credit(c, survival, alive, tallies):
     """Add one vector of class c to the tallies. A score of 0 votes +1; a zero vector scores 0."""
-    score = F[c]
-    if votes.shape[0] > 0:
-        vote = votes[c]
+    score, length = alive.scores[c], alive.length[c]
+    if tallies.votes.shape[0] > 0:
+        vote = tallies.votes[c]
         for r in range(score.shape[0]):
             vote[r] += survival if score[r] >= 0.0 else -survival
-    if sums.shape[0] > 0:
-        total = sums[c]
+    if tallies.sums.shape[0] > 0:
+        total = tallies.sums[c]
         for r in range(score.shape[0]):
             total[r] += survival * score[r]
-    if unit_sums.shape[0] > 0 and length > 0.0:
-        total = unit_sums[c]
+    if tallies.unit_sums.shape[0] > 0 and length > 0.0:
+        total = tallies.unit_sums[c]
         for r in range(score.shape[0]):
             total[r] += survival * (score[r] / length)
 
 
 @compiled
-def scan_errors(K, event_starts, first_event, n_events, classes, signs, n_rows, codes, F, errors):
+def scan_errors(K, first_event, n_events, mistakes, n_rows, codes, F, errors):
     """Carry scores over events and count, after each event, the rows that the vectors of that moment get wrong.
 
     One class: wrong where the score's sign is. Several: wrong where the first largest score is another class's.
@@ -583,8 +595,8 @@ def scan_errors(K, event_starts, first_event, n_events, classes, signs, n_rows, 
     C = F.shape[0]
     for k in range(n_events):
         e = first_event + k
-        for j in range(event_starts[e], event_starts[e + 1]):
-            _add_row(K[k], signs[j], F[classes[j]])
+        for j in range(mistakes.starts[e], mistakes.starts[e + 1]):
+            _add_row(K[k], mistakes.sign[j], F[mistakes.vector[j]])
         wrong = 0
         for r in range(n_rows):
             if C == 1:

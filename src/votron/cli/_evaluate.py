@@ -19,11 +19,11 @@ from votron.cli._output import Notes, bold, counted, filled, percent, print_json
 from votron.cli._parser import Parser, share
 from votron.cli._predict import add_rule, with_rule
 from votron.errors import VotronError
+from votron.rules import RULES
 
 MOST_CLASSES = 20
 """Classes up to which the confusion matrix is printed, where it is not too wide."""
 _SHOWN = 15
-_RULES = ("vote", "average", "last", "random", "pocket")
 
 EXAMPLES = [
     ("votron evaluate digits.votron digits --part test", "error, confusions, classes"),
@@ -89,9 +89,10 @@ def _check_rules(saved: Saved) -> None:
 
 def _rules_of(saved: Saved) -> list[tuple[str, bool]]:
     """Return the rules that differ: normalising changes nothing for voting, nor for one vector alone."""
-    binary = len(saved.classes) == 2
-    normalised = [rule for rule in _RULES if rule != "vote" and not (binary and rule != "average")]
-    return [*((rule, False) for rule in _RULES), *((rule, True) for rule in normalised)]
+    n_vectors = 1 if len(saved.classes) == 2 else len(saved.classes)
+    rules = {name: rule for name, rule in RULES.items() if not rule.needs_held_out}
+    normalised = [name for name, rule in rules.items() if rule.lengths_matter(n_vectors)]
+    return [*((name, False) for name in rules), *((name, True) for name in normalised)]
 
 
 def _by_rule(saved: Saved, X: Any, rules: list[tuple[str, bool]]) -> Iterator[tuple[tuple[str, bool], NDArray[Any]]]:

@@ -62,12 +62,21 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_reading(parser, missing=False, for_model=True)
 
 
+def _looked_up(text: str) -> str:
+    """Return the name of a rule, having looked whether another package brings it."""
+    from votron.rules import RULES
+
+    RULES.find(text)
+    return text
+
+
 def add_rule(parser: Any) -> None:
     """Add the choice of another rule."""
     from votron.rules import RULES
 
     parser.add_argument(
         "--rule",
+        type=_looked_up,
         choices=RULES,
         metavar="R",
         help=f"predict by another rule of a voted model, without training again: {', '.join(RULES)}",

@@ -25,6 +25,7 @@ from votron.cli._output import Notes, counted, n_bytes
 from votron.cli._parser import Parser, UsageError, size, whole
 from votron.cli._provenance import of_command, of_data
 from votron.data.formats import TRUTH
+from votron.rules import RULES
 
 if TYPE_CHECKING:
     from votron.cli._train import Trained
@@ -69,8 +70,8 @@ def check_options(args: argparse.Namespace, estimator: Any) -> None:
                 f"{option_of(name)} has no meaning with --stream, which takes rows in their order; --passes says how "
                 "often."
             )
-    if getattr(estimator, "rule", None) == "holdout":
-        raise UsageError("--rule holdout needs rows that are set aside, which --stream does not do.")
+    if hasattr(estimator, "rule") and RULES[estimator.rule].needs_held_out:
+        raise UsageError(f"--rule {estimator.rule} needs rows that are set aside, which --stream does not do.")
     if args.certificate:
         raise UsageError("--certificate needs all data at once: leave out --stream, or run `votron certify` later.")
     if once_only(args.data) and args.classes is None:

@@ -11,46 +11,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from votron.errors import VotronError
 from votron.estimators import _inputs
+from votron.estimators._names import NameIn
 from votron.kernels import KERNELS, Kernel, make_kernel
-from votron.kernels.registry import find_kernel, is_precomputed, kernel_class
+from votron.kernels.registry import is_precomputed, kernel_class
 from votron.products import Floats, Rows
 
-
-class KernelName(StrOptions):
-    """The constraint that a text be the name of a kernel: of a registered one, or of one that a package brings."""
-
-    def __init__(self) -> None:
-        super().__init__(set())
-
-    @property
-    def options(self) -> set[str]:
-        """The names that are known now."""
-        return set(KERNELS)
-
-    @options.setter
-    def options(self, _: set[str]) -> None:
-        """Names are registered elsewhere."""
-
-    @property
-    def registered(self) -> list[str]:
-        """The same, in order: all that a model file may name."""
-        return list(KERNELS)
-
-    @property
-    def options_for_rows(self) -> set[str]:
-        """Those of kernels that have values for rows to come."""
-        return {name for name, cls in KERNELS.items() if not cls.pairwise}
-
-    def is_satisfied_by(self, val: Any) -> bool:
-        """Tell whether it is such a name."""
-        return isinstance(val, str) and find_kernel(val) is not None
-
-    def __str__(self) -> str:
-        return f"a str among {{{', '.join(map(repr, KERNELS))}}}"
-
-
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
-    "kernel": [KernelName(), Kernel, callable],
+    "kernel": [NameIn(KERNELS, for_rows=lambda cls: not cls.pairwise), Kernel, callable],
     "degree": [Interval(Integral, 1, 2**31 - 1, closed="both")],
     "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
     "coef0": [Interval(Real, None, None, closed="neither")],

@@ -29,7 +29,7 @@ from votron.estimators.winnow import WinnowClassifier
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
 from votron.products import Floats, Index, Rows
-from votron.rules import HoldoutCurve, Vectors
+from votron.rules import RULES, HoldoutCurve, Vectors
 from votron.saving.fields import LARGEST, Fields
 from votron.saving.values import (
     kernel_from,
@@ -442,7 +442,8 @@ def _sequence_from(model: CompactClassifier, fields: Fields) -> Sequence:
     record = record_from(fields.part("record"), _n_vectors(model), limit)
     rows = _support_rows(fields, kernel, len(record.support), model.n_features_in_)
     vectors = Vectors(record, kernel, rows, fields.count("seed"))
-    return Sequence(vectors, fields.text("by", ("vote", "random")), fields.flag("normalized"))
+    rules = [name for name, rule in RULES.items() if not rule.one_vector]
+    return Sequence(vectors, fields.text("by", rules), fields.flag("normalized"))
 
 
 CLASSES: dict[str, tuple[Any, Callable[[Any], State], Callable[[Any, Fields], None]]] = {

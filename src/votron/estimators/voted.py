@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads, parse_memory_limit
@@ -24,6 +24,7 @@ from votron.estimators import _inputs
 from votron.estimators._epochs import EpochClassifier
 from votron.estimators._forms import Expansion, Form, Sequence
 from votron.estimators._kernel import KERNEL_CONSTRAINTS, checked, lengths_of, reads_gamma, set_tags
+from votron.estimators._names import NameIn
 from votron.estimators._where import WhereItMakesSense
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
@@ -157,7 +158,7 @@ class VotedPerceptronClassifier(EpochClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
         "epochs": [Interval(Real, 0, None, closed="neither"), None],
-        "rule": [StrOptions(set(RULES))],
+        "rule": [NameIn(RULES)],
         "normalize_vectors": ["boolean"],
         "margin": [Interval(Real, 0, None, closed="left")],
         "shuffle": ["boolean"],
@@ -324,7 +325,7 @@ class VotedPerceptronClassifier(EpochClassifier):
     def _presentation(self, order: Index, codes: NDArray[np.int64], rng: Any) -> tuple[Index, Index]:
         """Return the rows to present, in order, and the rows held out."""
         held_out = np.empty(0, dtype=np.int64)
-        if self.rule == "holdout":
+        if RULES[self.rule].needs_held_out:
             order, held_out = _inputs.held_out_split(order, codes, self.validation_fraction, type(self).__name__, rng)
         return rng.permutation(order) if self.shuffle else order, held_out
 
@@ -422,13 +423,13 @@ class VotedPerceptronClassifier(EpochClassifier):
             raise VotronError(
                 f"X_val and y_val go together. Got {'y_val' if X_val is None else 'X_val'} alone instead."
             )
-        if X_val is not None and rule != "holdout":
+        if X_val is not None and not RULES[rule].needs_held_out:
             raise VotronError(f"X_val and y_val are for the rule 'holdout' only. Got the rule {rule!r} instead.")
         if X_val is not None:
             rows, y_val = _inputs.validated(self, X_val, y_val, kernel=self.kernel_, reset=False)
             other._set_holdout(rows, _inputs.encode_labels(y_val, self.classes_)[1])
-        elif rule == "holdout" and self._vectors.holdout is None:
-            raise VotronError("The rule 'holdout' needs held-out data: give X_val and y_val, or fit with that rule.")
+        elif RULES[rule].needs_held_out and self._vectors.holdout is None:
+            raise VotronError(f"The rule {rule!r} needs held-out data: give X_val and y_val, or fit with that rule.")
         return other
 
     def _set_holdout(self, rows: Rows, codes: NDArray[np.int64]) -> None:
@@ -447,7 +448,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         found = self._vectors.expansion(self.rule, bool(self.normalize_vectors))
         if found is not None:
             return Expansion(self.kernel_, self._vectors.support_rows, self.support_, *found), gave_up
-        lengths = self.record_.norm2 if self.normalize_vectors and self.rule == "random" else None
+        lengths = self.record_.norm2 if self.normalize_vectors and RULES[self.rule].needs_lengths else None
         record = self.record_.without_scores(norm2=lengths)
         vectors = Vectors(record, self.kernel_, self._vectors.support_rows, self._vectors.seed)
         return Sequence(vectors, self.rule, lengths is not None), gave_up
@@ -562,7 +563,7 @@ def _choices(rules: Iterable[Any]) -> dict[Any, tuple[str, bool]]:
     found = {}
     for entry in [rules] if isinstance(rules, str) else rules:
         rule, normalized = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, False)
-        if rule not in RULES:
+        if not isinstance(rule, str) or RULES.find(rule) is None:
             raise VotronError(
                 f"The 'rules' must be among {', '.join(map(repr, RULES))}, or pairs of one of them and True or False. "
                 f"Got {entry!r} instead."

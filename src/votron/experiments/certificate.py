@@ -49,7 +49,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--degree", type=at_least_one, default=4, metavar="D", help="degree of the kernel (1 + x.z)^D" + default)
     add("--normalize-kernel", action="store_true", help="examples of length 1 in feature space")
     add("--epochs", type=epochs_number, metavar="T", help="passes (default: until one makes no mistake)")
-    add("--rule", choices=[rule for rule in RULES if rule != "holdout"], default="last", help="rule" + default)
+    rules = [name for name, rule in RULES.items() if not rule.needs_held_out]
+    add("--rule", choices=rules, default="last", help="rule" + default)
     add("--margin", type=float, default=0.0, metavar="TAU", help="update up to this margin" + default)
     add("--delta", type=float, default=0.05, metavar="P", help="how often a guarantee may fail" + default)
     add("--adatron", action="store_true", help="find the maximal margin, also of more than 5,000 examples")

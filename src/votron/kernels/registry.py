@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.metadata
 from collections.abc import Callable
 from typing import Any
 
+from votron._registry import Registry
 from votron.errors import VotronError
 from votron.kernels.base import Kernel
 from votron.kernels.composed import ComposedKernel
@@ -19,11 +19,10 @@ from votron.kernels.polynomial import PolynomialKernel
 from votron.kernels.precomputed import PrecomputedKernel
 from votron.products import Rows
 
-KERNELS: dict[str, type[Kernel]] = {}
-"""The kernels that can be asked for by name: those that need nothing but numbers, which have defaults."""
-REGISTERED: dict[str, type[Kernel]] = {}
-"""All kernels that a model file can name, those made of kernels among them."""
-ENTRY_POINTS = "votron.kernels"
+KERNELS: Registry[type[Kernel]] = Registry("kernel", "votron.kernels")
+"""The kernels that can be asked for by name."""
+MADE_OF_KERNELS: dict[str, type[Kernel]] = {cls.name: cls for cls in (NormalizedKernel, ComposedKernel)}
+"""Those that need other kernels; model files name them as well."""
 
 
 def register_kernel(cls: type[Kernel]) -> type[Kernel]:
@@ -63,28 +62,14 @@ def register_kernel(cls: type[Kernel]) -> type[Kernel]:
     given: Any = cls
     if not (dataclasses.is_dataclass(given) and isinstance(given, type) and issubclass(given, Kernel) and given.name):
         raise VotronError(f"A kernel to register must be a dataclass derived from Kernel, with a name. Got {cls!r}.")
-    known = REGISTERED.get(cls.name, cls)
-    if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-        raise VotronError(f"There is a kernel of the name {cls.name!r} already: {known.__name__}.")
-    REGISTERED[cls.name] = cls
-    if all(field.default is not dataclasses.MISSING for field in dataclasses.fields(given)):
-        KERNELS[cls.name] = cls
+    if any(field.default is dataclasses.MISSING for field in dataclasses.fields(given)):
+        raise VotronError(f"The parameters of a kernel to register must have defaults. Got {cls!r} instead.")
+    KERNELS.register(cls.name, cls)
     return cls
 
 
-for _cls in (
-    *(LinearKernel, PolynomialKernel, GaussianKernel, ConjunctionKernel, PrecomputedKernel),
-    *(NormalizedKernel, ComposedKernel),
-):
+for _cls in (LinearKernel, PolynomialKernel, GaussianKernel, ConjunctionKernel, PrecomputedKernel):
     register_kernel(_cls)
-
-
-def find_kernel(name: str) -> type[Kernel] | None:
-    """Return the kernel of a name, one of another package if need be; None if there is none."""
-    if name not in KERNELS:
-        for entry in importlib.metadata.entry_points(group=ENTRY_POINTS, name=name):
-            register_kernel(entry.load())
-    return KERNELS.get(name)
 
 
 def make_kernel(
@@ -134,7 +119,7 @@ def make_kernel(
     if isinstance(kernel, Kernel):
         made = kernel
     elif isinstance(kernel, str):
-        cls = find_kernel(kernel)
+        cls = KERNELS.find(kernel)
         if cls is None:
             raise VotronError(
                 f"The 'kernel' must be one of {', '.join(map(repr, KERNELS))}, a Kernel or a function. "
@@ -149,7 +134,7 @@ def make_kernel(
 
 def kernel_class(kernel: Any) -> type[Kernel] | None:
     """Return the class that an estimator's parameter ``kernel`` stands for; None if it is a kernel, or no kernel."""
-    return find_kernel(kernel) if isinstance(kernel, str) else None
+    return KERNELS.find(kernel) if isinstance(kernel, str) else None
 
 
 def is_precomputed(kernel: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from votron.errors import IndefiniteKernelError, VotronError
 from votron.kernels import KERNELS, Kernel, make_kernel
-from votron.kernels.registry import find_kernel, is_precomputed
+from votron.kernels.registry import is_precomputed
 from votron.online._examples import OWNER, has_names, read_label, read_row, refuse_names_with_kernel
 from votron.online._guesses import Guess, KernelGuess, NamedGuess, VectorGuess
 from votron.online._river import RiverClassifier, announce
@@ -343,7 +343,7 @@ def _checked_kernel(kernel: Any) -> Kernel | None:
     if kernel is None:
         return None
     names = [name for name, cls in KERNELS.items() if not cls.pairwise]
-    known = isinstance(kernel, Kernel) or (find_kernel(kernel) if isinstance(kernel, str) else callable(kernel))
+    known = isinstance(kernel, Kernel) or (KERNELS.find(kernel) if isinstance(kernel, str) else callable(kernel))
     made = make_kernel(kernel) if known else None
     if made is None or is_precomputed(made):
         raise VotronError(

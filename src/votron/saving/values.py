@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from votron.errors import ModelFileError, VotronError
 from votron.kernels import Kernel
-from votron.kernels.registry import REGISTERED
+from votron.kernels.registry import KERNELS, MADE_OF_KERNELS
 from votron.record import MistakeRecord
 from votron.saving.fields import LARGEST, Fields
 
@@ -96,7 +96,7 @@ def kernel_state(kernel: Kernel) -> dict[str, Any]:
     >>> kernel_state(make_kernel("rbf", gamma=0.5, normalize=True))
     {'name': 'normalized', 'base': {'name': 'rbf', 'gamma': 0.5}}
     """
-    if REGISTERED.get(kernel.name) is type(kernel):
+    if {**KERNELS, **MADE_OF_KERNELS}.get(kernel.name) is type(kernel):
         return {"name": kernel.name, **{name: _kernel_value(getattr(kernel, name)) for name in kernel.parameters()}}
     raise ModelFileError(
         "The kernel of a model in a file must be one of Votron's, or registered with register_kernel, since a file "
@@ -120,7 +120,8 @@ def kernel_from(fields: Fields, depth: int = 0) -> Kernel:
     """
     if depth > _DEEPEST:
         raise fields.wrong("", f"a kernel over at most {_DEEPEST} others", "more")
-    cls = REGISTERED[fields.text("name", REGISTERED)]
+    known = {**KERNELS, **MADE_OF_KERNELS}
+    cls = known[fields.text("name", known)]
     try:
         made = cls(**{field.name: _kernel_field(fields, field, depth) for field in dataclasses.fields(cls)})  # type: ignore[arg-type]
     except ModelFileError:
@@ -256,7 +257,7 @@ def _refuse_names_from_elsewhere(made: Any, values: dict[str, Any]) -> None:
     """Refuse names of kernels and the like that are not registered: looking for them would import what a file names."""
     for name, value in values.items():
         for constraint in made._parameter_constraints.get(name, ()):
-            registered = getattr(constraint, "registered", None)
+            registered = getattr(constraint, "registry", None)
             if isinstance(value, str) and registered is not None and value not in registered:
                 raise ModelFileError(
                     f"The {name} of this model must be one of {', '.join(map(repr, registered))}, or registered by the "

@@ -206,12 +206,14 @@ def _check_values(given: Grid) -> None:
         if isinstance(epochs, bool) or not (isinstance(epochs, Real) and 0 < float(epochs) < math.inf):
             raise VotronError(f"The epochs that tune tries must be positive numbers. Got {epochs!r} instead.")
     for rule in given.get("rule", ()):
-        if rule == "holdout":
+        found = RULES.find(rule) if isinstance(rule, str) else None
+        if found is None:
+            free = tuple(name for name, known in RULES.items() if not known.needs_held_out)
+            raise VotronError(f"The rules that tune tries must be among {free}. Got {rule!r} instead.")
+        if found.needs_held_out:
             raise VotronError(
-                "The rule 'holdout' sets data of its own aside, so it needs fits of its own: tune the other rules."
+                f"The rule {rule!r} sets data of its own aside, so it needs fits of its own: tune the other rules."
             )
-        if rule not in RULES:
-            raise VotronError(f"The rules that tune tries must be among {RULES[:-1]}. Got {rule!r} instead.")
 
 
 def _distinct(values: list[Any]) -> list[Any]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from votron.estimators._inputs import resolved_gamma, validated
+from votron.rules import RULES
 from votron.tuning._grid import ESTIMATORS, Grid, Params, multiple_of_scale
 
 Fold = tuple[Any, NDArray[Any], Any, NDArray[Any]]
@@ -44,9 +45,8 @@ def free_params(estimator: str, free: Grid, n_classes: int) -> list[Params]:
         return combinations
 
     def differs(params: Params) -> bool:
-        # Lengths change no sign, and so no vote; of two classes, no label of any one vector either.
-        changes = params["rule"] == "average" or (n_classes > 2 and params["rule"] != "vote")
-        return changes or not params["normalize_vectors"]
+        n_vectors = 1 if n_classes == 2 else n_classes
+        return RULES[params["rule"]].lengths_matter(n_vectors) or not params["normalize_vectors"]
 
     return [params for params in combinations if differs(params)]
 

@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import FAMILIES, How, Problem, contained, problems, scattered, thorough
 
-from votron import rules
 from votron.errors import NotRepresentableError, VotronError
 from votron.kernels import GaussianKernel, LinearKernel, NormalizedKernel, PolynomialKernel, PrecomputedKernel
 from votron.record import MistakeRecord
-from votron.rules import RULES, HoldoutCurve, Vectors
+from votron.rules import RULES, HoldoutCurve, Vectors, scan
+from votron.rules import vectors as vectors_module
 
 KNOWN = [family for family in sorted(FAMILIES) if family != "normalized precomputed"]
 """Kernels whose every value is known when rows are scored."""
@@ -29,9 +29,9 @@ CHOICES = [(rule, normalized) for rule in RULES for normalized in (False, True)]
 @contextmanager
 def small_pieces(rows_at_once=256, events_at_once=128, dots_kept=16 << 20):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rules, "_ROWS_AT_ONCE", rows_at_once)
-        patch.setattr(rules, "_EVENTS_AT_ONCE", events_at_once)
-        patch.setattr(rules, "_DOTS_KEPT", dots_kept)
+        patch.setattr(vectors_module, "_ROWS_AT_ONCE", rows_at_once)
+        patch.setattr(scan, "_EVENTS_AT_ONCE", events_at_once)
+        patch.setattr(scan, "DOTS_KEPT", dots_kept)
         yield
 
 

@@ -1,0 +1,258 @@
+"""The scan over a record: a block of rows on its way from the first mistake to the last, for all rules at once.
+
+Symbols: F[c] are the scores of the block's rows by the vector of class c that is alive, K[k] the kernel values of the
+k-th event's example with them. An event is the mistakes, of one class or several, of one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from votron._loops import dual as _loops
+from votron.blocks import DotCache, KernelBlock
+from votron.errors import NotRepresentableError
+from votron.kernels import Kernel
+from votron.products import Floats, Index, Products, Rows, Store, chunks, padded, rows_in_bytes
+from votron.record import MistakeRecord
+from votron.rules.base import DrawnRule, MomentRule, TallyRule
+from votron.rules.registry import rule_named
+
+if TYPE_CHECKING:
+    from votron.rules.vectors import Vectors
+
+Choice = tuple[str, bool]
+"""A rule's name, and whether vectors are normalised."""
+DOTS_KEPT = 16 << 20
+"""Bytes of dot products that one block of a scan may keep for supports that err again."""
+_EVENTS_AT_ONCE = 128
+
+
+class Ready(NamedTuple):
+    """Rows to score and support rows, as the kernel's arithmetic takes them, with the kernel's terms of both."""
+
+    kernel: Kernel
+    products: Products
+    store: Store
+    terms: Floats
+    X: Rows
+    own: Floats
+
+
+class Plan:
+    """What a scan must keep on its way, for the rules and times asked for."""
+
+    def __init__(self, vectors: Vectors, times: list[int], choices: list[Choice]) -> None:
+        record = vectors.record
+        self.times, self.choices = times, choices
+        self.rules = {name: rule_named(name) for name, _ in choices}
+        for rule in self.rules.values():
+            rule.check(vectors)
+        self.dots_kept = DOTS_KEPT
+        self.event_times = record.time[record.event_starts[:-1]]
+        self.tallies = [choice for choice in choices if isinstance(self.rules[choice[0]], TallyRule)]
+        self.draws = [rule for rule in self.rules.values() if isinstance(rule, DrawnRule)]
+        self.moments: dict[str, list[Index]] = {
+            name: [rule.times(vectors, time) for time in times]
+            for name, rule in self.rules.items()
+            if isinstance(rule, MomentRule)
+        }
+        self.keep: dict[int, set[int]] = {}  # which vectors' scores to keep, by time
+        for each in self.moments.values():
+            for now, chosen in zip(times, each, strict=True):
+                for c, time in enumerate(chosen.tolist()):
+                    if time != now:
+                        self.keep.setdefault(time, set()).add(c)
+        self.stops = np.array(sorted({*times, *self.keep}), dtype=np.int64)
+
+
+class BlockScan:
+    """One block of rows on its way through the record."""
+
+    def __init__(self, record: MistakeRecord, plan: Plan, ready: Ready, rows: Index, uniform: Floats) -> None:
+        self.record, self.plan, self.ready, self.rows, self.uniform = record, plan, ready, rows, uniform
+        self.width = padded(len(rows))
+        self.event, self.reached = 0, -1
+        self._block: KernelBlock | None = None
+        self.kept: dict[tuple[int, int], tuple[Floats, float]] = {}
+
+    # -- beginning and end --------------------------------------------------------------------------------------------
+
+    def _open(self) -> KernelBlock:
+        """Take memory when the scan begins, not before."""
+        if self._block is None:
+            kernel, products, store, _, X, all_own = self.ready
+            own = np.zeros((len(all_own), self.width))
+            own[:, : len(self.rows)] = all_own[:, self.rows]
+            size = np.dtype(products.dtype).itemsize * self.width
+            n_kept = store.n if products.keep_after and store.n * size <= self.plan.dots_kept else 0
+            cache = DotCache(1, self.width, products.dtype, n_kept)
+            cache.note(np.arange(store.n))
+            self._block = KernelBlock(kernel, products, X, self.rows, own, cache)
+            self._block.prepare(0, self.width)
+            self._begin()
+        return self._block
+
+    def _begin(self) -> None:
+        r, n_vectors = self.record, self.record.n_vectors
+        shape, none = (n_vectors, self.width), np.zeros((0, self.width))
+        self.mistakes = _loops.Mistakes(r.event_starts, r.vector, r.sign, r.time, r.norm2)
+        self.alive = _loops.Alive(np.zeros(n_vectors, dtype=np.int64), np.zeros(n_vectors), np.zeros(shape))
+        self.sums = {choice: np.zeros(shape) for choice in self.plan.tallies}
+        compiled = dict.fromkeys(_loops.Tallies._fields, none)
+        self._others: list[Choice] = []  # tallies of rules that have no compiled loop
+        for choice, total in self.sums.items():
+            names = self._tally(choice).compiled
+            if names is None:
+                self._others.append(choice)
+            elif len(compiled[names[choice[1]]]):
+                self.sums[choice] = compiled[names[choice[1]]]  # the same for vectors as they are and normalised
+            else:
+                compiled[names[choice[1]]] = total
+        self.tallies = _loops.Tallies(**compiled)
+        self.K = np.empty((_EVENTS_AT_ONCE, self.width))
+        self._plan_captures()
+
+    def _tally(self, choice: Choice) -> TallyRule:
+        rule = self.plan.rules[choice[0]]
+        assert isinstance(rule, TallyRule)
+        return rule
+
+    def _plan_captures(self) -> None:
+        """Lay out the rules that draw: one (time, row) for each rule, moment and row, sorted by time."""
+        draws = [rule.times(self.uniform, time) for rule in self.plan.draws for time in self.plan.times]
+        times = np.concatenate(draws) if draws else np.empty(0, dtype=np.int64)
+        order = np.argsort(times, kind="stable")
+        self.place = np.empty(len(order), dtype=np.int64)
+        self.place[order] = np.arange(len(order))
+        rows = np.tile(np.arange(len(self.rows)), len(draws))
+        shape = (self.record.n_vectors, len(order))
+        done = np.zeros(1, dtype=np.int64)
+        self.captures = _loops.Captures(times[order], rows[order], done, np.zeros(shape), np.zeros(shape))
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._block = None
+
+    # -- on the way ---------------------------------------------------------------------------------------------------
+
+    def _chunks(self, last: int) -> Iterator[tuple[int, int]]:
+        """Fill K chunk by chunk up to event ``last``; yield where each begins and its size."""
+        block, record = self._open(), self.record
+        store, terms = self.ready.store, self.ready.terms
+        slots_of_events = record.slot[record.event_starts[:-1]]
+        while self.event < last:
+            first = self.event
+            slots = slots_of_events[first : min(first + _EVENTS_AT_ONCE, last)]
+            block.cache.held[0] = block.values(store, slots, terms[:, slots], 0, self.width, block.held, self.K)
+            yield first, len(slots)
+            self.event = first + len(slots)
+
+    def advance(self, time: int) -> None:
+        """Carry the scores to this time, keeping what the plan asks for on the way."""
+        self._open()
+        stops = self.plan.stops
+        for stop in stops[(stops > self.reached) & (stops <= time)]:
+            self._carry(int(np.searchsorted(self.plan.event_times, stop, side="right")))
+            for c in self.plan.keep.get(int(stop), ()):
+                scores, length = self._of_now(c)
+                self.kept[int(stop), c] = scores.copy(), length
+        self.reached = time
+
+    def _of_now(self, c: int) -> tuple[Floats, float]:
+        """Return the scores of class c's vector that is alive, and its length."""
+        return self.alive.scores[c], float(self.alive.length[c])
+
+    def _carry(self, last: int) -> None:
+        for first, n in self._chunks(last):
+            if not self._others:
+                _loops.scan(self.K, first, n, self.mistakes, self.alive, self.tallies, self.captures)
+                continue
+            for k in range(n):  # shares are asked for in Python, when a vector dies
+                self._credit_others(first + k)
+                _loops.scan(self.K[k:], first + k, 1, self.mistakes, self.alive, self.tallies, self.captures)
+
+    def _credit_others(self, event: int) -> None:
+        r = self.record
+        for j in range(r.event_starts[event], r.event_starts[event + 1]):
+            for choice in self._others:
+                self._credit(choice, int(r.vector[j]), int(r.time[j]), self.sums[choice])
+
+    def _credit(self, choice: Choice, c: int, now: int, total: Floats) -> None:
+        """Add the shares of the vector of class c that is alive until now."""
+        born, length, scores = self.alive
+        if born[c] > 0:
+            total[c] += (now - born[c]) * self._tally(choice).share(scores[c], float(length[c]), choice[1])
+
+    def count_errors(self, codes: NDArray[np.int32], errors: Index) -> None:
+        """Add up, for each event, the rows that the vectors after it get wrong."""
+        for first, n in self._chunks(len(self.record.event_starts) - 1):
+            _loops.scan_errors(self.K, first, n, self.mistakes, len(self.rows), codes, self.alive.scores, errors)
+        self.check()
+
+    def check(self) -> None:
+        """Refuse rows whose scores do not fit a float64: what is too large once stays so."""
+        if not np.isfinite(self.alive.scores[:, : len(self.rows)]).all():
+            raise too_large(self.ready.kernel)
+
+    # -- results ------------------------------------------------------------------------------------------------------
+
+    def result(self, choice: Choice, i: int, time: int) -> Floats:
+        """Return the scores of one rule at the i-th moment, which is now; an array of shape (n_vectors, n_rows)."""
+        name, normalized = choice
+        rule, n = self.plan.rules[name], len(self.rows)
+        if isinstance(rule, TallyRule):
+            return self._with_current(choice, time)[:, :n] / max(time, 1)
+        if isinstance(rule, MomentRule):
+            chosen = self.plan.moments[name][i].tolist()
+            kept = [self._of_now(c) if at == time else self.kept[at, c] for c, at in enumerate(chosen)]
+            scores, lengths = np.stack([scores for scores, _ in kept]), np.array([length for _, length in kept])
+            return _scaled(scores, lengths, normalized)[:, :n]
+        _loops.capture(time + 1, self.alive, self.captures)
+        at = (self.plan.draws.index(rule) * len(self.plan.times) + i) * n  # type: ignore[arg-type]
+        captured: Floats = self.captures.unit_scores if normalized else self.captures.scores
+        return captured[:, self.place[at : at + n]]
+
+    def _with_current(self, choice: Choice, time: int) -> Floats:
+        """Return a tally with the vectors that are still alive."""
+        total = self.sums[choice].copy()
+        names, none = self._tally(choice).compiled, np.zeros((0, self.width))
+        for c in np.flatnonzero(self.alive.born):
+            if names is None:
+                self._credit(choice, int(c), time + 1, total)
+            else:
+                into = {name: total if name == names[choice[1]] else none for name in _loops.Tallies._fields}
+                _loops.credit(c, float(time + 1 - self.alive.born[c]), self.alive, _loops.Tallies(**into))
+        return total
+
+
+def uniform_numbers(X: Rows, seed: int) -> Floats:
+    """Return a number in [0, 1) for each row, from the seed and its content."""
+    out = np.empty(X.shape[0])
+    start = np.uint64(seed % 2**64)
+    for part in chunks(X.shape[0], rows_in_bytes(X)):
+        rows: Any = X[part]
+        if sp.issparse(rows):
+            indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
+            _loops.hash_sparse(indptr, indices, rows.data.astype(np.float64), start, out[part])
+        else:
+            _loops.hash_dense(np.array(rows, dtype=np.float64, order="C"), start, out[part])
+    return out
+
+
+def too_large(kernel: Kernel) -> NotRepresentableError:
+    """Return the error of scores that do not fit a float64."""
+    return NotRepresentableError(
+        f"Scores by {kernel!r} exceed the largest float64 on these rows: scale the data, or lower the degree."
+    )
+
+
+def _scaled(scores: Floats, length: Floats, normalized: bool) -> Floats:
+    if not normalized:
+        return scores
+    scale = np.where(length > 0, length, np.inf)
+    return np.asarray(scores / scale[:, None])

@@ -1,0 +1,125 @@
+"""The rules of the literature.
+
+References: Freund & Schapire (1999), section 5, for vote, average, last and random; Gallant (1986) for the pocket,
+Littlestone (1989) for the held-out part.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from votron.errors import VotronError
+from votron.products import Floats, Index
+from votron.rules.base import DrawnRule, MomentRule, TallyRule
+from votron.rules.registry import register_rule
+
+if TYPE_CHECKING:
+    from votron.rules.vectors import Vectors
+
+
+@register_rule
+class Vote(TallyRule):
+    """The vectors vote with ±1, each as often as it survived."""
+
+    name: ClassVar[str] = "vote"
+    words: ClassVar[str] = "the vectors vote with ±1, each as often as it survived"
+    compiled: ClassVar[tuple[str, str]] = ("votes", "votes")
+    needs_lengths: ClassVar[bool] = False
+
+    def share(self, scores: Floats, length: float, normalized: bool) -> Floats:
+        """Return the signs, +1 of a score of 0."""
+        return np.where(scores >= 0, 1.0, -1.0)
+
+
+@register_rule
+class Average(TallyRule):
+    """The mean of the vectors' scores, each counted as often as it survived."""
+
+    name: ClassVar[str] = "average"
+    words: ClassVar[str] = "the mean of their scores, each counted as often as it survived"
+    compiled: ClassVar[tuple[str, str]] = ("sums", "unit_sums")
+    one_vector: ClassVar[bool] = True
+
+    def share(self, scores: Floats, length: float, normalized: bool) -> Floats:
+        """Return the scores, over the vector's length if it is normalised."""
+        if not normalized:
+            return scores
+        return scores / length if length > 0 else np.zeros_like(scores)
+
+    def lengths_matter(self, n_vectors: int) -> bool:
+        """Return yes: a mean of other vectors is another vector."""
+        return True
+
+    def expansion(self, vectors: Vectors, normalized: bool) -> tuple[Floats, Floats] | None:
+        """Return the sum of the vectors, each as often as it survived, and the number of steps."""
+        record = vectors.record
+        alive = record.n_steps + 1.0 - record.time  # a mistake is part of every vector from its own on
+        if normalized:
+            lengths = np.sqrt(record.norm2)
+            shares = np.divide(record.survival, lengths, out=np.zeros(len(record)), where=lengths > 0)
+            for mine in record.of_each_vector.values():
+                alive[mine] = np.cumsum(shares[mine][::-1])[::-1]
+        out = np.zeros((record.n_vectors, len(record.support)))
+        np.add.at(out, (record.vector, record.slot), record.sign * alive)
+        return out, np.ones(record.n_vectors) * max(1, record.n_steps)
+
+
+@register_rule
+class Last(MomentRule):
+    """The last vector."""
+
+    name: ClassVar[str] = "last"
+    words: ClassVar[str] = "the last vector"
+
+    def times(self, vectors: Vectors, until: int) -> Index:
+        """Return the end."""
+        return np.full(vectors.record.n_vectors, until, dtype=np.int64)
+
+
+@register_rule
+class Random(DrawnRule):
+    """For each row one moment of training, drawn at random, the same for all classes."""
+
+    name: ClassVar[str] = "random"
+    words: ClassVar[str] = "for each row one moment of training, drawn at random"
+
+    def times(self, uniform: Floats, until: int) -> Index:
+        """Return a time uniform in {0, ..., until}."""
+        return np.floor((until + 1.0) * uniform).astype(np.int64)
+
+
+@register_rule
+class Pocket(MomentRule):
+    """For each class the vector that survived longest."""
+
+    name: ClassVar[str] = "pocket"
+    words: ClassVar[str] = "the vector that survived longest"
+
+    def times(self, vectors: Vectors, until: int) -> Index:
+        """Return when the longest-lived vectors were born."""
+        return vectors.record.until(until).pocket()
+
+
+@register_rule
+class Holdout(MomentRule):
+    """The moment with the fewest errors on a held-out part, the same for all classes."""
+
+    name: ClassVar[str] = "holdout"
+    words: ClassVar[str] = "the moment with the fewest errors on a held-out part"
+    needs_held_out: ClassVar[bool] = True
+
+    def check(self, vectors: Vectors) -> None:
+        """Refuse vectors without held-out errors."""
+        if vectors.holdout is None:
+            raise VotronError(
+                "The rule 'holdout' needs held-out data: fit with rule='holdout', "
+                "or give X_val and y_val to with_rule('holdout', ...)."
+            )
+
+    def times(self, vectors: Vectors, until: int) -> Index:
+        """Return the best time."""
+        self.check(vectors)
+        assert vectors.holdout is not None
+        return np.full(vectors.record.n_vectors, vectors.holdout.best(until), dtype=np.int64)

@@ -1,0 +1,209 @@
+"""The vectors of a training run, and their scores by any rules at any moments."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._threads import Team, team
+from votron.blocks import terms_of
+from votron.errors import VotronError
+from votron.kernels import Kernel
+from votron.products import Floats, Index, Rows, Traits
+from votron.record import MistakeRecord
+from votron.rules.registry import rule_named
+from votron.rules.scan import DOTS_KEPT, BlockScan, Choice, Plan, Ready, too_large, uniform_numbers
+
+__all__ = ["HoldoutCurve", "RuleSet", "Vectors"]
+
+_ROWS_AT_ONCE = 256
+_DOTS_KEPT_IN_ALL = 512 << 20
+"""Bytes of dot products that all blocks together may keep, when a scan stops at several moments."""
+
+
+@dataclass(frozen=True, eq=False)
+class HoldoutCurve:
+    """Held-out errors over time: the times at which they fell below all before, and to what.
+
+    Attributes
+    ----------
+    times : int64 array
+        Times, rising; the vectors of that time have fewer errors than those of any time before.
+    errors : int64 array
+        How many.
+    n_examples : int
+        Size of the held-out part.
+
+    Examples
+    --------
+    >>> curve = HoldoutCurve(np.array([1, 7]), np.array([5, 2]), 10)
+    >>> curve.best(until=6), curve.best(until=100)
+    (1, 7)
+    """
+
+    times: Index
+    errors: Index
+    n_examples: int
+
+    def best(self, until: int) -> int:
+        """Return the first time with the least error, up to and including ``until`` (0 before the first mistake)."""
+        k = int(np.searchsorted(self.times, until, side="right"))
+        return int(self.times[k - 1]) if k else 0
+
+
+@dataclass(frozen=True, eq=False)
+class RuleSet:
+    """The scores of several rules at one moment.
+
+    Attributes
+    ----------
+    time : int
+        The moment, in examples presented.
+    scores : dict
+        For each (rule, normalised) the scores, an array of shape (n_rows, n_vectors).
+
+    Examples
+    --------
+    >>> RuleSet(7, {("last", False): np.zeros((2, 1))}).scores["last", False].shape
+    (2, 1)
+    """
+
+    time: int
+    scores: dict[Choice, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """All vectors of a training run: record, kernel, and the examples that the record names.
+
+    Parameters
+    ----------
+    record : MistakeRecord
+        The mistakes.
+    kernel : Kernel
+        The kernel they were made with.
+    support_rows : array or CSR matrix
+        The examples ``record.support``, in that order.
+    seed : int
+        Of the random rule.
+    holdout : HoldoutCurve, optional
+        Needed by the rule of that name.
+
+    Examples
+    --------
+    >>> from votron.kernels import LinearKernel
+    >>> record = MistakeRecord(example=[0, 1], vector=[0, 0], sign=[1, -1], time=[1, 2], score=[0.0, 1.0],
+    ...     norm2=[1.0, 1.0], n_vectors=1, n_examples=4, n_steps=4)
+    >>> vectors = Vectors(record, LinearKernel(), np.array([[1.0, 0.0], [1.0, 1.0]]))
+    >>> vectors.scores(np.array([[2.0, 3.0]]), "last")
+    array([[-3.]])
+    >>> vectors.scores(np.array([[2.0, 3.0]]), "vote")  # one vote for, three against, of four
+    array([[-0.5]])
+    """
+
+    record: MistakeRecord
+    kernel: Kernel
+    support_rows: Rows
+    seed: int = 0
+    holdout: HoldoutCurve | None = None
+    _packed: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check that the rows are those of the record."""
+        if self.support_rows.shape[0] != len(self.record.support):
+            raise VotronError(
+                f"The record names {len(self.record.support)} examples. Got {self.support_rows.shape[0]} rows instead."
+            )
+
+    def scores(
+        self, X: Rows, rule: str, normalized: bool = False, *, time: int | None = None, n_threads: int = 1
+    ) -> Floats:
+        """Return the scores of one rule, at the end of training or at an earlier time."""
+        time = self.record.n_steps if time is None else time
+        return next(self.staged(X, [time], [(rule, normalized)], n_threads=n_threads)).scores[rule, normalized]
+
+    def staged(
+        self, X: Rows, times: Sequence[int], choices: Sequence[Choice], *, n_threads: int = 1
+    ) -> Iterator[RuleSet]:
+        """Yield the scores of the chosen rules at each of the times, in rising order, from one scan."""
+        return self._stages(X, Plan(self, sorted(int(t) for t in times), list(choices)), n_threads)
+
+    def _stages(self, X: Rows, plan: Plan, n_threads: int) -> Iterator[RuleSet]:
+        ready = self._ready(X)
+        blocks = (np.arange(low, min(low + _ROWS_AT_ONCE, X.shape[0])) for low in range(0, X.shape[0], _ROWS_AT_ONCE))
+        uniform = uniform_numbers(X, self.seed) if plan.draws else np.empty(0)
+        scans = [BlockScan(self.record, plan, ready, rows, uniform[rows] if plan.draws else uniform) for rows in blocks]
+        if len(plan.times) > 1:  # all blocks stay open from one moment to the next
+            plan.dots_kept = min(DOTS_KEPT, _DOTS_KEPT_IN_ALL // max(1, len(scans)))
+        with team(n_threads if len(scans) > 1 else 1) as threads:
+            for i, time in enumerate(plan.times):
+                yield self._moment(plan, scans, i, time, threads, X.shape[0])
+
+    def _moment(self, plan: Plan, scans: list[BlockScan], i: int, time: int, threads: Team, n_rows: int) -> RuleSet:
+        out = {choice: np.empty((n_rows, self.record.n_vectors)) for choice in plan.choices}
+        last = i == len(plan.times) - 1
+
+        def work(scan: BlockScan) -> None:
+            scan.advance(time)
+            scan.check()
+            for choice in plan.choices:
+                out[choice][scan.rows] = scan.result(choice, i, time).T
+            if last:
+                scan.close()
+
+        threads.each(scans, work)
+        if not all(np.isfinite(scores).all() for scores in out.values()):
+            raise too_large(self.kernel)
+        return RuleSet(time, out)
+
+    def expansion(self, rule: str, normalized: bool = False) -> tuple[Floats, Floats] | None:
+        """Return the rule's vectors as coefficients of the support rows, and what to divide each one's scores by.
+
+        None if the rule has no vector of its own: voting counts signs, and the random rule has another vector for each
+        row; all other rules score by w·x, with one w a class.
+        """
+        found = rule_named(rule)
+        found.check(self)
+        return found.expansion(self, normalized)
+
+    def holdout_curve(self, X: Rows, codes: NDArray[Any], *, n_threads: int = 1) -> HoldoutCurve:
+        """Find, in one scan over held-out rows, the times whose vectors err least on them."""
+        record = self.record
+        ready = self._ready(X)
+        n_events = len(record.event_starts) - 1
+        blocks = [np.arange(low, min(low + _ROWS_AT_ONCE, X.shape[0])) for low in range(0, X.shape[0], _ROWS_AT_ONCE)]
+        total = np.zeros(n_events, dtype=np.int64)
+        adding = threading.Lock()
+        plan = Plan(self, [], [])
+        with team(n_threads if len(blocks) > 1 else 1) as threads:
+
+            def work(k: int) -> None:
+                scan = BlockScan(record, plan, ready, blocks[k], np.empty(0))
+                errors = np.zeros(n_events, dtype=np.int64)
+                scan.count_errors(np.asarray(codes, dtype=np.int32)[blocks[k]], errors)
+                with adding:
+                    np.add(total, errors, out=total)
+
+            threads.each(range(len(blocks)), work)
+        lows = np.flatnonzero(np.diff(np.minimum.accumulate(total), prepend=len(codes) + 1) < 0)
+        return HoldoutCurve(record.time[record.event_starts[lows]], total[lows], len(codes))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Vectors, (self.record, self.kernel, self.support_rows, self.seed, self.holdout)
+
+    def _ready(self, X: Rows) -> Ready:
+        """Return these rows and the supports as the kernel's arithmetic takes them; supports are kept so for later."""
+        mine: Traits = self._packed.get("traits") or self.kernel.traits(self.support_rows)
+        products = self.kernel.products(mine.joined(self.kernel.traits(X)))
+        name, packed = self._packed.get("packed", ("", ()))
+        if name != repr(products):  # several threads may get here at once, and do the same thing twice
+            store, squares = products.restore(self.support_rows, self.record.support)
+            packed = store, self.kernel.terms(squares)
+            self._packed.update(traits=mine, packed=(repr(products), packed))
+        store, terms = packed
+        return Ready(self.kernel, products, store, terms, X, terms_of(self.kernel, products, X))
