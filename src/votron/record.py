@@ -25,7 +25,36 @@ from numpy.typing import NDArray
 
 from votron.errors import VotronError
 
-__all__ = ["MistakeRecord"]
+__all__ = ["MistakeRecord", "labels_of"]
+
+
+def labels_of(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the label that scores stand for, as a number: the place of the class among all, in their order.
+
+    Of two classes there is one score, and 0 or more stands for the second. Of more, the largest wins, and of equal
+    ones the first.
+
+    Parameters
+    ----------
+    scores : array of shape (n,), (n, 1) or (n, n_classes)
+        Scores.
+
+    Returns
+    -------
+    int array of shape (n,)
+        The labels.
+
+    Examples
+    --------
+    >>> labels_of(np.array([-1.5, 0.0, 2.0])).tolist()
+    [0, 1, 1]
+    >>> labels_of(np.array([[0.5, 2.0, 2.0], [1.0, 1.0, 0.0]])).tolist()
+    [1, 0]
+    """
+    scores = np.asarray(scores)
+    if scores.ndim == 2 and scores.shape[1] > 1:
+        return np.asarray(scores.argmax(axis=1))
+    return (scores.reshape(len(scores)) >= 0).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from votron._cells import as_text
@@ -19,6 +18,7 @@ from votron.cli._output import Notes, bold, counted, filled, percent, print_json
 from votron.cli._parser import Parser, share
 from votron.cli._predict import add_rule, with_rule
 from votron.errors import VotronError
+from votron.record import labels_of
 from votron.rules import RULES
 
 MOST_CLASSES = 20
@@ -102,8 +102,7 @@ def _by_rule(saved: Saved, X: Any, rules: list[tuple[str, bool]]) -> Iterator[tu
     record = saved.estimator.record_
     [(_, scores)] = saved.estimator.staged_decision_function(X, at=[record.n_steps / record.n_examples], rules=rules)
     for rule, found in scores.items():
-        chosen = (found >= 0).astype(np.int64) if found.ndim == 1 else found.argmax(axis=1)
-        yield rule, saved.classes[chosen]
+        yield rule, saved.classes[labels_of(found)]
 
 
 def _rule_words(rule: tuple[str, bool]) -> str:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from votron.errors import VotronError
 from votron.products import Floats, Rows
+from votron.record import labels_of
 from votron.theory.facts import Assumption, Measured
 
 
@@ -30,9 +31,7 @@ def vector_labels(classes: NDArray[Any]) -> list[Any]:
 
 def wrong_labels(scores: Floats, signs: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which rows get a wrong label by these scores; of two classes, a score of 0 predicts the second."""
-    if scores.shape[1] == 1:
-        return np.asarray(np.where(scores >= 0, 1, -1)[:, 0] != signs[:, 0])
-    return np.asarray(scores.argmax(axis=1) != signs.argmax(axis=1))
+    return np.asarray(labels_of(scores) != labels_of(signs))
 
 
 def measured(scores: Floats, signs: NDArray[Any]) -> Measured:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from votron.errors import VotronError
 from votron.products import Floats, Index, Rows
+from votron.record import labels_of
 
 LEAST_POSITIVE = float(np.finfo(np.float64).tiny)
 """What a score of 0 is returned as, of two classes: its sign tells the label."""
@@ -66,6 +67,5 @@ class ScoreClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_samples,)
             The predicted labels; of classes with equal scores the first.
         """
-        scores = self.decision_function(X)
-        codes = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        codes = labels_of(self.decision_function(X))
         return np.asarray(self.classes_[codes])

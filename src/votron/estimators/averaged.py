@@ -25,6 +25,7 @@ from votron.estimators._forms import Form, Linear, linear_scores
 from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import Floats, Index, Rows
 from votron.products import squares as squared_lengths
+from votron.record import labels_of
 from votron.theory.facts import Facts, Measured
 from votron.theory.geometry import Margins
 
@@ -349,7 +350,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
 
     def _codes(self, scores: Floats) -> NDArray[np.int64]:
         """Return the numbers of the vectors for which rows are positive, as training has them."""
-        return np.where(scores[:, 0] >= 0, 0, 1) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return 1 - labels_of(scores) if scores.shape[1] == 1 else labels_of(scores)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the scores: ``X @ coef_.T + intercept_``.

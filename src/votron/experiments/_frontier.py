@@ -20,6 +20,7 @@ from votron.experiments._one_label import Data, images
 from votron.experiments.machines import fast_svc
 from votron.images import EIGHT, FOUR, Deskew, Shift, Thicken, with_copies
 from votron.kernels import GaussianKernel, Kernel, LinearKernel, NormalizedKernel, PolynomialKernel
+from votron.record import labels_of
 
 __all__ = ["RULES", "Data", "Point", "Setting", "measure", "settings", "validated", "virtual_examples"]
 
@@ -326,8 +327,7 @@ def _rule_errors(model: VotedPerceptronClassifier, X_test: Any, y_test: Any) -> 
 
 
 def _labels(model: VotedPerceptronClassifier, scores: NDArray[np.float64]) -> NDArray[Any]:
-    codes = scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(np.int64)
-    return np.asarray(model.classes_[codes])
+    return np.asarray(model.classes_[labels_of(scores)])
 
 
 Run = tuple[Any, Callable[[NDArray[Any]], NDArray[Any]]]

@@ -20,6 +20,7 @@ from votron._files import write_bytes
 from votron.data import ImageSet
 from votron.errors import VotronError
 from votron.estimators.voted import VotedPerceptronClassifier
+from votron.record import labels_of
 
 __all__ = ["LINES", "RULES", "RunKey", "RunResult", "RunStore", "moments_of", "perform", "vector_labels"]
 
@@ -209,7 +210,7 @@ def _scan(model: VotedPerceptronClassifier, data: ImageSet, moments: NDArray[np.
     for t, (_, scores) in enumerate(stages):
         for r, choice in enumerate(RULES.values()):
             found = scores[choice].reshape(len(answers), -1)
-            labels = found.argmax(axis=1) if n_vectors > 1 else (found[:, 0] > 0).astype(np.int64)
+            labels = labels_of(found)
             wrong[r, t] = np.count_nonzero(classes[labels] != answers)
             by_label[r, t] = np.count_nonzero((found >= 0) != truth, axis=0)
             predicted[r] = labels

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from votron.estimators._inputs import resolved_gamma, validated
+from votron.record import labels_of
 from votron.rules import RULES
 from votron.tuning._grid import ESTIMATORS, Grid, Params, multiple_of_scale
 
@@ -66,8 +67,7 @@ def _predictions(
     moments = {params["epochs"] for params in wanted}
     for epochs, scores in model.staged_decision_function(X_test, at=moments, rules=pairs):
         for (rule, normalized), each in scores.items():
-            codes = (each > 0).astype(np.int64) if each.ndim == 1 else each.argmax(axis=1)
-            yield {"epochs": epochs, "rule": rule, "normalize_vectors": normalized}, model.classes_[codes]
+            yield {"epochs": epochs, "rule": rule, "normalize_vectors": normalized}, model.classes_[labels_of(each)]
 
 
 def with_number(setting: Params, estimator: str, X: Any) -> Params:
