@@ -11,7 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
 from votron.estimators import _inputs
-from votron.estimators._certified import check_training_data, kernel_fixed, measured, planned_end, vector_labels
+from votron.estimators._certified import (
+    check_training_data,
+    kernel_fixed,
+    measured,
+    most_repeated,
+    planned_end,
+    vector_labels,
+)
 from votron.estimators._comparators import Comparators
 from votron.estimators._forms import linear_scores
 from votron.theory.facts import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Assumption, Facts, Measured, Run
@@ -27,6 +34,7 @@ SWITCHES = {
     "consistent": "epochs=None with features that separate the data",
     "unit length": "examples of length 1",
     "R known": "examples of length 1",
+    "K(x, x) > 0": "fit_intercept=True",
 }
 """What to set for which predictor or assumption."""
 
@@ -60,6 +68,7 @@ def facts_of(model: AveragedPerceptronClassifier, X: Any, y: Any, comparators: A
         together=None,
         assumptions=_assumptions(model),
         switches=SWITCHES,
+        most_repeated=most_repeated(rows[kept]),
     )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from votron.errors import VotronError
 from votron.kernels import GaussianKernel, Kernel, NormalizedKernel
 from votron.products import Floats, Rows
+from votron.rules import row_draws
 from votron.theory.facts import Assumption, Measured
 
 
@@ -45,6 +46,11 @@ def measured(scores: Floats, signs: NDArray[Any]) -> Measured:
     """Return the errors of scores on test data."""
     each = (np.where(scores >= 0, 1, -1) != signs).sum(axis=0)
     return Measured(tuple(each.tolist()), int(wrong_labels(scores, signs).sum()), len(scores))
+
+
+def most_repeated(rows: Rows) -> int:
+    """Return how many of the rows are the same, of the row that most are."""
+    return int(np.unique(row_draws(rows, 0), return_counts=True)[1].max())
 
 
 def check_training_data(same: bool) -> None:

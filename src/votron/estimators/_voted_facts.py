@@ -18,6 +18,7 @@ from votron.estimators._certified import (
     kernel_fixed,
     lengths_known,
     measured,
+    most_repeated,
     other_data,
     planned_end,
     same_rows,
@@ -42,6 +43,7 @@ SWITCHES = {
     "consistent": "epochs=None with a kernel that separates the data",
     "unit length": "normalize_kernel=True",
     "R known": "normalize_kernel=True",
+    "K(x, x) > 0": "kernel='poly' with coef0=1",
 }
 """What to set for which predictor or assumption."""
 
@@ -93,6 +95,7 @@ def facts_of(model: VotedPerceptronClassifier, X: Any, y: Any, comparators: Any)
         together=_together(model, sample, last, own, first_m) if record.n_vectors > 1 else None,
         assumptions=_assumptions(model),
         switches=SWITCHES,
+        most_repeated=None if is_precomputed(model.kernel_) else most_repeated(rows[kept]),
     )
 
 

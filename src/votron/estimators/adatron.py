@@ -315,6 +315,7 @@ class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
             switches={
                 "consistent": "C=None with a kernel that separates the data",
                 "R known": "normalize_kernel=True",
+                "K(x, x) > 0": "kernel='poly' with coef0=1",
             },
         )
 

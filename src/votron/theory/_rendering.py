@@ -193,8 +193,8 @@ def advice(found: Certificate) -> list[str]:
     best: dict[tuple[str, ...], Bound] = {}
     for bound in found.bounds:
         known = math.isfinite(bound.error) or any(a.name == "consistent" for a in bound.failing)
-        if bound.kind != GUARANTEE or not bound.failing or not known:
-            continue
+        if bound.kind != GUARANTEE or not bound.failing or not known or "" in bound.changes:
+            continue  # the last: nothing that one could change would earn it
         other = best.get(bound.changes)
         if other is None or _order(bound) < _order(other):
             best[bound.changes] = bound
@@ -209,7 +209,7 @@ def _order(bound: Bound) -> tuple[bool, float]:
 def _promise(bound: Bound, delta: float) -> str:
     by = f"({bound.name}, {bound.predictor})"
     # with another kernel it is another run, of which this one's numbers can say no more than the order of magnitude
-    about = "about " if any(a.name == "kernel fixed" for a in bound.failing) else ""
+    about = "about " if any(a.name in ("kernel fixed", "K(x, x) > 0") for a in bound.failing) else ""
     if math.isnan(bound.error):
         return f"a guarantee whose value is not known yet {by}"
     if bound.vacuous:
