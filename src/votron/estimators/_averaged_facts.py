@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from votron._resources import effective_threads
 from votron.estimators import _inputs
 from votron.estimators._certified import (
+    around,
+    check_number_of_rows,
     check_training_data,
     kernel_fixed,
     measured,
@@ -21,6 +23,7 @@ from votron.estimators._certified import (
 )
 from votron.estimators._comparators import Comparators
 from votron.estimators._forms import linear_scores
+from votron.estimators._same_run import check_weights
 from votron.theory.facts import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Assumption, Facts, Measured, Run
 
 if TYPE_CHECKING:
@@ -45,8 +48,9 @@ def facts_of(model: AveragedPerceptronClassifier, X: Any, y: Any, comparators: A
     rows, labels = _inputs.validated(model, X, y, kernel=None, reset=False)
     last, average = (model._in_feature_space(rows, labels, vector) for vector in ("last", "average"))
     kept = last.lengths > 0
-    check_training_data(rows.shape[0] == model._n_given)
-    check_training_data(not model.converged_ or bool((last.each[kept] > 0).all()))
+    check_number_of_rows(rows.shape[0], model._n_given)
+    consistent = bool((last.each[kept] > 0).all())
+    check_training_data(consistent or not model.converged_, "training converged, and its last vector errs on them")
     separable = bool(np.maximum(last.unnormalized, average.unnormalized).min() > 0)
     space = model._kernel_of_space()
     compare = Comparators(space, rows, labels, model.classes_, last.signs, effective_threads(model.n_jobs))
@@ -69,6 +73,7 @@ def facts_of(model: AveragedPerceptronClassifier, X: Any, y: Any, comparators: A
         assumptions=_assumptions(model),
         switches=SWITCHES,
         most_repeated=most_repeated(rows[kept]),
+        around=around(model, check_weights(model, rows, labels, kept)),
     )
 
 
@@ -92,9 +97,9 @@ def _runs(model: AveragedPerceptronClassifier, last: NDArray[np.bool_], average:
 def _assumptions(model: AveragedPerceptronClassifier) -> dict[str, Assumption]:
     ran = "no example was presented twice" if model._once else f"{model.n_epochs_:g} epochs were run"
     once = Assumption("one epoch", model._once, ran, "" if model._once else "epochs=1")
-    end = planned_end("training was interrupted", "training to its end") if model._cut_off else planned_end("")
+    end = planned_end(model)
     if hasattr(model, "validation_scores_"):
-        end = planned_end("the pass was chosen by held-out data", "early_stopping=False")
+        end = planned_end(model, "the pass was chosen by held-out data", "early_stopping=False")
     return {a.name: a for a in (kernel_fixed(model), once, end)}
 
 

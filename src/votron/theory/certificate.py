@@ -16,6 +16,10 @@ from votron.theory.statements import ESTIMATE, FACT, GUARANTEE, Statement, state
 
 __all__ = ["Bound", "Certificate", "certify"]
 
+TEST_DATA = Assumption(
+    "test data", None, "they are independent draws from the same distribution, and had no part in training: your claim"
+)
+"""What an error that was measured rests on."""
 SLACK = 1e-6
 """How far, relatively, a mistake bound may lie below the mistakes by rounding."""
 
@@ -188,6 +192,14 @@ class Certificate:
         ]
         return min(found, key=lambda bound: bound.error, default=None)
 
+    @property
+    def claims(self) -> tuple[Assumption, ...]:
+        """What is taken on somebody's word: yours, or a file's; each assumption that nothing here could check."""
+        found = [a for bound in self.bounds for a in bound.claims]
+        if self.measured:
+            found.append(TEST_DATA)
+        return tuple({(a.name, a.because): a for a in found}.values())
+
     def advice(self) -> list[str]:
         """Return which changes would earn which guarantees, the fewest changes first."""
         return _rendering.advice(self)
@@ -202,7 +214,8 @@ class Certificate:
         Returns
         -------
         pandas.DataFrame
-            With columns predictor, bound, formula, kind, quantity, label, value, remark, applies, vacuous and fails.
+            With columns predictor, bound, formula, kind, quantity, label, value, remark, applies, vacuous, fails and
+            assumes, the last two with the names of assumptions.
         """
         try:
             import pandas as pd
@@ -261,7 +274,9 @@ def certify(
         `VotedPerceptronClassifier`, `AveragedPerceptronClassifier` or `KernelAdatronClassifier`; or a Pipeline that
         ends in one, or a search of scikit-learn's over them.
     X, y : data and labels
-        The training data, as they were given to ``fit``.
+        The training data, as they were given to ``fit``. They are compared with the record as far as it goes: where
+        the order of presentation is known (no shuffle, or an int for ``random_state``) and presentations are no more
+        than 200,000, training is repeated. What was not compared is listed among the claims.
     delta : float, default=0.05
         δ: the probability with which a guarantee may fail.
     comparators : "auto" or sequence, default="auto"
@@ -391,7 +406,10 @@ def _check_other_data(X: Any, X_test: Any) -> None:
 
 
 def _with_assumptions(facts: Facts, broken: list[Assumption]) -> Facts:
-    """Return the facts with what stands around the model, all in one assumption."""
+    """Return the facts with what stands around the model: what is claimed of it, and what breaks, in one assumption."""
+    claimed = tuple(a for a in broken if a.holds is None)
+    broken = [a for a in broken if a.holds is False]
+    facts = replace(facts, around=(*facts.around, *claimed))
     mine = facts.assumptions["kernel fixed"]
     failing = [*([mine] if mine.holds is False else []), *broken]
     if not failing:

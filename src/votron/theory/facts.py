@@ -150,6 +150,8 @@ class Facts:
     switches: Mapping[str, str]
     most_repeated: int | None = None
     """How many examples are the same row, of the row that most are; None where rows cannot be told apart."""
+    around: tuple[Assumption, ...] = ()
+    """What all that is said of the run rests on: that these are its data, and what files and frozen steps claim."""
     known: dict[Any, Any] = field(default_factory=dict)
     """What was computed before, by statements that share it."""
 

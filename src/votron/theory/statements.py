@@ -101,7 +101,7 @@ class Statement:
                 *(["labels known"] if len(facts.runs) > 1 else []),
                 *(["K(x, x) > 0"] if facts.left_out else []),
             )
-        return tuple(_assumption(name, facts, self.predictor) for name in wants)
+        return (*(_assumption(name, facts, self.predictor) for name in wants), *facts.around)
 
 
 def statements_for(facts: Facts) -> tuple[Statement, ...]:
@@ -133,8 +133,8 @@ def _assumption(name: str, facts: Facts, predictor: str) -> Assumption:
         ),
         "draws": (
             None,
-            "the hash of a row and the seed is as good as a draw of its own for each row, by a seed that these data did "
-            "not choose: taken on trust",
+            "the hash of a row and the seed is as good as a draw for each row, by a seed that these data did not "
+            "choose: taken on trust",
         ),
         "labels known": (None, "no label is to come that training did not have: your claim"),
         "K(x, x) > 0": (
