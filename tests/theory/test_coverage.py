@@ -139,6 +139,14 @@ def test_the_value_for_fixed_draws_as_written_out():
     assert math.isnan(unknown.error)
 
 
+def test_one_row_alone_with_a_part_held_out():
+    """More rows are the same than were trained on."""
+    X, y = np.ones((60, 2)), np.arange(60) % 3 == 0
+    model = VotedPerceptronClassifier(kernel="linear", epochs=1, rule="holdout", random_state=0).fit(X, y)
+    (fixed,) = [b for b in certify(model, X, y, comparators=()).bounds if b.name == FIXED]
+    assert fixed.vacuous
+
+
 @thorough(60)
 @given(
     mean=st.floats(0, 1), p=st.floats(1e-6, 1), delta=st.floats(1e-6, 0.999), more=st.floats(1, 3)

@@ -274,3 +274,6 @@ def test_a_held_out_share_of_every_class_leaves_no_independent_draws(data):
     found = certify(model, X, y, comparators=())
     assert found.best() is None
     assert "Fails: i.i.d., since a share of every class was held out" in shown(found)[0]
+    averaged = certify(AveragedPerceptronClassifier(early_stopping=True, random_state=0).fit(X, y), X, y)
+    assert not any(b.applies for b in averaged.bounds if b.kind != "fact")
+    assert {a.name for b in averaged.bounds for a in b.failing} >= {"i.i.d.", "planned end"}

@@ -18,6 +18,7 @@ from votron.estimators._certified import (
     kernel_fixed,
     measured,
     most_repeated,
+    not_independent,
     planned_end,
     vector_labels,
 )
@@ -97,10 +98,11 @@ def _runs(model: AveragedPerceptronClassifier, last: NDArray[np.bool_], average:
 def _assumptions(model: AveragedPerceptronClassifier) -> dict[str, Assumption]:
     ran = "no example was presented twice" if model._once else f"{model.n_epochs_:g} epochs were run"
     once = Assumption("one epoch", model._once, ran, "" if model._once else "epochs=1")
-    end = planned_end(model)
+    found = [kernel_fixed(model), once, planned_end(model)]
     if hasattr(model, "validation_scores_"):
-        end = planned_end(model, "the pass was chosen by held-out data", "early_stopping=False")
-    return {a.name: a for a in (kernel_fixed(model), once, end)}
+        change = "early_stopping=False"
+        found[2:] = [planned_end(model, "the pass was chosen by held-out data", change), not_independent(change)]
+    return {a.name: a for a in found}
 
 
 def measured_of(model: AveragedPerceptronClassifier, X: Any, y: Any) -> dict[str, Measured]:

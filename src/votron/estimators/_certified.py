@@ -95,6 +95,12 @@ def planned_end(model: Any, why_not: str = "", change: str = "") -> Assumption:
     return Assumption("planned end", not why_not, because, change)
 
 
+def not_independent(change: str) -> Assumption:
+    """Return that a part of the data was held out, some of every class: labels decided which examples were left."""
+    because = "a share of every class was held out, so what is left are no independent draws"
+    return Assumption("i.i.d.", False, because, change)
+
+
 def same_rows(kept: Rows, rows: Rows) -> bool:
     """Tell whether rows are those that a model kept."""
     if kept.shape != rows.shape:

@@ -51,7 +51,7 @@ def check_run(model: VotedPerceptronClassifier, sample: Sample) -> Assumption:
     order = _order(model, sample) if all_presented and model.n_epochs_ * record.n_examples <= MOST_STEPS else None
     if order is not None and _repeats(model, sample, order):
         return Assumption("same data", True, f"{REPEATED} at the same steps")
-    if all_presented:
+    if all_presented and not model.converged_:
         _check_last_pass(model, sample)
     return same_data(
         f"the number of rows, and the {len(record.support):,} rows of the support with their labels, agree"

@@ -20,6 +20,7 @@ from votron.estimators._certified import (
     lengths_known,
     measured,
     most_repeated,
+    not_independent,
     other_data,
     planned_end,
     same_rows,
@@ -230,6 +231,5 @@ def _assumptions(model: VotedPerceptronClassifier, some_held_out: bool) -> dict[
     once = Assumption("one epoch", model._once, ran, "" if model._once else "epochs=1")
     found = [kernel_fixed(model), once, planned_end(model)]
     if some_held_out:
-        because = "a share of every class was held out, so what is left are no independent draws"
-        found.append(Assumption("i.i.d.", False, because, "another rule in training"))
+        found.append(not_independent("another rule in training"))
     return {a.name: a for a in found}

@@ -271,7 +271,7 @@ def _one_pass_fixed(facts: Facts, c: int, delta: float) -> Value:
         return mean, remark
     if facts.most_repeated is None:
         return math.nan, "which rows are equal is not known with a precomputed kernel"
-    heaviest = held_out_bound(facts.most_repeated, facts.m, delta / 3)
+    heaviest = held_out_bound(facts.most_repeated, len(facts.lengths), delta / 3)  # of all rows, held out or not
     times = "no row came twice" if facts.most_repeated == 1 else f"one row came {facts.most_repeated:,} times"
     return fixed_draw_bound(mean, heaviest, delta / 3), f"{remark}, {times}"
 
