@@ -1,7 +1,9 @@
 """What `certify` compares of the training data, and what it lists as taken on somebody's word."""
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator as Frozen
@@ -266,6 +268,11 @@ def test_test_data_are_the_users_claim(data):
     measured = found.to_frame().query("bound == 'measured'")
     assert (measured.assumes == "test data").all()
     assert "test data" not in claims(model, X[:200], y[:200])
+    assert "rows of the training data too" not in found.test_data.because
+    for of in (X, sp.csr_matrix(X), pd.DataFrame(X)):  # a hundred of them had a part in it
+        model = voted().fit(of[:200], y[:200])
+        said = claims(model, of[:200], y[:200], X_test=of[100:], y_test=y[100:])
+        assert said["test data"].startswith("100 of the 200 are rows of the training data too; they are")
 
 
 def test_a_held_out_share_of_every_class_leaves_no_independent_draws(data):

@@ -10,16 +10,13 @@ import numpy as np
 
 from votron.errors import BoundViolatedError, VotronError
 from votron.theory import _rendering
+from votron.theory._test_data import check_test_data
 from votron.theory._wrapped import unwrapped
 from votron.theory.facts import Assumption, Facts, Measured
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE, Statement, statements_for
 
 __all__ = ["Bound", "Certificate", "certify"]
 
-TEST_DATA = Assumption(
-    "test data", None, "they are independent draws from the same distribution, and had no part in training: your claim"
-)
-"""What an error that was measured rests on."""
 SLACK = 1e-6
 """How far, relatively, a mistake bound may lie below the mistakes by rounding."""
 
@@ -138,6 +135,8 @@ class Certificate:
         All bounds: those on mistakes, then by predictor.
     measured : dict of Measured
         For each predictor its error on the test data, if there are any.
+    test_data : Assumption or None
+        What those errors rest on.
 
     Examples
     --------
@@ -165,6 +164,7 @@ class Certificate:
     normalized_margins: dict[str, tuple[float, ...]]
     bounds: tuple[Bound, ...]
     measured: dict[str, Measured] = field(default_factory=dict)
+    test_data: Assumption | None = None
 
     def best(self, kind: str = GUARANTEE, *, applies: bool = True) -> Bound | None:
         """Return the least bound on an error.
@@ -196,8 +196,8 @@ class Certificate:
     def claims(self) -> tuple[Assumption, ...]:
         """What is taken on somebody's word: yours, or a file's; each assumption that nothing here could check."""
         found = [a for bound in self.bounds for a in bound.claims]
-        if self.measured:
-            found.append(TEST_DATA)
+        if self.test_data is not None:
+            found.append(self.test_data)
         return tuple({(a.name, a.because): a for a in found}.values())
 
     def advice(self) -> list[str]:
@@ -319,16 +319,17 @@ def certify(
     estimator, transform, broken = unwrapped(model, "_facts")
     rows = transform(X)
     facts: Facts = _with_assumptions(estimator._facts(rows, y, comparators), broken)
+    test_data = None
     if X_test is not None:
         X_test = transform(X_test)
-        _check_other_data(rows, X_test)
+        test_data = check_test_data(rows, X_test)
     bounds = tuple(_bound(statement, facts, float(delta)) for statement in statements_for(facts))
     _check(facts, bounds)
     measured = {} if X_test is None else estimator._measured(X_test, y_test)
-    return _certificate(facts, float(delta), bounds, measured)
+    return replace(_certificate(facts, float(delta), bounds), measured=measured, test_data=test_data)
 
 
-def _certificate(facts: Facts, delta: float, bounds: tuple[Bound, ...], measured: dict[str, Measured]) -> Certificate:
+def _certificate(facts: Facts, delta: float, bounds: tuple[Bound, ...]) -> Certificate:
     each = facts.candidates.items()
     lengths = facts.lengths[:, None]
     return Certificate(
@@ -346,7 +347,6 @@ def _certificate(facts: Facts, delta: float, bounds: tuple[Bound, ...], measured
         margins={name: tuple(values.min(axis=0).tolist()) for name, values in each},
         normalized_margins={name: tuple((values / lengths).min(axis=0).tolist()) for name, values in each},
         bounds=bounds,
-        measured=measured,
     )
 
 
@@ -388,21 +388,6 @@ def _check(facts: Facts, bounds: tuple[Bound, ...]) -> None:
                 "A vector depends on more examples than it made mistakes: this cannot be, and is an error in Votron. "
                 "Please report it, with the data and the parameters."
             )
-
-
-# -- data -------------------------------------------------------------------------------------------------------------
-
-
-def _check_other_data(X: Any, X_test: Any) -> None:
-    """Refuse the training data as test data."""
-    same = X is X_test
-    if not same and getattr(X, "shape", 0) == getattr(X_test, "shape", 1) and hasattr(X, "dtype"):
-        same = not (X_test != X).sum()
-    if same:
-        raise VotronError(
-            "X_test and y_test must be data that had no part in training, or what is measured on them guarantees "
-            "nothing. Got the training data instead."
-        )
 
 
 def _with_assumptions(facts: Facts, broken: list[Assumption]) -> Facts:
