@@ -28,7 +28,7 @@ fuzz: .venv/.ready  ## open 10,000 damaged or forged model files, and as many da
 	$(BIN)/python tests/saving/fuzz_models.py 10000
 	$(BIN)/python tests/data/fuzz_readers.py 10000
 
-coverage: .venv/.ready  ## how often each guarantee is false on data with repeated rows, which are known (some ten minutes)
+coverage: .venv/.ready  ## how often each guarantee is false on data with repeated rows, of known distributions (some ten minutes)
 	$(BIN)/python tests/theory/coverage_of_bounds.py
 
 mnist: .venv/.ready  ## the same on MNIST, beside the papers' numbers: make mnist DATA=folder (or set VOTRON_DATA)
