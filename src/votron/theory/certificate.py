@@ -233,7 +233,7 @@ class Certificate:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw, some 9 inches wide and 7 high, in a figure with constrained layout; by default a new one.
+            Where to draw, some 10 inches wide and 7 high, in a figure with constrained layout; by default a new one.
 
         Returns
         -------
