@@ -40,7 +40,7 @@ from votron.kernels import Kernel
 from votron.products import Floats, Index, Products, Rows, Store, Traits, chunks, padded, rows_in_bytes
 from votron.record import MistakeRecord
 
-__all__ = ["RULES", "HoldoutCurve", "RuleSet", "Vectors"]
+__all__ = ["RULES", "HoldoutCurve", "RuleSet", "Vectors", "row_draws"]
 
 RULES = ("vote", "average", "last", "random", "pocket", "holdout")
 """The prediction rules."""
@@ -165,7 +165,7 @@ class Vectors:
 
     def _stages(self, X: Rows, plan: _Plan, n_threads: int) -> Iterator[RuleSet]:
         products, store, terms, own = self._ready(X)
-        uniform = _uniform(X, self.seed) if plan.random else np.empty(0)
+        uniform = row_draws(X, self.seed) if plan.random else np.empty(0)
         scans = [
             _BlockScan(
                 self,
@@ -278,8 +278,15 @@ def _average_coef(record: MistakeRecord, normalized: bool) -> Floats:
     return out
 
 
-def _uniform(X: Rows, seed: int) -> Floats:
-    """Return a number in [0, 1) for each row, from the seed and its content."""
+def row_draws(X: Rows, seed: int) -> Floats:
+    """Return a number in [0, 1) for each row, from the seed and its content: equal rows have equal ones.
+
+    Examples
+    --------
+    >>> first, second, third = row_draws(np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]]), seed=0)
+    >>> bool(first == third), bool(first == second)
+    (True, False)
+    """
     out = np.empty(X.shape[0])
     start = np.uint64(seed % 2**64)
     for part in chunks(X.shape[0], rows_in_bytes(X)):
