@@ -28,6 +28,7 @@ from scipy.special import betaincinv, betaln
 
 from votron.errors import VotronError
 from votron.theory._checks import count, not_negative, positive_margin, probability
+from votron.theory.one_pass import one_pass_bound
 
 __all__ = [
     "BestMargin",
@@ -41,6 +42,7 @@ __all__ = [
     "margin_bound",
     "margin_bound_simple",
     "novikoff_bound",
+    "one_pass_bound",
     "pac_margin_bound",
     "sparsity_bound",
     "unit_length_bound",
