@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help run test quick lint fuzz mnist exact bench reference clean
+.PHONY: help run test quick lint fuzz coverage mnist exact bench reference clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ lint: .venv/.ready  ## the checks that run no code
 fuzz: .venv/.ready  ## open 10,000 damaged or forged model files, and as many damaged data files (some minutes)
 	$(BIN)/python tests/saving/fuzz_models.py 10000
 	$(BIN)/python tests/data/fuzz_readers.py 10000
+
+coverage: .venv/.ready  ## how often each guarantee is false on data with repeated rows, of known distributions (some ten minutes)
+	$(BIN)/python tests/theory/coverage_of_bounds.py
 
 mnist: .venv/.ready  ## the same on MNIST, beside the papers' numbers: make mnist DATA=folder (or set VOTRON_DATA)
 	VOTRON_DATA="$(DATA)" $(BIN)/votron reproduce --data mnist

@@ -37,6 +37,7 @@ from votron.kernels import LinearKernel, PolynomialKernel
 
 LAST, AVERAGE = "last vector", "average"
 ONE_VOTE, ONE_RANDOM = "vote after one epoch", "random vector of one epoch"
+MEAN_RANDOM = f"{ONE_RANDOM}, mean over seeds"
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +102,7 @@ def test_every_number_as_written_out(n_classes, digits):
         least = min(theory.best_inseparable_bound(values, R, 2).bound for values in margins.values())
         assert bound(found, "Freund & Schapire, theorem 2").values[c] == pytest.approx(least, rel=1e-6)
         assert bound(found, "Helmbold & Warmuth", ONE_VOTE).values[c] == pytest.approx(2 * first / (m + 1))
-        assert bound(found, "Helmbold & Warmuth", ONE_RANDOM).values[c] == pytest.approx(first / (m + 1))
+        assert bound(found, "Helmbold & Warmuth", MEAN_RANDOM).values[c] == pytest.approx(first / (m + 1))
         once = min(theory.best_inseparable_bound(values, R, 1).bound for values in margins.values())
         assert bound(found, "Freund & Schapire, cor. 1", ONE_VOTE).values[c] == pytest.approx(
             2 * once / (m + 1), rel=1e-6
@@ -109,7 +110,7 @@ def test_every_number_as_written_out(n_classes, digits):
         one_pass = first / m + math.sqrt(2 * math.log(1 / delta) / m)
         vote = bound(found, "Cesa-Bianchi, Conconi & Gentile", ONE_VOTE).values[c]
         assert vote == pytest.approx(2 * one_pass * m / (m - 2))
-        random = bound(found, "Cesa-Bianchi, Conconi & Gentile", ONE_RANDOM).values[c]
+        random = bound(found, "Cesa-Bianchi, Conconi & Gentile", MEAN_RANDOM).values[c]
         assert random == pytest.approx((m * one_pass + 1) / (m + 1))
         errs = margins["last"] <= 0
         outside = sum(errs[i] for i in range(m) if i not in wrong)
@@ -161,7 +162,11 @@ def test_dense_sparse_and_precomputed_say_the_same(digits):
     assert texts[0] == texts[1] == texts[2]
     K = PolynomialKernel(2)(X, X)
     given = certify(VotedPerceptronClassifier(kernel="precomputed", epochs=3, random_state=0).fit(K, y), K, y)
-    assert str(given) == texts[0]
+    by_rows = certify(model, X, y)
+    for one, other in zip(given.bounds, by_rows.bounds, strict=True):
+        if one.name != "Cesa-Bianchi et al., fixed draws":  # for which rows must be told apart
+            assert (one.name, one.remarks) == (other.name, other.remarks)
+            assert one.values == pytest.approx(other.values, nan_ok=True)
 
 
 def test_the_comparators(digits):
@@ -209,7 +214,7 @@ def test_no_run_exceeds_a_mistake_bound(sample, tau, epochs):
             assert all(not k > value * (1 + 1e-6) for k, value in zip(found.mistakes, b.values, strict=True))
             assert all(d <= k for d, k in zip(found.support, found.mistakes, strict=True))
     if tau == 0 and epochs == 1:
-        assert bound(found, "Helmbold & Warmuth", ONE_RANDOM).values == pytest.approx(
+        assert bound(found, "Helmbold & Warmuth", MEAN_RANDOM).values == pytest.approx(
             [k / (len(X) + 1) for k in found.mistakes]
         )
 
@@ -232,7 +237,8 @@ def with_more_mistakes(model, times):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_run_that_does_is_an_error_in_votron(digits, n_classes, monkeypatch):
-    monkeypatch.setattr("votron.estimators._voted_facts._check_same_run", lambda *args: None)
+    taken = theory.Assumption("same data", None, "your claim")
+    monkeypatch.setattr("votron.estimators._voted_facts._check_same_run", lambda *args: taken)
     X, y = digits[0][:100], digits[1][:100] % n_classes
     model = voted(epochs=None).fit(X, y)
     most = int(max(bound(certify(model, X, y), "Block & Novikoff").values))
@@ -339,7 +345,7 @@ def test_vote_and_random_err_no_more_often_than_the_vectors_of_the_pass(sample, 
         ("last", 3, "(7) with errors"),
         ("vote", 2.5, "(7) with errors"),
         ("vote", 1, "Cesa-Bianchi, Conconi & Gentile"),
-        ("random", 1, "Cesa-Bianchi, Conconi & Gentile"),
+        ("random", 1, "(7) with errors"),
     ],
 )
 def test_guarantees_fail_no_more_often_than_they_may(rule, epochs, name):
@@ -392,7 +398,7 @@ def test_which_bounds_apply(digits, params, applies):
     assert all(b.predictor == found.predictor for b in found.bounds if b.applies and b.kind != "fact")
     if params.get("margin"):
         mistakes = [b for b in found.bounds if "τ = 0" in {a.name for a in b.assumptions}]
-        assert len(mistakes) == 7
+        assert len(mistakes) == 8
         assert not any(b.applies for b in mistakes)
 
 
@@ -423,6 +429,7 @@ def test_a_change_that_is_advised_earns_what_was_promised(digits, params, n_clas
     model = VotedPerceptronClassifier(random_state=0, **params).fit(X, y)
     found = certify(model, X, y)
     promised = [b for b in found.bounds if b.kind == "guarantee" and b.failing and math.isfinite(b.error)]
+    promised = [b for b in promised if "" not in b.changes]  # no model predicts by a mean over seeds
     assert promised
     for b in promised:
         changed = VotedPerceptronClassifier(random_state=0, **params)
@@ -447,14 +454,15 @@ def test_pipelines_and_searches_may_break_what_a_kernel_must_be(digits):
     assert certify(make_pipeline(Normalizer(), voted(epochs=1)).fit(X, y), X, y).best().applies
     fitted = certify(make_pipeline(StandardScaler(), voted(epochs=1)).fit(X, y), X, y, X_test=X_test, y_test=y_test)
     assert fitted.best() is None
-    assert "the step 'standardscaler' of the pipeline was fitted to these data" in flat(fitted)
+    assert "the step 'standardscaler' of the pipeline learns from the data that it is fitted to" in flat(fitted)
     search = GridSearchCV(
         make_pipeline(StandardScaler(), voted(epochs=1)), {"votedperceptronclassifier__degree": [1, 2]}
     )
     searched = certify(search.fit(X, y), X, y)
     assert searched.best() is None
-    assert "the step 'standardscaler' of the pipeline was fitted to these data, and GridSearchCV chose" in flat(
-        searched
+    assert (
+        "the step 'standardscaler' of the pipeline learns from the data that it is fitted to, and GridSearchCV chose"
+        in flat(searched)
     )
     frozen = make_pipeline(FrozenEstimator(StandardScaler().fit(X_test)), voted(epochs=1)).fit(X, y)
     assert certify(frozen, X, y).best().applies  # fitted to other data
@@ -471,7 +479,11 @@ def test_batches_are_one_epoch(digits):
     for part in (slice(0, 100), slice(100, 300)):
         with pytest.warns(UserWarning, match="left out"):
             batches.partial_fit(X[part], y[part], classes=np.arange(10))
-    assert str(certify(batches, X, y)).split("\n")[2:] == str(certify(whole, X, y)).split("\n")[2:]
+    for one, other in zip(certify(batches, X, y).bounds, certify(whole, X, y).bounds, strict=True):
+        assert (one.name, one.remarks) == (other.name, other.remarks)
+        assert np.array_equal(one.values, other.values, equal_nan=True)
+    ended = {a.name: a for a in certify(batches, X, y).claims}["planned end"]
+    assert ended.because == "training ended after 2 calls of partial_fit, whatever they showed: your claim"
     assert certify(batches, X, y).m == 298
     assert "2 rows of length 0 were left out" in flat(certify(whole, X, y))
     assert certify(whole, X, y).best() is None  # such examples may come, and are not spoken of
@@ -512,7 +524,10 @@ def test_early_stopping_is_no_compression(digits):
     X, y = digits[0], digits[1] == 1
     model = AveragedPerceptronClassifier(early_stopping=True, average=False, random_state=0).fit(X, y)
     seven = bound(certify(model, X, y), "(7) with errors", LAST)
-    assert [a.because for a in seven.failing] == ["the pass was chosen by held-out data"]
+    assert [a.because for a in seven.failing] == [
+        "a share of every class was held out, so what is left are no independent draws",
+        "the pass was chosen by held-out data",
+    ]
     assert seven.changes == ("early_stopping=False",)
 
 
@@ -602,7 +617,7 @@ def test_all_classes_together_by_theorem_or_by_a_union_bound(digits):
     model = voted(epochs=1, rule="random").fit(X, y)
     found = certify(model, X, y, 0.03)
     events = len(np.unique(model.record_.time))
-    together = bound(found, "Cesa-Bianchi, Conconi & Gentile", ONE_RANDOM)
+    together = bound(found, "Cesa-Bianchi, Conconi & Gentile", MEAN_RANDOM)
     assert together.error == pytest.approx((300 * theory.one_pass_bound(events, 300, 0.03) + 1) / 301)
     assert together.total == pytest.approx(
         sum((300 * theory.one_pass_bound(int(k), 300, 0.01) + 1) / 301 for k in model.n_mistakes_)

@@ -11,9 +11,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
 from votron.estimators import _inputs
-from votron.estimators._certified import check_training_data, kernel_fixed, measured, planned_end, vector_labels
+from votron.estimators._certified import (
+    around,
+    check_number_of_rows,
+    check_training_data,
+    kernel_fixed,
+    measured,
+    most_repeated,
+    not_independent,
+    planned_end,
+    vector_labels,
+)
 from votron.estimators._comparators import Comparators
 from votron.estimators._forms import linear_scores
+from votron.estimators._same_run import check_weights
 from votron.theory.facts import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Assumption, Facts, Measured, Run
 
 if TYPE_CHECKING:
@@ -27,6 +38,7 @@ SWITCHES = {
     "consistent": "epochs=None with features that separate the data",
     "unit length": "examples of length 1",
     "R known": "examples of length 1",
+    "K(x, x) > 0": "fit_intercept=True",
 }
 """What to set for which predictor or assumption."""
 
@@ -37,8 +49,9 @@ def facts_of(model: AveragedPerceptronClassifier, X: Any, y: Any, comparators: A
     rows, labels = _inputs.validated(model, X, y, kernel=None, reset=False)
     last, average = (model._in_feature_space(rows, labels, vector) for vector in ("last", "average"))
     kept = last.lengths > 0
-    check_training_data(rows.shape[0] == model._n_given)
-    check_training_data(not model.converged_ or bool((last.each[kept] > 0).all()))
+    check_number_of_rows(rows.shape[0], model._n_given)
+    consistent = bool((last.each[kept] > 0).all())
+    check_training_data(consistent or not model.converged_, "training converged, and its last vector errs on them")
     separable = bool(np.maximum(last.unnormalized, average.unnormalized).min() > 0)
     space = model._kernel_of_space()
     compare = Comparators(space, rows, labels, model.classes_, last.signs, effective_threads(model.n_jobs))
@@ -60,6 +73,8 @@ def facts_of(model: AveragedPerceptronClassifier, X: Any, y: Any, comparators: A
         together=None,
         assumptions=_assumptions(model),
         switches=SWITCHES,
+        most_repeated=most_repeated(rows[kept]),
+        around=around(model, check_weights(model, rows, labels, kept)),
     )
 
 
@@ -83,10 +98,11 @@ def _runs(model: AveragedPerceptronClassifier, last: NDArray[np.bool_], average:
 def _assumptions(model: AveragedPerceptronClassifier) -> dict[str, Assumption]:
     ran = "no example was presented twice" if model._once else f"{model.n_epochs_:g} epochs were run"
     once = Assumption("one epoch", model._once, ran, "" if model._once else "epochs=1")
-    end = planned_end("training was interrupted", "training to its end") if model._cut_off else planned_end("")
+    found = [kernel_fixed(model), once, planned_end(model)]
     if hasattr(model, "validation_scores_"):
-        end = planned_end("the pass was chosen by held-out data", "early_stopping=False")
-    return {a.name: a for a in (kernel_fixed(model), once, end)}
+        change = "early_stopping=False"
+        found[2:] = [planned_end(model, "the pass was chosen by held-out data", change), not_independent(change)]
+    return {a.name: a for a in found}
 
 
 def measured_of(model: AveragedPerceptronClassifier, X: Any, y: Any) -> dict[str, Measured]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from votron.errors import VotronError
 from votron.products import Floats, Rows
 from votron.record import labels_of
+from votron.rules import row_draws
 from votron.theory.facts import Assumption, Measured
 
 
@@ -19,7 +20,7 @@ def kernel_fixed(model: Any) -> Assumption:
     if getattr(model, "_gamma_from_data", False):
         because = "gamma='scale' was computed from these data"
         return Assumption(name, False, because, "gamma=a number not taken from these data")
-    what = "kernel, parameters and features" if hasattr(model, "kernel") else "features and parameters"
+    what = "kernel, parameters, seed and features" if hasattr(model, "kernel") else "features, parameters and seed"
     return Assumption(name, None, f"{what} were chosen without these data: your claim")
 
 
@@ -40,24 +41,57 @@ def measured(scores: Floats, signs: NDArray[Any]) -> Measured:
     return Measured(tuple(each.tolist()), int(wrong_labels(scores, signs).sum()), len(scores))
 
 
-def check_training_data(same: bool) -> None:
-    """Refuse data that the model was not trained on, in the order in which it was."""
+def most_repeated(rows: Rows) -> int:
+    """Return how many of the rows are the same, of the row that most are."""
+    return int(np.unique(row_draws(rows, 0), return_counts=True)[1].max())
+
+
+def check_training_data(same: bool, difference: str) -> None:
+    """Refuse data that the model was not trained on, in the order in which it was; say what shows it."""
     if not same:
-        raise other_data()
+        raise other_data(difference)
 
 
-def other_data() -> VotronError:
+def check_number_of_rows(n_rows: int, *n_trained: int) -> None:
+    """Refuse more rows than training had, or fewer."""
+    check_training_data(n_rows in n_trained, f"there are {n_rows:,} rows, and training had {n_trained[0]:,}")
+
+
+def other_data(difference: str) -> VotronError:
     """Return the error for data that the model was not trained on."""
     return VotronError(
         "The X and y of certify must be the training data, as they were given to fit, or to all calls of "
-        "partial_fit one after another. Got others: this training run could not have come about on them."
+        f"partial_fit one after another. Got others: {difference}."
     )
 
 
-def planned_end(why_not: str, change: str = "") -> Assumption:
+def same_data(compared: str) -> Assumption:
+    """Return that these are the training data, which is the user's claim beyond what was compared."""
+    return Assumption("same data", None, f"{compared}; that all else is as in training is your claim")
+
+
+def around(model: Any, data: Assumption) -> tuple[Assumption, ...]:
+    """Return what all statements of a model rest on: its data, and its file if it comes from one."""
+    if not model._from_file:
+        return (data,)
+    return data, Assumption("model file", None, "how training went is as the model file says: taken on its word")
+
+
+def planned_end(model: Any, why_not: str = "", change: str = "") -> Assumption:
     """Return whether when training ended was settled before it began, given what speaks against it, if anything."""
+    if model._cut_off:
+        why_not, change = "training was interrupted", "training to its end"
+    if not why_not and model._once and model.n_epochs_ > 1:
+        batches = f"{model.n_epochs_:g} calls of partial_fit"
+        return Assumption("planned end", None, f"training ended after {batches}, whatever they showed: your claim")
     because = why_not or "when training ends was settled before it began"
     return Assumption("planned end", not why_not, because, change)
+
+
+def not_independent(change: str) -> Assumption:
+    """Return that a part of the data was held out, some of every class: labels decided which examples were left."""
+    because = "a share of every class was held out, so what is left are no independent draws"
+    return Assumption("i.i.d.", False, because, change)
 
 
 def same_rows(kept: Rows, rows: Rows) -> bool:

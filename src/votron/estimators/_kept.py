@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 class KeptClassifier:
     """A classifier that can be saved, and made compact."""
 
+    _from_file: bool = False
+    """Whether it was opened from a file, and not trained anew since."""
+
     def save(self, path: str | os.PathLike[str], *, certificate: Any = None, provenance: Any = None) -> None:
         """Save the fitted model in one file, which `votron.load` opens.
 

@@ -84,6 +84,7 @@ def model_from(fields: Fields) -> Any:
         model.feature_names_in_ = np.array(fields.texts("feature_names", model.n_features_in_), dtype=object)
     build(model, fields)
     fields.end()
+    model._from_file = True
     return model
 
 

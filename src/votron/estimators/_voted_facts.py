@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +13,13 @@ from votron._resources import effective_threads
 from votron.errors import VotronError
 from votron.estimators import _inputs
 from votron.estimators._certified import (
+    around,
+    check_number_of_rows,
     check_training_data,
     kernel_fixed,
     measured,
+    most_repeated,
+    not_independent,
     other_data,
     planned_end,
     same_rows,
@@ -24,8 +27,10 @@ from votron.estimators._certified import (
     wrong_labels,
 )
 from votron.estimators._comparators import Comparators
+from votron.estimators._same_run import Sample, check_run
 from votron.kernels.registry import is_precomputed
 from votron.products import Floats, Index, Rows
+from votron.rules import RULES
 from votron.theory.facts import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Assumption, Facts, Measured, Run
 from votron.theory.geometry import Margins
 
@@ -41,19 +46,9 @@ SWITCHES = {
     "consistent": "epochs=None with a kernel that separates the data",
     "unit length": "normalize_kernel=True",
     "R known": "normalize_kernel=True",
+    "K(x, x) > 0": "kernel='poly' with coef0=1",
 }
 """What to set for which predictor or assumption."""
-
-
-@dataclass(frozen=True)
-class _Sample:
-    """Training data, and where the examples of the record are among the rows that can be learnt."""
-
-    rows: Rows
-    labels: Any
-    signs: NDArray[Any]
-    kept: NDArray[np.bool_]
-    example: Index
 
 
 def facts_of(model: VotedPerceptronClassifier, X: Any, y: Any, comparators: Any) -> Facts:
@@ -68,7 +63,7 @@ def facts_of(model: VotedPerceptronClassifier, X: Any, y: Any, comparators: Any)
     last = model._in_feature_space(rows, labels, "last")
     average = model._in_feature_space(rows, labels, "average")
     sample = _sample(model, rows, labels, last)
-    _check_same_run(model, sample, last)
+    data = _check_same_run(model, sample, last)
     separable = bool(np.maximum(last.unnormalized, average.unnormalized).min() > 0)
     compare = Comparators(model.kernel_, rows, labels, model.classes_, last.signs, effective_threads(model.n_jobs))
     each = {"last": last.each, "average": average.each, **compare.margins(comparators, separable=separable)}
@@ -90,8 +85,10 @@ def facts_of(model: VotedPerceptronClassifier, X: Any, y: Any, comparators: Any)
         candidates={name: values[kept] for name, values in each.items()},
         runs=_runs(model, sample, last, own, first_m),
         together=_together(model, sample, last, own, first_m) if record.n_vectors > 1 else None,
-        assumptions=_assumptions(model),
+        assumptions=_assumptions(model, m < int(kept.sum())),
         switches=SWITCHES,
+        most_repeated=None if is_precomputed(model.kernel_) else most_repeated(rows[kept]),
+        around=around(model, data),
     )
 
 
@@ -117,30 +114,24 @@ def measured_of(model: VotedPerceptronClassifier, X: Any, y: Any) -> dict[str, M
 
 def _predictor(model: VotedPerceptronClassifier) -> str:
     """Return what ``predict`` predicts by."""
-    epochs = f"{model.record_.n_steps / model.record_.n_examples:g} epochs"
-    if model.rule == "vote":
-        return ONE_VOTE if model._once else f"vote after {epochs}"
-    if model.rule == "random":
-        return ONE_RANDOM if model._once else f"random vector of {epochs}"
-    average = "average of unit vectors" if model.normalize_vectors else AVERAGE
-    names = {"last": LAST, "average": average, "pocket": "longest-lived vector", "holdout": "held-out choice"}
-    return names[model.rule]
+    training = "one epoch" if model._once else f"{model.record_.n_steps / model.record_.n_examples:g} epochs"
+    return RULES[model.rule].predictor(training, bool(model.normalize_vectors))
 
 
-def _own_scores(model: VotedPerceptronClassifier, sample: _Sample) -> Floats | None:
+def _own_scores(model: VotedPerceptronClassifier, sample: Sample) -> Floats | None:
     """Return the training examples' scores by the model's own rule; None where its support does not determine that."""
-    if model.rule == "holdout":
+    if RULES[model.rule].needs_held_out:
         return None
     unit = bool(model.normalize_vectors)
     scores = model._vectors.scores(sample.rows, model.rule, unit, n_threads=effective_threads(model.n_jobs))
     return scores[sample.kept]
 
 
-def _sample(model: VotedPerceptronClassifier, rows: Rows, labels: Any, found: Margins) -> _Sample:
+def _sample(model: VotedPerceptronClassifier, rows: Rows, labels: Any, found: Margins) -> Sample:
     """Find the examples of the record among the rows, which must be those that it was made from."""
     record, kept = model.record_, found.lengths > 0
     learnable = np.flatnonzero(kept)
-    check_training_data(model._n_named in (rows.shape[0], len(learnable)))
+    check_number_of_rows(rows.shape[0], model._n_named, model._n_named + rows.shape[0] - len(learnable))
     # fit names examples by their rows, partial_fit by when they came, for which rows that cannot be learnt do not count
     for row_of in (np.arange(rows.shape[0]), learnable):
         if len(record) and int(record.example.max()) >= len(row_of):
@@ -149,23 +140,28 @@ def _sample(model: VotedPerceptronClassifier, rows: Rows, labels: Any, found: Ma
         right = np.array_equal(found.signs[at, record.vector], record.sign)
         if right and (is_precomputed(model.kernel_) or same_rows(model.support_vectors_, rows[row_of[record.support]])):
             place = np.cumsum(kept) - 1
-            return _Sample(rows, labels, found.signs, kept, place[at])
-    raise other_data()
+            return Sample(rows, labels, found.signs, kept, place[at])
+    raise other_data("rows of the support, or their labels, are not those of training")
 
 
-def _check_same_run(model: VotedPerceptronClassifier, sample: _Sample, last: Margins) -> None:
+def _check_same_run(model: VotedPerceptronClassifier, sample: Sample, last: Margins) -> Assumption:
     """Refuse data on which this record could not have come about, though its support is there."""
     consistent = bool((last.each[sample.kept] > 0).all())
     some_held_out = model.record_.n_examples < int(sample.kept.sum())
-    check_training_data(consistent or some_held_out or not model.converged_)
+    check_training_data(
+        consistent or some_held_out or not model.converged_, "training converged, and its last vector errs on them"
+    )
     record = model.record_
     for c in range(record.n_vectors):
         lengths = record.norm2[record.vector == c]
         if len(lengths):
-            check_training_data(math.isclose(last.norms[c] ** 2, lengths[-1], rel_tol=1e-5))
+            check_training_data(
+                math.isclose(last.norms[c] ** 2, lengths[-1], rel_tol=1e-5), "its vectors have other lengths with them"
+            )
+    return check_run(model, sample)
 
 
-def _tau(model: VotedPerceptronClassifier, last: Margins, sample: _Sample) -> float:
+def _tau(model: VotedPerceptronClassifier, last: Margins, sample: Sample) -> float:
     """Return τ: the parameter, or more if it was lowered after training."""
     record = model.record_
     if not len(record):
@@ -175,7 +171,7 @@ def _tau(model: VotedPerceptronClassifier, last: Margins, sample: _Sample) -> fl
 
 
 def _runs(
-    model: VotedPerceptronClassifier, sample: _Sample, last: Margins, own: Floats | None, first_m: int
+    model: VotedPerceptronClassifier, sample: Sample, last: Margins, own: Floats | None, first_m: int
 ) -> tuple[Run, ...]:
     record, signs = model.record_, last.signs[sample.kept]
     errs = last.each[sample.kept] <= 0
@@ -207,9 +203,7 @@ def _outside(errs: NDArray[np.bool_], support: Index) -> int:
     return int(errs.sum() - errs[support].sum())
 
 
-def _together(
-    model: VotedPerceptronClassifier, sample: _Sample, last: Margins, own: Floats | None, first_m: int
-) -> Run:
+def _together(model: VotedPerceptronClassifier, sample: Sample, last: Margins, own: Floats | None, first_m: int) -> Run:
     """Return the run of all vectors as one predictor."""
     record, signs = model.record_, last.signs[sample.kept]
     scores = last.scores / np.where(last.norms > 0, last.norms, 1.0) if model.normalize_vectors else last.scores
@@ -225,9 +219,11 @@ def _together(
     )
 
 
-def _assumptions(model: VotedPerceptronClassifier) -> dict[str, Assumption]:
+def _assumptions(model: VotedPerceptronClassifier, some_held_out: bool) -> dict[str, Assumption]:
     epochs = model.n_epochs_
     ran = "no example was presented twice" if model._once else f"{epochs:g} epochs were run"
     once = Assumption("one epoch", model._once, ran, "" if model._once else "epochs=1")
-    cut_off = "training was interrupted" if model._cut_off else ""
-    return {a.name: a for a in (kernel_fixed(model), once, planned_end(cut_off, "training to its end"))}
+    found = [kernel_fixed(model), once, planned_end(model)]
+    if some_held_out:
+        found.append(not_independent("another rule in training"))
+    return {a.name: a for a in found}

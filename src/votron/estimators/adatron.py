@@ -17,9 +17,12 @@ from votron._resources import effective_threads
 from votron.engine import MaximalMargin, solve_adatron
 from votron.estimators import _inputs
 from votron.estimators._certified import (
+    around,
+    check_number_of_rows,
     check_training_data,
     kernel_fixed,
     measured,
+    same_data,
     same_rows,
     vector_labels,
     wrong_labels,
@@ -167,6 +170,7 @@ class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
         """
         with _inputs.unchanged_on_error(self):
             rows, codes = self._checked(X, y)
+            self._from_file = False
             found, interrupted = self._solve(rows, codes)
             self._keep(rows, found)
         if interrupted:
@@ -276,10 +280,7 @@ class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
         found = self._in_feature_space(X, y, "last")
         kept = found.lengths > 0
         rows, labels = _inputs.validated(self, X, y, kernel=self.kernel_, reset=False)
-        check_training_data(len(kept) == self._n_rows)
-        check_training_data(is_precomputed(self.kernel_) or same_rows(self.support_vectors_, rows[self.support_]))
-        expected = np.where(self.dual_coef_ != 0, np.sign(self.dual_coef_), found.signs[self.support_].T)
-        check_training_data(np.array_equal(expected, found.signs[self.support_].T))
+        data = self._check_data(found, rows)
         from votron.estimators._comparators import Comparators  # which has an adatron for others
 
         compare = Comparators(self.kernel_, rows, labels, self.classes_, found.signs, effective_threads(self.n_jobs))
@@ -311,11 +312,31 @@ class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
             if self._n_vectors > 1
             else None,
             assumptions={a.name: a for a in (kernel_fixed(self), exact)},
+            around=around(self, data),
             switches={
                 "consistent": "C=None with a kernel that separates the data",
                 "R known": "normalize_kernel=True",
+                "K(x, x) > 0": "kernel='poly' with coef0=1",
             },
         )
+
+    def _check_data(self, found: Margins, rows: Rows) -> Assumption:
+        """Refuse data of which this is not the vector of maximal margin; return what was compared."""
+        check_number_of_rows(rows.shape[0], self._n_rows)
+        there = is_precomputed(self.kernel_) or same_rows(self.support_vectors_, rows[self.support_])
+        signs = found.signs[self.support_].T
+        expected = np.where(self.dual_coef_ != 0, np.sign(self.dual_coef_), signs)
+        same_support = there and np.array_equal(expected, signs)
+        check_training_data(same_support, "rows of the support, or their labels, are not those of training")
+        kept = found.lengths > 0
+        near = np.isclose(found.each[kept].min(axis=0), self.margin_, rtol=1e-6, atol=1e-9 * found.radius)
+        check_training_data(bool(near.all()), "the margins on them are not those of training")
+        outside = np.tile(kept[:, None], (1, found.scores.shape[1]))
+        outside[self.support_] &= self.dual_coef_.T == 0
+        if self.converged_ and (found.each[outside] > 0).all():
+            return Assumption("same data", True, "of these data the vector is the one of maximal margin")
+        check_training_data(not self.converged_, "the vector errs on rows outside its support")
+        return same_data("the number of rows, the margins, and the rows of the support with their labels, agree")
 
     def _run(self, label: Any, errs: NDArray[np.bool_], support: Index, kept: NDArray[np.bool_]) -> Run:
         outside = int((errs & kept).sum() - errs[support].sum())

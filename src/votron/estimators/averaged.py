@@ -182,6 +182,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
         """
         with _inputs.unchanged_on_error(self):
             rows, codes = self._checked(X, y)
+            self._from_file = False
             order, held_out = self._presentation(self._learnable(rows, at_least=1), codes)
             n_steps = self._n_steps(len(order))
             trainer = self._new_trainer()

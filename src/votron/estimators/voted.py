@@ -222,6 +222,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         """
         with _inputs.unchanged_on_error(self):
             rows, codes = self._checked(X, y)
+            self._from_file = False
             rng = check_random_state(self.random_state)
             order, held_out = self._presentation(self._learnable(rows, at_least=1), codes, rng)
             n_steps = self._n_steps(len(order))

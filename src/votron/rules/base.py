@@ -38,14 +38,16 @@ class Rule:
     """What users, model files and the command line call it."""
     words: ClassVar[str] = ""
     """The prediction, as help texts show it."""
-    predictor: ClassVar[str] = ""
-    """What certificates call the predictor; by default the name."""
     one_vector: ClassVar[bool] = False
     """Whether it scores by one vector a class, so that it has coefficients of its own (`expansion`)."""
     needs_lengths: ClassVar[bool] = True
     """Whether the lengths of vectors change its scores where vectors are normalised."""
     needs_held_out: ClassVar[bool] = False
-    """Whether it chooses by rows that training has not seen."""
+    """Whether it chooses by rows that training has not seen, so that it does not follow from the record alone."""
+
+    def predictor(self, training: str, normalized: bool) -> str:
+        """Return what certificates call this rule after a training of, say, "one epoch"."""
+        return f"{self.name} after {training}"
 
     def lengths_matter(self, n_vectors: int) -> bool:
         """Tell whether normalising vectors changes labels: of one vector alone it changes no sign."""

@@ -230,8 +230,15 @@ class BlockScan:
         return total
 
 
-def uniform_numbers(X: Rows, seed: int) -> Floats:
-    """Return a number in [0, 1) for each row, from the seed and its content."""
+def row_draws(X: Rows, seed: int) -> Floats:
+    """Return a number in [0, 1) for each row, from the seed and its content: equal rows have equal ones.
+
+    Examples
+    --------
+    >>> first, second, third = row_draws(np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]]), seed=0)
+    >>> bool(first == third), bool(first == second)
+    (True, False)
+    """
     out = np.empty(X.shape[0])
     start = np.uint64(seed % 2**64)
     for part in chunks(X.shape[0], rows_in_bytes(X)):

@@ -48,6 +48,10 @@ class Average(TallyRule):
             return scores
         return scores / length if length > 0 else np.zeros_like(scores)
 
+    def predictor(self, training: str, normalized: bool) -> str:
+        """Return what certificates call it."""
+        return "average of unit vectors" if normalized else "average"
+
     def lengths_matter(self, n_vectors: int) -> bool:
         """Return yes: a mean of other vectors is another vector."""
         return True
@@ -73,6 +77,10 @@ class Last(MomentRule):
     name: ClassVar[str] = "last"
     words: ClassVar[str] = "the last vector"
 
+    def predictor(self, training: str, normalized: bool) -> str:
+        """Return what certificates call it."""
+        return "last vector"
+
     def times(self, vectors: Vectors, until: int) -> Index:
         """Return the end."""
         return np.full(vectors.record.n_vectors, until, dtype=np.int64)
@@ -84,6 +92,10 @@ class Random(DrawnRule):
 
     name: ClassVar[str] = "random"
     words: ClassVar[str] = "for each row one moment of training, drawn at random"
+
+    def predictor(self, training: str, normalized: bool) -> str:
+        """Return what certificates call it."""
+        return f"random vector of {training}"
 
     def times(self, uniform: Floats, until: int) -> Index:
         """Return a time uniform in {0, ..., until}."""
@@ -97,6 +109,10 @@ class Pocket(MomentRule):
     name: ClassVar[str] = "pocket"
     words: ClassVar[str] = "the vector that survived longest"
 
+    def predictor(self, training: str, normalized: bool) -> str:
+        """Return what certificates call it."""
+        return "longest-lived vector"
+
     def times(self, vectors: Vectors, until: int) -> Index:
         """Return when the longest-lived vectors were born."""
         return vectors.record.until(until).pocket()
@@ -109,6 +125,10 @@ class Holdout(MomentRule):
     name: ClassVar[str] = "holdout"
     words: ClassVar[str] = "the moment with the fewest errors on a held-out part"
     needs_held_out: ClassVar[bool] = True
+
+    def predictor(self, training: str, normalized: bool) -> str:
+        """Return what certificates call it."""
+        return "held-out choice"
 
     def check(self, vectors: Vectors) -> None:
         """Refuse vectors without held-out errors."""

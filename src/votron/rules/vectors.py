@@ -17,7 +17,7 @@ from votron.kernels import Kernel
 from votron.products import Floats, Index, Rows, Traits
 from votron.record import MistakeRecord
 from votron.rules.registry import rule_named
-from votron.rules.scan import DOTS_KEPT, BlockScan, Choice, Plan, Ready, too_large, uniform_numbers
+from votron.rules.scan import DOTS_KEPT, BlockScan, Choice, Plan, Ready, row_draws, too_large
 
 __all__ = ["HoldoutCurve", "RuleSet", "Vectors"]
 
@@ -136,7 +136,7 @@ class Vectors:
     def _stages(self, X: Rows, plan: Plan, n_threads: int) -> Iterator[RuleSet]:
         ready = self._ready(X)
         blocks = (np.arange(low, min(low + _ROWS_AT_ONCE, X.shape[0])) for low in range(0, X.shape[0], _ROWS_AT_ONCE))
-        uniform = uniform_numbers(X, self.seed) if plan.draws else np.empty(0)
+        uniform = row_draws(X, self.seed) if plan.draws else np.empty(0)
         scans = [BlockScan(self.record, plan, ready, rows, uniform[rows] if plan.draws else uniform) for rows in blocks]
         if len(plan.times) > 1:  # all blocks stay open from one moment to the next
             plan.dots_kept = min(DOTS_KEPT, _DOTS_KEPT_IN_ALL // max(1, len(scans)))

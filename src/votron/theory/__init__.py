@@ -12,7 +12,6 @@ from votron.theory.bounds import (
     margin_bound,
     margin_bound_simple,
     novikoff_bound,
-    one_pass_bound,
     pac_margin_bound,
     sparsity_bound,
     unit_length_bound,
@@ -37,6 +36,7 @@ from votron.theory.essential import (
 )
 from votron.theory.facts import Assumption, Measured
 from votron.theory.geometry import Margins, margins
+from votron.theory.one_pass import fixed_draw_bound, one_pass_bound
 from votron.theory.winnow import disjunction_mistake_bound
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "deterministic_leave_one_out",
     "disjunction_mistake_bound",
     "essential_support_vectors",
+    "fixed_draw_bound",
     "held_out_bound",
     "inseparable_bound",
     "leave_one_out_bound",

@@ -31,6 +31,14 @@ def not_negative(name: str, value: Any) -> float:
     return float(value)
 
 
+def share(name: str, value: Any) -> float:
+    """Return a number above 0 and up to 1, or say that it is none."""
+    what = "a number in the range (0, 1]"
+    if not 0 < _number(name, value, Real, what) <= 1:
+        raise VotronError(f"The '{name}' of a bound must be {what}. Got {value!r} instead.")
+    return float(value)
+
+
 def positive_margin(owner: str, value: Any) -> float:
     """Return a margin, or say that it is none."""
     if _number("margin", value, Real, "a positive number") <= 0:

@@ -33,7 +33,7 @@ def draw(found: Certificate, ax: Any = None) -> Any:
     with plt.rc_context(STYLE):
         own = ax is None
         if own:
-            _, ax = plt.subplots(figsize=(9, 2.2 + 0.3 * len(lines)), layout="constrained")
+            _, ax = plt.subplots(figsize=(10, 2.2 + 0.3 * len(lines)), layout="constrained")
         for y, (_, entry) in enumerate(lines):
             _line(ax, found, y, entry, low)
         _frame(ax, found, lines, low)

@@ -148,9 +148,8 @@ def notes(found: Certificate) -> list[str]:
     """Return what fails, what is claimed, and why values are missing."""
     errors = [bound for bound in found.bounds if bound.kind != FACT]
     fails = _distinct(a for bound in errors for a in bound.failing if a.name != "its rule")
-    claims = _distinct(a for bound in errors for a in bound.claims)
     lines = [f"Fails: {a.name}, since {a.because}." for a in fails]
-    lines += [f"Assumed: {a.name}, {a.because}." for a in claims]
+    lines += [f"Assumed: {a.name}, {a.because}." for a in found.claims]
     return lines + _missing(found, errors)
 
 
@@ -193,8 +192,8 @@ def advice(found: Certificate) -> list[str]:
     best: dict[tuple[str, ...], Bound] = {}
     for bound in found.bounds:
         known = math.isfinite(bound.error) or any(a.name == "consistent" for a in bound.failing)
-        if bound.kind != GUARANTEE or not bound.failing or not known:
-            continue
+        if bound.kind != GUARANTEE or not bound.failing or not known or "" in bound.changes:
+            continue  # the last: nothing that one could change would earn it
         other = best.get(bound.changes)
         if other is None or _order(bound) < _order(other):
             best[bound.changes] = bound
@@ -209,7 +208,7 @@ def _order(bound: Bound) -> tuple[bool, float]:
 def _promise(bound: Bound, delta: float) -> str:
     by = f"({bound.name}, {bound.predictor})"
     # with another kernel it is another run, of which this one's numbers can say no more than the order of magnitude
-    about = "about " if any(a.name == "kernel fixed" for a in bound.failing) else ""
+    about = "about " if any(a.name in ("kernel fixed", "K(x, x) > 0") for a in bound.failing) else ""
     if math.isnan(bound.error):
         return f"a guarantee whose value is not known yet {by}"
     if bound.vacuous:
@@ -302,6 +301,7 @@ def rows(found: Certificate) -> list[dict[str, Any]]:
                 "applies": bound.applies,
                 "vacuous": bound.quantity == "error" and value >= 1,
                 "fails": ", ".join(a.name for a in bound.failing),
+                "assumes": ", ".join(a.name for a in bound.claims),
             }
             for label, value, remark in lines
         ]
@@ -312,7 +312,7 @@ def _measured_rows(found: Certificate, predictor: str, measured: Measured) -> li
     label = "all" if len(found.labels) > 1 else str(found.labels[0])
     mine = predictor == found.predictor
     common = {"predictor": predictor, "quantity": "error", "label": label, "vacuous": False}
-    common |= {"applies": mine, "fails": "" if mine else "its rule"}
+    common |= {"applies": mine, "fails": "" if mine else "its rule", "assumes": "test data"}
     remark = f"{measured.total} of {measured.n} test examples"
     limit = measured.guaranteed(found.delta)
     return [
@@ -330,7 +330,8 @@ def as_dict(found: Certificate) -> dict[str, Any]:
         entry.update(applies=bound.applies, vacuous=bound.vacuous, error=error, changes=list(bound.changes))
     for name, measured in found.measured.items():
         plain["measured"][name].update(rate=measured.rate, guaranteed=measured.guaranteed(found.delta))
-    return {**plain, "advice": found.advice(), "summary": summary(found)}
+    claims = [{"name": a.name, "because": a.because} for a in found.claims]
+    return {**plain, "claims": claims, "advice": found.advice(), "summary": summary(found)}
 
 
 def _plain(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 
 from votron.errors import VotronError
@@ -12,7 +13,7 @@ from votron.theory.facts import Assumption
 
 
 def unwrapped(model: Any, method: str) -> tuple[Any, Callable[[Any], Any], list[Assumption]]:
-    """Return the model, which has a method, a function that transforms data for it, and which assumptions fail.
+    """Return the model, which has a method, a function that transforms data for it, and which assumptions that touches.
 
     Examples
     --------
@@ -21,7 +22,7 @@ def unwrapped(model: Any, method: str) -> tuple[Any, Callable[[Any], Any], list[
     >>> from votron import VotedPerceptronClassifier
     >>> model, _, broken = unwrapped(make_pipeline(StandardScaler(), VotedPerceptronClassifier()), "_facts")
     >>> type(model).__name__, broken[0].because
-    ('VotedPerceptronClassifier', "the step 'standardscaler' of the pipeline was fitted to these data")
+    ('VotedPerceptronClassifier', "the step 'standardscaler' of the pipeline learns from the data that it is fitted to")
     """
     if hasattr(model, "best_estimator_"):
         estimator, transform, broken = unwrapped(model.best_estimator_, method)
@@ -46,14 +47,25 @@ def unwrapped(model: Any, method: str) -> tuple[Any, Callable[[Any], Any], list[
 
 
 def _fitted(pipeline: Any) -> list[Assumption]:
-    """Return what the steps break that learn from the data; a FrozenEstimator was fitted before, to others."""
-    return [
-        Assumption(
-            "kernel fixed",
-            False,
-            f"the step {name!r} of the pipeline was fitted to these data",
-            f"a FrozenEstimator, fitted to others, for {name!r}",
-        )
-        for name, step in pipeline.steps[:-1]
-        if hasattr(step, "fit") and get_tags(step).requires_fit and type(step).__name__ != "FrozenEstimator"
-    ]
+    """Return what the steps break that learn from data, or claim of themselves."""
+    found = (_of_step(name, step) for name, step in pipeline.steps[:-1] if hasattr(step, "fit"))
+    return [assumption for assumption in found if assumption is not None]
+
+
+def _of_step(name: str, step: Any) -> Assumption | None:
+    """Return what a step breaks or claims; None of scikit-learn's that learn nothing.
+
+    A FrozenEstimator was fitted before the pipeline was, to which data cannot be told; it counts as one if it is
+    scikit-learn's own, whose ``fit`` is known to learn nothing.
+    """
+    learns = get_tags(step).requires_fit
+    if learns and type(step) is FrozenEstimator:
+        because = f"what the frozen step {name!r} of the pipeline was fitted to are other data than these: your claim"
+        return Assumption("frozen step", None, because)
+    if learns:
+        because = f"the step {name!r} of the pipeline learns from the data that it is fitted to"
+        return Assumption("kernel fixed", False, because, f"a FrozenEstimator, fitted to others, for {name!r}")
+    if type(step).__module__.split(".")[0] not in ("sklearn", "votron"):
+        because = f"the step {name!r} of the pipeline learns nothing from data, as its class says: taken on its word"
+        return Assumption("fixed step", None, because)
+    return None

@@ -28,6 +28,7 @@ from scipy.special import betaincinv, betaln
 
 from votron.errors import VotronError
 from votron.theory._checks import count, not_negative, positive_margin, probability
+from votron.theory.one_pass import one_pass_bound
 
 __all__ = [
     "BestMargin",
@@ -346,53 +347,6 @@ def vapnik_chervonenkis_bound(
     if radius is not None and margin is not None:
         k = min(k, novikoff_bound(radius, margin))
     return k / (m + 1)
-
-
-def one_pass_bound(mistakes: int, m: int, delta: float, *, deterministic: bool = False) -> float:
-    """Bound the error after one pass by its mistakes: k/m + √(2 ln(1/δ)/m) (Cesa-Bianchi, Conconi & Gentile 2004).
-
-    Parameters
-    ----------
-    mistakes : int
-        k: mistakes of any on-line learner in one pass over the sample, in its own order.
-    m : int
-        Examples.
-    delta : float
-        δ: the probability with which the sample may be such that the bound fails.
-    deterministic : bool, default=False
-        Twice the bound, for the majority vote.
-
-    Returns
-    -------
-    float
-        With probability 1 − δ, the mean error of the m predictors that the learner had before each of its examples is
-        below it: the error of one of them drawn at random for each prediction, v = 0 before the first example among
-        them. A majority vote of the m errs at most twice as often. Here k is the run's own, so it is a guarantee, and
-        no estimate.
-
-    Notes
-    -----
-    The wrong predictions less their conditional probabilities are a martingale, and Hoeffding and Azuma bound its
-    mean (their proposition 1). A prediction of score 0 that happens to be right counts as a mistake here (y · score ≤
-    0), which only raises k.
-
-    References
-    ----------
-    N. Cesa-Bianchi, A. Conconi and C. Gentile, *On the generalization ability of on-line learning algorithms*, IEEE
-    Transactions on Information Theory 50 (2004), 2050-2057.
-
-    Examples
-    --------
-    >>> round(one_pass_bound(mistakes=500, m=10_000, delta=0.05), 4)
-    0.0745
-    """
-    k, m, delta = not_negative("mistakes", mistakes), count("m", m, 1), probability(delta)
-    if k > m:
-        raise VotronError(
-            f"The 'mistakes' of one_pass_bound must be at most m = {m}, since it speaks of one pass. Got {k:g} instead."
-        )
-    bound = k / m + math.sqrt(2 * math.log(1 / delta) / m)
-    return 2 * bound if deterministic else bound
 
 
 # -- errors, by sparsity ----------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import numpy as np
 
 from votron.errors import BoundViolatedError, VotronError
 from votron.theory import _rendering
+from votron.theory._test_data import check_test_data
 from votron.theory._wrapped import unwrapped
 from votron.theory.facts import Assumption, Facts, Measured
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE, Statement, statements_for
@@ -134,6 +135,8 @@ class Certificate:
         All bounds: those on mistakes, then by predictor.
     measured : dict of Measured
         For each predictor its error on the test data, if there are any.
+    test_data : Assumption or None
+        What those errors rest on.
 
     Examples
     --------
@@ -161,6 +164,7 @@ class Certificate:
     normalized_margins: dict[str, tuple[float, ...]]
     bounds: tuple[Bound, ...]
     measured: dict[str, Measured] = field(default_factory=dict)
+    test_data: Assumption | None = None
 
     def best(self, kind: str = GUARANTEE, *, applies: bool = True) -> Bound | None:
         """Return the least bound on an error.
@@ -188,6 +192,14 @@ class Certificate:
         ]
         return min(found, key=lambda bound: bound.error, default=None)
 
+    @property
+    def claims(self) -> tuple[Assumption, ...]:
+        """What is taken on somebody's word: yours, or a file's; each assumption that nothing here could check."""
+        found = [a for bound in self.bounds for a in bound.claims]
+        if self.test_data is not None:
+            found.append(self.test_data)
+        return tuple({(a.name, a.because): a for a in found}.values())
+
     def advice(self) -> list[str]:
         """Return which changes would earn which guarantees, the fewest changes first."""
         return _rendering.advice(self)
@@ -202,7 +214,8 @@ class Certificate:
         Returns
         -------
         pandas.DataFrame
-            With columns predictor, bound, formula, kind, quantity, label, value, remark, applies, vacuous and fails.
+            With columns predictor, bound, formula, kind, quantity, label, value, remark, applies, vacuous, fails and
+            assumes, the last two with the names of assumptions.
         """
         try:
             import pandas as pd
@@ -220,7 +233,7 @@ class Certificate:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw, some 9 inches wide and 7 high, in a figure with constrained layout; by default a new one.
+            Where to draw, some 10 inches wide and 7 high, in a figure with constrained layout; by default a new one.
 
         Returns
         -------
@@ -261,7 +274,9 @@ def certify(
         `VotedPerceptronClassifier`, `AveragedPerceptronClassifier` or `KernelAdatronClassifier`; or a Pipeline that
         ends in one, or a search of scikit-learn's over them.
     X, y : data and labels
-        The training data, as they were given to ``fit``.
+        The training data, as they were given to ``fit``. They are compared with the record as far as it goes: where
+        the order of presentation is known (no shuffle, or an int for ``random_state``) and presentations are no more
+        than 200,000, training is repeated. What was not compared is listed among the claims.
     delta : float, default=0.05
         δ: the probability with which a guarantee may fail.
     comparators : "auto" or sequence, default="auto"
@@ -304,16 +319,17 @@ def certify(
     estimator, transform, broken = unwrapped(model, "_facts")
     rows = transform(X)
     facts: Facts = _with_assumptions(estimator._facts(rows, y, comparators), broken)
+    test_data = None
     if X_test is not None:
         X_test = transform(X_test)
-        _check_other_data(rows, X_test)
+        test_data = check_test_data(rows, X_test)
     bounds = tuple(_bound(statement, facts, float(delta)) for statement in statements_for(facts))
     _check(facts, bounds)
     measured = {} if X_test is None else estimator._measured(X_test, y_test)
-    return _certificate(facts, float(delta), bounds, measured)
+    return replace(_certificate(facts, float(delta), bounds), measured=measured, test_data=test_data)
 
 
-def _certificate(facts: Facts, delta: float, bounds: tuple[Bound, ...], measured: dict[str, Measured]) -> Certificate:
+def _certificate(facts: Facts, delta: float, bounds: tuple[Bound, ...]) -> Certificate:
     each = facts.candidates.items()
     lengths = facts.lengths[:, None]
     return Certificate(
@@ -331,7 +347,6 @@ def _certificate(facts: Facts, delta: float, bounds: tuple[Bound, ...], measured
         margins={name: tuple(values.min(axis=0).tolist()) for name, values in each},
         normalized_margins={name: tuple((values / lengths).min(axis=0).tolist()) for name, values in each},
         bounds=bounds,
-        measured=measured,
     )
 
 
@@ -375,23 +390,11 @@ def _check(facts: Facts, bounds: tuple[Bound, ...]) -> None:
             )
 
 
-# -- data -------------------------------------------------------------------------------------------------------------
-
-
-def _check_other_data(X: Any, X_test: Any) -> None:
-    """Refuse the training data as test data."""
-    same = X is X_test
-    if not same and getattr(X, "shape", 0) == getattr(X_test, "shape", 1) and hasattr(X, "dtype"):
-        same = not (X_test != X).sum()
-    if same:
-        raise VotronError(
-            "X_test and y_test must be data that had no part in training, or what is measured on them guarantees "
-            "nothing. Got the training data instead."
-        )
-
-
 def _with_assumptions(facts: Facts, broken: list[Assumption]) -> Facts:
-    """Return the facts with what stands around the model, all in one assumption."""
+    """Return the facts with what stands around the model: what is claimed of it, and what breaks, in one assumption."""
+    claimed = tuple(a for a in broken if a.holds is None)
+    broken = [a for a in broken if a.holds is False]
+    facts = replace(facts, around=(*facts.around, *claimed))
     mine = facts.assumptions["kernel fixed"]
     failing = [*([mine] if mine.holds is False else []), *broken]
     if not failing:

@@ -19,6 +19,8 @@ from votron.theory.bounds import held_out_bound
 __all__ = ["Assumption", "Measured"]
 
 ONE_VOTE, ONE_RANDOM = "vote after one epoch", "random vector of one epoch"
+MEAN_RANDOM = "random vector of one epoch, mean over seeds"
+"""No model predicts by it: with one seed a row has one vector, and where rows repeat the error is not near its mean."""
 LAST, AVERAGE, MAXIMAL = "last vector", "average", "adatron's vector"
 
 
@@ -146,6 +148,10 @@ class Facts:
     together: Run | None
     assumptions: Mapping[str, Assumption]
     switches: Mapping[str, str]
+    most_repeated: int | None = None
+    """How many examples are the same row, of the row that most are; None where rows cannot be told apart."""
+    around: tuple[Assumption, ...] = ()
+    """What all that is said of the run rests on: that these are its data, and what files and frozen steps claim."""
     known: dict[Any, Any] = field(default_factory=dict)
     """What was computed before, by statements that share it."""
 

@@ -28,16 +28,17 @@ from votron.theory.bounds import (
     agnostic_compression_bound,
     best_inseparable_bound,
     compression_bound,
+    held_out_bound,
     inseparable_bound,
     leave_one_out_bound,
     margin_bound_simple,
     novikoff_bound,
-    one_pass_bound,
     pac_margin_bound,
     unit_length_bound,
     vapnik_chervonenkis_bound,
 )
-from votron.theory.facts import AVERAGE, LAST, MAXIMAL, ONE_RANDOM, ONE_VOTE, Assumption, Facts
+from votron.theory.facts import AVERAGE, LAST, MAXIMAL, MEAN_RANDOM, ONE_RANDOM, ONE_VOTE, Assumption, Facts
+from votron.theory.one_pass import fixed_draw_bound, one_pass_bound
 
 __all__ = ["ESTIMATE", "FACT", "GUARANTEE", "STATEMENTS", "Statement"]
 
@@ -100,7 +101,7 @@ class Statement:
                 *(["labels known"] if len(facts.runs) > 1 else []),
                 *(["K(x, x) > 0"] if facts.left_out else []),
             )
-        return tuple(_assumption(name, facts, self.predictor) for name in wants)
+        return (*(_assumption(name, facts, self.predictor) for name in wants), *facts.around)
 
 
 def statements_for(facts: Facts) -> tuple[Statement, ...]:
@@ -113,7 +114,7 @@ def statements_for(facts: Facts) -> tuple[Statement, ...]:
 
 def event(name: str) -> str:
     """Return which guarantees fail on the same samples: all that follow from (7) do."""
-    return name if name in ("Cesa-Bianchi, Conconi & Gentile", "PAC margin") else "(7)"
+    return name if name == "PAC margin" or name.startswith("Cesa-Bianchi") else "(7)"
 
 
 def _assumption(name: str, facts: Facts, predictor: str) -> Assumption:
@@ -129,6 +130,11 @@ def _assumption(name: str, facts: Facts, predictor: str) -> Assumption:
         "unit length": (
             facts.unit_length,
             "examples have length 1" if facts.unit_length else "examples have lengths other than 1",
+        ),
+        "draws": (
+            None,
+            "the hash of a row and the seed is as good as a draw for each row, by a seed that these data did not "
+            "choose: taken on trust",
         ),
         "labels known": (None, "no label is to come that training did not have: your claim"),
         "K(x, x) > 0": (
@@ -147,7 +153,7 @@ def _assumption(name: str, facts: Facts, predictor: str) -> Assumption:
 def _right_predictor(facts: Facts, predictor: str) -> Assumption:
     mine = facts.uses == predictor
     because = f"the model predicts by the {facts.uses}" + ("" if mine else f", not by the {predictor}")
-    return Assumption("its rule", mine, because, "" if mine else facts.switches[predictor])
+    return Assumption("its rule", mine, because, "" if mine else facts.switches.get(predictor, ""))
 
 
 # -- mistakes ---------------------------------------------------------------------------------------------------------
@@ -250,12 +256,24 @@ def _one_pass_vote(facts: Facts, c: int, delta: float) -> Value:
     return one_pass_bound(k, m, delta) * 2 * m / (m - 2), f"{k} mistakes in the first epoch"
 
 
-def _one_pass_random(facts: Facts, c: int, delta: float) -> Value:
+def _one_pass_mean(facts: Facts, c: int, delta: float) -> Value:
     # The theorem is about times 0..m-1, the rule draws from 0..m: one slice more, which may err always.
     k, m = facts.runs[c].first_pass, facts.first_m
     if k is None:
         return UNKNOWN
     return (m * one_pass_bound(k, m, delta) + 1) / (m + 1), f"{k} mistakes in the first epoch"
+
+
+def _one_pass_fixed(facts: Facts, c: int, delta: float) -> Value:
+    # Three things may fail, each at δ/3: the mean over the pass, the limit on how likely a row is, and the draws.
+    mean, remark = _one_pass_mean(facts, c, delta / 3)
+    if math.isnan(mean):
+        return mean, remark
+    if facts.most_repeated is None:
+        return math.nan, "which rows are equal is not known with a precomputed kernel"
+    heaviest = held_out_bound(facts.most_repeated, len(facts.lengths), delta / 3)  # of all rows, held out or not
+    times = "no row came twice" if facts.most_repeated == 1 else f"one row came {facts.most_repeated:,} times"
+    return fixed_draw_bound(mean, heaviest, delta / 3), f"{remark}, {times}"
 
 
 # -- errors of one vector ---------------------------------------------------------------------------------------------
@@ -373,10 +391,14 @@ STATEMENTS: tuple[Statement, ...] = (
         "Cesa-Bianchi, Conconi & Gentile", "2 (k/m + √(2 ln(1/δ)/m))", GUARANTEE, "error", ONE_VOTE, _ONE,
         _one_pass_vote, True,
     ),
-    Statement("Helmbold & Warmuth", "k/(m+1)", ESTIMATE, "error", ONE_RANDOM, _ONE, _leave_one_out(False), True),
     Statement(
-        "Cesa-Bianchi, Conconi & Gentile", "k/m + √(2 ln(1/δ)/m)", GUARANTEE, "error", ONE_RANDOM, _ONE,
-        _one_pass_random, True,
+        "Cesa-Bianchi et al., fixed draws", "k/m + √(2 ln(3/δ)/m), and for the draws", GUARANTEE, "error", ONE_RANDOM,
+        (*_ONE, "draws"), _one_pass_fixed, True,
+    ),
+    Statement("Helmbold & Warmuth", "k/(m+1)", ESTIMATE, "error", MEAN_RANDOM, _ONE, _leave_one_out(False), True),
+    Statement(
+        "Cesa-Bianchi, Conconi & Gentile", "k/m + √(2 ln(1/δ)/m)", GUARANTEE, "error", MEAN_RANDOM, _ONE,
+        _one_pass_mean, True,
     ),
     Statement(
         "Vapnik & Chervonenkis", "min(d, (R/γ)²)/(m+1)", ESTIMATE, "error", LAST, (*_LAST, "τ = 0"),
