@@ -10,10 +10,10 @@ import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from refusals import assert_clear
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from strategies import thorough
-from test_bad_input import assert_clear
 
 from votron.errors import VotronError
 from votron.online import OnlinePerceptron

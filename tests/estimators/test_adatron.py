@@ -7,11 +7,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from refusals import assert_clear, refusal
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from strategies import thorough
-from test_bad_input import assert_clear, refusal
 
 from votron import KernelAdatronClassifier, VotedPerceptronClassifier
 from votron.engine import adatron as engine

@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import assert_clear, refusal
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import ConvergenceWarning
@@ -21,7 +22,6 @@ from sklearn.linear_model import Perceptron
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from strategies import thorough
-from test_bad_input import assert_clear, refusal
 
 from votron import AveragedPerceptronClassifier, NaiveBayesLinearClassifier, VotedPerceptronClassifier
 from votron.engine import PrimalTrainer, batches, primal

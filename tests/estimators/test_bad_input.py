@@ -1,11 +1,10 @@
 """Bad input: one clear sentence that names the parameter, the rule and the value, and the estimator unchanged."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from refusals import assert_clear, refusal
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
@@ -27,26 +26,6 @@ def changed(matrix, *entries):
     for row, column, value in entries:
         matrix[row, column] = value
     return matrix
-
-
-def refusal(model, act):
-    """Act on the model; return what it raised, having seen that the model is as it was."""
-    before = dict(model.__dict__)
-    with pytest.raises((ValueError, TypeError, AttributeError)) as caught:
-        act(model)
-    assert list(model.__dict__) == list(before)
-    assert all(model.__dict__[name] is before[name] for name in before)
-    return caught.value
-
-
-def assert_clear(error, *words):
-    """Whether it is a sentence (and what was got instead) that has these words."""
-    message = str(error)
-    for word in words:
-        assert word in message
-    assert "\n" not in message
-    assert len(message) < 400
-    assert re.fullmatch(r"[A-Z].*\.", message)
 
 
 def refused_by_fit(parameters, data, labels, *words, kind=VotronError):

@@ -12,11 +12,11 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from refusals import assert_clear, refusal
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.naive_bayes import BernoulliNB
 from strategies import thorough
-from test_bad_input import assert_clear, refusal
 
 from votron import NaiveBayesLinearClassifier
 from votron.errors import VotronError

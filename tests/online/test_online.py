@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from refusals import assert_clear
 from river import (
     base,
     checks,
@@ -29,7 +30,6 @@ from river import (
     utils,
 )
 from strategies import thorough
-from test_bad_input import assert_clear
 
 from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
 from votron.estimators.voted import VotedPerceptronClassifier

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from refusals import assert_clear
 from sklearn.datasets import load_digits
-from test_bad_input import assert_clear
 
 from votron import AveragedPerceptronClassifier, KernelAdatronClassifier, VotedPerceptronClassifier, add_bias
 from votron.errors import VotronError
