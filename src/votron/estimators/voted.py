@@ -551,7 +551,7 @@ class VotedPerceptronClassifier(EpochClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # The last vector of a linear kernel gets 0.8 to 0.9 of the checks' data right; the other rules do better.
-        set_tags(tags, self.kernel, poor_if_linear=self.rule == "last")
+        set_tags(tags, self.kernel, poor_if_linear=self.rule in RULES and RULES[self.rule].unsteady)
         return tags
 
 

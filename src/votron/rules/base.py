@@ -42,6 +42,8 @@ class Rule:
     """Whether it scores by one vector a class, so that it has coefficients of its own (`expansion`)."""
     needs_lengths: ClassVar[bool] = True
     """Whether the lengths of vectors change its scores where vectors are normalised."""
+    unsteady: ClassVar[bool] = False
+    """Whether its error swings from one mistake to the next, as long as training makes some."""
     needs_held_out: ClassVar[bool] = False
     """Whether it chooses by rows that training has not seen, so that it does not follow from the record alone."""
 

@@ -76,6 +76,7 @@ class Last(MomentRule):
 
     name: ClassVar[str] = "last"
     words: ClassVar[str] = "the last vector"
+    unsteady: ClassVar[bool] = True
 
     def predictor(self, training: str, normalized: bool) -> str:
         """Return what certificates call it."""
