@@ -44,11 +44,28 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         metavar="FILE",
         help="data that had no part in training, to measure errors on (default: what training held out)",
     )
+    parser.add_argument(
+        "--bound",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="also apply a bound that another package brings (entry points votron.bounds); may be given several times",
+    )
     file_argument(parser, "--figure", metavar="FILE", help="draw the bounds to an .svg, .png or .pdf file")
     parser.add_argument("--save", action="store_true", help="keep the certificate in the model file")
     _options.add_label(parser, "the column with the labels (default: as in training)")
     _options.add_common(parser)
     _options.add_reading(parser, missing=False, for_model=True)
+
+
+def _find_bounds(names: list[str]) -> None:
+    """Look for bounds that other packages bring."""
+    from votron.theory.statements import BROUGHT
+
+    for name in names:
+        if BROUGHT.find(name) is None:
+            known = f" Those that are there: {', '.join(map(repr, BROUGHT))}." if BROUGHT else ""
+            raise UsageError(f"No package that is installed brings a bound {name!r}.{known}")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,6 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
     notes = Notes(args.quiet)
     _check_figure(args.figure)
+    _find_bounds(args.bound)
     if args.save:
         if args.model == "-":
             raise UsageError("--save needs a model file, and not standard input.")

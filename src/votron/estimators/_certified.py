@@ -19,7 +19,7 @@ def kernel_fixed(model: Any) -> Assumption:
     name = "kernel fixed"
     if getattr(model, "_gamma_from_data", False):
         because = "gamma='scale' was computed from these data"
-        return Assumption(name, False, because, "gamma=a number not taken from these data")
+        return Assumption(name, False, because, "gamma=a number not taken from these data", another_run=True)
     what = "kernel, parameters, seed and features" if hasattr(model, "kernel") else "features, parameters and seed"
     return Assumption(name, None, f"{what} were chosen without these data: your claim")
 

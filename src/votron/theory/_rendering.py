@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from votron._cells import as_text as aligned
 from votron.theory.facts import Assumption, Measured
-from votron.theory.statements import FACT, GUARANTEE, event
+from votron.theory.statements import FACT, GUARANTEE
 
 if TYPE_CHECKING:
     from votron.theory.certificate import Bound, Certificate
@@ -176,7 +176,7 @@ def summary(found: Certificate) -> str:
         claims = ", ".join(a.name for a in best.claims)
         assuming = f", assuming {claims}" if claims else ""
         text = f"{level} the error of this model is at most {percent(best.error)} ({best.name}{assuming})."
-        others = {event(b.name) for b in found.bounds if b.kind == GUARANTEE and b.applies and not b.vacuous}
+        others = {b.event for b in found.bounds if b.kind == GUARANTEE and b.applies and not b.vacuous}
         if len(others) > 1:
             text += f" It is the least of {len(others)} guarantees, each of which holds with this probability."
     if found.predictor in found.measured:
@@ -191,7 +191,7 @@ def advice(found: Certificate) -> list[str]:
     """Return which changes would earn which guarantees, the fewest changes first."""
     best: dict[tuple[str, ...], Bound] = {}
     for bound in found.bounds:
-        known = math.isfinite(bound.error) or any(a.name == "consistent" for a in bound.failing)
+        known = math.isfinite(bound.error) or any(a.before_value for a in bound.failing)
         if bound.kind != GUARANTEE or not bound.failing or not known or "" in bound.changes:
             continue  # the last: nothing that one could change would earn it
         other = best.get(bound.changes)
@@ -208,7 +208,7 @@ def _order(bound: Bound) -> tuple[bool, float]:
 def _promise(bound: Bound, delta: float) -> str:
     by = f"({bound.name}, {bound.predictor})"
     # with another kernel it is another run, of which this one's numbers can say no more than the order of magnitude
-    about = "about " if any(a.name in ("kernel fixed", "K(x, x) > 0") for a in bound.failing) else ""
+    about = "about " if any(a.another_run for a in bound.failing) else ""
     if math.isnan(bound.error):
         return f"a guarantee whose value is not known yet {by}"
     if bound.vacuous:

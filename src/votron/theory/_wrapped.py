@@ -30,7 +30,7 @@ def unwrapped(model: Any, method: str) -> tuple[Any, Callable[[Any], Any], list[
         return (
             estimator,
             transform,
-            [*broken, Assumption("kernel fixed", False, because, "parameters chosen on others")],
+            [*broken, Assumption("kernel fixed", False, because, "parameters chosen on others", another_run=True)],
         )
     if hasattr(model, "steps") and hasattr(model, "named_steps"):
         estimator, inner, broken = unwrapped(model.steps[-1][1], method)
@@ -64,7 +64,8 @@ def _of_step(name: str, step: Any) -> Assumption | None:
         return Assumption("frozen step", None, because)
     if learns:
         because = f"the step {name!r} of the pipeline learns from the data that it is fitted to"
-        return Assumption("kernel fixed", False, because, f"a FrozenEstimator, fitted to others, for {name!r}")
+        change = f"a FrozenEstimator, fitted to others, for {name!r}"
+        return Assumption("kernel fixed", False, because, change, another_run=True)
     if type(step).__module__.split(".")[0] not in ("sklearn", "votron"):
         because = f"the step {name!r} of the pipeline learns nothing from data, as its class says: taken on its word"
         return Assumption("fixed step", None, because)

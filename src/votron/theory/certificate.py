@@ -47,6 +47,8 @@ class Bound:
         The value for the vectors of several classes together, where the theorem holds for them as for one.
     assumptions : tuple of Assumption
         What it wants of the model and the data.
+    event : str
+        Guarantees with the same word fail on the same samples.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Bound:
     total: float
     assumptions: tuple[Assumption, ...]
     joint: float | None = None
+    event: str = ""
 
     @property
     def error(self) -> float:
@@ -362,11 +365,12 @@ def _bound(statement: Statement, facts: Facts, delta: float) -> Bound:
         kind=statement.kind,
         quantity=statement.quantity,
         predictor=statement.predictor,
-        values=tuple(value for value, _ in found),
+        values=tuple(float(value) for value, _ in found),
         remarks=tuple(remark for _, remark in found),
-        total=sum(value for value, _ in shared),
+        total=float(sum(value for value, _ in shared)),
         assumptions=statement.assumptions(facts),
-        joint=None if joint is None else joint[0],
+        joint=None if joint is None else float(joint[0]),
+        event=statement.event,
     )
 
 

@@ -38,6 +38,10 @@ class Assumption:
         Why it holds, or does not, or what the user claims.
     change : str
         What would make it hold.
+    another_run : bool
+        Whether that would be another run, of whose bounds this one's numbers tell no more than the order of magnitude.
+    before_value : bool
+        Whether a bound has no value until it holds.
 
     Examples
     --------
@@ -49,6 +53,8 @@ class Assumption:
     holds: bool | None
     because: str
     change: str = ""
+    another_run: bool = False
+    before_value: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from votron._registry import Registry
+from votron.errors import VotronError
 from votron.products import Index
 from votron.theory.bounds import (
     ROUNDING,
@@ -40,7 +42,7 @@ from votron.theory.bounds import (
 from votron.theory.facts import AVERAGE, LAST, MAXIMAL, MEAN_RANDOM, ONE_RANDOM, ONE_VOTE, Assumption, Facts
 from votron.theory.one_pass import fixed_draw_bound, one_pass_bound
 
-__all__ = ["ESTIMATE", "FACT", "GUARANTEE", "STATEMENTS", "Statement"]
+__all__ = ["ESTIMATE", "FACT", "GUARANTEE", "STATEMENTS", "Statement", "register_bound"]
 
 FACT, GUARANTEE, ESTIMATE = "fact", "guarantee", "estimate"
 
@@ -70,6 +72,8 @@ class Statement:
         The value for one vector of a run, and a remark.
     joint : bool
         Whether it holds for several vectors together as for one.
+    event : str
+        Guarantees with the same word fail on the same samples, as all do that follow from (7).
 
     Examples
     --------
@@ -85,6 +89,7 @@ class Statement:
     wants: tuple[str, ...]
     value: Callable[[Facts, int, float], Value]
     joint: bool = False
+    event: str = "(7)"
 
     def together(self, facts: Facts, delta: float) -> Value | None:
         """Return the value for all vectors as one predictor, where there are several and it holds for them so."""
@@ -106,15 +111,10 @@ class Statement:
 
 def statements_for(facts: Facts) -> tuple[Statement, ...]:
     """Return the statements that speak of a perceptron's run, or of the vector of maximal margin."""
-    found = [s for s in STATEMENTS if (s.predictor == MAXIMAL) != facts.by_mistakes]
+    found = [s for s in (*STATEMENTS, *BROUGHT.values()) if (s.predictor == MAXIMAL) != facts.by_mistakes]
     if facts.by_mistakes and facts.uses != LAST:
         found.insert(0, replace(OWN, predictor=facts.uses))
     return tuple(found)
-
-
-def event(name: str) -> str:
-    """Return which guarantees fail on the same samples: all that follow from (7) do."""
-    return name if name == "PAC margin" or name.startswith("Cesa-Bianchi") else "(7)"
 
 
 def _assumption(name: str, facts: Facts, predictor: str) -> Assumption:
@@ -147,7 +147,8 @@ def _assumption(name: str, facts: Facts, predictor: str) -> Assumption:
         ),
     }
     holds, because = found[name]
-    return Assumption(name, holds, because, "" if holds else facts.switches.get(name, ""))
+    change = "" if holds else facts.switches.get(name, "")
+    return Assumption(name, holds, because, change, name == "K(x, x) > 0", name == "consistent")
 
 
 def _right_predictor(facts: Facts, predictor: str) -> Assumption:
@@ -389,16 +390,16 @@ STATEMENTS: tuple[Statement, ...] = (
     Statement("Freund & Schapire, cor. 2", "the same of mistakes", ESTIMATE, "error", ONE_VOTE, _ONE, _corollary_2),
     Statement(
         "Cesa-Bianchi, Conconi & Gentile", "2 (k/m + √(2 ln(1/δ)/m))", GUARANTEE, "error", ONE_VOTE, _ONE,
-        _one_pass_vote, True,
+        _one_pass_vote, True, "one pass",
     ),
     Statement(
         "Cesa-Bianchi et al., fixed draws", "k/m + √(2 ln(3/δ)/m), and for the draws", GUARANTEE, "error", ONE_RANDOM,
-        (*_ONE, "draws"), _one_pass_fixed, True,
+        (*_ONE, "draws"), _one_pass_fixed, True, "draws",
     ),
     Statement("Helmbold & Warmuth", "k/(m+1)", ESTIMATE, "error", MEAN_RANDOM, _ONE, _leave_one_out(False), True),
     Statement(
         "Cesa-Bianchi, Conconi & Gentile", "k/m + √(2 ln(1/δ)/m)", GUARANTEE, "error", MEAN_RANDOM, _ONE,
-        _one_pass_mean, True,
+        _one_pass_mean, True, "one pass",
     ),
     Statement(
         "Vapnik & Chervonenkis", "min(d, (R/γ)²)/(m+1)", ESTIMATE, "error", LAST, (*_LAST, "τ = 0"),
@@ -418,11 +419,13 @@ STATEMENTS: tuple[Statement, ...] = (
         (*_LAST, "planned end"), _margin_simple,
     ),
     Statement(
-        "PAC margin", "64 κ log₂² terms, own margin", GUARANTEE, "error", LAST, (*_LAST, "R known"), _pac("last")
+        "PAC margin", "64 κ log₂² terms, own margin", GUARANTEE, "error", LAST, (*_LAST, "R known"), _pac("last"),
+        event="PAC margin",
     ),
     Statement(
         "PAC margin", "64 κ log₂² terms, own margin", GUARANTEE, "error", AVERAGE,
         ("i.i.d.", "kernel fixed", "R known", "its rule"), _pac("average"),
+        event="PAC margin",
     ),
     Statement(
         "Vapnik, support vectors", "support/(m+1)", ESTIMATE, "error", MAXIMAL,
@@ -439,6 +442,7 @@ STATEMENTS: tuple[Statement, ...] = (
     Statement(
         "PAC margin", "64 κ log₂² terms", GUARANTEE, "error", MAXIMAL,
         ("i.i.d.", "kernel fixed", "consistent", "R known"), _pac("its own"),
+        event="PAC margin",
     ),
 )  # fmt: skip
 """All of them, by the predictor they speak of."""
@@ -448,3 +452,37 @@ OWN = Statement(
     ("i.i.d.", "kernel fixed", "planned end"), _own_rule, True,
 )  # fmt: skip
 """What holds for whatever rule the model has, since the support determines all of its vectors."""
+
+BROUGHT: Registry[Statement] = Registry("bound", "votron.bounds")
+"""Those from outside the package, by name."""
+
+
+def register_bound(statement: Statement) -> Statement:
+    """Add a bound to every certificate that is made from now on.
+
+    A package that brings bounds names them as entry points of the group ``votron.bounds``; then ``votron certify
+    --bound NAME`` finds them.
+
+    Parameters
+    ----------
+    statement : Statement
+        The bound.
+
+    Returns
+    -------
+    Statement
+        The same.
+
+    Examples
+    --------
+    >>> from votron.theory.facts import LAST
+    >>> from votron.theory.statements import ESTIMATE, Statement, register_bound
+    >>> share = Statement("share of the support", "d/m", ESTIMATE, "error", LAST, ("i.i.d.", "its rule"),
+    ...     lambda facts, c, delta: (facts.runs[c].support / facts.m, "by counting"))
+    >>> register_bound(share).name
+    'share of the support'
+    """
+    if not isinstance(statement, Statement):
+        raise VotronError(f"A bound to register must be a Statement. Got {statement!r} instead.")
+    BROUGHT.register(statement.name, statement)
+    return statement

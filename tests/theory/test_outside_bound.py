@@ -1,0 +1,78 @@
+"""A bound from outside the package, of public names only: certificates have it, in all their forms."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from votron import VotedPerceptronClassifier, VotronError, certify, load, save
+from votron.theory.facts import LAST
+from votron.theory.statements import GUARANTEE, Statement, register_bound
+
+X, y = load_iris(return_X_y=True)
+MODEL = VotedPerceptronClassifier(gamma=1.0, degree=2, rule="last", random_state=0).fit(X, y > 0)
+
+
+def occam(facts, c, delta):
+    """Langford's bound for a predictor that is described in d examples of m, made cruder."""
+    d, m = facts.runs[c].support, facts.m
+    return (d * np.log(2 * m) + np.log(1 / delta)) / m, f"{d} examples"
+
+
+CRUDE = Statement(
+    "crude Occam", "(d ln 2m + ln(1/δ))/m", GUARANTEE, "error", LAST, ("i.i.d.", "kernel fixed", "its rule"), occam
+)
+
+
+def test_it_is_in_the_certificate(tmp_path):
+    before = certify(MODEL, X, y > 0)
+    assert "crude Occam" not in str(before)
+    register_bound(CRUDE)
+    found = certify(MODEL, X, y > 0)
+    [bound] = [bound for bound in found.bounds if bound.name == "crude Occam"]
+    support = len(MODEL.support_)
+    assert bound.error == pytest.approx((support * np.log(300) + np.log(20)) / 150)
+    assert bound.applies
+    assert "crude Occam" in str(found)
+    assert "crude Occam" in json.dumps(found.to_dict())
+    save(MODEL, tmp_path / "m.votron", certificate=found)
+    assert load(tmp_path / "m.votron").predict(X).tolist() == MODEL.predict(X).tolist()
+
+
+def test_it_speaks_of_its_predictor_only():
+    register_bound(CRUDE)
+    found = certify(MODEL.with_rule("vote"), X, y > 0)
+    [bound] = [bound for bound in found.bounds if bound.name == "crude Occam"]
+    assert [each.name for each in bound.failing] == ["its rule"]
+
+
+def test_what_is_no_bound():
+    with pytest.raises(VotronError, match="must be a Statement"):
+        register_bound("crude")
+
+
+def test_a_package_that_brings_it(tmp_path):
+    (tmp_path / "brought.py").write_text(
+        "from votron.theory.facts import LAST\nfrom votron.theory.statements import GUARANTEE, Statement\n"
+        "one = Statement('always one', '1', GUARANTEE, 'error', LAST, (), lambda facts, c, delta: (1.0, 'by nature'))\n"
+    )
+    info = tmp_path / "brought-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brought\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[votron.bounds]\nalways one = brought:one\n")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from votron.cli import main\n"
+        "assert main(['train', 'digits', '--epochs', '1', '-o', 'm.votron', '--quiet']) == 0\n"
+        "assert main(['certify', 'm.votron', 'digits', '--bound', 'always one']) == 0\n"
+        "assert main(['certify', 'm.votron', 'digits', '--bound', 'nowhere']) == 2\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert "always one" in done.stdout
+    assert "No package that is installed brings a bound 'nowhere'." in done.stderr
