@@ -14,11 +14,14 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 try:
-    import fcntl
+    import fcntl as _fcntl
 except ImportError:  # a system without such locks, where what is left behind stays
-    fcntl = None  # type: ignore[assignment]
+    _LOCKS: Any = None
+else:
+    _LOCKS = _fcntl
 
 _LONGEST_NAME = 100
 """Bytes of a file's name that stand in the other one: names have at most 255."""
@@ -114,10 +117,10 @@ def _remove_if_left_behind(temporary: Path) -> None:
 
 def _locked(descriptor: int) -> bool | None:
     """Lock a file; return whether that was possible, or None where files cannot be locked."""
-    if fcntl is None:
+    if _LOCKS is None:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _LOCKS.flock(descriptor, _LOCKS.LOCK_EX | _LOCKS.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:  # a file system without locks

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from votron.cli import _options
-from votron.cli._models import model_file
+from votron.cli._models import model_source
 from votron.cli._output import bold, n_bytes, pairs, print_json
 from votron.cli._parser import Parser
 
@@ -40,8 +40,7 @@ def run(args: argparse.Namespace) -> int:
     """Read the manifest, and print it."""
     from votron.saving import read_manifest
 
-    with model_file(args.model) as path:
-        found = read_manifest(path)
+    found = read_manifest(**model_source(args.model))
     if args.json:
         print_json(_document(found))
     else:
