@@ -134,7 +134,7 @@ def _pipelines():
     averaged = functools.partial(AveragedPerceptronClassifier, random_state=0)
     for step in (
         CountVectorizer(stop_words=["and"]),
-        CountVectorizer(analyzer="char", ngram_range=(1, 3)),
+        CountVectorizer(analyzer="char", ngram_range=(1, 20)),
         TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2)),
         HashingVectorizer(n_features=32),
     ):

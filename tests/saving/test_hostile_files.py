@@ -376,6 +376,47 @@ def test_opening_takes_memory_in_proportion_to_the_file(said, name):
         assert said[name].startswith("opened "), said[name]
 
 
+# -- what is shown -----------------------------------------------------------------------------------------------------
+
+
+def nested(depth, key=None):
+    made = 1
+    for _ in range(depth):
+        made = [made] if key is None else {key: made}
+    return made
+
+
+@pytest.mark.parametrize("name", ["provenance", "summary", "certificate"])
+def test_what_is_nested_is_shown_or_refused(name, tmp_path, capsys):
+    for value in (nested(30), nested(30, "a" * 100), {"a" * 10_000: {f"b{i}": i for i in range(100)}}):
+        path = str(write(tmp_path / "m", {**fresh("voted"), name: {"x": value}}))
+        for more in ([], ["--json"]):
+            assert main(["inspect", path, *more]) == 0
+    assert len(capsys.readouterr().out) < 300_000
+    for depth in (150, 900, 100_000):
+        text = '{"format":1,"votron":"x","provenance":' + "[" * depth + "]" * depth + "}"
+        header = json.dumps({"__metadata__": {"votron": text}}).encode()
+        with pytest.raises(ModelFileError, match="more of them within one another, than one that Votron writes"):
+            read_manifest(raw(tmp_path / "m", header))
+
+
+def test_one_long_name_does_not_make_room_in_every_line(tmp_path, capsys):
+    content = columns([("n", ["a"], one_column("Number"))], ["a"], 1)
+    content["provenance"] = {"x" * 100_000: 1, **{f"y{i}": i for i in range(2000)}}
+    assert main(["inspect", str(write(tmp_path / "m", content))]) == 0
+    assert len(capsys.readouterr().out) < 400_000
+
+
+def test_steps_within_steps_are_refused_and_not_looked_through(tmp_path):
+    made = {"class": "Normalizer", "params": {}}
+    for _ in range(30):
+        made = {"class": "Pipeline", "steps": [{"name": "a", "step": made}]}
+    path = write(tmp_path / "m", before(5, made))
+    assert read_manifest(path).steps == ["Pipeline"]
+    with pytest.raises(ModelFileError, match="at most four encoders within one another"):
+        load(path)
+
+
 # -- pipelines that could not predict ----------------------------------------------------------------------------------
 
 
@@ -426,15 +467,15 @@ CANNOT = {
     "words cut below 0": (before(5, hashing(), scaler("Binarizer", threshold=-1.0)), "takes no sparse matrices"),
     "cut at nan": (before(5, scaler("Binarizer", threshold={"float": "nan"})), "threshold' must be a finite number"),
     "cut at inf": (before(5, scaler("Binarizer", threshold={"float": "inf"})), "threshold' must be a finite number"),
-    "another width": (before(6, scaler("StandardScaler")), "A CompactClassifier takes 6 features"),
-    "a width between": (before(6, hashing(6), scaler("MaxAbsScaler")), "A MaxAbsScaler takes 5 features"),
+    "another width": (before(6, scaler("StandardScaler")), "The CompactClassifier takes 6 features"),
+    "a width between": (before(6, hashing(6), scaler("MaxAbsScaler")), "The MaxAbsScaler takes 5 features"),
     "no width": (before(5, {**scaler("MaxAbsScaler"), "n_features": None}), "n_features' must be a whole number"),
     "no range": (before(5, scaler("MinMaxScaler", feature_range={"tuple": []})), "two numbers, the smaller first"),
     "a range of nan": (
         before(5, scaler("MinMaxScaler", feature_range={"tuple": [0, "1"]})),
         "two numbers, the smaller first",
     ),
-    "a column alone": (before(1, NUMBER), "A Number takes columns of a ColumnTransformer"),
+    "a column alone": (before(1, NUMBER), "The Number takes columns of a ColumnTransformer"),
     "words of a table": (table(5, part(["a"], False, hashing())), "takes texts, and the step before it gives a table"),
     "numbers of a text": (table(1, part(["a"], True, NUMBER)), "takes columns of a ColumnTransformer"),
     "texts as numbers": (table(1, part(["a"], False, TEXT)), "gives texts, and not numbers"),

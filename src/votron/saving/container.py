@@ -47,6 +47,8 @@ _MOST_BUT_TEXT = {"header": 1_000_000, "manifest": 8_000_000}
 """Bytes that JSON may have beside its texts."""
 _MOST_PARTS, _BYTES_A_PART = 100_000, 12
 """Lists, objects and names of fields that a manifest may have: so many, and one for so many bytes."""
+_DEEPEST = 100
+"""Lists and objects that may stand within one another."""
 _TYPES = {
     "BOOL": "b1",
     "U8": "u1",
@@ -263,13 +265,9 @@ def _content(file: BinaryIO, n_bytes: int, size: int | None, name: str) -> NDArr
             "free."
         )
     content = np.empty(n_bytes, dtype=np.uint8)
-    at = 0
-    while at < n_bytes:
-        part = file.read(min(_CHUNK, n_bytes - at))
-        if not part:
-            break
-        content[at : at + len(part)] = np.frombuffer(part, dtype=np.uint8)
-        at += len(part)
+    view, at = content.data, 0
+    while at < n_bytes and (n := file.readinto(view[at : at + _CHUNK])):  # type: ignore[attr-defined]  # as all have it
+        at += n
     if size is None:
         _check_size(n_bytes, at + len(file.read(1)), name)
     elif at < n_bytes:
@@ -366,7 +364,8 @@ def _parsed(text: str | bytes, name: str, what: str) -> dict[str, Any]:
     """Return a JSON object that has nothing in it that JSON itself does not have."""
     try:
         if _is_heavy(text if isinstance(text, bytes) else text.encode(), what):
-            raise _wrong(name, f"{what} has more lists, objects and numbers than one that Votron writes")
+            more = f"{what} has more lists, objects and numbers, or more of them within one another,"
+            raise _wrong(name, f"{more} than one that Votron writes")
         found = parsed(text.decode() if isinstance(text, bytes) else text)
     except ModelFileError:
         raise
@@ -384,17 +383,27 @@ def _is_heavy(raw: bytes, what: str) -> bool:
     and end texts in turn.
     """
     unescaped = np.frombuffer(raw.replace(b"\\\\", b"").replace(b'\\"', b""), dtype=np.uint8)
-    n_beside = n_parts = within = 0
+    n_beside = n_parts = within = level = deepest = 0
     for begin in range(0, len(unescaped), _CHUNK):
         part = unescaped[begin : begin + _CHUNK]
         quote = part == ord('"')
         inside = (np.cumsum(quote, dtype=np.uint8) + np.uint8(within)) & 1 == 1
         beside = part[~(inside | quote)]
         n_beside += len(beside)
-        n_parts += int(np.isin(beside, np.frombuffer(b"[{:", dtype=np.uint8)).sum())
-        within = int(inside[-1])
+        begins, ends = _among(beside, b"[{"), _among(beside, b"]}")
+        n_parts += int(begins.sum() + _among(beside, b":").sum())
+        levels = level + np.cumsum(begins.astype(np.int64) - ends)
+        within, level, deepest = (
+            int(inside[-1]),
+            int(levels[-1]) if len(levels) else level,
+            max(deepest, levels.max(initial=0)),
+        )
     most = _MOST_PARTS + len(raw) // _BYTES_A_PART
-    return n_beside > _MOST_BUT_TEXT[what] or (what == "manifest" and n_parts > most)
+    return n_beside > _MOST_BUT_TEXT[what] or deepest > _DEEPEST or (what == "manifest" and n_parts > most)
+
+
+def _among(found: NDArray[np.uint8], characters: bytes) -> NDArray[np.bool_]:
+    return np.isin(found, np.frombuffer(characters, dtype=np.uint8))
 
 
 def parsed(text: str | bytes) -> Any:

@@ -241,7 +241,7 @@ class Fields:
         rising[starts[(starts > 0) & (starts < len(data))] - 1] = True  # another row begins there
         if not rising.all():
             raise self.wrong(name, "a CSR matrix with rising columns in each row", "columns out of order")
-        # Not the constructor with arrays alone: it may copy them, and they are mapped.
+        # Not the constructor with arrays alone: it may copy them, and they may be mapped.
         made = sp.csr_matrix(shape, dtype=data.dtype)
         made.data, made.indices, made.indptr = data, indices, indptr
         made.has_sorted_indices = made.has_canonical_format = True

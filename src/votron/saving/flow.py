@@ -42,6 +42,11 @@ class Flow:
         Whether numbers come as a sparse matrix, if that is known.
     names : tuple of str, optional
         The columns of a table.
+
+    Examples
+    --------
+    >>> print(Flow("numbers", 5, sparse=True))
+    a sparse matrix of 5 columns
     """
 
     kind: str
@@ -75,7 +80,7 @@ def after(step: Any, before: Flow) -> Flow:
     >>> after(HashingVectorizer(), Flow("numbers", 3))
     Traceback (most recent call last):
         ...
-    votron.errors.ModelFileError: A HashingVectorizer takes texts, and the step before it gives a matrix of 3 columns.
+    votron.errors.ModelFileError: The HashingVectorizer takes texts, and the step before it gives a matrix of 3 columns.
     """
     while isinstance(step, FrozenEstimator):
         step = step.estimator
@@ -83,7 +88,18 @@ def after(step: Any, before: Flow) -> Flow:
 
 
 def check_fits(model: Any, before: Flow) -> None:
-    """Refuse a classifier that cannot take what the last step gives."""
+    """Refuse a classifier that cannot take what the last step gives.
+
+    Examples
+    --------
+    >>> from votron import AveragedPerceptronClassifier
+    >>> model = AveragedPerceptronClassifier().fit([[0, 1], [1, 0]], [0, 1])
+    >>> check_fits(model, Flow("numbers", 3))
+    Traceback (most recent call last):
+        ...
+    votron.errors.ModelFileError: The AveragedPerceptronClassifier takes 2 features, and the step before it gives a
+    matrix of 3 columns.
+    """
     sparse = bool(model.__sklearn_tags__().input_tags.sparse) and not is_precomputed(getattr(model, "kernel_", None))
     if before.kind != ANY_DATA.kind:
         _numbers(model, before, sparse=sparse)
@@ -93,7 +109,7 @@ def check_fits(model: Any, before: Flow) -> None:
 
 
 def _refused(step: Any, takes: str, before: Flow) -> ModelFileError:
-    return ModelFileError(f"A {type(step).__name__} takes {takes}, and the step before it gives {before}.")
+    return ModelFileError(f"The {type(step).__name__} takes {takes}, and the step before it gives {before}.")
 
 
 def _numbers(step: Any, before: Flow, *, sparse: bool = True) -> Flow:
@@ -107,7 +123,7 @@ def _numbers(step: Any, before: Flow, *, sparse: bool = True) -> Flow:
         raise _refused(step, "no sparse matrices", before)
     names = getattr(step, "feature_names_in_", None)
     if before.names is not None and names is not None and tuple(names) != before.names:
-        raise ModelFileError(f"A {type(step).__name__} has other names of features than the table that it is given.")
+        raise ModelFileError(f"The {type(step).__name__} has other names of features than the table that it is given.")
     return Flow("numbers", before.width if width is None else width, before.sparse if sparse else False)
 
 
@@ -139,7 +155,7 @@ def _vectorizer(step: Any, before: Flow) -> Flow:
 def _column(step: Any, before: Flow) -> Flow:
     if before.kind != "table":
         raise ModelFileError(
-            f"A {type(step).__name__.strip('_')} takes columns of a ColumnTransformer, and gets {before}."
+            f"The {type(step).__name__.strip('_')} takes columns of a ColumnTransformer, and gets {before}."
         )
     if before.width != step.n_features_in_:
         raise _refused(step, f"{step.n_features_in_:,} columns", before)
