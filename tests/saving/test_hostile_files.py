@@ -17,6 +17,8 @@ import pandas as pd
 import pytest
 import safetensors.numpy
 from forging import TEXTS, before, contents, fresh, write, zeros
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
@@ -29,6 +31,7 @@ from votron.errors import ModelFileError
 from votron.saving import read_manifest
 from votron.saving.container import read_container, write_container
 from votron.saving.fields import Fields
+from votron.saving.strict_json import measured, parsed
 
 # -- time --------------------------------------------------------------------------------------------------------------
 
@@ -74,6 +77,33 @@ def test_refusing_a_header_takes_time_in_proportion_to_its_bytes(kind, tmp_path)
     n = 60_000
     short, long = (seconds(raw(tmp_path / "m", HEADERS[kind](size))) for size in (n, 16 * n))
     assert long < 80 * max(short, 0.002)
+
+
+def size_of(value):
+    """Return the lists, objects and names in a value, and how deep they stand."""
+    if not isinstance(value, list | dict):
+        return 0, 0
+    children = [size_of(each) for each in (value.values() if isinstance(value, dict) else value)]
+    n_names = len(value) if isinstance(value, dict) else 0
+    return 1 + n_names + sum(n for n, _ in children), 1 + max((depth for _, depth in children), default=0)
+
+
+JSON = st.recursive(
+    st.none() | st.integers(-(2**62), 2**62) | st.text(alphabet='a\\"[]{}:,\n\u00e9\u2028', max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(alphabet='\\":[', max_size=4), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+@given(JSON, st.integers(1, 40), st.booleans())
+def test_json_is_measured_without_being_parsed(value, chunk, ascii_only):
+    text = json.dumps(value, ensure_ascii=ascii_only)
+    found = measured(text.encode(), chunk)
+    assert (found.n_parts, found.deepest) == size_of(value)
+    assert found.n_beside == len(re.sub(r'"(?:[^"\\]|\\.)*"', "", text))
+    assert parsed(text) == value
 
 
 def test_what_is_shown_of_a_value_is_found_at_its_beginning():
@@ -643,6 +673,16 @@ def test_a_pipe_that_promises_more_than_there_is_memory():
     with pytest.raises(ModelFileError, match=r"^The model file the stream says that its arrays take 1,125,899.9 GB"):
         read_manifest(promised)
     assert promised.tell() < 1000
+
+
+def test_a_file_with_more_arrays_than_there_is_memory(tmp_path):
+    """It takes no room on the disk: nothing was ever written there."""
+    header = large_pipe(2**42)
+    path = tmp_path / "m"
+    path.write_bytes(header)
+    os.truncate(path, len(header) + 2**42)
+    with pytest.raises(ModelFileError, match=r"GB are free\. Free some, or map the file \(mmap=True\)\.$"):
+        load(path)
 
 
 @pytest.mark.parametrize("n_missing", [1, 1000])

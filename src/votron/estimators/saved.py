@@ -19,11 +19,12 @@ from sklearn.pipeline import Pipeline
 from votron import __version__
 from votron.errors import ModelFileError, VotronError
 from votron.estimators._states import model_from, state_of
-from votron.saving.container import Container, called, parsed, read_container, write_container
+from votron.saving.container import Container, called, read_container, write_container
 from votron.saving.encoders import encoder_from, encoder_state
 from votron.saving.fields import Fields, packed
 from votron.saving.flow import ANY_DATA, after, check_fits
 from votron.saving.manifest import Manifest, fields_of, manifest_of, naming, object_in
+from votron.saving.strict_json import parsed
 
 __all__ = ["load", "save"]
 

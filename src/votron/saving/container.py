@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from votron._files import replacing
 from votron._resources import available_memory
 from votron.errors import ModelFileError
+from votron.saving.strict_json import measured, parsed
 
 __all__ = ["FORMAT", "Container", "read_container", "write_container"]
 
@@ -45,8 +46,8 @@ _LONGEST_HEADER = 100_000_000  # that of safetensors
 _LONGEST_MANIFEST = 48_000_000  # which may be twice as long in the header, where its quotes are escaped
 _MOST_BUT_TEXT = {"header": 1_000_000, "manifest": 8_000_000}
 """Bytes that JSON may have beside its texts."""
-_MOST_PARTS, _BYTES_A_PART = 100_000, 12
-"""Lists, objects and names of fields that a manifest may have: so many, and one for so many bytes."""
+_MOST_PARTS, _BYTES_A_PART = 100_000, 10
+"""Lists, objects and names of fields that JSON may have: so many, and one for so many bytes."""
 _DEEPEST = 100
 """Lists and objects that may stand within one another."""
 _TYPES = {
@@ -259,10 +260,11 @@ def _changed(name: str) -> ModelFileError:
 
 def _content(file: BinaryIO, n_bytes: int, size: int | None, name: str) -> NDArray[np.uint8]:
     """Read as many bytes as the header says, if there are so many and no more."""
-    if size is None and n_bytes > (free := available_memory()):
+    if n_bytes > (free := available_memory()):
+        how = "" if size is None else " Free some, or map the file (mmap=True)."
         raise ModelFileError(
             f"The model file {name} says that its arrays take {n_bytes / 1e9:,.1f} GB, and {free / 1e9:.1f} GB are "
-            "free."
+            f"free.{how}"
         )
     content = np.empty(n_bytes, dtype=np.uint8)
     view, at = content.data, 0
@@ -363,7 +365,9 @@ def _wrong(name: str, what: str) -> ModelFileError:
 def _parsed(text: str | bytes, name: str, what: str) -> dict[str, Any]:
     """Return a JSON object that has nothing in it that JSON itself does not have."""
     try:
-        if _is_heavy(text if isinstance(text, bytes) else text.encode(), what):
+        size = measured(text if isinstance(text, bytes) else text.encode())
+        too_many = size.n_beside > _MOST_BUT_TEXT[what] or size.n_parts > _MOST_PARTS + len(text) // _BYTES_A_PART
+        if too_many or size.deepest > _DEEPEST:
             more = f"{what} has more lists, objects and numbers, or more of them within one another,"
             raise _wrong(name, f"{more} than one that Votron writes")
         found = parsed(text.decode() if isinstance(text, bytes) else text)
@@ -374,71 +378,6 @@ def _parsed(text: str | bytes, name: str, what: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise _wrong(name, f"{what} is no JSON object")
     return found
-
-
-def _is_heavy(raw: bytes, what: str) -> bool:
-    """Tell whether JSON would take much more memory than it has bytes; looked at once, byte by byte.
-
-    Up to the first byte that is no JSON, which is where parsing ends, quotes that are left when escapes are out begin
-    and end texts in turn.
-    """
-    unescaped = np.frombuffer(raw.replace(b"\\\\", b"").replace(b'\\"', b""), dtype=np.uint8)
-    n_beside = n_parts = within = level = deepest = 0
-    for begin in range(0, len(unescaped), _CHUNK):
-        part = unescaped[begin : begin + _CHUNK]
-        quote = part == ord('"')
-        inside = (np.cumsum(quote, dtype=np.uint8) + np.uint8(within)) & 1 == 1
-        beside = part[~(inside | quote)]
-        n_beside += len(beside)
-        begins, ends = _among(beside, b"[{"), _among(beside, b"]}")
-        n_parts += int(begins.sum() + _among(beside, b":").sum())
-        levels = level + np.cumsum(begins.astype(np.int64) - ends)
-        within, level, deepest = (
-            int(inside[-1]),
-            int(levels[-1]) if len(levels) else level,
-            max(deepest, levels.max(initial=0)),
-        )
-    most = _MOST_PARTS + len(raw) // _BYTES_A_PART
-    return n_beside > _MOST_BUT_TEXT[what] or deepest > _DEEPEST or (what == "manifest" and n_parts > most)
-
-
-def _among(found: NDArray[np.uint8], characters: bytes) -> NDArray[np.bool_]:
-    return np.isin(found, np.frombuffer(characters, dtype=np.uint8))
-
-
-def parsed(text: str | bytes) -> Any:
-    """Return what JSON says; ValueError where it says what JSON itself does not have, or numbers beyond 64 bits."""
-    return json.loads(
-        text,
-        object_pairs_hook=_without_doubles,
-        parse_constant=_no_constant,
-        parse_float=_finite,
-        parse_int=_whole_number,
-    )
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name twice")
-    return found
-
-
-def _no_constant(text: str) -> float:
-    raise ValueError(text)
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(text)
-    return value
-
-
-def _whole_number(text: str) -> int:
-    if len(text) > 20:  # beyond 64 bits
-        raise ValueError(text)
-    return int(text)
 
 
 def _layout(header: dict[str, Any], name: str) -> tuple[_Layout, int]:

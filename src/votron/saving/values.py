@@ -36,7 +36,7 @@ _LABEL_TYPE = re.compile(r"[<|](b1|[iu][1248]|f[248]|U[0-9]{1,7}|O)")
 _LONGEST_REASON = 1000
 """Characters of what a class says of a parameter: it may repeat all of it."""
 _LONGEST_LABEL = 10_000
-_MOST_LETTERS = 1 << 22
+_MOST_LETTERS = 1 << 23
 """Characters that an array of labels may have room for, however few they have."""
 _DEEPEST = 8
 """Kernels that may stand over one another."""
