@@ -38,7 +38,7 @@ def forged(value, spared=()):
 
 def forge(path, target, classes, *names):
     """Write a model file with other labels, and evil texts in these parts of its manifest."""
-    found = read_container(path, mapped=False)
+    found = read_container(path)
     manifest = found.manifest
     assert set(manifest["model"]["classes"]) == {"values", "dtype"}
     manifest["model"]["classes"] = {"values": classes, "dtype": f"<U{max(map(len, classes))}"}

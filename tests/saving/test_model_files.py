@@ -402,13 +402,13 @@ def test_it_is_a_safetensors_file_and_bytes_stay_bytes(tmp_path):
     assert b"pickle" not in (tmp_path / "m").read_bytes()
 
 
-def test_arrays_are_mapped(tmp_path):
-    """A large model opens without its support vectors being read into memory."""
+def test_arrays_are_mapped_on_request(tmp_path):
+    """A large model then opens without its support vectors being read into memory."""
     X = np.random.default_rng(0).normal(size=(3000, 2000))
     model = VotedPerceptronClassifier(kernel="rbf", gamma=1.0, epochs=1, random_state=0).fit(X, np.arange(3000) % 2)
     model.save(tmp_path / "m")
     assert (tmp_path / "m").stat().st_size > 20e6
-    opened = load(tmp_path / "m")
+    opened = load(tmp_path / "m", mmap=True)
     base = opened.support_vectors_
     while isinstance(base, np.ndarray) and base.base is not None:
         base = base.base
@@ -418,7 +418,7 @@ def test_arrays_are_mapped(tmp_path):
     code = (
         "import resource, sys; from votron import load; import votron.estimators; "
         "import numpy as np; before = int(open('/proc/self/statm').read().split()[5]); "
-        f"model = load({str(tmp_path / 'm')!r}); "
+        f"model = load({str(tmp_path / 'm')!r}, mmap=True); "
         "print((int(open('/proc/self/statm').read().split()[5]) - before) * resource.getpagesize())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
@@ -504,7 +504,7 @@ def forged(good, tmp_path, change):
 
     path = tmp_path / "good.votron"
     path.write_bytes(good)
-    found = container.read_container(path, mapped=False)
+    found = container.read_container(path)
     manifest = json.loads(json.dumps(found.manifest))
     arrays = {name: array.copy() for name, array in found.arrays.items()}
     change(manifest, arrays)
@@ -644,8 +644,8 @@ def test_headers_that_lie(header, tmp_path):
 @pytest.mark.slow
 def test_a_few_hundred_damaged_and_forged_files():
     """`make fuzz` runs thousands."""
-    n_opened = fuzz_models.run(500)
-    assert 50 < n_opened < 450
+    n_opened = fuzz_models.run(400)
+    assert 50 < n_opened < 300
 
 
 @pytest.mark.parametrize("kind", ["filename", "file", "fifo"])
@@ -684,6 +684,9 @@ def test_a_process_killed_while_saving_leaves_the_old_file(tmp_path):
         process.wait(timeout=60)
         process.stdout.close()
         assert path.read_bytes() == old or load(path).n_features_in_ == 2_000_000
+    MODELS["voted"][0].save(path)
+    assert os.listdir(tmp_path) == ["m.votron"]
+    assert path.read_bytes() == old
 
 
 @pytest.mark.slow

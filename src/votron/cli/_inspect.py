@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from votron.cli import _options
-from votron.cli._models import model_file
+from votron.cli._models import model_source
 from votron.cli._output import bold, n_bytes, pairs, print_json
 from votron.cli._parser import Parser
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from votron.saving import Manifest
 
 _SHOWN_CLASSES = 20
+_LONGEST_NAME, _LONGEST = 80, 4000
+"""Characters of a name, where it is one of several, and of a text that are shown; --json has all of them."""
+_DEEPEST = 4
+"""Names that stand before one another."""
 
 EXAMPLES = [
     ("votron inspect digits.votron", "kernel, rule, support, mistakes, certificate, provenance"),
@@ -40,8 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """Read the manifest, and print it."""
     from votron.saving import read_manifest
 
-    with model_file(args.model) as path:
-        found = read_manifest(path)
+    found = read_manifest(**model_source(args.model))
     if args.json:
         print_json(_document(found))
     else:
@@ -54,7 +57,7 @@ def _document(found: Manifest) -> dict[str, Any]:
 
 
 def _text(found: Manifest, path: str) -> str:
-    shown = ", ".join(map(str, found.classes[:_SHOWN_CLASSES]))
+    shown = ", ".join(_cut(str(label), _LONGEST_NAME) for label in found.classes[:_SHOWN_CLASSES])
     more = ", ..." if len(found.classes) > _SHOWN_CLASSES else ""
     file = "standard input" if path == "-" else path
     head = {
@@ -64,7 +67,7 @@ def _text(found: Manifest, path: str) -> str:
         **{name.replace("_", " "): _words(value) for name, value in _told(found.summary)},
         "sha256": found.sha256,
     }
-    parts = [pairs(head)]
+    parts = [_pairs(head)]
     if found.params:
         parts.append(
             _section("parameters", {name: _typed(value) for name, value in found.params.items() if name != "verbose"})
@@ -72,24 +75,34 @@ def _text(found: Manifest, path: str) -> str:
     if found.columns:
         parts.append(_section("columns", found.columns))
     elif found.steps:
-        parts.append(pairs({"encoder": ", ".join(found.steps)}))
+        parts.append(_pairs({"encoder": ", ".join(found.steps)}))
     certificate = found.certificate
-    parts.append(pairs({"certificate": _words(certificate.get("summary")) if certificate else "none in the file"}))
+    parts.append(_pairs({"certificate": _words(certificate.get("summary")) if certificate else "none in the file"}))
     if found.provenance:
         parts.append(_section("provenance", _flat(found.provenance)))
     return "\n\n".join(parts)
 
 
 def _section(name: str, found: dict[str, str]) -> str:
-    return f"{bold(name)}\n{pairs(found, indent=2)}"
+    return f"{bold(name)}\n{_pairs(found, indent=2)}"
 
 
-def _flat(found: dict[str, Any]) -> dict[str, str]:
+def _pairs(found: dict[str, str], indent: int = 0) -> str:
+    """Return names and what they are, and not all of long texts: a file may have them in any place."""
+    return pairs({name: _cut(words, _LONGEST) for name, words in found.items()}, indent)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def _flat(found: dict[str, Any], depth: int = 1) -> dict[str, str]:
     """Return what is nested as names such as "data rows"."""
     flat: dict[str, str] = {}
     for name, value in found.items():
-        if isinstance(value, dict):
-            flat |= {f"{name} {inner}": words for inner, words in _flat(value).items()}
+        if isinstance(value, dict) and depth < _DEEPEST:
+            before = _cut(name, _LONGEST_NAME)
+            flat |= {f"{before} {inner}": words for inner, words in _flat(value, depth + 1).items()}
         else:
             flat[name] = f"{_words(value)[:16]}..." if name == "sha256" else _words(value)  # --json has all of it
     return flat

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,9 +12,8 @@ from numpy.typing import NDArray
 
 from votron.cli._as_trained import as_trained, classes_of
 from votron.cli._encoding import classifier_of, columns_of
-from votron.cli._loading import once_only
 from votron.cli._parser import UsageError
-from votron.errors import DataError, VotronError
+from votron.errors import DataError
 
 if TYPE_CHECKING:
     from votron.saving import Manifest
@@ -95,22 +89,9 @@ def load_model(path: str, data: str = "") -> Saved:
 
     if path == data == "-":
         raise UsageError("MODEL and DATA cannot both be standard input.")
-    with model_file(path) as file:
-        return Saved(path, *load_with_manifest(file, mmap=file == path))
+    return Saved(path, *load_with_manifest(**model_source(path)))
 
 
-@contextmanager
-def model_file(path: str) -> Iterator[str]:
-    """Give the name of a model file; what can be read once only, such as standard input, is kept for the time being."""
-    if not once_only(path):
-        yield path
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        kept = os.path.join(folder, "model.votron")
-        with open(kept, "wb") as file, nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as given:
-            shutil.copyfileobj(given, file)
-        try:
-            yield kept
-        except VotronError as error:
-            name = "standard input" if path == "-" else repr(path)
-            raise type(error)(str(error).replace(repr(kept), name)) from None
+def model_source(path: str) -> dict[str, Any]:
+    """Return where a model is read from, and what to call that in errors, as functions of `votron.saving` take it."""
+    return {"path": sys.stdin.buffer, "name": "standard input"} if path == "-" else {"path": path}

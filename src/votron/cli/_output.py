@@ -23,6 +23,8 @@ from votron.errors import VotronError
 
 _DEFAULT_WIDTH = 80
 _WIDEST = 120
+_WIDEST_NAME = 60
+"""Characters of a name for which others make room."""
 _SPACES = "\n\t"  # which filling a paragraph makes plain spaces
 _NOT_ASCII = re.compile(r"[^ -~]")
 _WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}  # digests, options, paths
@@ -96,10 +98,10 @@ def pairs(found: dict[str, str], indent: int = 0) -> str:
     kernel  poly
     """
     shown = [(printable(name), printable(words, keep=_SPACES)) for name, words in found.items()]
-    wide = max((len(name) for name, _ in shown), default=0) + 2
+    wide = min(_WIDEST_NAME, max((len(name) for name, _ in shown), default=0)) + 2
     lines = []
     for name, words in shown:
-        first = " " * indent + name.ljust(wide)
+        first = " " * indent + name.ljust(wide - 2) + "  "
         rest = " " * (indent + wide)
         made = textwrap.fill(words, max(40, width()), initial_indent=first, subsequent_indent=rest, **_WHOLE_WORDS)
         lines.append(made.rstrip())

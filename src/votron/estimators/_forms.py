@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -95,8 +96,8 @@ class Expansion:
         The x_j, as the kernel's products keep them.
     support : int array of shape (n_support,)
         Their numbers in the training data.
-    dual_coef : array of shape (n_vectors, n_support)
-        The α.
+    coefficients : array or CSR matrix of shape (n_vectors, n_support)
+        The α; sparse as a file may have them, until they are used.
     divisor : array of shape (n_vectors,), optional
         What the scores are divided by at the end.
     """
@@ -104,8 +105,13 @@ class Expansion:
     kernel: Kernel
     support_rows: Rows
     support: Index
-    dual_coef: Floats
+    coefficients: Any
     divisor: Floats | None = None
+
+    @cached_property
+    def dual_coef(self) -> Floats:
+        """The α, dense."""
+        return np.asarray(self.coefficients.toarray() if sp.issparse(self.coefficients) else self.coefficients)
 
     def scores(self, rows: Rows, n_threads: int) -> Floats:
         """Return the scores, (n_rows, n_vectors)."""

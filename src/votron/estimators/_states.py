@@ -45,6 +45,7 @@ from votron.saving.values import (
 State = dict[str, Any]
 WIDEST = 1 << 26
 """Features that sparse vectors in a file may have: predicting takes some bytes for each, whatever the file has."""
+_MOST_THREADS = 4096
 _LARGEST_SUM = 1e300
 _LEAST_LOG = -1e4
 """What no logarithm of a probability is below: the least positive float64 has -745."""
@@ -78,6 +79,9 @@ def model_from(fields: Fields) -> Any:
     name = fields.text("class", CLASSES)
     cls, _, build = CLASSES[name]
     model = params_from(fields.part("params"), cls)
+    n_jobs = getattr(model, "n_jobs", None)
+    if n_jobs is not None and (type(n_jobs) is not int or not 0 < abs(n_jobs) <= _MOST_THREADS):
+        raise fields.wrong("params.n_jobs", f"a number of threads, of at most {_MOST_THREADS:,}", n_jobs)
     model.classes_ = labels_from(fields.part("classes"))
     model.n_features_in_ = fields.count("n_features", 1, 2**48)
     if fields.has("feature_names"):
@@ -107,8 +111,9 @@ def _support_rows(fields: Fields, kernel: Kernel, n_support: int, n_features: in
 
 def _check_width(fields: Fields, rows: Rows) -> None:
     """Refuse sparse vectors of more features than a small file should be able to make whoever opens it count."""
-    if sp.issparse(rows) and rows.shape[1] >= WIDEST:
-        raise fields.wrong("n_features", f"below {WIDEST:,} where vectors are sparse", f"{rows.shape[1]:,}")
+    if (sp.issparse(rows) or not rows.shape[0]) and rows.shape[1] >= WIDEST:
+        what = f"below {WIDEST:,} where vectors are sparse, or there are none"
+        raise fields.wrong("n_features", what, f"{rows.shape[1]:,}")
 
 
 def _check_room(n_vectors: int, n_support: int) -> None:
@@ -208,6 +213,8 @@ def _averaged_from(model: AveragedPerceptronClassifier, fields: Fields) -> None:
     n, d = _n_vectors(model), model.n_features_in_
     weights, timed = _float_rows(fields, "weights", (d, n)), _float_rows(fields, "timed", (d, n))
     bias = fields.exactly("bias_weights", "<f8", (n,)), fields.exactly("bias_timed", "<f8", (n,))
+    if sp.issparse(weights) != sp.issparse(timed):
+        raise fields.wrong("timed", "as sparse or dense as 'weights'", "the other")
     mistakes = _counts(fields, "mistakes", n)
     time, with_bias = fields.count("time"), fields.flag("with_bias")
     largest = max((float(abs(w).max()) for w in (weights, timed, *bias) if w.size), default=0.0)
@@ -328,12 +335,8 @@ def _adatron_from(model: KernelAdatronClassifier, fields: Fields) -> None:
     n = _n_vectors(model)
     model._n_rows = fields.count("n_rows", 1)
     form = _expansion_from(fields, n, model.n_features_in_, model._n_rows)
-    model.kernel_, model._support_rows, model.support_, model.dual_coef_ = (
-        form.kernel,
-        form.support_rows,
-        form.support,
-        form.dual_coef,
-    )
+    model.kernel_, model._support_rows = form.kernel, form.support_rows
+    model.support_, model._dual_coef = form.support, form.coefficients
     model.support_vectors_ = form.support_rows[:, :0] if is_precomputed(form.kernel) else form.support_rows
     model.n_support_ = _counts(fields, "n_support", n)
     for name in ("norm", "margin", "best_margin"):
@@ -372,8 +375,7 @@ def _expansion_from(fields: Fields, n_vectors: int, n_features: int, n_named: in
     rows = _support_rows(fields, kernel, len(support), n_features)
     _check_room(n_vectors, len(support))
     coefficients = _float_rows(fields, "dual_coef", (n_vectors, len(support)))
-    dense = coefficients.toarray() if sp.issparse(coefficients) else coefficients
-    return Expansion(kernel, rows, support, dense, _divisor(fields, n_vectors))
+    return Expansion(kernel, rows, support, coefficients, _divisor(fields, n_vectors))
 
 
 def _divisor(fields: Fields, n_vectors: int) -> Floats | None:

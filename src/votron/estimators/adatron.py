@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
@@ -119,6 +120,8 @@ class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
     """
 
     kernel_: Kernel
+    _dual_coef: Any
+    """Coefficients of the support vectors: an array, or a CSR matrix as a file has it."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
@@ -211,9 +214,9 @@ class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
     def _keep(self, rows: Rows, found: list[MaximalMargin]) -> None:
         """Set the attributes."""
         self.support_ = np.unique(np.concatenate([one.support for one in found]))
-        self.dual_coef_ = np.zeros((len(found), len(self.support_)))
+        self._dual_coef = np.zeros((len(found), len(self.support_)))
         for c, one in enumerate(found):
-            self.dual_coef_[c, np.searchsorted(self.support_, one.support)] = one.signed
+            self._dual_coef[c, np.searchsorted(self.support_, one.support)] = one.signed
         self._support_rows = self.kernel_.products_for(rows).keep(rows, self.support_)
         precomputed = is_precomputed(self.kernel_)
         self.support_vectors_ = self._support_rows[:, :0] if precomputed else self._support_rows
@@ -223,6 +226,14 @@ class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
         self.best_margin_ = np.array([one.best for one in found])
         self.separable_ = np.array([one.separable for one in found], dtype=object)
         self.converged_ = all(one.converged for one in found)
+
+    @property
+    def dual_coef_(self) -> Floats:
+        """Coefficients of the support vectors; a file may have them as a sparse matrix, which becomes dense here."""
+        if sp.issparse(self._dual_coef):
+            self._dual_coef = self._dual_coef.toarray()
+        found: Floats = self._dual_coef
+        return found
 
     def _warn(self) -> None:
         if self.converged_:

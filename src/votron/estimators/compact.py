@@ -104,8 +104,15 @@ class CompactClassifier(KeptClassifier, ScoreClassifier):
         if isinstance(form, Sequence):
             self.form_, self.support_ = "sequence", form.vectors.record.support
         else:
-            divided = form.dual_coef if form.divisor is None else form.dual_coef / form.divisor[:, None]
-            self.form_, self.support_, self.dual_coef_ = "expansion", form.support, divided
+            self.form_, self.support_ = "expansion", form.support
+
+    @property
+    def dual_coef_(self) -> Floats:
+        """Coefficients of the support vectors, if the form is "expansion"."""
+        form = self.__dict__.get("_predictor")
+        if not isinstance(form, Expansion):
+            raise AttributeError(f"This {type(self).__name__} has no 'dual_coef_': its form is no expansion.")
+        return form.dual_coef if form.divisor is None else form.dual_coef / form.divisor[:, None]
 
     def decision_function(self, X: Any) -> Floats:
         """Return the scores, as the model did.

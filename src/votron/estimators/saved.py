@@ -12,17 +12,19 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from sklearn.pipeline import Pipeline
 
 from votron import __version__
 from votron.errors import ModelFileError, VotronError
 from votron.estimators._states import model_from, state_of
-from votron.saving.container import Container, parsed, read_container, write_container
+from votron.saving.container import Container, called, read_container, write_container
 from votron.saving.encoders import encoder_from, encoder_state
 from votron.saving.fields import Fields, packed
+from votron.saving.flow import ANY_DATA, after, check_fits
 from votron.saving.manifest import Manifest, fields_of, manifest_of, naming, object_in
+from votron.saving.strict_json import parsed
 
 __all__ = ["load", "save"]
 
@@ -65,7 +67,7 @@ def save(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "iris.votron")
     ...     save(model, path, provenance={"data": "Fisher's iris"})
-    ...     bool((load(path, mmap=False).predict(X) == model.predict(X)).all())
+    ...     bool((load(path).predict(X) == model.predict(X)).all())
     True
     """
     steps = list(model.steps) if isinstance(model, Pipeline) else [("model", model)]
@@ -94,13 +96,13 @@ def save(
 def _opens(path: Path) -> None:
     """Refuse a file that could not be opened again, while the model is still there."""
     try:
-        load(path, mmap=False)
+        load(path)
     except ModelFileError as error:
         reason = str(error).partition("cannot be opened: ")[2] or str(error)
         raise ModelFileError(f"This model cannot be saved: {reason}") from None
 
 
-def load(path: str | os.PathLike[str], *, mmap: bool = True) -> Any:
+def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
     """Open a model file.
 
     Nothing in a file is run, and nothing is built before it is checked, so a file from elsewhere can be opened; whether
@@ -110,9 +112,11 @@ def load(path: str | os.PathLike[str], *, mmap: bool = True) -> Any:
     ----------
     path : str or path-like
         The file.
-    mmap : bool, default=True
-        Map arrays into memory instead of reading them: processes that open the same file share them. Do not write into
-        a file that is mapped; `save` puts a new one in its place.
+    mmap : bool, default=False
+        Map arrays into memory instead of reading them: processes that open the same file share them, and a model that
+        is larger than memory opens. Only for files that nobody writes into: what is mapped can change after it was
+        checked, and if the file is cut short, using the model ends the process (SIGBUS). `save` does neither: it puts a
+        new file in the place of the old one, which stays whole for those who have it mapped.
 
     Returns
     -------
@@ -132,27 +136,29 @@ def load(path: str | os.PathLike[str], *, mmap: bool = True) -> Any:
         ...
     votron.errors.ModelFileError: 'pyproject.toml' is not a model file of Votron.
     """
-    return _built(read_container(path, mapped=mmap), path)
+    return _built(read_container(path, mapped=mmap), called(path))
 
 
-def load_with_manifest(path: str | os.PathLike[str], *, mmap: bool = True) -> tuple[Any, Manifest]:
-    """Return a model as `load` does, and what its file says of it, from one reading of the file."""
-    found = read_container(path, mapped=mmap)
-    return _built(found, path), manifest_of(found, path)
+def load_with_manifest(path: str | os.PathLike[str] | BinaryIO, *, name: str | None = None) -> tuple[Any, Manifest]:
+    """Return a model as `load` does, and what its file says of it, from one reading of the file, or of a stream."""
+    name = called(path) if name is None else name
+    found = read_container(path, name=name)
+    return _built(found, name), manifest_of(found, name)
 
 
-def _built(found: Container, path: str | os.PathLike[str]) -> Any:
+def _built(found: Container, name: str) -> Any:
     """Return the model in a file that was read."""
-    with naming(path):
+    with naming(name):
         fields = fields_of(found)
         steps = [(each.text("name"), encoder_from(each.part("step"))) for each in fields.parts("steps")]
-        name, as_pipeline = fields.text("name"), fields.flag("pipeline")
+        last, as_pipeline = fields.text("name"), fields.flag("pipeline")
         model = model_from(fields.part("model"))
         _check_rest(fields)
-        names = [each for each, _ in steps] + [name]
+        names = [each for each, _ in steps] + [last]
         if len(set(names)) < len(names) or (steps and not as_pipeline):
             raise ModelFileError("The steps of a pipeline must have different names.")
-    return Pipeline([*steps, (name, model)]) if as_pipeline else model
+        check_fits(model, after(Pipeline(steps), ANY_DATA) if steps else ANY_DATA)
+    return Pipeline([*steps, (last, model)]) if as_pipeline else model
 
 
 def _check_rest(fields: Fields) -> None:

@@ -353,11 +353,15 @@ class VotedPerceptronClassifier(EpochClassifier):
         self.record_ = record
         self.support_ = record.support
         self.support_vectors_ = rows[:, :0] if is_precomputed(self.kernel_) else rows
-        self.dual_coef_ = record.dual_coef()
         used = np.unique(record.vector.astype(np.int64) * (len(record.support) + 1) + record.slot)
         self.n_support_ = np.bincount(used // (len(record.support) + 1), minlength=record.n_vectors)
         self.n_mistakes_ = record.n_mistakes
         self._vectors = Vectors(record, self.kernel_, rows, seed)
+
+    @property
+    def dual_coef_(self) -> Floats:
+        """Coefficients of the support vectors, from the record: for many classes they take more room than it does."""
+        return self.record_.dual_coef()
 
     # -- prediction ---------------------------------------------------------------------------------------------------
 

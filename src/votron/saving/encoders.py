@@ -1,7 +1,9 @@
 """How the steps before a classifier are written down: tables into vectors, scaling, texts into words.
 
 Only the classes named here can stand in a model file. Reading, each is built by its own constructor and given what it
-had learnt; a table's encoder is put together from such parts, held fast by scikit-learn's FrozenEstimator.
+had learnt; nothing is fitted on what the file says, which would let it say how much work that is. A table's encoder is
+put together from such parts, held fast by scikit-learn's FrozenEstimator. Which step can follow which is the business
+of `votron.saving.flow`.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Binarizer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
 from votron.data._columns import Values, _Chance, _Discrete, _Number, _Text, _Truth
-from votron.errors import MissingPackageError, ModelFileError
+from votron.errors import ModelFileError
 from votron.saving.fields import Fields
+from votron.saving.flow import flows_of_parts
 from votron.saving.values import params_from, params_state
 
 __all__ = ["encoder_from", "encoder_state"]
@@ -37,6 +40,8 @@ _TEXTS: dict[str, Any] = {"CountVectorizer": CountVectorizer, "TfidfVectorizer":
 _LONGEST = 1 << 26
 """Features that words may be hashed into."""
 _LONGEST_NGRAM = 20
+_LARGEST_IDF = 1e100
+"""What no weight of a word reaches; those that scikit-learn computes stay below 50."""
 _PATTERNS = (r"(?u)\b\w\w+\b", r"(?u)\b\w+\b")
 
 
@@ -93,7 +98,7 @@ def encoder_from(fields: Fields, depth: int = 0) -> Any:
     name = fields.text("class")
     readers: dict[str, Callable[[], Any]] = {
         **{key: lambda: _scaler_from(fields, name) for key in _SCALERS},
-        **{key: lambda: _named(fields, params_from(fields.part("params"), _STATELESS[name])) for key in _STATELESS},
+        **{key: lambda: _stateless_from(fields, name) for key in _STATELESS},
         **{key: lambda: _column_from(fields, _COLUMNS[name]()) for key in _COLUMNS},
         **{key: lambda: _text_from(fields, name) for key in _TEXTS},
         "HashingVectorizer": lambda: _hashing_from(fields),
@@ -125,9 +130,15 @@ def _named(fields: Fields, made: Any) -> Any:
     """Give a transformer the number and names of its features, where it had them."""
     if fields.has("n_features"):
         made.n_features_in_ = fields.count("n_features", 1)
-    if fields.has("feature_names"):
-        names = fields.texts("feature_names", getattr(made, "n_features_in_", None))
-        made.feature_names_in_ = np.array(names, dtype=object)
+        if fields.has("feature_names"):
+            made.feature_names_in_ = np.array(fields.texts("feature_names", made.n_features_in_), dtype=object)
+    return made
+
+
+def _stateless_from(fields: Fields, name: str) -> Any:
+    made = _named(fields, params_from(fields.part("params"), _STATELESS[name]))
+    if name == "Binarizer" and not np.isfinite(made.threshold):
+        raise fields.wrong("params.threshold", "a finite number", made.threshold)
     return made
 
 
@@ -143,6 +154,8 @@ def _scaler_from(fields: Fields, name: str) -> Any:
     cls, optional, needed = _SCALERS[name]
     made = _named(fields, params_from(fields.part("params"), cls))
     n = getattr(made, "n_features_in_", None)
+    if n is None:
+        raise fields.wrong("n_features", "a whole number", "nothing")
     for key in (*optional, *needed):
         there = fields.has(key)
         if there or (key in needed and (key != "scale_" or getattr(made, "with_std", True))):
@@ -153,9 +166,17 @@ def _scaler_from(fields: Fields, name: str) -> Any:
         raise fields.wrong("scale_", "numbers other than 0", "0")
     if name == "StandardScaler" and made.with_mean and made.mean_ is None:
         raise fields.wrong("mean_", "an array", "nothing")
-    seen = fields.plain("seen") if isinstance(fields.peek("seen"), int) else None
-    made.n_samples_seen_ = fields.array("seen", "i", (n,)) if seen is None else seen
+    if name == "MinMaxScaler" and not _is_range(made.feature_range):
+        raise fields.wrong("params.feature_range", "two numbers, the smaller first", made.feature_range)
+    counts = isinstance(fields.peek("seen"), dict)  # for each feature, where numbers were missing
+    made.n_samples_seen_ = fields.array("seen", "i", (n,)) if counts else fields.count("seen")
     return made
+
+
+def _is_range(value: tuple[Any, ...]) -> bool:
+    return (
+        len(value) == 2 and all(type(each) in (int, float) for each in value) and -np.inf < value[0] < value[1] < np.inf
+    )
 
 
 def fills_nan(step: SimpleImputer) -> bool:
@@ -184,7 +205,8 @@ def _imputer_from(fields: Fields) -> Any:
     n = fields.count("n_features", 1)
     statistics = fields.exactly("statistics", "<f8", (n,))
     made = SimpleImputer(strategy=strategy, keep_empty_features=fields.flag("keep_empty"))
-    made.fit(np.array(statistics)[None, :])  # the mean of one row is that row
+    made.fit(np.zeros((1, n)))  # which makes what it has beside them
+    made.statistics_ = np.array(statistics)
     if fields.has("feature_names"):
         made.feature_names_in_ = np.array(fields.texts("feature_names", n), dtype=object)
     return made
@@ -216,6 +238,9 @@ def _check_text_params(step: Any) -> None:
             f"{', '.join(map(repr, _PATTERNS))}, since a pattern from elsewhere may take for ever. "
             f"Got {step.token_pattern!r} instead."
         )
+    stop_words = step.stop_words or []
+    if isinstance(stop_words, list) and not all(isinstance(word, str) for word in stop_words):
+        raise ModelFileError(f"The 'stop_words' of a {type(step).__name__} in a model file must be texts.")
     shortest, longest = step.ngram_range if len(step.ngram_range) == 2 else (0, 0)
     if not (type(shortest) is type(longest) is int and 1 <= shortest <= longest <= _LONGEST_NGRAM):
         raise ModelFileError(
@@ -225,7 +250,7 @@ def _check_text_params(step: Any) -> None:
 
 
 def _hashing_from(fields: Fields) -> Any:
-    made = params_from(fields.part("params"), HashingVectorizer)
+    made = params_from(fields.part("params"), HashingVectorizer, leave_out=("dtype",))
     _check_text_params(made)
     if made.n_features >= _LONGEST:
         raise fields.wrong("params.n_features", f"below {_LONGEST}", made.n_features)
@@ -242,18 +267,20 @@ def _text_state(name: str, step: Any) -> dict[str, Any]:
 
 def _text_from(fields: Fields, name: str) -> Any:
     words = fields.texts("words")
-    if not words or len(set(words)) < len(words):
+    vocabulary = {word: i for i, word in enumerate(words)}
+    if not words or len(vocabulary) < len(words):
         raise fields.wrong("words", "one or more words, each once", "others")
-    made = params_from(fields.part("params"), _TEXTS[name], vocabulary={word: i for i, word in enumerate(words)})
+    made = params_from(fields.part("params"), _TEXTS[name], leave_out=("dtype", "vocabulary"), vocabulary=vocabulary)
     _check_text_params(made)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what its parameters make it say was said when it was first fitted
-        try:
-            made.fit([words[0]])  # which learns nothing: the words are given
-        except Exception as error:  # what forged parameters may fail with has no end
-            raise fields.wrong("params", f"those of a {name}", error) from None
+    if name == "TfidfVectorizer":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what its parameters make it say was said when it was first fitted
+            made.fit([""])  # a text of ours, without a word: the words are given, so there is nothing to learn
+    made.vocabulary_, made.fixed_vocabulary_ = vocabulary, True
     if name == "TfidfVectorizer" and made.use_idf:
-        made.idf_ = np.array(fields.exactly("idf", "<f8", (len(words),)))
+        made.idf_ = idf = np.array(fields.exactly("idf", "<f8", (len(words),)))
+        if not (np.abs(idf) < _LARGEST_IDF).all():
+            raise fields.wrong("idf", f"weights of words below {_LARGEST_IDF:g}", "others")
     return made
 
 
@@ -261,8 +288,7 @@ def _text_from(fields: Fields, name: str) -> Any:
 
 
 def _column_from(fields: Fields, made: Any) -> Any:
-    most = 2 if isinstance(made, _Discrete | _Text) else 1 << 31
-    made.n_features_in_ = fields.count("n_features", 1, most)
+    made.n_features_in_ = fields.count("n_features", 1, 1 << 31 if type(made) is _Number else 2)
     made.feature_names_in_ = np.array(fields.texts("feature_names", made.n_features_in_), dtype=object)
     return made
 
@@ -312,55 +338,53 @@ def _columns_state(step: Any) -> dict[str, Any]:
 
 
 def _columns_from(fields: Fields, depth: int) -> Any:
-    """Put the transformer together from its parts, on a table of one row that has nothing to teach them."""
+    """Put the transformer together from its parts, as if it had been fitted on a table of these columns."""
     parts: list[tuple[str, Any, Any]] = []
-    row: dict[str, Any] = {}
     for each in fields.parts("columns"):
         name, columns, alone = each.text("name"), each.texts("columns"), each.flag("alone")
         part = encoder_from(each.part("part"), depth + 1)
         each.end()
-        if alone != isinstance(part, CountVectorizer | HashingVectorizer) or (alone and len(columns) != 1):
-            raise each.wrong("alone", "true for one column of texts and false for others", alone)
+        if not columns or (alone and len(columns) != 1) or len(set(columns)) < len(columns):
+            raise each.wrong("columns", "one or more columns, each once, and one if it is alone", columns)
         parts.append((name, FrozenEstimator(part), columns[0] if alone else columns))
-        row.update(dict.fromkeys(columns, _example_of(part)))
     given = fields.texts("given")
-    sparse_threshold, long_names = fields.number("sparse_threshold", 0.0), fields.flag("long_names")
-    if not parts or not set(row) <= set(given) or len(set(given)) < len(given):
-        raise fields.wrong("given", "the names of all columns", given)
-    made = ColumnTransformer(parts, verbose_feature_names_out=long_names, sparse_threshold=sparse_threshold)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            made.fit(_frame({name: row.get(name, 0.0) for name in given}))
-    except MissingPackageError:
-        raise
-    except Exception as error:  # what the parts of a forged file may fail with has no end
-        raise fields.wrong("columns", "parts that make up an encoder", error) from None
-    made.sparse_output_ = fields.flag("sparse")  # the one row does not tell
+    places = {name: i for i, name in enumerate(given)}
+    made = ColumnTransformer(
+        parts,
+        sparse_threshold=fields.number("sparse_threshold", 0.0),
+        verbose_feature_names_out=fields.flag("long_names"),
+    )
+    names = [name for name, _, _ in parts]
+    reserved = {"remainder", *made.get_params(deep=False)}
+    if not names or len(set(names)) < len(names) or any("__" in name or name in reserved for name in names):
+        raise fields.wrong("columns", "one or more parts of different names, which scikit-learn takes", "others")
+    if len(places) < len(given) or not all(name in places for _, _, columns in parts for name in _listed(columns)):
+        raise fields.wrong("given", "the names of all columns, each once", given)
+    made.sparse_output_ = fields.flag("sparse")
+    _as_if_fitted(made, given, places)
     return made
 
 
-def _example_of(part: Any) -> Any:
-    """Return a value that the transformer of a column takes."""
-    first = part.steps[0][1] if isinstance(part, Pipeline) else part
-    if isinstance(first, _Discrete):
-        return first.values[0]
-    if isinstance(first, _Truth):
-        return False
-    return "a" if isinstance(first, _Text | CountVectorizer | HashingVectorizer) else 0.0
+def _listed(columns: str | list[str]) -> list[str]:
+    return [columns] if isinstance(columns, str) else columns
 
 
-def _frame(row: dict[str, Any]) -> Any:
-    """Return a frame of one row, of the library that there is."""
-    try:
-        import polars
-
-        return polars.DataFrame({name: [value] for name, value in row.items()})
-    except ImportError:
-        pass
-    try:
-        import pandas
-
-        return pandas.DataFrame({name: [value] for name, value in row.items()})
-    except ImportError as error:
-        raise MissingPackageError('Models of tables need polars: pip install "votron[files]".') from error
+def _as_if_fitted(made: Any, given: list[str], places: dict[str, int]) -> None:
+    """Set what a ColumnTransformer keeps of a fit; a test compares it with one that was fitted."""
+    indices = {name: [places[column] for column in _listed(columns)] for name, _, columns in made.transformers}
+    unused = np.ones(len(given), dtype=bool)
+    for used in indices.values():
+        unused[used] = False
+    names = np.array(given, dtype=object)
+    rest = np.flatnonzero(unused).tolist()
+    remainder = ("remainder", "drop", names[rest].tolist())
+    made.feature_names_in_, made.n_features_in_ = names, len(given)
+    made._columns = [columns for _, _, columns in made.transformers]
+    made._transformer_to_input_indices = {**indices, "remainder": rest}
+    made._remainder = remainder
+    made.transformers_ = [*made.transformers, remainder] if rest else list(made.transformers)
+    made.output_indices_, at = {}, 0
+    for name, flow in flows_of_parts(made.transformers):
+        made.output_indices_[name] = slice(at, at + (flow.width or 0))
+        at += flow.width or 0
+    made.output_indices_["remainder"] = slice(0, 0)

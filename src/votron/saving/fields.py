@@ -6,6 +6,7 @@ each only if it is what it has to be: the reader says which type, size and range
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ _ARRAY, _CSR = "$array", "$csr"
 LARGEST = 2**62
 """What no size or count reaches."""
 _AT_ONCE = 1 << 22
+_SHOWN = 60
+"""Characters of a value that are shown."""
 
 
 def packed(value: Any, arrays: dict[str, NDArray[Any]], name: str = "") -> Any:
@@ -217,8 +220,8 @@ class Fields:
         del self._values[name]
         size, key = value["shape"], value[_CSR]
         fits = isinstance(size, list) and len(size) == 2 and all(type(n) is int and 0 <= n < LARGEST for n in size)
-        if not fits or size[1] != shape[1] or shape[0] not in (None, size[0]):
-            raise self.wrong(name, f"a matrix of shape {_sizes(shape)}", f"shape {size!r}")
+        if not fits or size[1] != shape[1] or shape[0] not in (None, size[0]) or not isinstance(key, str):
+            raise self.wrong(name, f"a matrix of shape {_sizes(shape)}", [key, size])
         indptr = self._referred(name, f"{key}.indptr", "i", (size[0] + 1,))
         data = self._referred(name, f"{key}.data", "iufb", (None,))
         indices = self._referred(name, f"{key}.indices", "i", (len(data),))
@@ -226,6 +229,9 @@ class Fields:
 
     def _csr(self, name: str, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
         """Return a CSR matrix in canonical form, if that is what these arrays are: nothing checks it later."""
+        if indices.dtype != indptr.dtype or indices.dtype.itemsize < 4:  # scipy knows no other
+            got = f"{indices.dtype} and {indptr.dtype}"
+            raise self.wrong(name, "a CSR matrix with row starts and columns of type int32 or int64", got)
         starts_well = indptr[0] == 0 and indptr[-1] == len(data) and (indptr[1:] >= indptr[:-1]).all()
         inside = not len(indices) or (indices.min() >= 0 and indices.max() < shape[1])
         if not (starts_well and inside):
@@ -235,7 +241,7 @@ class Fields:
         rising[starts[(starts > 0) & (starts < len(data))] - 1] = True  # another row begins there
         if not rising.all():
             raise self.wrong(name, "a CSR matrix with rising columns in each row", "columns out of order")
-        # Not the constructor with arrays alone: it may copy them, and they are mapped.
+        # Not the constructor with arrays alone: it may copy them, and they may be mapped.
         made = sp.csr_matrix(shape, dtype=data.dtype)
         made.data, made.indices, made.indptr = data, indices, indptr
         made.has_sorted_indices = made.has_canonical_format = True
@@ -252,5 +258,24 @@ def _sizes(shape: tuple[int | None, ...]) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = value if isinstance(value, str) and value.isprintable() else repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    """Return a value for people to read, and no more of it than they will: it may be as long as the file."""
+    text = value[: _SHOWN + 1] if isinstance(value, str) else _begin(value, 3)
+    text = text if text.isprintable() else repr(text)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+def _begin(value: Any, depth: int) -> str:
+    """Return how a value of JSON begins, in Python's notation: at least as much of it as is shown."""
+    if isinstance(value, str):
+        return repr(value[: _SHOWN + 1])
+    if not isinstance(value, list | dict):
+        return repr(value)
+    brackets = "[]" if isinstance(value, list) else "{}"
+    if depth == 0:
+        return f"{brackets[0]}...{brackets[1]}"
+    first = itertools.islice(value.items() if isinstance(value, dict) else value, _SHOWN // 2)
+    parts = [
+        f"{_begin(e[0], 0)}: {_begin(e[1], depth - 1)}" if isinstance(value, dict) else _begin(e, depth - 1)
+        for e in first
+    ]
+    return ", ".join(parts).join(brackets)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 from votron.errors import ModelFileError
-from votron.saving.container import FORMAT, Container, read_container
+from votron.saving.container import FORMAT, Container, called, read_container
 from votron.saving.fields import Fields
 
 __all__ = ["Manifest", "read_manifest"]
@@ -83,13 +83,15 @@ class Manifest:
     n_bytes: int
 
 
-def read_manifest(path: str | os.PathLike[str]) -> Manifest:
+def read_manifest(path: str | os.PathLike[str] | BinaryIO, *, name: str | None = None) -> Manifest:
     """Return what a model file says of its model, without building it.
 
     Parameters
     ----------
-    path : str or path-like
-        The file.
+    path : str, path-like or binary file
+        The file, or what gives its bytes, such as ``sys.stdin.buffer``.
+    name : str, optional
+        What to call it in errors; by default its path, in quotes.
 
     Returns
     -------
@@ -108,12 +110,13 @@ def read_manifest(path: str | os.PathLike[str]) -> Manifest:
         ...
     votron.errors.ModelFileError: Cannot read the model file 'no-such-file': No such file or directory.
     """
-    return manifest_of(read_container(path), path)
+    name = called(path) if name is None else name
+    return manifest_of(read_container(path, arrays=False, name=name), name)
 
 
-def manifest_of(found: Container, path: str | os.PathLike[str]) -> Manifest:
+def manifest_of(found: Container, name: str) -> Manifest:
     """Return what a file that was read says of its model."""
-    with naming(path):
+    with naming(name):
         fields = fields_of(found)
         states = [each.part("step") for each in fields.parts("steps")]
         model = fields.part("model")
@@ -136,8 +139,8 @@ def manifest_of(found: Container, path: str | os.PathLike[str]) -> Manifest:
 class naming:
     """Adds the file's name to errors about what is in it."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._name = os.fspath(path)
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def __enter__(self) -> None:
         return None
@@ -146,7 +149,7 @@ class naming:
         if isinstance(error, ModelFileError) and not isinstance(error, ImportError):
             text = str(error)
             text = text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 3]}..."
-            raise ModelFileError(f"The model file {self._name!r} cannot be opened: {text}") from None
+            raise ModelFileError(f"The model file {self._name} cannot be opened: {text}") from None
 
 
 def fields_of(found: Container) -> Fields:

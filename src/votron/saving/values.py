@@ -31,6 +31,11 @@ __all__ = [
 ]
 
 _LABEL_TYPE = re.compile(r"[<|](b1|[iu][1248]|f[248]|U[0-9]{1,7}|O)")
+_LONGEST_REASON = 1000
+"""Characters of what a class says of a parameter: it may repeat all of it."""
+_LONGEST_LABEL = 10_000
+_MOST_LETTERS = 1 << 23
+"""Characters that an array of labels may have room for, however few they have."""
 _DEEPEST = 8
 """Kernels that may stand over one another."""
 
@@ -71,17 +76,29 @@ def labels_from(fields: Fields, least: int = 2) -> NDArray[Any]:
             raise ValueError("a type that labels do not have")
         dtype = np.dtype(text)
         allowed = (bool, int, float, str) if dtype.kind == "O" else kinds[dtype.kind]
-        if dtype.kind == "U" and dtype.itemsize > 4 * max(1, *map(len, values)):
-            raise ValueError("wider than its values")
         if not (isinstance(values, list) and all(type(value) in allowed for value in values)):
             raise ValueError("values of another type")
+        if dtype.kind == "U":
+            _check_longest(fields, dtype.itemsize // 4, list(map(len, values)))
         labels: NDArray[Any] = np.array(values, dtype=dtype.newbyteorder("="))
         in_order = len(labels) >= least and all(a < b for a, b in itertools.pairwise(values))
         if labels.shape != (len(values),) or labels.tolist() != values or not in_order:
             raise ValueError("not what they were")
+    except ModelFileError:
+        raise
     except (ValueError, TypeError, OverflowError):
-        raise fields.wrong("", "two or more labels of one type, in rising order", f"{values!r} of {text!r}") from None
+        raise fields.wrong("", "two or more labels of one type, in rising order", [text, values]) from None
     return labels
+
+
+def _check_longest(fields: Fields, width: int, lengths: list[int]) -> None:
+    """Refuse labels of which one is much longer than the others: an array has room for the longest in all places."""
+    longest = max(lengths, default=0)
+    if width > max(1, longest):
+        raise ValueError("wider than its values")
+    if longest > _LONGEST_LABEL or len(lengths) * longest > max(_MOST_LETTERS, 8 * sum(lengths)):
+        what = f"labels of at most {_LONGEST_LABEL:,} characters, not one much longer than many others"
+        raise fields.wrong("values", what, f"{len(lengths):,} labels, the longest of {longest:,} characters")
 
 
 # -- kernels ----------------------------------------------------------------------------------------------------------
@@ -230,10 +247,11 @@ def _param(model: Any, name: str, value: Any) -> Any:
     )
 
 
-def params_from(fields: Fields, cls: Any, **fixed: Any) -> Any:
+def params_from(fields: Fields, cls: Any, *, leave_out: tuple[str, ...] = (), **fixed: Any) -> Any:
     """Return an unfitted object of this class with the parameters that were written down; the class judges them.
 
-    Parameters that are not there, of an earlier version, have their defaults. ``fixed`` overrides.
+    Parameters that are not there, of an earlier version, have their defaults. Those to ``leave_out`` stand in no file.
+    ``fixed`` are those that stand elsewhere.
 
     Examples
     --------
@@ -241,7 +259,7 @@ def params_from(fields: Fields, cls: Any, **fixed: Any) -> Any:
     >>> params_from(Fields({"with_mean": False}, {}, "params"), StandardScaler)
     StandardScaler(with_mean=False)
     """
-    known = inspect.signature(cls).parameters
+    known = set(inspect.signature(cls).parameters).difference(leave_out)
     values = {name: _param_from(fields, name) for name in fields.names() if name in known}
     fields.end()
     made = cls(**{**values, **fixed})
@@ -249,7 +267,7 @@ def params_from(fields: Fields, cls: Any, **fixed: Any) -> Any:
     try:
         made._validate_params()
     except ValueError as error:  # scikit-learn's, which is one of these
-        raise ModelFileError(" ".join(str(error).split())) from None
+        raise ModelFileError(" ".join(str(error)[:_LONGEST_REASON].split())) from None
     return made
 
 
