@@ -9,10 +9,10 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help run test quick lint fuzz coverage mnist exact bench reference clean
+.PHONY: help run test quick lint processors fuzz coverage mnist exact bench reference clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: .venv/.ready  ## the papers' tables and figures on scikit-learn's digits, printed, and a report in reports/digits
 	$(BIN)/votron reproduce
@@ -29,6 +29,9 @@ lint: .venv/.ready  ## the checks that run no code
 	$(BIN)/ruff format --check
 	$(BIN)/mypy src
 	$(BIN)/lint-imports
+
+processors: .venv/.ready  ## the tests of what is exact, and the examples, as on a processor with AVX2 and on one without FMA
+	$(BIN)/python tests/processors.py
 
 fuzz: .venv/.ready  ## open 10,000 damaged or forged model files, and as many damaged data files (some minutes)
 	$(BIN)/python tests/saving/fuzz_models.py 10000

@@ -10,12 +10,13 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy import ndimage
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 from strategies import thorough
 
 from votron import VotronError
-from votron.images import EIGHT, FOUR, Deskew, Shift, Thicken, with_copies
+from votron.images import EIGHT, FOUR, Deskew, Shift, Thicken, _moments, with_copies
 
 SIZES = st.tuples(st.integers(1, 6), st.integers(1, 6))
 TYPES = (np.uint8, np.int16, np.float32, np.float64)
@@ -118,6 +119,23 @@ def test_what_is_left_askew_is_drawn_for_each_image(many, spread, shift, seed):
         drawn = np.random.default_rng([seed, zlib.crc32(image.astype(np.float64).tobytes())]).standard_normal(6)
         expected = textbook_deskew(image, spread * drawn[:4], shift * drawn[4:])
         assert np.abs(expected - found).max() <= (0.5 + 1e-6 if many.dtype.kind in "iu" else 1e-3)
+
+
+def test_the_map_of_an_image_is_not_fused_on_any_processor(monkeypatch):
+    """Each product is rounded before it is added, as Python's numbers are."""
+    many, maps = np.random.default_rng(0).random((200, 7, 9)), []
+    monkeypatch.setattr(ndimage, "affine_transform", lambda image, *args, **_: maps.append(args) or image)
+    Deskew(0.1, 0.7, shape=(7, 9)).transform(flat(many))
+    _, centres, slants = _moments(many)
+    for image, (matrix, offset), centre, slant in zip(many, maps, centres.tolist(), slants.tolist(), strict=True):
+        drawn = np.random.default_rng([0, zlib.crc32(image.tobytes())]).standard_normal(6).tolist()
+        first, second = [1.0 + 0.1 * drawn[0], 0.1 * drawn[1]], [0.1 * drawn[2], 1.0 + 0.1 * drawn[3]]
+        second = [slant * a + b for a, b in zip(first, second, strict=True)]
+        assert matrix.tolist() == [first, second]
+        down, right = 3.0 + 0.7 * drawn[4], 4.0 + 0.7 * drawn[5]
+        assert offset.tolist() == [
+            at - (row[0] * down + row[1] * right) for at, row in zip(centre, (first, second), strict=True)
+        ]
 
 
 def test_another_seed_another_copy():

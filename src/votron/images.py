@@ -200,8 +200,9 @@ class Deskew(_ImageTransformer):
             has_mass, centres, slants = _moments(part)
             for i in np.flatnonzero(has_mass):
                 askew, away = self._drawn(part[i])
-                matrix = np.array([[1.0, 0.0], [slants[i], 1.0]]) @ askew
-                offset = centres[i] - matrix @ (middle + away)
+                # Multiplications and additions written out: a matrix product fuses them on some processors.
+                matrix = np.stack([askew[0], slants[i] * askew[0] + askew[1]])
+                offset = centres[i] - (matrix * (middle + away)).sum(axis=1)
                 part[i] = ndimage.affine_transform(part[i], matrix, offset, order=1, mode="grid-constant")
             out[low : low + _AT_ONCE] = np.rint(part) if images.dtype.kind in "biu" else part
         return out

@@ -404,8 +404,8 @@ def test_it_is_a_safetensors_file_and_bytes_stay_bytes(tmp_path):
 
 def test_arrays_are_mapped_on_request(tmp_path):
     """A large model then opens without its support vectors being read into memory."""
-    X = np.random.default_rng(0).normal(size=(3000, 2000))
-    model = VotedPerceptronClassifier(kernel="rbf", gamma=1.0, epochs=1, random_state=0).fit(X, np.arange(3000) % 2)
+    X = np.random.default_rng(0).normal(size=(300, 10_000))
+    model = VotedPerceptronClassifier(kernel="rbf", gamma=1.0, epochs=1, random_state=0).fit(X, np.arange(300) % 2)
     model.save(tmp_path / "m")
     assert (tmp_path / "m").stat().st_size > 20e6
     opened = load(tmp_path / "m", mmap=True)

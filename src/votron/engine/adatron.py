@@ -274,7 +274,7 @@ class _Search:
         return out
 
     def found(self) -> MaximalMargin:
-        order = np.argsort(self.rows)
+        order = np.argsort(self.rows, kind="stable")
         order = order[self.a[order] > 0]
         length = math.sqrt(self.norm2)
         margin = self.worst / length if length and math.isfinite(self.worst) else -math.inf

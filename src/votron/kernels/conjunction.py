@@ -52,7 +52,7 @@ class ConjunctionKernel(Kernel):
             )
 
     def _powers(self, dots: NDArray[Any]) -> Floats:
-        return np.where(dots <= self.LARGEST, np.exp2(np.minimum(dots, self.LARGEST)), np.inf)
+        return np.where(dots <= self.LARGEST, np.ldexp(1.0, np.minimum(dots, self.LARGEST).astype(np.int32)), np.inf)
 
     def diagonal(self, squares: Floats) -> Floats:
         """Return 2 to the number of ones."""

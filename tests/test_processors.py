@@ -1,0 +1,55 @@
+"""The check of `tests/processors.py` can fail, and no order in the sources depends on the processor."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+from unittest import mock
+
+import llvmlite.binding
+import processors
+
+ROOT = Path(__file__).parent.parent
+SOURCES = [*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+UNSTABLE = re.compile(r"""(argsort|sort_values)\((?!.*kind="stable")|argpartition\(""")
+X86 = platform.machine().lower() in ("x86_64", "amd64")
+
+
+def test_a_process_that_uses_all_of_this_processor_is_no_lesser_one():
+    told = processors.environment(processors.PROCESSORS["sse"])
+    plain = {name: value for name, value in os.environ.items() if name not in told}
+    command = [sys.executable, processors.__file__, "--inside", "sse", "--version"]
+    run = subprocess.run(command, env=plain, capture_output=True, text=True, check=False, timeout=120)
+    assert run.returncode == 1
+    assert "Compiled loops have no" in run.stdout
+    if X86 and llvmlite.binding.get_host_cpu_features().get("fma"):
+        for library in ("numpy uses", "OpenBLAS is", "Compiled loops use"):
+            assert library in run.stdout
+
+
+def test_what_cannot_be_imitated_is_left_out_in_a_sentence(capsys):
+    with mock.patch.object(platform, "machine", return_value="aarch64"):
+        assert processors.main([]) == 0
+    assert capsys.readouterr().out == (
+        "Left out: other processors can be imitated on x86-64 only, and this one is aarch64.\n"
+    )
+    with (
+        mock.patch.object(platform, "machine", return_value="x86_64"),
+        mock.patch.object(llvmlite.binding, "get_host_cpu_features", return_value={"avx2": False, "fma": True}),
+    ):
+        assert processors.main(["avx2"]) == 0
+    assert capsys.readouterr().out == "Left out: AVX2 and FMA, without AVX-512, for this processor has no avx2.\n"
+
+
+def test_order_of_equal_values_is_not_left_to_the_processor():
+    unstable = [
+        f"{path.name}: {line.strip()}"
+        for path in SOURCES
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if UNSTABLE.search(line)
+    ]
+    assert not unstable, "numpy's default sort puts equal values in an order that depends on the processor"
