@@ -22,7 +22,7 @@ test: lint  ## all checks: lint, types, import contract, tests, doctests
 
 quick: .venv/.ready  ## what to run while working: the tests but for slow ones, with fewer random inputs (a minute)
 	$(BIN)/ruff check -q
-	VOTRON_QUICK=1 $(PYTEST) -q -m "not slow"
+	VOTRON_QUICK=1 $(PYTEST) -q -m "not slow" tests
 
 lint: .venv/.ready  ## the checks that run no code
 	$(BIN)/ruff check

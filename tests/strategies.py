@@ -33,9 +33,9 @@ from votron.record import MistakeRecord
 
 
 def thorough(n: int) -> settings:
-    """Settings for n examples, however long they take; for a fifth of them with ``VOTRON_QUICK`` set."""
+    """Settings for n examples, however long they take; for a tenth of them with ``VOTRON_QUICK`` set."""
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
-    n = max(5, n // 5) if os.environ.get("VOTRON_QUICK") else n
+    n = max(4, n // 10) if os.environ.get("VOTRON_QUICK") else n
     return settings(max_examples=n, deadline=None, suppress_health_check=slow)
 
 

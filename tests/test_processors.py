@@ -12,6 +12,7 @@ from unittest import mock
 
 import llvmlite.binding
 import processors
+import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCES = [*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
@@ -19,6 +20,7 @@ UNSTABLE = re.compile(r"""(argsort|sort_values)\((?!.*kind="stable")|argpartitio
 X86 = platform.machine().lower() in ("x86_64", "amd64")
 
 
+@pytest.mark.slow
 def test_a_process_that_uses_all_of_this_processor_is_no_lesser_one():
     told = processors.environment(processors.PROCESSORS["sse"])
     plain = {name: value for name, value in os.environ.items() if name not in told}

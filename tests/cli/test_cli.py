@@ -505,6 +505,7 @@ def test_without_shtab_a_sentence_says_what_to_install(capsys, monkeypatch):
     assert capsys.readouterr().err == 'votron completion: Completions need shtab: pip install "votron[cli]".\n'
 
 
+@pytest.mark.slow
 def test_json_is_one_document_everywhere(here, capsys):
     for arguments in (
         ["train", "days.csv", "--label", "Play", "-o", "json.votron"],

@@ -115,6 +115,7 @@ def labelled_csv(names, n=40):
     return "a,b,y\n" + "".join(f"{a},{b},{names[int(a > 4)]}\n" for a, b in rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", [None, "y", "2", "-1"])
 @pytest.mark.parametrize("case", list(LABELS))
 def test_labels_of_one_class_are_of_the_kind_that_the_model_learnt(case, label, here, capsys):
@@ -184,6 +185,7 @@ def test_named_classes_say_that_labels_are_words(here, capsys, monkeypatch):
     assert read_manifest("m.votron").classes == ["1", "other"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", ["y", "-1"])
 @pytest.mark.parametrize("stream", [[], ["--stream", "--batch", "100", "--estimator", "averaged"]])
 def test_numbers_that_are_labels_can_be_said_to_be_names(stream, label, here, capsys):
@@ -425,6 +427,7 @@ def test_data_from_pipes_with_a_name(name, here, capsys, through_pipe):
 # -- certificates of streams ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [["averaged"], ["voted", "--gamma", "0.1"]])
 def test_certificates_of_streams(estimator, here, capsys):
     """One pass has one; for several no theorem holds that counts rows once, so there is a sentence."""

@@ -130,6 +130,7 @@ def test_dates_that_are_none(epoch, here, capsys, monkeypatch):
     assert not (here / "new.votron").exists()
 
 
+@pytest.mark.slow
 def test_held_out_rows_are_those_that_certify_takes(here, capsys):
     run(capsys, "train", "digits", "-o", "held.votron", "--test", "0.2", "--random-state", "3", "--no-certificate")
     test = read_manifest("held.votron").provenance["test"]
@@ -237,6 +238,7 @@ def test_compressed_input_is_not_expanded_without_limit(here, capsys):
 # -- streams ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "options"), [("averaged", []), ("voted", ["--gamma", "0.1"]), ("naive-bayes", [])]
 )

@@ -209,6 +209,7 @@ def test_blank_lines_before_the_header(tmp_path):
     assert_same(open_batches(path, label="y", batch_bytes=2), read_examples(path, label="y"))
 
 
+@pytest.mark.slow
 def test_a_header_longer_than_a_batch(tmp_path):
     path = tmp_path / "wide.csv"
     names = [f"column number {i}" for i in range(5000)]
@@ -453,6 +454,7 @@ def frame_of(n, seed, holes):
     )
 
 
+@pytest.mark.slow
 @given(
     st.integers(2, 40),
     st.integers(50, 800),

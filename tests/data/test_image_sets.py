@@ -389,6 +389,7 @@ def test_the_second_time_it_comes_from_the_cache(places, openml, mnist):
     assert_refused("mnist", "OpenML did not give it", cache=places / "other")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [

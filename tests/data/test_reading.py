@@ -918,6 +918,7 @@ def test_compressed_files(write, how, what):
     refused(write(name + suffix, compress(content)[:-5]), f"The {how} compression of", "is damaged", **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", COMPRESSIONS)
 def test_compressed_files_do_not_expand_without_limit(write, how):
     suffix, compress = COMPRESSIONS[how]

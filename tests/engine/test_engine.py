@@ -405,6 +405,7 @@ REAL_KERNELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", REAL_KERNELS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("density", "products"), [(0.2, PanelProducts), (0.9, DenseProducts)])
@@ -491,6 +492,7 @@ def assert_part_only_at_ties(record, problem, eps):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", REAL_KERNELS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("density", [0.2, 0.9])
@@ -502,6 +504,7 @@ def test_real_data_part_from_other_arithmetic_only_at_ties(kernel, dtype, densit
     assert_part_only_at_ties(problem.train(how), problem, float(np.finfo(dtype).eps))
 
 
+@pytest.mark.slow
 def test_runs_do_part_at_ties_and_the_check_sees_more():
     """The check has work to do: on a grid of tenths runs part. And it refuses a record that is wrong elsewhere."""
     parted, eps = 0, float(np.finfo("float32").eps)

@@ -129,6 +129,7 @@ def test_holdout_of_rare_classes(digits):
 AT = [0.01, 0.1, 0.37, 1, 2.5, 4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("binary", [False, True])
 def test_a_moment_is_a_shorter_training(digits, odd, binary, rule):
@@ -436,6 +437,7 @@ FORMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kernel", ["poly", "linear"])
 def test_the_record_does_not_depend_on_the_form_of_the_data(digits, tmp_path, form, kernel):

@@ -149,6 +149,7 @@ BATCHES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forms", BATCHES, ids=" ".join)
 @pytest.mark.parametrize("name", ["linear", "poly", "rbf", "normalized", "callable"])
 def test_batches_of_changing_form_and_type(name, forms):

@@ -273,6 +273,7 @@ def through_joblib(model):
     return joblib.load(file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copied", [through_pickle, through_joblib])
 @pytest.mark.parametrize("kernel", ["poly", "linear", "rbf", "precomputed", quadratic])
 def test_a_stored_model_predicts_the_same(digits, copied, kernel):

@@ -755,6 +755,7 @@ def test_the_perceptron_of_the_figure_is_the_textbook_s(n, seed):
     assert experiment.perceptron_mistakes(X, y) == mistakes
 
 
+@pytest.mark.slow
 def test_the_command_draws_and_tells(tmp_path, capsys):
     out = tmp_path / "new" / "figure"
     options = ["--largest", "64", "--examples", "256", "--runs", "2", "--seed", "7", "--out", str(out)]

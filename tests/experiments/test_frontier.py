@@ -52,6 +52,7 @@ def errors(predicted, labels):
     return 100 * np.mean(predicted != labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("features", "degree"), list(itertools.product(FEATURES, [3, None])))
 def test_both_learners_get_these_features_and_this_kernel(features, degree):
     """Trained by hand on rows that are scaled, not by the kernel: the same support vectors and errors."""

@@ -210,11 +210,13 @@ def test_options_out_of_range(option, value, sentence, tmp_path, capsys):
 
 def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path, capsys):
     (tmp_path / "file").write_text("")
+    pyplot().close("all")  # what other tests looked at
     assert main(["--examples", "5", "--out", str(tmp_path / "file" / "figure")]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
     assert pyplot().get_fignums() == []
 
 
+@pytest.mark.slow
 def test_without_matplotlib_it_is_a_sentence():
     ask = "import sys; sys.modules['matplotlib'] = None; from votron.experiments import game; sys.exit(game.main([]))"
     done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, timeout=60, check=False)

@@ -91,6 +91,7 @@ class Page(HTMLParser):
 # -- the page ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_is_opened_is_closed_and_ids_are_unique(page):
     parsed = Page(page)
     assert [id for id, times in Counter(parsed.ids).items() if times > 1] == []
@@ -209,6 +210,7 @@ def test_what_is_hostile_is_shown_and_not_done(made):
     assert "".join(parsed.text).count(evil) >= 12
 
 
+@pytest.mark.slow
 def test_other_data_have_nothing_to_agree_with(made):
     table = Table("table1", "Table 1", "Errors.", ("T = 1",), (Row("Vote", (Cell(2.0, 0.1),)),))
     other = replace(made, data=replace(made.data, name="fashion"), tables=[table], claims=[])
@@ -303,6 +305,7 @@ def test_figure_2_shows_the_means_of_the_runs(made):
             assert least <= low <= high <= most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degrees", [(4,), (1, 2), (1, 2, 3, 4)])
 def test_figure_2_has_a_panel_a_degree(made, degrees):
     figure = figure2({d: made.runs[d] for d in degrees}, title_of_data="x")

@@ -232,6 +232,7 @@ def test_the_table_and_the_figure_of_the_permutations(spread, with_svm):
 # -- the attained margin ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("label", "degree"), [(0, 2), (3, 3), (8, 4)])
 def test_the_margin_keeps_its_promise(label, degree):
     """The guarantee speaks of the largest margin; the adatron's is at most that, so it must hold for it as well."""
@@ -319,6 +320,7 @@ def mnist_folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_data_of_ones_own(mnist_folder, capsys):
     """A long name of the folder leaves the figure its room."""
     mnist_folder = mnist_folder.rename(mnist_folder.parent / ("a long name " * 12))
@@ -353,6 +355,7 @@ def test_options_out_of_range(module, options, sentence, tmp_path, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "options", "sentence"),
     [
@@ -377,6 +380,7 @@ def test_what_cannot_be_done_is_one_sentence(module, options, sentence, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", EXPERIMENTS, ids=lambda module: module.__name__.rsplit(".", 1)[-1])
 def test_a_folder_that_cannot_be_made_is_one_sentence(module, tmp_path, capsys):
     (tmp_path / "file").write_text("")

@@ -284,6 +284,7 @@ def inputs_of(frame):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", [pd, pl])
 @pytest.mark.parametrize("numeric", ["keep", "standard", "minmax", "maxabs"])
 def test_tables_have_one_input_a_column(library, numeric):

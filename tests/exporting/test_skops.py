@@ -86,6 +86,7 @@ def there_and_back(model):
     return skops.io.loads(content, trusted=needed), needed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compact", [False, True])
 @pytest.mark.parametrize("name", MODELS)
 def test_predictions_are_the_same(name, compact):

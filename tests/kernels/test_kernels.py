@@ -103,6 +103,7 @@ NAIVE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAIVE)
 @pytest.mark.parametrize("density", [0.1, 0.9])
 @pytest.mark.parametrize(("dtype", "digits"), [("float32", 1e-5), ("float64", 1e-13)])
@@ -159,6 +160,7 @@ def test_forms_and_diagonals(kernel, data):
         np.testing.assert_array_equal(kernel(twice), gram)  # entries that are stored in two halves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", KERNELS_HERE, ids=repr)
 @quick
 @given(data=st.data())
@@ -259,6 +261,7 @@ MAPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kernel", "d"), MAPS, ids=repr)
 @quick
 @given(seed=st.integers(0, 2**32 - 1))

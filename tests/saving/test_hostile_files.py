@@ -71,6 +71,7 @@ HEADERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HEADERS)
 def test_refusing_a_header_takes_time_in_proportion_to_its_bytes(kind, tmp_path):
     """Sixteen times the bytes take sixteen times the time, or two hundred and fifty-six where it is quadratic."""
@@ -398,6 +399,7 @@ def said(tmp_path_factory):
     return dict(line.split(": ", 1) for line in done.stdout.splitlines())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LARGE)
 def test_opening_takes_memory_in_proportion_to_the_file(said, name):
     if name in REFUSED:
@@ -620,6 +622,7 @@ def large_pipe(n_bytes):
     return struct.pack("<Q", len(header)) + header
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["inspect", "predict"])
 def test_a_pipe_without_end_is_refused_by_its_first_bytes(command, tmp_path):
     """Nothing is kept on the way: the process can write no file of any size, and takes little memory."""
@@ -706,6 +709,7 @@ def test_models_come_through_pipes_whole_or_not_at_all(n_missing, tmp_path):
 # -- files that change -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mmap", ["", "mmap=False", "mmap=True"])
 def test_a_file_that_is_cut_short_ends_no_process_that_has_not_mapped_it(mmap, tmp_path):
     content = fresh("voted")

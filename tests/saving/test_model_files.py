@@ -402,6 +402,7 @@ def test_it_is_a_safetensors_file_and_bytes_stay_bytes(tmp_path):
     assert b"pickle" not in (tmp_path / "m").read_bytes()
 
 
+@pytest.mark.slow
 def test_arrays_are_mapped_on_request(tmp_path):
     """A large model then opens without its support vectors being read into memory."""
     X = np.random.default_rng(0).normal(size=(300, 10_000))
@@ -483,6 +484,7 @@ def test_foreign_files(good, tmp_path):
         opened(good + b"\0", tmp_path)
 
 
+@pytest.mark.slow
 def test_a_changed_byte_is_noticed(good, tmp_path):
     """But for white space in the header, which means nothing."""
     rng = np.random.default_rng(0)

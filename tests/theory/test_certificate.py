@@ -246,6 +246,7 @@ def test_a_run_that_does_is_an_error_in_votron(digits, n_classes, monkeypatch):
         certify(with_more_mistakes(model, most), X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 3, 5, 6, 7, 10, 13, 24])
 @pytest.mark.parametrize("scale", [1.0, 0.1, 1e-150, 1e100])
 def test_bounds_that_are_met_exactly_are_not_exceeded(n, scale):
@@ -422,6 +423,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", [{}, {"epochs": 3, "rule": "average"}, {"epochs": 4, "gamma": 1e-3, "rule": "last"}])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_change_that_is_advised_earns_what_was_promised(digits, params, n_classes):

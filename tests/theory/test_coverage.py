@@ -29,6 +29,7 @@ def one_row():
     }
 
 
+@pytest.mark.slow
 def test_one_seed_is_not_the_mean_over_seeds(one_row):
     own, mean = one_row["(7) with errors", ONE_RANDOM], one_row[ONE_PASS, MEAN_RANDOM]
     assert set(np.round(own.errors, 9)) == {0.3, 0.7}
@@ -48,6 +49,7 @@ def test_no_guarantee_of_the_model_is_false_too_often(one_row):
     assert one_row[FIXED, ONE_RANDOM].telling == 0  # nobody can do better on one row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("world", "model"),
     [

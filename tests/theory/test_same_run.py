@@ -95,6 +95,7 @@ def test_rows_changed_outside_the_support(data, model):
     assert "same data" not in claims(model, harmless, y)
 
 
+@pytest.mark.slow
 def test_where_the_order_is_not_known_each_pass_is_looked_at(data):
     X, y = data
     model = voted(random_state=np.random.RandomState(0), epochs=3).fit(X, y)

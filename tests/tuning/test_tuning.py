@@ -88,6 +88,7 @@ def test_the_table_is_that_of_plain_cross_validation(problem):
         assert row.standard_error == pytest.approx(spread, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("estimator", "params"), [("averaged", {}), ("adatron", {}), ("winnow", {"binarize": 1.5})])
 def test_the_table_of_the_other_classifiers(estimator, params):
     X, y = IRIS
@@ -261,6 +262,7 @@ def test_time_runs_out():
     assert "1 of 22 settings (out of time)" in result.to_text()
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_what_is_complete(monkeypatch):
     whole = tune(*IRIS, folds=2)
     fit, fitted = VotedPerceptronClassifier.fit, []
