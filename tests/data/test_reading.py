@@ -661,7 +661,7 @@ def test_a_small_parquet_file_with_many_rows(tmp_path):
     assert path.stat().st_size < 100_000
     refused(
         path,
-        "There are 2,000,000 rows of 2 columns in",
+        "There are 2,000,000 rows with 4,000,000 values in",
         "the 1 MiB that max_bytes allows",
         label="y",
         max_bytes=1 << 20,

@@ -19,8 +19,9 @@ from votron.data._batch_readers import (
     slices,
     svmlight_batches,
 )
+from votron.data._budget import MAX_BYTES
 from votron.data._options import ReadOptions, check_count
-from votron.data._sources import MAX_BYTES, STDIN, Source
+from votron.data._sources import STDIN, Source
 from votron.data.examples import Examples
 from votron.data.formats import KNOWN_SETS
 from votron.data.reading import check_label_use, find_format, finished, given_path, read_examples, whole
