@@ -1,9 +1,9 @@
 """The sizes that an Arrow file or stream claims, found before polars takes memory for them.
 
 Both are messages: a description in FlatBuffers, and a body of buffers. Buffers may be compressed, each by itself, with
-the length that they expand to before them; not every version of polars heeds that, so the blocks of LZ4 and zstd are
-counted as well, each of which expands to so much at most. Every byte is looked at once: where parts of a file overlap,
-so that it could be expanded again and again, it is refused.
+the length that they expand to before them, which polars allocates: it expands no further than that, or than the rows
+of a column need. Every byte is looked at once: where parts of a file overlap, so that it could be expanded again and
+again, it is refused.
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ _CONTINUED = b"\xff\xff\xff\xff"
 _SCHEMA, _DICTIONARY, _RECORDS = 1, 2, 3
 _MAX_DEPTH = 64
 _MAX_FIELDS = 1 << 20
-_RAW = (1 << 64) - 1  # in place of the length of a buffer that is not compressed after all
-_ZSTD, _LZ4 = b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18"
-_ZSTD_BLOCK = 1 << 17
-_LZ4_RATIO = 255
+_NOT_COMPRESSED = (1 << 64) - 1  # in place of a length
 
 
 def arrow_claims(file: IO[bytes]) -> list[Claim]:
@@ -123,14 +120,17 @@ def _batch_claim(file: IO[bytes], batch: _Table, body: int, n_body: int) -> Clai
         used += length
         if offset < 0 or length < 0 or offset + length > n_body or used > n_body:
             raise DamagedError("its columns overlap, or are not in it")
-        if compressed and length > 8:
-            file.seek(body + offset)
-            n_bytes += _expanded(file.read(length))
-        else:
-            n_bytes += length
+        n_bytes += _expanded(file, body + offset, length) if compressed else length
     if n_rows < 0:
         raise DamagedError("a batch has a negative number of rows")
     return Claim(n_rows, max(n_rows, n_values), n_bytes)
+
+
+def _expanded(file: IO[bytes], at: int, length: int) -> int:
+    """Return what a compressed buffer says that it expands to."""
+    file.seek(at)
+    claim = int.from_bytes(file.read(min(8, length)), "little")
+    return length if claim == _NOT_COMPRESSED else max(claim, length)
 
 
 # -- FlatBuffers ------------------------------------------------------------------------------------------------------
@@ -200,66 +200,3 @@ def _check_schema(schema: _Table) -> None:
         if depth > _MAX_DEPTH or n_fields > _MAX_FIELDS:
             raise DamagedError("its columns are nested too deeply, or too many")
         left += inner
-
-
-# -- compressed buffers -----------------------------------------------------------------------------------------------
-
-
-def _expanded(buffer: bytes) -> int:
-    """Return the bytes that a buffer may expand to: what it says, or what its blocks allow, if that is more."""
-    claim = int.from_bytes(buffer[:8], "little")
-    if claim == _RAW:
-        return len(buffer)
-    n, at = 0, 8
-    try:
-        while at < len(buffer):
-            magic = buffer[at : at + 4]
-            if magic == _ZSTD:
-                more, at = _zstd_frame(buffer, at + 4)
-            elif magic == _LZ4:
-                more, at = _lz4_frame(buffer, at + 4)
-            elif magic[1:] == b"\x2a\x4d\x18" and magic[0] >> 4 == 5:  # to be skipped
-                more, at = 0, at + 8 + struct.unpack_from("<I", buffer, at + 4)[0]
-            else:
-                break
-            n += more
-    except (struct.error, IndexError):  # damaged from here on, and no reader expands it further
-        n += _ZSTD_BLOCK
-    return max(n, claim)
-
-
-def _zstd_frame(data: bytes, at: int) -> tuple[int, int]:
-    """Return the bytes that a frame expands to at most, and where it ends."""
-    flags = data[at]
-    single = flags >> 5 & 1
-    at += 1
-    block = _ZSTD_BLOCK
-    if not single:
-        window = data[at]
-        block = min(block, (1 << (10 + (window >> 3))) * (8 + (window & 7)) // 8)
-        at += 1
-    at += (0, 1, 2, 4)[flags & 3]
-    width = (single, 2, 4, 8)[flags >> 6]
-    if single:
-        size = int.from_bytes(data[at : at + width], "little") + (256 if width == 2 else 0)
-        block = min(block, size)
-    at += width
-    n, last = 0, 0
-    while not last:
-        head = data[at] | data[at + 1] << 8 | data[at + 2] << 16
-        last, kind, size = head & 1, head >> 1 & 3, head >> 3
-        n += block if kind == 2 else min(size, _ZSTD_BLOCK)
-        at += 3 + (1 if kind == 1 else size)
-    return n, at + (4 if flags & 4 else 0)
-
-
-def _lz4_frame(data: bytes, at: int) -> tuple[int, int]:
-    """Return the bytes that a frame expands to at most, and where it ends."""
-    flags, block = data[at], 1 << (8 + 2 * (data[at + 1] >> 4 & 7))
-    at += 3 + (8 if flags & 8 else 0) + (4 if flags & 1 else 0)
-    n = 0
-    while size := struct.unpack_from("<I", data, at)[0]:
-        stored = size & 0x7FFFFFFF
-        n += stored if size >> 31 else min(block, _LZ4_RATIO * stored)
-        at += 4 + stored + (4 if flags & 16 else 0)
-    return n, at + 4 + (4 if flags & 4 else 0)

@@ -177,8 +177,10 @@ def _groups(footer: _Compact) -> list[tuple[int, list[_Chunk]]]:
         said = [footer.structure({1: chunks, 3: read}) for _ in footer.items(kind)]
         return [(one[3], one[1]) for one in said]
 
-    found = footer.structure({2: schema, 4: groups})
+    found = footer.structure({2: schema, 3: read, 4: groups})
     _check_depth(found[2])
+    if found[3] != sum(n_rows for n_rows, _ in found[4]):
+        raise DamagedError("its parts do not have the rows that it promises")
     return list(found[4])
 
 
@@ -241,4 +243,7 @@ def _said(reader: _Compact) -> dict[int, int]:
     def n_values(_: int) -> int:
         return int(reader.structure({1: read})[1])
 
-    return reader.structure({2: read, 3: read, 5: n_values, 8: n_values})
+    said = reader.structure({2: read, 3: read, 5: n_values, 8: n_values})
+    if 2 not in said or 3 not in said:
+        raise KeyError
+    return said
