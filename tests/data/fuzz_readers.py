@@ -120,8 +120,8 @@ def check_batches(path, options, whole):
 
 
 def kinds(values):
-    """Values that are the same only if they are of the same kind: True is not 1, and 1 is 1.0."""
-    return [(isinstance(value, bool), value) for value in values]
+    """Values that are the same only if they are of the same kind: True is not 1, 1 is 1.0, and NaN is NaN."""
+    return [(isinstance(value, bool), value if value == value else "NaN") for value in values]
 
 
 def run_case(path, options):

@@ -21,7 +21,7 @@ from votron.data._idx_examples import labels_file, read_idx_source
 from votron.data._options import ReadOptions
 from votron.data._polars import kind_of, polars, sentences
 from votron.data._sources import HEAD, Source
-from votron.data._svmlight import has_examples, read_svmlight
+from votron.data._svmlight import check_beginning, has_examples, read_svmlight
 from votron.data.examples import Examples
 from votron.data.idx import read_header as read_idx_header
 from votron.data.idx import shown_shape
@@ -118,6 +118,7 @@ def _settled(layout: Layout, table: Table) -> Layout:
 
 def svmlight_batches(source: Source, about: Examples, options: ReadOptions, batch_bytes: int) -> Iterator[Examples]:
     """Yield batches of a file of svmlight, all of them CSR."""
+    check_beginning(source)
     row, zero_based = 0, options.zero_based
     for data, line in _parts(source, batch_bytes, _last_line):
         if not has_examples(data):

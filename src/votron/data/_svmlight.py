@@ -40,13 +40,18 @@ LOOKS_LIKE = re.compile(rb"\s*+" + _NUMBER + rb"(?:[ \t]++\d++:" + _NUMBER + rb"
 """A first line that can be nothing else."""
 
 
-def svmlight_text(source: Source) -> bytes:
-    """Return the text of a file, whose first words are checked before the rest is read."""
+def check_beginning(source: Source) -> None:
+    """Refuse what is something else by its first words, such as a device that gives zeros for ever."""
     sample = source.head[:_SAMPLE]
     if b"\n" not in sample:
         sample = sample.replace(b"\r", b"\n")
     cut = max(sample.rfind(b" "), sample.rfind(b"\n"), sample.rfind(b"\t"))
     find_fault(sample[:cut] if cut > 0 else sample, source.name, 1)
+
+
+def svmlight_text(source: Source) -> bytes:
+    """Return the text of a file."""
+    check_beginning(source)
     return source.read(BYTES_A_BYTE, more=_memory)
 
 

@@ -189,6 +189,13 @@ def find_format(source: Source, given: str | None) -> str:
     return "svmlight" if LOOKS_LIKE.fullmatch(next(lines, b"")) else "csv"
 
 
+def check_beginning(source: Source, format: str) -> None:
+    """Refuse a pipe, or a compressed file, that is not what it is said to be, before all of it is read."""
+    wanted = tuple(magic for magic, name in _MAGIC.items() if name == format)
+    if source.size is None and format in ("parquet", "arrow", "npz") and not source.head.startswith(wanted):
+        raise DataError(f"Cannot read {source.name} as {format}: it does not begin like that.")
+
+
 def _refuse_foreign(source: Source) -> None:
     """Say of well-known files what they are, and what to do with them."""
     suffix = Path(source.given).suffix.lower()
@@ -237,6 +244,7 @@ def finished(examples: Examples, options: ReadOptions) -> Examples:
 def _file(source: Source, options: ReadOptions) -> Examples:
     found = find_format(source, options.format)
     check_label_use(options, found, source.name)
+    check_beginning(source, found)
     about = Examples(None, None, found, source.given)
     if found in ("csv", "tsv"):
         return _separated(source, about, options)
