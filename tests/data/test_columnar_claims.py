@@ -136,16 +136,22 @@ def nested(fields):
 
 
 def elsewhere(fields):
-    thrift_trees.put(thrift_trees.get(fields, 4, (0,), 1, (0,), 3), 9, 2**40)
+    thrift_trees.put(thrift_trees.get(fields, 4, (0,), 1, (0,), 3), 9, 2**63 - 1)
+
+
+def within_a_page(fields):
+    chunk = thrift_trees.get(fields, 4, (0,), 1, (0,), 3)
+    thrift_trees.put(chunk, 9, thrift_trees.get(chunk, 9) + 3)
 
 
 FORGERIES = {
-    "its columns overlap": with_overlap,
+    "its columns overlap, or are not in it": with_overlap,
+    "its columns overlap, or are not in it ": elsewhere,
     "its parts do not have the rows that it promises": with_other_rows,
     "its footer is damaged": with_negative_rows,
     "its footer is damaged ": with_two_schemas,
     "its columns are nested too deeply": nested,
-    "the header of a page is damaged": elsewhere,
+    "the header of a page is damaged": within_a_page,
 }
 
 

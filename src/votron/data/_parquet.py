@@ -45,8 +45,9 @@ def parquet_claims(file: IO[bytes]) -> list[Claim]:
         groups = _groups(_Compact(file.read(n)))
     except (IndexError, KeyError):
         raise DamagedError("its footer is damaged") from None
-    if sum(chunk.n_bytes for _, chunks in groups for chunk in chunks) > size:
-        raise DamagedError("its columns overlap")
+    chunks = [chunk for _, columns in groups for chunk in columns]
+    if sum(chunk.n_bytes for chunk in chunks) > size or any(chunk.begin + chunk.n_bytes > size for chunk in chunks):
+        raise DamagedError("its columns overlap, or are not in it")
     return [_claim(file, n_rows, chunks) for n_rows, chunks in groups]
 
 
