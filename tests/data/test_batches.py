@@ -391,7 +391,7 @@ def test_damaged_arrays(sources):
 
 
 def test_a_record_without_an_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("votron.data._batch_readers._MAX_RECORD", 1000)
+    monkeypatch.setattr("votron.data._batch_readers.MAX_RECORD", 1000)
     path = tmp_path / "table.csv"
     path.write_text('a,y\n1,0\n2,"' + "x\n" * 5000)
     refused(path, "The record that begins on line 3 of", "a quote may not be closed", label="y", batch_bytes=100)

@@ -662,7 +662,7 @@ def test_a_small_parquet_file_with_many_rows(tmp_path):
     assert path.stat().st_size < 100_000
     refused(
         path,
-        "There are 2,000,000 rows of 2 columns in",
+        "There are 2,000,000 rows with 4,000,000 values in",
         "the 1 MiB that max_bytes allows",
         label="y",
         max_bytes=1 << 20,
@@ -1078,19 +1078,33 @@ def test_formats_where_they_do_not_belong(tmp_path, write):
 
 @pytest.mark.slow
 def test_damaged_files_are_read_or_refused_with_a_sentence():
-    n_read, failures = fuzz_readers.run(250)
-    assert not failures
-    assert 20 <= n_read <= 200  # the mutator neither spares nor destroys them all
+    found = list(fuzz_readers.run_in_children(300))
+    assert [one["failure"] for one in found if one["failure"] is not None] == []
+    assert [one["seed"] for one in found] == list(range(300))
+    assert 20 <= sum(one["read"] for one in found) <= 250  # the mutator neither spares nor destroys them all
 
 
 def test_the_fuzzer_notices(tmp_path, monkeypatch):
     monkeypatch.setattr(fuzz_readers, "read_examples", lambda *_, **__: 1 // 0)
     monkeypatch.setattr(fuzz_readers.tempfile, "gettempdir", lambda: str(tmp_path))
-    _, failures = fuzz_readers.run(1, seed=5)
-    assert "ZeroDivisionError" in failures[5]
+    [found] = fuzz_readers.run(1, seed=5)
+    assert "ZeroDivisionError" in found["failure"]
     assert (tmp_path / "votron-fuzz-5").exists()
     with pytest.raises(AssertionError, match="no sentence"):
         fuzz_readers.check_sentence(DataError("oops"))
+
+
+def test_the_fuzzer_notices_that_a_process_ends_or_hangs(tmp_path, monkeypatch):
+    """Each time at once, at the second of its cases."""
+    monkeypatch.setattr(fuzz_readers.tempfile, "gettempdir", lambda: str(tmp_path))
+    first = "import json, os, sys, time; seed = int(sys.argv[1]); n = int(sys.argv[2]);"
+    first += "print(json.dumps({'seed': seed, 'read': True, 'failure': None, 'grown': 0, 'seconds': 0.0}), flush=True);"
+    monkeypatch.setattr(fuzz_readers, "CHILD", [sys.executable, "-c", first + "n > 1 and os.abort()"])
+    found = list(fuzz_readers.run_in_children(3))
+    assert [one["failure"] for one in found] == [None, "the process ended with status -6", None]
+    monkeypatch.setattr(fuzz_readers, "CHILD", [sys.executable, "-c", first + "n > 1 and time.sleep(600)"])
+    monkeypatch.setattr(fuzz_readers, "SECONDS_TO_DIE", 0.5)
+    assert [one["failure"] for one in fuzz_readers.run_in_children(2)] == [None, "the process hung"]
 
 
 FOREIGN = {

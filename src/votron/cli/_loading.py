@@ -76,6 +76,8 @@ def batches(path: str, **how: Any) -> Any:
 
 _OPTIONS = {
     r"'?max_bytes'?": "--max-expanded",
+    r"\bread it in batches with open_batches\b": "train from it with --stream",
+    r"\bopen_batches reads in batches\b": "--stream reads in batches",
     r"header=False": "--no-header",
     r"header=True": "--header",
     r"quote=''": "--quote ''",

@@ -99,7 +99,7 @@ def add_reading(parser: Parser, *, missing: bool = True, for_model: bool = False
         "--max-expanded",
         type=size,
         metavar="SIZE",
-        help="what compressed input may expand to, such as 10GB (default: 4GiB)",
+        help="what compressed input may expand to, such as 10GB (default: 4GiB); free memory is a limit beside it",
     )
     return group
 

@@ -1,50 +1,32 @@
-"""NumPy's files, ``.npy`` and ``.npz``, without pickle; and CSR matrices as SciPy keeps them in ``.npz``.
+"""Arrays of numbers as examples, and NumPy's files of them, ``.npy``, without pickle.
 
 A header is a claim: nothing is allocated before the size of the file, or of the member of the archive, makes the claim
-possible.
+possible, and nothing is expanded that the header does not promise, or that there is no memory for.
 """
 
 from __future__ import annotations
 
 import io
-import lzma
 import math
-import struct
 import warnings
-import zipfile
-import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron.data._budget import EXPAND, IN_BATCHES, check_expanded, check_memory
 from votron.data._csv_columns import shown
 from votron.data._labels import tidy_labels
-from votron.data._sources import Source, shown_bytes
+from votron.data._sources import Source
 from votron.data.examples import Examples
 from votron.errors import DataError
 
-_FEATURES = ("X", "data", "features", "x_train", "x")
-_LABELS = ("y", "labels", "label", "target", "targets", "y_train")
-_CSR = ("data", "indices", "indptr", "shape", "format")
-_MAX_COLUMNS = 2**31 - 1
+_HEADER = 1 << 14  # more than NumPy takes for one, and more than it writes
+_PIECE = 1 << 20
 _READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-_ZIP_ERRORS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    EOFError,
-    KeyError,
-    NotImplementedError,
-    OSError,
-    RuntimeError,
-    ValueError,
-)
-
-
-# -- arrays -----------------------------------------------------------------------------------------------------------
 
 
 def read_header(file: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -72,19 +54,64 @@ def read_header(file: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.d
     return shape, fortran, dtype
 
 
-def read_array(file: IO[bytes], n_bytes: int, what: str) -> NDArray[Any]:
-    """Return the array of a file of so many bytes."""
-    shape, fortran, dtype = read_header(file, what)
-    wanted = math.prod(shape) * dtype.itemsize
-    promise = f"The header of {what} promises {' x '.join(map(str, shape)) or 'one'} values of type {dtype}"
-    left = n_bytes - file.tell()
+@dataclass(frozen=True)
+class Header:
+    """What the header of an array says, where the numbers begin, and the first of them, read with it."""
+
+    shape: tuple[int, ...]
+    fortran: bool
+    dtype: np.dtype[Any]
+    offset: int
+    first: bytes
+
+    @property
+    def n_bytes(self) -> int:
+        """The bytes of all numbers."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def memory(self) -> int:
+        """The bytes that reading them takes: a copy, in another order or type, and labels as int64 included."""
+        return 2 * self.n_bytes + 8 * math.prod(self.shape[:1])
+
+
+def read_start(file: IO[bytes], what: str) -> Header:
+    """Return the header of a file, of which nothing was read yet."""
+    # NumPy would first read as many bytes as a header claims to have, which may be 4 GB, and then find it too long.
+    start = io.BytesIO(file.read(_HEADER))
+    shape, fortran, dtype = read_header(start, what)
+    return Header(shape, fortran, dtype, start.tell(), start.read())
+
+
+def read_array(file: IO[bytes], n_bytes: int | None, what: str, check: Callable[[Header], None]) -> NDArray[Any]:
+    """Return the array of a file of so many bytes, if that is known. `check` may refuse it when the header is read."""
+    header = read_start(file, what)
+    wanted = header.n_bytes
+    shape = " x ".join(map(str, header.shape)) or "one"
+    promise = f"The header of {what} promises {shape} values of type {header.dtype}, {wanted} bytes"
+    left = wanted if n_bytes is None else n_bytes - header.offset
     if wanted != left:
-        raise DataError(f"{promise}, {wanted} bytes, but {left} bytes follow.")
-    data = file.read(wanted)
-    if len(data) != wanted:
-        raise DataError(f"{promise}, {wanted} bytes, but the file ends after {len(data)} of them.")
-    flat = np.frombuffer(bytearray(data), dtype=dtype)
-    array = flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
+        raise DataError(f"{promise}, but {left} bytes follow.")
+    check(header)
+    buffer = np.empty(wanted, dtype=np.uint8)
+    n_read = min(len(header.first), wanted)
+    buffer[:n_read] = np.frombuffer(header.first, dtype=np.uint8, count=n_read)
+    while n_read < wanted and (piece := file.read(min(_PIECE, wanted - n_read))):
+        buffer[n_read : n_read + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
+        n_read += len(piece)
+    if n_read < wanted:
+        raise DataError(f"{promise}, but the file ends after {n_read} of them.")
+    if len(header.first) > wanted or file.read(1):
+        raise DataError(f"{promise}, but the file goes on after them.")
+    return _shaped(buffer, header, promise)
+
+
+def _shaped(buffer: NDArray[np.uint8], header: Header, promise: str) -> NDArray[Any]:
+    shape, flat = header.shape, buffer.view(header.dtype)
+    try:
+        array = flat.reshape(shape[::-1]).T if header.fortran else flat.reshape(shape)
+    except ValueError:  # no numbers, and dimensions that overflow all the same
+        raise DataError(f"{promise}, which is no shape that an array can have.") from None
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     return np.ascontiguousarray(array) if array.ndim else array
@@ -92,9 +119,15 @@ def read_array(file: IO[bytes], n_bytes: int, what: str) -> NDArray[Any]:
 
 def read_npy(source: Source, about: Examples, *, label: Any, labels: str) -> Examples:
     """Return the examples of an ``.npy`` file, whose labels are one of its columns, if any."""
-    data = source.read()
-    X = read_array(io.BytesIO(data), len(data), f"NumPy file {source.name}")
-    del data
+    plain = source.size is not None
+
+    def check(header: Header) -> None:
+        if not plain:
+            check_expanded(header.n_bytes, source.max_bytes, f"The NumPy file {source.name}")
+        check_memory(header.memory, source.name, remedy=IN_BATCHES if plain else EXPAND)
+
+    with source.open() as file:
+        X = read_array(file, source.size, f"NumPy file {source.name}", check)
     return npy_examples(X, about, source.name, label=label, labels=labels)
 
 
@@ -184,108 +217,3 @@ def check_finite(X: Any, name: str, first_row: int = 0) -> None:
         f"The features in {name} must be finite numbers. Got {values.flat[at]} in row {first_row + row + 1}, "
         f"column {column + 1}, instead, counted from 1."
     )
-
-
-# -- archives ---------------------------------------------------------------------------------------------------------
-
-
-def read_npz(source: Source, about: Examples, *, label: Any, labels: str, max_bytes: int) -> Examples:
-    """Return the examples of an ``.npz`` file."""
-    try:
-        file: Any = source.plain_path or io.BytesIO(source.read())
-        with zipfile.ZipFile(file) as archive:
-            arrays = _members(archive, source.name, max_bytes)
-    except DataError:
-        raise
-    except _ZIP_ERRORS as error:
-        raise _damaged(source.name, error) from None
-    X, key = _features(arrays, label, source.name)
-    y, label_key = _labels(arrays, key, label, labels, source.name)
-    return array_examples(X, y if labels != "none" else None, about, source.name, label_key)
-
-
-def _damaged(name: str, error: Exception) -> DataError:
-    reason = " ".join(str(error).split())[:150].rstrip(".") or type(error).__name__
-    return DataError(f"The archive {name} is damaged: {reason}.")
-
-
-def _members(archive: zipfile.ZipFile, name: str, max_bytes: int) -> dict[str, NDArray[Any]]:
-    members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
-    if sum(info.file_size for info in members) > max_bytes:
-        raise DataError(
-            f"The archive {name} expands to more than the {shown_bytes(max_bytes)} that max_bytes allows: raise it if "
-            "that is right."
-        )
-    arrays: dict[str, NDArray[Any]] = {}
-    for info in members:
-        with archive.open(info) as file:
-            key = info.filename.removesuffix(".npy")
-            if key in arrays:
-                raise DataError(f"The archive {name} has two arrays called {shown(key)}.")
-            arrays[key] = read_array(file, info.file_size, f"array {shown(key)} in {name}")
-    if not arrays:
-        raise DataError(f"The archive {name} has no array in it.")
-    return arrays
-
-
-def _features(arrays: dict[str, NDArray[Any]], label: Any, name: str) -> tuple[Any, str]:
-    if set(_CSR) <= set(arrays):
-        return _csr(arrays, name), "data"
-    for key in _FEATURES:
-        if key in arrays and key != label:
-            return arrays[key], key
-    matrices = [key for key, array in arrays.items() if array.ndim >= 2 and array.dtype.kind in "biuf" and key != label]
-    if len(matrices) == 1:
-        return arrays[matrices[0]], matrices[0]
-    found = ", ".join(f"{shown(key)} of shape {array.shape}" for key, array in list(arrays.items())[:6])
-    raise DataError(f"The archive {name} must have the features as 'X', or as its only matrix. Got {found} instead.")
-
-
-def _labels(
-    arrays: dict[str, NDArray[Any]], features: str, label: Any, labels: str, name: str
-) -> tuple[NDArray[Any] | None, str | None]:
-    taken = {features, *(_CSR if set(_CSR) <= set(arrays) else ())}
-    if label is not None:
-        if str(label) in arrays and str(label) not in taken:
-            return arrays[str(label)], str(label)
-        if labels == "required":
-            others = ", ".join(shown(key) for key in arrays if key not in taken) or "none"
-            raise DataError(
-                f"The label must be the key of an array in {name}, of {others}. Got {shown(label)} instead."
-            )
-        return None, None
-    for key in _LABELS:
-        if key in arrays and key not in taken:
-            return arrays[key], key
-    if labels == "required":
-        others = ", ".join(shown(key) for key in arrays if key not in taken) or "none"
-        raise DataError(f"The archive {name} must have the labels as 'y', or say which array with label, of {others}.")
-    return None, None
-
-
-def _csr(arrays: dict[str, NDArray[Any]], name: str) -> Any:
-    """Return the matrix that `scipy.sparse.save_npz` wrote, checked before it is used."""
-    data, indices, indptr, shape, kind = (arrays[key] for key in _CSR)
-    if kind.ndim != 0 or kind.item() not in ("csr", b"csr"):
-        raise DataError(f"The sparse matrix in {name} must be of format 'csr'. Got {shown(kind.tolist())} instead.")
-    sound = (
-        all(array.ndim == 1 for array in (data, indices, indptr, shape))
-        and all(array.dtype.kind in "iu" for array in (indices, indptr, shape))
-        and data.dtype.kind in "biuf"
-        and len(shape) == 2
-        and len(data) == len(indices)
-        and 0 <= int(shape[1]) <= _MAX_COLUMNS
-        and len(indptr) == int(shape[0]) + 1
-        and int(indptr[0]) == 0
-        and int(indptr[-1]) == len(data)
-        and bool((indptr[1:] >= indptr[:-1]).all())
-        and (not len(indices) or (int(indices.min()) >= 0 and int(indices.max()) < int(shape[1])))
-    )
-    if not sound:
-        raise DataError(f"The sparse matrix in {name} is damaged: its indices and its shape do not fit together.")
-    if data.dtype.kind == "b":
-        data = data.astype(np.uint8)
-    index = np.int32 if max(len(data), int(shape[1])) < 2**31 else np.int64
-    X = sp.csr_matrix((data, indices.astype(index), indptr.astype(index)), shape=(int(shape[0]), int(shape[1])))
-    X.sum_duplicates()
-    return X

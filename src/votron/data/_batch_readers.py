@@ -11,26 +11,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.data._arrays import array_examples, npy_examples, read_header
-from votron.data._columnar import columnar_part
+from votron.data._arrays import array_examples, npy_examples, read_start
+from votron.data._budget import check_memory, shown_bytes
+from votron.data._columnar import claims, columnar_part
 from votron.data._csv import Layout, Table, read_part
-from votron.data._csv_layout import BOM, cleaned, has_old_ends, last_end
+from votron.data._csv_layout import BOM, MAX_RECORD, cleaned, has_old_ends, last_end, too_long
 from votron.data._frame_examples import frame_examples
 from votron.data._idx_examples import labels_file, read_idx_source
 from votron.data._options import ReadOptions
 from votron.data._polars import kind_of, polars, sentences
-from votron.data._sources import HEAD, Source, shown_bytes
-from votron.data._svmlight import has_examples, read_svmlight
+from votron.data._sources import HEAD, Source
+from votron.data._svmlight import check_beginning, has_examples, read_svmlight
 from votron.data.examples import Examples
 from votron.data.idx import read_header as read_idx_header
 from votron.data.idx import shown_shape
 from votron.data.reading import layout_of, used
 from votron.errors import DataError
 
-_MAX_RECORD = 1 << 28
 _PIECE = 1 << 20
 _FIRST_ROWS = 1000
 _GROWTH = 64
+_SMALLER = "write it with fewer rows to a group"
 _KIND_NAMES = {"text": "text", "number": "number", "boolean": "truth"}
 
 
@@ -52,7 +53,7 @@ def _parts(source: Source, batch_bytes: int, ends: Callable[[bytes], int]) -> It
     old = has_old_ends(source.head, len(source.head) < HEAD)
     with source.open() as file:
         data, line, first = b"", 1, True
-        while chunk := file.read(batch_bytes):
+        while chunk := file.read(max(batch_bytes, len(data))):  # a record without an end is not looked at too often
             if first and len(chunk) < len(BOM):  # of tiny batches
                 chunk += file.read(len(BOM))
             chunk, first = chunk.removeprefix(BOM) if first else chunk, False
@@ -63,11 +64,8 @@ def _parts(source: Source, batch_bytes: int, ends: Callable[[bytes], int]) -> It
                 line += part.count(b"\n")
                 yield part, begin
                 del part
-            elif len(data) > max(_MAX_RECORD, batch_bytes):
-                raise DataError(
-                    f"The record that begins on line {line} of {source.name} does not end within {len(data)} bytes: a "
-                    "quote may not be closed."
-                )
+            elif len(data) > MAX_RECORD:
+                raise too_long(line, source.name)
         if data:
             yield data, line
 
@@ -120,6 +118,7 @@ def _settled(layout: Layout, table: Table) -> Layout:
 
 def svmlight_batches(source: Source, about: Examples, options: ReadOptions, batch_bytes: int) -> Iterator[Examples]:
     """Yield batches of a file of svmlight, all of them CSR."""
+    check_beginning(source)
     row, zero_based = 0, options.zero_based
     for data, line in _parts(source, batch_bytes, _last_line):
         if not has_examples(data):
@@ -180,6 +179,7 @@ def _check_idx_claim(source: Source, width: int, shape: tuple[int, ...], max_byt
         raise DataError(f"{promise}, which does not fit its {source.size} bytes.")
     if width > max_bytes:
         raise DataError(f"{promise}, and an example alone has more than the {shown_bytes(max_bytes)} of max_bytes.")
+    check_memory(3 * width, source.name, remedy="its examples are too long: give it shorter ones")
 
 
 def _rows(file: Any, n: int, width: int, source: Source) -> NDArray[np.uint8]:
@@ -196,26 +196,22 @@ def array_batches(source: Source, about: Examples, options: ReadOptions, batch_b
     """Yield batches of a plain ``.npy`` file, which is mapped into memory."""
     what = f"NumPy file {source.name}"
     with source.open() as file:
-        shape, fortran, dtype = read_header(file, what)
-        offset = len(source.head) and _offset(source.head)
-    wanted, left = math.prod(shape) * dtype.itemsize, (source.size or 0) - offset
+        header = read_start(file, what)
+    shape, dtype, wanted, left = header.shape, header.dtype, header.n_bytes, (source.size or 0) - header.offset
     if wanted != left or not wanted:
         raise DataError(f"The header of {what} promises {wanted} bytes of numbers, but {left} bytes follow.")
     mapped = np.memmap(
-        str(source.path), dtype=dtype, mode="r", offset=offset, shape=shape, order="F" if fortran else "C"
+        str(source.path), dtype=dtype, mode="r", offset=header.offset, shape=shape, order="F" if header.fortran else "C"
     )
-    n = max(1, batch_bytes // max(1, wanted // shape[0]))
+    width = wanted // shape[0] if shape else wanted
+    check_memory(3 * width, source.name, remedy="its examples are too long: give it shorter ones")
+    if len(shape) < 2:  # of which nothing can be made, as is said there
+        yield npy_examples(np.array(mapped), about, source.name, label=options.label, labels=options.labels)
+    n = max(1, batch_bytes // max(1, width))
     for begin in range(0, shape[0], n):
         X = np.array(mapped[begin : begin + n], dtype=dtype.newbyteorder("="), order="C")
         here = replace(about, first_row=begin)
         yield npy_examples(X, here, source.name, label=options.label, labels=options.labels)
-
-
-def _offset(head: bytes) -> int:
-    """Return where the numbers of an ``.npy`` file begin; its header has been read before."""
-    file = io.BytesIO(head)
-    read_header(file, "")
-    return file.tell()
 
 
 # -- columns ----------------------------------------------------------------------------------------------------------
@@ -225,8 +221,13 @@ def columnar_batches(source: Source, about: Examples, options: ReadOptions, batc
     """Yield batches of a plain Parquet or Arrow file, of as many rows as those before let expect to fit."""
     pl = polars()
     table_options = replace(options.table, may_be_empty=True)
+    if source.path is not None:
+        with open(source.path, "rb") as file:
+            parts = claims(file, about.format, source.name)
+        # Of a part, polars expands all pages, or buffers, for any of its rows.
+        check_memory(max((part.n_bytes for part in parts), default=0), source.name, remedy=_SMALLER)
     with sentences(f"Cannot read {source.name} as {about.format}"):
-        scan = (pl.scan_parquet if about.format == "parquet" else pl.scan_ipc)(source.path)
+        scan = (pl.scan_parquet if about.format == "parquet" else pl.scan_ipc)(source.path, glob=False)
         n_rows = int(scan.select(pl.len()).collect().item())
         width = max(1, len(scan.collect_schema()))
     n, begin = max(1, min(_FIRST_ROWS, batch_bytes // (8 * width))), 0

@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from votron.data._budget import check_memory
 from votron.data._csv_columns import EXACT, has_commas, typed, zero_led
 from votron.data._csv_layout import (
+    MAX_RECORD,
     Dialect,
     Records,
     check_records,
@@ -25,14 +27,22 @@ from votron.data._csv_layout import (
     numbered,
     shown_header,
     split_line,
+    too_long,
 )
 from votron.data._polars import polars, sentences
 from votron.errors import DataError
 
 NA_VALUES = ("", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
 """Texts that mean that a value is missing, if not told otherwise."""
+BYTES_A_BYTE = 5
+"""The memory that a byte of text takes, at least, while it is read; fields, lines and columns take some beside it."""
+_BYTES_A_FIELD = 40
+_BYTES_A_LINE = 16
+_BYTES_A_COLUMN = 8192
 _SAMPLE = 1 << 16
 _N_INFERRED = 1000
+_AT_ONCE = 1 << 14
+_NARROWER = "it has too many columns: give it fewer"
 
 
 @dataclass(frozen=True)
@@ -94,6 +104,8 @@ def find_layout(
     check_text(sample if all_of_it else sample[: sample.rfind(b"\n") + 1], name)
     dialect = find_dialect(sample, all_of_it, delimiter, quote)
     first = _first_record(data, whole, dialect, name)
+    n_columns = data.count(dialect.delimiter.encode(), first.start, first.stop) + 1
+    check_memory(_BYTES_A_COLUMN * n_columns, name, remedy=_NARROWER)
     fields = split_line(data[first.start : first.stop], dialect)
     if header is False:
         return Layout(name, tuple(f"c{i}" for i in range(len(fields))), dialect, na_values, header=False), 0
@@ -124,6 +136,8 @@ def _first_record(data: bytes, whole: bool, dialect: Dialect, name: str) -> slic
 def read_part(data: bytes, layout: Layout, first_line: int) -> Table:
     """Return the table of some whole records, without the header."""
     check_text(data, layout.name, first_line)
+    more = Meter(layout.dialect.delimiter, layout.name)(data)  # the text itself is in memory already
+    check_memory((BYTES_A_BYTE - 1) * len(data) + more, layout.name)
     records = find_records(data, layout.dialect, blank_too=len(layout.names) == 1)
     check_records(data, records, len(layout.names), layout.name, layout.dialect, first_line)
     frame = polars().DataFrame({name: [] for name in layout.names})
@@ -137,6 +151,23 @@ def read_part(data: bytes, layout: Layout, first_line: int) -> Table:
     return Table(frame.with_columns(columns), data, records, first_line, _with_commas(frame, columns, layout))
 
 
+class Meter:
+    """Counts what text takes in memory beside its bytes, a chunk at a time; refuses lines without an end."""
+
+    def __init__(self, delimiter: str, name: str, newline: bytes = b"\n") -> None:
+        self._delimiter, self._newline, self._name = delimiter.encode(), newline, name
+        self._line, self._unended = 1, 0
+
+    def __call__(self, data: bytes) -> int:
+        """Return the bytes that the fields and lines of a chunk take."""
+        n_lines = data.count(self._newline)
+        self._unended = len(data) - 1 - data.rfind(self._newline) if n_lines else self._unended + len(data)
+        self._line += n_lines
+        if self._unended > MAX_RECORD:
+            raise too_long(self._line, self._name)
+        return _BYTES_A_FIELD * (data.count(self._delimiter) + n_lines) + _BYTES_A_LINE * n_lines
+
+
 def _body(data: bytes, records: Records, layout: Layout) -> tuple[bytes, list[str]]:
     """Return records for polars, without the blank lines that are none, below a line of names that it knows."""
     # polars has called columns without a name differently in different versions; these cannot have a delimiter in them.
@@ -145,15 +176,22 @@ def _body(data: bytes, records: Records, layout: Layout) -> tuple[bytes, list[st
     if records.has_blank:  # of one column: not every version of polars sees that a value is missing there
         keys, end = [*keys, "none"], layout.dialect.delimiter.encode()
     if records.n_blank or records.has_blank:
-        pairs = zip(records.starts.tolist(), records.ends.tolist(), strict=True)
-        data = b"\n".join(data[a:b].rstrip(b"\r") + end for a, b in pairs)
+        parts = range(0, len(records.starts), _AT_ONCE)
+        data = b"\n".join([_joined(data, records, slice(at, at + _AT_ONCE), end) for at in parts])
     return b"".join([layout.dialect.delimiter.join(keys).encode(), b"\n", data]), keys[: len(layout.names)]
+
+
+def _joined(data: bytes, records: Records, which: slice, end: bytes) -> bytes:
+    """Return some records, each with this end; not all at once, since records of a byte are objects of fifty."""
+    pairs = zip(records.starts[which].tolist(), records.ends[which].tolist(), strict=True)
+    return b"\n".join([data[a:b].rstrip(b"\r") + end for a, b in pairs])
 
 
 def _check_header(columns: list[Any], layout: Layout) -> None:
     """Refuse a first line with a number over a column of numbers, which is the first row of a file without a header."""
-    for column in columns if layout.doubtful else ():
-        if column.name in layout.doubtful and column.dtype.is_numeric() and column.null_count() < len(column):
+    doubtful = frozenset(layout.doubtful)
+    for column in columns if doubtful else ():
+        if column.name in doubtful and column.dtype.is_numeric() and column.null_count() < len(column):
             raise shown_header(layout.names, layout.name)
 
 

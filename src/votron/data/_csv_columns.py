@@ -21,6 +21,7 @@ Place = Callable[[int], str]
 EXACT = 2.0**53
 """Whole numbers below are exact as floats."""
 _SHOWN = 40
+_LOOKED_AT = 400
 _ZERO_LED = r"^[+-]?0\d"
 _COMMA = r"^([+-]?\d+),(\d+)$"
 _PERHAPS_THOUSANDS = r"^[+-]?[1-9]\d{0,2},\d{3}$"
@@ -46,7 +47,8 @@ def typed(column: Any, layout: Layout, place: Place) -> Any:
 
 def shown(value: Any) -> str:
     """Return a value for a sentence, on one line and not too long."""
-    text = " ".join(repr(value).split())
+    text = repr(value[:_LOOKED_AT] if isinstance(value, str) else value)
+    text = " ".join(text[:_LOOKED_AT].split())
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 

@@ -19,8 +19,12 @@ from votron.errors import DataError
 
 DELIMITERS = ",\t;|"
 BOM = b"\xef\xbb\xbf"
+MAX_RECORD = 1 << 26
+"""The bytes that a record may have."""
+MAX_SPLIT = 4
+"""The bytes that a character has at most: so many at the end of a part of a text may be half of one."""
 _CHUNK = 1 << 20
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?")
 _N_SAMPLED = 200
 
 
@@ -188,11 +192,16 @@ def _misplaced(array: NDArray[np.uint8], at: NDArray[np.int64], inside: int, del
 
 def _count_outside(data: bytes, dialect: Dialect, begin: int) -> int:
     """Return the delimiters outside of quotes in the last line, which no newline ends."""
-    part = np.frombuffer(data, dtype=np.uint8)[begin:]
-    separator = part == ord(dialect.delimiter)
-    if dialect.quote is not None:
-        separator &= (np.cumsum(part == ord(dialect.quote)) & 1) == 0
-    return int(separator.sum())
+    array, count, inside = np.frombuffer(data, dtype=np.uint8), 0, 0
+    for start in range(begin, len(data), _CHUNK):
+        part = array[start : start + _CHUNK]
+        separator = part == ord(dialect.delimiter)
+        if dialect.quote is not None:
+            parity = (np.cumsum(part == ord(dialect.quote), dtype=np.uint8) + np.uint8(inside)) & 1
+            separator &= parity == 0
+            inside = int(parity[-1])
+        count += int(separator.sum())
+    return count
 
 
 def check_records(
@@ -207,6 +216,9 @@ def check_records(
         )
     if records.unclosed:
         raise DataError(f"{_start(name)} ends inside a quoted field: a quote {dialect.quote} is not closed.")
+    lengths = records.ends - records.starts
+    if len(lengths) and lengths.max() > MAX_RECORD:
+        raise too_long(first_line - 1 + records.line_of(data, int(lengths.argmax())), name)
     wrong = np.flatnonzero(records.n_fields != n_fields)
     if len(wrong):
         row = int(wrong[0])
@@ -214,6 +226,14 @@ def check_records(
             f"Line {first_line - 1 + records.line_of(data, row)} of {name} must have {n_fields} fields, as the first "
             f"line has, separated by {dialect.delimiter!r}. Got {records.n_fields[row]} instead."
         )
+
+
+def too_long(line: int, name: str) -> DataError:
+    """Return the error of a record that does not end."""
+    return DataError(
+        f"The record that begins on line {line} of {name} does not end within {MAX_RECORD >> 20} MiB: a quote may not "
+        "be closed."
+    )
 
 
 # -- dialect and header -----------------------------------------------------------------------------------------------

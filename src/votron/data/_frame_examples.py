@@ -162,7 +162,7 @@ def label_array(column: Any, name: str) -> NDArray[Any]:
         )
     if kind == "text":
         texts = column.cast(pl.String)
-        check_length(int(texts.str.len_chars().max() or 0), f"The label column {column.name!r} of {name}")
+        check_length(int(texts.str.len_chars().max() or 0), f"The label column {column.name!r} of {name}", len(texts))
         return np.array(texts.to_list(), dtype=np.str_)
     return np.asarray(column.to_numpy())
 

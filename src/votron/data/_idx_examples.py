@@ -11,7 +11,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from votron.data._arrays import array_examples
-from votron.data._sources import Source, shown_bytes
+from votron.data._budget import check_expanded
+from votron.data._sources import Source
 from votron.data.examples import Examples
 from votron.data.idx import read_array, read_header
 from votron.errors import DataError
@@ -22,11 +23,8 @@ def read_idx_source(source: Source, max_bytes: int) -> NDArray[Any]:
     dtype, shape = read_header(io.BytesIO(source.head), source.given)
     n_bytes = math.prod(shape) * dtype.itemsize
     size = source.size
-    if size is None and n_bytes > max_bytes:
-        raise DataError(
-            f"The IDX file {source.name} expands to more than the {shown_bytes(max_bytes)} that max_bytes allows: "
-            "raise it if that is right."
-        )
+    if size is None:
+        check_expanded(n_bytes, max_bytes, f"The IDX file {source.name}")
     with source.open() as file:
         return read_array(file, source.given, at_most=max_bytes if size is None else size)
 

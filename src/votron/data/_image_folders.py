@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.data._sources import shown_bytes
+from votron.data._budget import check_memory, shown_bytes
 from votron.data.examples import Examples
 from votron.errors import DataError
 
@@ -55,6 +55,7 @@ def _check_size(n: int, n_pixels: int, folder: Path, max_bytes: int) -> None:
             f"The {n:,} images in '{folder}' have {n_pixels:,} numbers each, more than the {shown_bytes(max_bytes)} "
             "that max_bytes allows: make them smaller with resize, or raise it."
         )
+    check_memory(n * n_pixels, f"'{folder}'", remedy="make the images smaller with resize")
 
 
 def _files(folder: Path, labels: str) -> tuple[list[Path], NDArray[Any] | None]:

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron.data._budget import check_memory
 from votron.data._csv_columns import shown
 from votron.data.formats import TRUTH
 from votron.errors import DataError
 
 _MAX_CHARACTERS = 200
+_BYTES_A_TEXT = 64  # as an object of Python
 
 
 def tidy_labels(y: NDArray[Any], what: str) -> NDArray[Any]:
@@ -24,7 +26,7 @@ def tidy_labels(y: NDArray[Any], what: str) -> NDArray[Any]:
     """
     if y.dtype.kind == "S":
         try:
-            y = np.char.decode(y, "utf-8")
+            y = np.char.decode(_shortened(y, what), "utf-8")
         except UnicodeDecodeError:
             raise DataError(f"{what} must be text in UTF-8.") from None
     if y.dtype.kind == "U":
@@ -42,11 +44,12 @@ def tidy_labels(y: NDArray[Any], what: str) -> NDArray[Any]:
 
 def _shortened(y: NDArray[Any], what: str) -> NDArray[Any]:
     """Return texts in as little space as the longest of them needs, if the space is more than labels should take."""
-    if y.dtype.itemsize // 4 <= _MAX_CHARACTERS:
+    kind = y.dtype.kind
+    if y.dtype.itemsize // (4 if kind == "U" else 1) <= _MAX_CHARACTERS:
         return y
     longest = int(np.char.str_len(y).max()) if y.size else 0
     check_length(longest, what)
-    return y.astype(f"<U{max(longest, 1)}")
+    return y.astype(f"{kind}{max(longest, 1)}")
 
 
 def labels_as(y: NDArray[Any], kind: str | None, what: str) -> NDArray[Any]:
@@ -89,12 +92,13 @@ def _number(value: Any) -> float:
         raise ValueError(shown(value)) from None
 
 
-def check_length(n_characters: int, what: str) -> None:
-    """Refuse labels that are no names: NumPy would give every label the space of the longest."""
+def check_length(n_characters: int, what: str, n_labels: int = 0) -> None:
+    """Refuse labels that are no names: NumPy gives every one of `n_labels` the space of the longest."""
     if n_characters > _MAX_CHARACTERS:
         raise DataError(
             f"{what} must hold names of classes, of at most {_MAX_CHARACTERS} characters. Got {n_characters} instead."
         )
+    check_memory((4 * n_characters + _BYTES_A_TEXT) * n_labels, f"{what[:1].lower()}{what[1:]}")
 
 
 def _from_floats(y: NDArray[np.float64], what: str) -> NDArray[Any]:

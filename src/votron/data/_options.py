@@ -9,9 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from votron.data._budget import MAX_BYTES
 from votron.data._csv import NA_VALUES
 from votron.data._frame_examples import TableOptions
-from votron.data._sources import MAX_BYTES
 from votron.data.formats import FORMATS, KINDS, LABELS, MISSING, stands_between
 from votron.errors import VotronError
 

@@ -9,6 +9,8 @@ from typing import Any
 from votron import _frames
 from votron.errors import DataError
 
+_LOOKED_AT = 1000
+
 
 def polars() -> Any:
     """Return the library, or say what to install."""
@@ -27,7 +29,7 @@ def sentences(what: str) -> Iterator[None]:
     except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, DataError):
         raise
     except BaseException as error:
-        lines = str(error).strip().splitlines()
+        lines = str(error)[:_LOOKED_AT].strip().splitlines()  # it may quote a field of megabytes
         reason = " ".join((lines[0] if lines else type(error).__name__).split())[:200].rstrip(".:")
         raise DataError(f"{what}: {reason}.") from None
 

@@ -1,7 +1,8 @@
 """Where bytes come from: files and standard input, plain or compressed, expanded up to a limit and no further.
 
 Compression is recognised by the first bytes, not by the name. What a compressed file expands to is never known before
-it is expanded, so a limit holds while it is.
+it is expanded, so limits hold while it is; and what expands as nothing does that somebody wrote is measured before any
+of it is kept.
 """
 
 from __future__ import annotations
@@ -18,32 +19,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from votron.data._budget import IN_BATCHES, MAX_BYTES, check_memory, memory_budget, shown_bytes
 from votron.errors import DataError
 
-MAX_BYTES = 4 << 30
-"""What compressed input, standard input or an archive may expand to, if not told otherwise: 4 GiB."""
 STDIN = "-"
 HEAD = 1 << 20
 """How many bytes are looked at before reading begins."""
 _CHUNK = 1 << 20
+_PIECE = 1 << 13  # of compressed bytes: what a member leaves of it is copied, and members may be of a few bytes
+_PLAUSIBLE_RATIO = 16  # between what is compressed and what it expands to
+_PLAUSIBLE_BYTES = 64 << 20  # whatever the ratio
 _XZ_MEMORY = 256 << 20  # the largest preset of xz wants 65 MB to expand; a hostile header may claim 4 GB
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 _WINDOW = 1 << 27  # what zstd itself expands without being told to
-
-
-def shown_bytes(n: int) -> str:
-    """Return a number of bytes as people read it.
-
-    Examples
-    --------
-    >>> shown_bytes(4 << 30), shown_bytes(1500)
-    ('4 GiB', '1500 bytes')
-    """
-    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if n >= 1 << power and n % (1 << power) == 0:
-            return f"{n >> power} {unit}"
-    return f"{n} bytes"
 
 
 class Source:
@@ -124,13 +113,39 @@ class Source:
             file.close()
             raise
 
-    def read(self) -> bytes:
-        """Return all of its bytes."""
+    def read(self, multiple: float, remedy: str = IN_BATCHES, more: Callable[[bytes], int] | None = None) -> bytes:
+        """Return all of its bytes; refuse what would take too much memory.
+
+        That is `multiple` times as many bytes, and what `more` says of each chunk of them.
+        """
+        budget = memory_budget()
+        check_memory((self.size or 0) * multiple, self.name, budget=budget, remedy=remedy)
+
+        def check(n: int, memory: int) -> None:
+            check_memory(n * multiple + memory, self.name, budget=budget, remedy=remedy)
+
+        most = None
+        if self.path is not None and self.rewindable and self.compression is not None:
+            most = _PLAUSIBLE_BYTES + _PLAUSIBLE_RATIO * self.path.stat().st_size
+        data = self._collected(check, more, most)
+        return self._collected(check, None, None) or b"" if data is None else data
+
+    def _collected(
+        self, check: Callable[[int, int], None], more: Callable[[bytes], int] | None, most: int | None
+    ) -> bytes | None:
+        """Return all bytes, or None if there are more than `most`: then they are counted, and not kept."""
+        chunks: list[bytes] = []
+        n = memory = 0
         with self.open() as file:
-            chunks: list[bytes] = []
             while chunk := file.read(_CHUNK):
-                chunks.append(chunk)
-        return b"".join(chunks)
+                n += len(chunk)
+                memory += 0 if more is None else more(chunk)
+                check(n, memory)
+                if most is None or n <= most:
+                    chunks.append(chunk)
+                else:
+                    chunks.clear()
+        return None if n and not chunks else b"".join(chunks)
 
     def _expanded(self, file: Any) -> io.BufferedReader:
         reader = file if isinstance(file, io.BufferedReader) else io.BufferedReader(file)
@@ -215,12 +230,12 @@ class _Expander:
     def read(self, n: int) -> bytes:
         while True:
             if self._one.eof:
-                rest = self._one.unused_data or self._file.read1(_CHUNK)
+                rest = self._one.unused_data or self._file.read1(_PIECE)
                 if not rest:
                     return b""
                 self._one = self._make()
             elif self._one.needs_input:
-                rest = self._file.read1(_CHUNK)
+                rest = self._file.read1(_PIECE)
                 if not rest:
                     raise EOFError("it ends before the end of the stream")
             else:

@@ -15,25 +15,56 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 
+from votron.data._budget import check_memory
 from votron.data._csv_columns import shown
 from votron.data._labels import tidy_labels
+from votron.data._sources import Source
 from votron.data.examples import Examples
 from votron.errors import DataError
 
 MAX_INDEX = 2**31 - 2
 """The highest number that a feature may have: svm-train keeps them in 32 bits."""
 _DENSE_ABOVE = 0.3
-_NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+BYTES_A_BYTE = 3
+"""The memory that a byte of text takes, at least, while it is read; features and lines take some beside it."""
+_BYTES_A_FEATURE = 56
+_BYTES_A_LINE = 32
+# What is matched is not given back (++): else a long line that fails at its end would be tried again at every digit.
+_NUMBER = rb"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?"
 _LABEL = re.compile(_NUMBER)
-_FEATURE = re.compile(rb"\+?(\d+):(" + _NUMBER + rb")")
-LOOKS_LIKE = re.compile(rb"\s*" + _NUMBER + rb"(?:[ \t]+\d+:" + _NUMBER + rb")+[ \t]*(?:#[^\n]*)?\r?(?:\n|$)")
+_FEATURE = re.compile(rb"\+?(\d++):(" + _NUMBER + rb")")
+_WORD = re.compile(rb"\S++")
+_SAMPLE = 1 << 16
+_MAX_SHOWN = 200
+LOOKS_LIKE = re.compile(rb"\s*+" + _NUMBER + rb"(?:[ \t]++\d++:" + _NUMBER + rb")++[ \t]*+(?:#[^\n]*+)?\r?(?:\n|$)")
 """A first line that can be nothing else."""
+
+
+def check_beginning(source: Source) -> None:
+    """Refuse what is something else by its first words, such as a device that gives zeros for ever."""
+    sample = source.head[:_SAMPLE]
+    if b"\n" not in sample:
+        sample = sample.replace(b"\r", b"\n")
+    cut = max(sample.rfind(b" "), sample.rfind(b"\n"), sample.rfind(b"\t"))
+    find_fault(sample[:cut] if cut > 0 else sample, source.name, 1)
+
+
+def svmlight_text(source: Source) -> bytes:
+    """Return the text of a file."""
+    check_beginning(source)
+    return source.read(BYTES_A_BYTE, more=_memory)
+
+
+def _memory(data: bytes) -> int:
+    """Return the bytes that the features and lines of some text take in memory, beside the text."""
+    return _BYTES_A_FEATURE * data.count(b":") + _BYTES_A_LINE * data.count(b"\n")
 
 
 def read_svmlight_part(data: bytes, name: str, first_line: int = 1) -> tuple[Any, NDArray[np.float64]]:
     """Return features as CSR, numbered as in the file, with feature 0 in column 0, and labels."""
     if b"\r" in data and b"\n" not in data:
         data = data.replace(b"\r", b"\n")
+    check_memory((BYTES_A_BYTE - 1) * len(data) + _memory(data), name)
     if b"\0" in data or b"_" in data or b"qid" in data:  # some of which Python would take for part of a number
         find_fault(data, name, first_line)
     try:
@@ -49,19 +80,19 @@ def read_svmlight_part(data: bytes, name: str, first_line: int = 1) -> tuple[Any
 
 def find_fault(data: bytes, name: str, first_line: int) -> None:
     """Raise the error of the first line that is not as it must be, if there is one."""
-    for number, line in enumerate(data.split(b"\n"), start=first_line):
-        parts = line.split(b"#", 1)[0].split()
-        if not parts:
-            continue
+    for number, line in enumerate(io.BytesIO(data), start=first_line):
+        end = line.find(b"#")
+        words = _WORD.finditer(line, 0, end if end >= 0 else len(line))
         where = f"line {number} of {name}"
-        if not _LABEL.fullmatch(parts[0]) or not np.isfinite(float(parts[0])):
+        label = next(words, None)
+        if label is not None and not (_LABEL.fullmatch(label[0]) and np.isfinite(float(label[0]))):
             raise DataError(
                 f"The {where} must begin with a label, a number (0 where it is not known). "
-                f"Got {_text(parts[0])} instead."
+                f"Got {_text(label[0])} instead."
             )
         before = -1
-        for part in parts[1:]:
-            before = _checked_feature(part, before, where)
+        for word in words:
+            before = _checked_feature(word[0], before, where)
 
 
 def _checked_feature(part: bytes, before: int, where: str) -> int:
@@ -86,12 +117,12 @@ def _checked_feature(part: bytes, before: int, where: str) -> int:
 
 
 def _text(part: bytes) -> str:
-    return shown(part.decode("utf-8", errors="replace"))
+    return shown(part[:_MAX_SHOWN].decode("utf-8", errors="replace"))
 
 
 def has_examples(data: bytes) -> bool:
     """Tell whether there is more than comments and blank lines."""
-    return any(line.split(b"#", 1)[0].strip() for line in data.split(b"\n"))
+    return any(line.split(b"#", 1)[0].strip() for line in io.BytesIO(data))
 
 
 def read_svmlight(

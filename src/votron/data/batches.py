@@ -1,8 +1,8 @@
 """Reading data larger than memory, a batch at a time.
 
 Text is cut at ends of lines outside of quotes, and each part read as a file of its own, with the types of the first
-part. A batch of text takes about twelve times its bytes in memory while it is read, and up to twenty times if its lines
-are of a few characters; the one before is not kept.
+part. A batch of text takes about twelve times its bytes in memory while it is read, and up to forty times if its fields
+are of a character each; the one before is not kept.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from votron.data._batch_readers import (
     slices,
     svmlight_batches,
 )
+from votron.data._budget import MAX_BYTES
 from votron.data._options import ReadOptions, check_count
-from votron.data._sources import MAX_BYTES, STDIN, Source
+from votron.data._sources import STDIN, Source
 from votron.data.examples import Examples
 from votron.data.formats import KNOWN_SETS
 from votron.data.reading import check_label_use, find_format, finished, given_path, read_examples, whole
@@ -195,10 +196,12 @@ def open_batches(
     header, delimiter, quote, colour, resize
         As in `read_examples`.
     max_bytes : int, default=4 GiB
-        As in `read_examples`, but for text and IDX, which may be of any length, since no more than a batch is kept.
+        As in `read_examples`, but for text and IDX, which may be of any length, since no more than a batch is kept. A
+        record of text may have 64 MiB; of Parquet and Arrow, a group of rows, once expanded, must fit into 80 % of the
+        memory that is free.
     batch_bytes : int, default=32 MiB
         How many bytes of text, or of numbers, a batch has, about. While text is read it takes about twelve times as
-        much in memory, and up to twenty times if its lines are of a few characters.
+        much in memory, and up to forty times if its fields are of a character each.
 
     Returns
     -------

@@ -4,8 +4,8 @@ An IDX file is two zero bytes, a byte for the type of the numbers, a byte for th
 dimension as a big-endian uint32, and then the numbers, big-endian too, the last dimension varying fastest.
 Often the whole is compressed with gzip, which is recognised by its first bytes and not by the file's name.
 
-A header is a claim: nothing is allocated before the size of the file makes the claim possible, and nothing
-is decompressed beyond it.
+A header is a claim: nothing is allocated before the size of the file makes the claim possible and there is
+memory for it, and nothing is decompressed beyond it.
 """
 
 import gzip
@@ -19,6 +19,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron.data._budget import check_memory
 from votron.errors import DataError
 
 __all__ = ["load_digits_folder", "read_idx"]
@@ -47,7 +48,7 @@ def read_idx(path: str | os.PathLike[str]) -> NDArray[Any]:
     Raises
     ------
     DataError
-        If the file cannot be read, or is not exactly what its header says.
+        If the file cannot be read, is not exactly what its header says, or needs more memory than is free.
 
     Examples
     --------
@@ -86,6 +87,7 @@ def read_array(file: IO[bytes] | gzip.GzipFile, name: str, at_most: int) -> NDAr
     )
     if n_bytes > at_most:
         raise DataError(f"{promise}, but the file is too short for that.")
+    check_memory(n_bytes * (1 if dtype.itemsize == 1 else 2), repr(name))  # twice for the byte order
     buffer = np.empty(n_bytes, dtype=np.uint8)
     n_read = 0
     while chunk := file.read(min(_CHUNK, n_bytes - n_read)):

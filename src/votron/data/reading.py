@@ -8,17 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from votron.data._arrays import read_npy, read_npz
+from votron.data._arrays import read_npy
+from votron.data._budget import MAX_BYTES
 from votron.data._columnar import columnar_examples
-from votron.data._csv import Layout, find_layout, read_part
-from votron.data._csv_layout import cleaned
+from votron.data._csv import BYTES_A_BYTE, Layout, Meter, find_layout, read_part
+from votron.data._csv_layout import MAX_SPLIT, check_text, cleaned, find_dialect, has_old_ends
 from votron.data._frame_examples import frame_examples
 from votron.data._idx_examples import idx_examples
 from votron.data._image_folders import image_examples
 from votron.data._labels import labels_as
+from votron.data._npz import read_npz
 from votron.data._options import ReadOptions
-from votron.data._sources import MAX_BYTES, STDIN, Source
-from votron.data._svmlight import LOOKS_LIKE, read_svmlight
+from votron.data._sources import HEAD, STDIN, Source
+from votron.data._svmlight import LOOKS_LIKE, read_svmlight, svmlight_text
 from votron.data.examples import Examples
 from votron.data.formats import KNOWN_SETS, SUFFIXES
 from votron.errors import DataError
@@ -38,6 +40,9 @@ _MAGIC = {
     b"\0\0\x0d": "idx",
     b"\0\0\x0e": "idx",
 }
+
+
+_SAMPLE = 1 << 16
 
 
 def read_examples(
@@ -103,9 +108,10 @@ def read_examples(
     zero_based : bool, optional
         For svmlight, whether the first feature is number 0. By default it is 1, as in libsvm, unless there is a 0.
     max_bytes : int, default=4 GiB
-        What compressed input, an archive or standard input may expand to. Nothing is expanded beyond. While text is
-        read it takes about seven times its expanded length in memory, and up to twelve times if its lines are of a few
-        characters: for large files there is `open_batches`.
+        What compressed input, an archive or standard input may expand to. Nothing is expanded beyond. Whatever this
+        says, and for plain files too, reading takes at most 80 % of the memory that is free; what would take more is
+        refused before memory is taken for it. Text takes about eight times its length while it is read, and up to
+        forty times if its fields are of a character each: for large files there is `open_batches`.
     part : {"train", "test"}, optional
         Which part of an image set, or of a folder with the four files of MNIST; by default the one to train on.
     header : bool, optional
@@ -183,6 +189,13 @@ def find_format(source: Source, given: str | None) -> str:
     return "svmlight" if LOOKS_LIKE.fullmatch(next(lines, b"")) else "csv"
 
 
+def check_beginning(source: Source, format: str) -> None:
+    """Refuse a pipe, or a compressed file, that is not what it is said to be, before all of it is read."""
+    wanted = tuple(magic for magic, name in _MAGIC.items() if name == format)
+    if source.size is None and format in ("parquet", "arrow", "npz") and not source.head.startswith(wanted):
+        raise DataError(f"Cannot read {source.name} as {format}: it does not begin like that.")
+
+
 def _refuse_foreign(source: Source) -> None:
     """Say of well-known files what they are, and what to do with them."""
     suffix = Path(source.given).suffix.lower()
@@ -231,6 +244,7 @@ def finished(examples: Examples, options: ReadOptions) -> Examples:
 def _file(source: Source, options: ReadOptions) -> Examples:
     found = find_format(source, options.format)
     check_label_use(options, found, source.name)
+    check_beginning(source, found)
     about = Examples(None, None, found, source.given)
     if found in ("csv", "tsv"):
         return _separated(source, about, options)
@@ -238,7 +252,7 @@ def _file(source: Source, options: ReadOptions) -> Examples:
         return columnar_examples(source, options.table, about, options.max_bytes)
     if found == "svmlight":
         return read_svmlight(
-            source.read(),
+            svmlight_text(source),
             about,
             source.name,
             labels=options.labels,
@@ -276,7 +290,12 @@ def used(about: Examples, layout: Layout) -> Examples:
 
 
 def _separated(source: Source, about: Examples, options: ReadOptions) -> Examples:
-    data = cleaned(source.read())
+    # What is no text, such as a device that gives zeros for ever, is refused before it is read.
+    head = source.head
+    check_text(head[: head.rfind(b"\n") + 1] or head[:-MAX_SPLIT], source.name)
+    delimiter = options.delimiter or find_dialect(head[:_SAMPLE], False, None, options.quote).delimiter
+    meter = Meter(delimiter, source.name, b"\r" if has_old_ends(head, len(head) < HEAD) else b"\n")
+    data = cleaned(source.read(BYTES_A_BYTE, more=meter))
     layout, n_header = layout_of(data, True, source, about.format, options)
     first_line, data = 1 + data.count(b"\n", 0, n_header), data[n_header:]
     table = read_part(data, layout, first_line)

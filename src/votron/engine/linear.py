@@ -45,6 +45,7 @@ class LinearTrainer:
     Examples
     --------
     >>> import numpy as np
+    >>> from votron.kernels import LinearKernel
     >>> X, codes = np.array([[1, 1], [1, -1], [-1, 1]]), np.array([0, 0, 1])
     >>> LinearTrainer.suits(LinearKernel(), X, n_vectors=1, n_steps=30)
     True

@@ -22,6 +22,7 @@ class ScoreClassifier(ClassifierMixin, BaseEstimator):
 
     classes_: NDArray[Any]
     n_features_in_: int
+    _ties_to_first: bool = False
 
     def _kernel_of_space(self) -> Any:
         """Return the kernel of the feature space that the vectors are in."""
@@ -67,5 +68,5 @@ class ScoreClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_samples,)
             The predicted labels; of classes with equal scores the first.
         """
-        codes = labels_of(self.decision_function(X))
+        codes = labels_of(self.decision_function(X), ties_to_first=self._ties_to_first)
         return np.asarray(self.classes_[codes])

@@ -110,7 +110,7 @@ class NaiveBayesLinearClassifier(KeptClassifier, BernoulliNB):
     feature_count_: Floats
     feature_log_prob_: Floats
     _fixed: dict[str, Any]
-    _ties_to_first: ClassVar[bool] = True
+    _ties_to_first = True
 
     # An array of alphas is left out: BernoulliNB adds it to the counts of the classes as if it were one alpha a class.
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -38,3 +38,6 @@ __all__ = [
     "make_kernel",
     "register_kernel",
 ]
+
+for _cls in (Kernel, CallableKernel, ComposedKernel, FeatureMap, NormalizedKernel, *KERNELS.values()):
+    _cls.__module__ = __name__  # where pickles and other files of theirs find them, whatever module they are written in

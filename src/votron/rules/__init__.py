@@ -39,3 +39,6 @@ __all__ = [
     "register_rule",
     "row_draws",
 ]
+
+for _cls in (DrawnRule, HoldoutCurve, MomentRule, Rule, RuleSet, TallyRule, Vectors):
+    _cls.__module__ = __name__  # where pickles and other files of theirs find them, whatever module they are written in

@@ -404,5 +404,6 @@ def _with_assumptions(facts: Facts, broken: list[Assumption]) -> Facts:
     if not failing:
         return facts
     because = ", and ".join(a.because for a in failing)
-    whole = Assumption(mine.name, False, because, " + ".join(a.change for a in failing))
+    change, another_run = " + ".join(a.change for a in failing), any(a.another_run for a in failing)
+    whole = Assumption(mine.name, False, because, change, another_run)
     return replace(facts, assumptions={**facts.assumptions, mine.name: whole})

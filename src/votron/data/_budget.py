@@ -1,0 +1,68 @@
+"""The memory that reading may take: a share of what is free, beside the limit that users set on what is expanded.
+
+What a file says of itself is compared with both before memory is taken for it. `max_bytes` is about the file: how long
+it may be, once expanded. The share of free memory is about the machine, and no option raises it.
+"""
+
+from __future__ import annotations
+
+from votron._resources import available_memory
+from votron.errors import DataError
+
+MAX_BYTES = 4 << 30
+"""What compressed input, standard input or an archive may expand to, if not told otherwise: 4 GiB."""
+SHARE = 0.8
+"""The part of the free memory that reading may take."""
+IN_BATCHES = "read it in batches with open_batches"
+"""What to do about data that are too large, where reading in batches helps."""
+EXPAND = "expand it on disk and read it in batches with open_batches"
+"""What to do where it helps with plain files only."""
+
+
+def memory_budget() -> int:
+    """Return how many bytes reading may take now."""
+    return int(SHARE * available_memory())
+
+
+def check_memory(n: float, name: str, *, budget: int | None = None, remedy: str = IN_BATCHES) -> None:
+    """Refuse what would take so many bytes of memory, if that is more than the budget: by default that of now."""
+    allowed = memory_budget() if budget is None else budget
+    if n > allowed:
+        raise DataError(
+            f"Reading {name} would take {about(n)} of memory or more, and may take {about(allowed)}, {SHARE:.0%} of "
+            f"what is free: {remedy}, or where more memory is free."
+        )
+
+
+def check_expanded(n: int, max_bytes: int, what: str) -> None:
+    """Refuse what expands to so many bytes, if that is more than the limit."""
+    if n > max_bytes:
+        raise DataError(
+            f"{what} expands to more than the {shown_bytes(max_bytes)} that max_bytes allows: raise it if that is "
+            "right."
+        )
+
+
+def about(n: float) -> str:
+    """Return a number of bytes with two digits or so.
+
+    Examples
+    --------
+    >>> about(5.23e9), about(730e6), about(12)
+    ('5.2 GB', '730 MB', '1 MB')
+    """
+    return f"{n / 1e9:,.1f} GB" if n >= 1e9 else f"{max(1, round(n / 1e6))} MB"
+
+
+def shown_bytes(n: int) -> str:
+    """Return a number of bytes as it was given.
+
+    Examples
+    --------
+    >>> shown_bytes(4 << 30), shown_bytes(1500)
+    ('4 GiB', '1500 bytes')
+    """
+    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if n >= 1 << power and n % (1 << power) == 0:
+            return f"{n >> power} {unit}"
+    return f"{n} bytes"
