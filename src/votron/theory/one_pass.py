@@ -103,7 +103,7 @@ def fixed_draw_bound(mean_error: float, heaviest: float, delta: float) -> float:
     level = p * math.log(1 / delta)
 
     def excess(e: float) -> float:
-        return e * math.log(e / mean) - e + mean - level
+        return e * (math.log(e) - math.log(mean)) - e + mean - level  # e/μ may exceed the largest float64
 
     # at e = μ it is below 0, and at e² μ + level above: there ln(e/μ) ≥ 2, so it is at least e + μ − level
     return float(brentq(excess, mean, math.exp(2) * mean + level))
