@@ -41,6 +41,7 @@ class HoldoutCurve:
 
     Examples
     --------
+    >>> import numpy as np
     >>> curve = HoldoutCurve(np.array([1, 7]), np.array([5, 2]), 10)
     >>> curve.best(until=6), curve.best(until=100)
     (1, 7)
@@ -69,6 +70,7 @@ class RuleSet:
 
     Examples
     --------
+    >>> import numpy as np
     >>> RuleSet(7, {("last", False): np.zeros((2, 1))}).scores["last", False].shape
     (2, 1)
     """
@@ -96,6 +98,8 @@ class Vectors:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from votron import MistakeRecord
     >>> from votron.kernels import LinearKernel
     >>> record = MistakeRecord(example=[0, 1], vector=[0, 0], sign=[1, -1], time=[1, 2], score=[0.0, 1.0],
     ...     norm2=[1.0, 1.0], n_vectors=1, n_examples=4, n_steps=4)
