@@ -191,6 +191,11 @@ class MistakeRecord:
         vectors, starts = np.unique(self.vector[order], return_index=True)
         return dict(zip(vectors.tolist(), np.split(order, starts[1:]), strict=True)) if len(self) else {}
 
+    @cached_property
+    def lengths(self) -> NDArray[np.float64]:
+        """The length of each vector; where rounding left its square below 0, as contradictory rows can, it is 0."""
+        return np.sqrt(np.maximum(self.norm2, 0.0))
+
     @property
     def n_mistakes(self) -> NDArray[np.int64]:
         """Mistakes of each vector."""

@@ -728,3 +728,20 @@ def test_a_compact_model_is_smaller(tmp_path):
     assert sizes == sorted(sizes, reverse=True)
     assert isinstance(load(tmp_path / "vote"), CompactClassifier)
     assert load(tmp_path / "last").gave_up_ == model.with_rule("last").compact().gave_up_
+
+
+@pytest.mark.parametrize("rule", ["vote", "average", "last", "pocket"])
+def test_vectors_that_contradictions_bring_back_to_nothing(rule, tmp_path):
+    """Rounding leaves squared lengths a little below 0; such models are saved, and score as before."""
+    X = np.tile(np.random.RandomState(0).randn(3, 1), (40, 1))
+    y = (np.arange(len(X)) // 3) % 2
+    found = [VotedPerceptronClassifier(gamma=0.3, rule=rule, random_state=seed).fit(X, y) for seed in range(12)]
+    below = [model for model in found if model.record_.norm2.min() < 0]
+    assert below  # else this shows nothing
+    for model in below:
+        assert np.isfinite(model.record_.lengths).all()
+        assert certify(model, X, y).predictor
+        for each in (model, model.with_rule(rule, True), model.with_rule(rule, True).compact()):
+            each.save(tmp_path / "m")
+            assert np.isfinite(each.decision_function(X)).all()
+            np.testing.assert_array_equal(load(tmp_path / "m").decision_function(X), each.decision_function(X))

@@ -156,7 +156,8 @@ def _check_same_run(model: VotedPerceptronClassifier, sample: Sample, last: Marg
         lengths = record.norm2[record.vector == c]
         if len(lengths):
             check_training_data(
-                math.isclose(last.norms[c] ** 2, lengths[-1], rel_tol=1e-5), "its vectors have other lengths with them"
+                math.isclose(last.norms[c] ** 2, lengths[-1], rel_tol=1e-5, abs_tol=1e-9 * lengths.max()),
+                "its vectors have other lengths with them",
             )
     return check_run(model, sample)
 

@@ -105,7 +105,7 @@ class MomentRule(Rule, ABC):
         kept = record.time <= self.times(vectors, record.n_steps)[record.vector]
         np.add.at(out, (record.vector[kept], record.slot[kept]), record.sign[kept].astype(np.float64))
         if normalized:
-            divisor[record.vector[kept]] = np.sqrt(record.norm2[kept])  # of each vector the last one stays
+            divisor[record.vector[kept]] = record.lengths[kept]  # of each vector the last one stays
             divisor[divisor == 0] = 1.0  # whose scores are 0 anyway
         return out, divisor
 

@@ -61,7 +61,7 @@ class Average(TallyRule):
         record = vectors.record
         alive = record.n_steps + 1.0 - record.time  # a mistake is part of every vector from its own on
         if normalized:
-            lengths = np.sqrt(record.norm2)
+            lengths = record.lengths
             shares = np.divide(record.survival, lengths, out=np.zeros(len(record)), where=lengths > 0)
             for mine in record.of_each_vector.values():
                 alive[mine] = np.cumsum(shares[mine][::-1])[::-1]

@@ -198,7 +198,8 @@ def record_from(fields: Fields, n_vectors: int, n_named: int) -> MistakeRecord:
     fields.end()
     if k and not (int(example.min()) >= 0 and int(example.max()) < n_named < LARGEST):
         raise fields.wrong("example", f"numbers of examples, from 0 to {n_named - 1}", "others")
-    if (columns["norm2"] < 0).any():
+    norm2 = columns["norm2"]
+    if k and norm2.min() < -1e-6 * max(0.0, norm2.max()):  # what rounding leaves of 0 may be below it
         raise fields.wrong("norm2", "squared lengths", "negative numbers")
     try:
         return MistakeRecord(**columns, n_vectors=n_vectors, n_examples=n_examples, n_steps=n_steps)
