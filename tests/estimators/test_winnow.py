@@ -23,6 +23,7 @@ from sklearn.preprocessing import binarize
 from sklearn.utils.estimator_checks import check_estimator
 from strategies import CONTAINERS, contained, thorough
 
+from votron._plotting import pyplot
 from votron.engine import TrainingRun, WinnowTrainer, boolean
 from votron.engine import winnow as engine
 from votron.engine.boolean import active_rows
@@ -30,7 +31,6 @@ from votron.errors import NotRepresentableError, VotronError
 from votron.estimators import _epochs
 from votron.estimators.winnow import WinnowClassifier
 from votron.experiments import winnow as experiment
-from votron.experiments._figure import pyplot
 from votron.theory import disjunction_mistake_bound
 
 TINY = float(np.finfo(np.float64).tiny)

@@ -18,7 +18,7 @@ from votron import VotedPerceptronClassifier, cli
 from votron.data import ImageSet, load_image_set
 from votron.errors import VotronError
 from votron.experiments import papers, runner
-from votron.experiments._settings import Settings, parse_degrees
+from votron.experiments._reproduce_settings import Settings, parse_degrees
 from votron.experiments.claims import Claim, claims
 from votron.experiments.machines import MachineResult, machines
 from votron.experiments.papers import Fact

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from strategies import thorough
 
 from votron import VotedPerceptronClassifier
+from votron._plotting import pyplot
 from votron.experiments import attained_margin, parallel_lines, permutations
-from votron.experiments._figure import pyplot
-from votron.experiments._one_label import images, problem
+from votron.experiments._one_vs_rest import images, problem
 from votron.experiments.parallel_lines import COLUMNS, HALF, lines, perceptron
 from votron.theory import compression_bound, margins
 

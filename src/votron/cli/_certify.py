@@ -156,7 +156,7 @@ def _check_figure(path: str | None) -> None:
 
 def _draw(found: Any, path: str) -> None:
     from votron._files import write_bytes
-    from votron.experiments._figure import as_bytes, pyplot
+    from votron._plotting import as_bytes, pyplot
 
     figure = found.plot().figure
     try:

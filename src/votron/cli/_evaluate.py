@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from votron._cells import as_text
+from votron._text_tables import as_text
 from votron.cli import _options
 from votron.cli._as_trained import labelled
 from votron.cli._loading import in_words_of_options

@@ -17,8 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
-from votron._cells import as_text, wants_colour
 from votron._files import replacing
+from votron._text_tables import as_text, wants_colour
 from votron.errors import VotronError
 
 _DEFAULT_WIDTH = 80

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from votron._cells import wants_colour
+from votron._text_tables import wants_colour
 from votron.cli._output import downloading
 from votron.cli._parser import Parser, UsageError
 from votron.errors import VotronError
-from votron.experiments._settings import WHAT, Settings, parse_degrees
+from votron.experiments._reproduce_settings import WHAT, Settings, parse_degrees
 
 if TYPE_CHECKING:
     from votron.experiments.reproduce import Reproduction

@@ -129,7 +129,7 @@ def solve_adatron(
     >>> round(found.margin, 3), found.support.tolist()
     (1.414, [0, 1])
     """
-    search = _Search(kernel, X, np.asarray(y, dtype=np.float64), float(cap), tolerance)
+    search = _CoordinateSteps(kernel, X, np.asarray(y, dtype=np.float64), float(cap), tolerance)
     with team(n_threads) as threads:
         for sweeps in search.rounds(max_sweeps, threads):
             if watcher is not None:
@@ -139,7 +139,7 @@ def solve_adatron(
     return search.found()
 
 
-class _Search:
+class _CoordinateSteps:
     """A working set, its kernel values, and the multipliers of its examples."""
 
     def __init__(self, kernel: Kernel, X: Rows, y: Floats, cap: float, tolerance: float) -> None:

@@ -29,13 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from votron._cells import as_markdown
+from votron._plotting import MUTED, STYLE, plain, pyplot, save, title, write_name
+from votron._text_tables import as_markdown
 from votron.errors import VotronError
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
-from votron.experiments._command import Counter, ended
-from votron.experiments._figure import MUTED, STYLE, add_out, plain, pyplot, save, title, write_name
-from votron.experiments._one_label import Data, consistent, name_of, parser, problem
+from votron.experiments._command_line import Counter, add_out, ended
+from votron.experiments._one_vs_rest import Data, consistent, name_of, parser, problem
 from votron.theory import margins, novikoff_bound
 
 __all__ = ["draw", "main"]
@@ -262,7 +262,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         seeds = range(args.seed, args.seed + args.permutations)
         found = measure(data, name_of(args), degree=args.degree, taus=taus, seeds=seeds, progress=Counter(len(seeds)))
         print(table(found), summary(found), sep="\n\n")
-        save(draw(found), args.out)
+        print(*save(draw(found), args.out), sep="\n")
         return 0
 
     return ended(work)

@@ -32,12 +32,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from votron._cells import as_text, wants_colour
 from votron._files import write_text
+from votron._plotting import AXIS, MUTED, STYLE, plain, pyplot, save, title
+from votron._text_tables import as_text, wants_colour
 from votron.data import ImageSet, load_image_set
-from votron.experiments._command import ended, seed_number
-from votron.experiments._figure import AXIS, MUTED, STYLE, add_out, plain, pyplot, save, title
-from votron.experiments._frontier import RULES, Point, Setting, measure, settings, validated
+from votron.experiments._command_line import add_out, ended, seed_number
+from votron.experiments._frontier_points import RULES, Point, Setting, measure, settings, validated
 from votron.experiments.machines import fast_svc
 from votron.experiments.papers import comparator
 from votron.experiments.runs import RunStore
@@ -281,7 +281,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arrays = data.X, data.y, data.X_test, data.y_test
         points = measure(todo, arrays, progress=lambda done: _tell(done, len(todo)))
         print(as_text(cells(points), colour=wants_colour(sys.stdout), left=range(5)))
-        save(draw(points, data.name, PUBLISHED if data.name == "mnist" else None), args.out)
+        print(*save(draw(points, data.name, PUBLISHED if data.name == "mnist" else None), args.out), sep="\n")
         return 0
 
     return ended(work)

@@ -16,8 +16,8 @@ import numpy as np
 from votron._files import write_text
 from votron.data import ImageSet
 from votron.errors import VotronError
-from votron.experiments._command import environment
-from votron.experiments._settings import EPOCHS_OF_DEGREE_1, WHAT, Settings
+from votron.experiments._command_line import environment
+from votron.experiments._reproduce_settings import EPOCHS_OF_DEGREE_1, WHAT, Settings
 from votron.experiments.claims import Claim, claims
 from votron.experiments.machines import MachineResult, all_kept, machines, solver
 from votron.experiments.runner import perform_missing

@@ -24,12 +24,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._cells import as_markdown
+from votron._plotting import MUTED, STYLE, plain, pyplot, save, title, write_name
+from votron._text_tables import as_markdown
 from votron.errors import VotronError
 from votron.estimators.averaged import AveragedPerceptronClassifier
 from votron.estimators.winnow import WinnowClassifier
-from votron.experiments._command import at_least_one, ended, seed_number
-from votron.experiments._figure import MUTED, STYLE, add_out, plain, pyplot, save, title, write_name
+from votron.experiments._command_line import add_out, at_least_one, ended, seed_number
 from votron.theory import disjunction_mistake_bound
 
 __all__ = ["draw", "main"]
@@ -239,7 +239,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         seeds = range(args.seed, args.seed + args.runs)
         counts = measure(sizes, n_literals=args.literals, n_examples=args.examples, seeds=seeds, progress=_tell)
         print(table(counts))
-        save(draw(counts), args.out)
+        print(*save(draw(counts), args.out), sep="\n")
         return 0
 
     return ended(work)

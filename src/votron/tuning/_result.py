@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from votron._cells import as_text
+from votron._text_tables import as_text
 from votron.kernels import Kernel, make_kernel
 from votron.tuning._grid import ESTIMATORS, Params, multiple_of_scale
 

@@ -8,6 +8,7 @@ import platform
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 from typing import TextIO
 
 from votron._resources import effective_threads
@@ -37,6 +38,17 @@ def epochs_number(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"must be a number in the range (0, inf). Got {text!r} instead.")
     return value
+
+
+def add_out(options: argparse.ArgumentParser, default: str) -> None:
+    """Give a command the option that says where its figure goes."""
+    options.add_argument(
+        "--out",
+        type=Path,
+        default=Path(default),
+        metavar="FILE",
+        help="the two files, without .svg and .png (default: %(default)s)",
+    )
 
 
 def ended(work: Callable[[], int]) -> int:

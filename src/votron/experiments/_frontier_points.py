@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 
 from votron.errors import VotronError
 from votron.estimators.voted import VotedPerceptronClassifier
-from votron.experiments._one_label import Data, images
+from votron.experiments._one_vs_rest import Data, images
 from votron.experiments.machines import fast_svc
 from votron.images import EIGHT, FOUR, Deskew, Shift, Thicken, with_copies
 from votron.kernels import GaussianKernel, Kernel, LinearKernel, NormalizedKernel, PolynomialKernel
