@@ -30,12 +30,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._arrays import chunks
 from votron._loops import adatron as _loops
 from votron._threads import Team, team
+from votron._types import Floats, Index, Rows
 from votron.blocks import ROWS_AT_ONCE
 from votron.engine.run import Watcher
 from votron.kernels import Kernel
-from votron.products import Floats, Index, Rows, chunks
 
 __all__ = ["MaximalMargin", "solve_adatron"]
 

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._arrays import Growing
 from votron._loops import primal as _loops
 from votron._threads import pieces, team
+from votron._types import Floats, Index, Rows
 from votron.engine.presentation import Presentation, RowBatch
 from votron.engine.primal import aligned_zeros, weights_width
 from votron.engine.run import TrainingRun, Watcher
 from votron.kernels import Kernel
-from votron.products import Floats, Growing, Index, Rows
 from votron.record import MistakeRecord
 
 __all__ = ["LinearTrainer"]

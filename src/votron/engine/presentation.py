@@ -16,10 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron._arrays import chunks
 from votron._loops import primal as _loops
 from votron._resources import available_memory
 from votron._threads import Team, pieces
-from votron.products import Index, Rows, chunks
+from votron._types import Index, Rows
 
 VALUES_AT_ONCE = 1 << 19
 """Values in a batch of gathered rows, unless one row alone has more."""

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from votron._loops import primal as _loops
 from votron._threads import pieces, team
+from votron._types import Floats, Index, Rows
 from votron.engine.presentation import Presentation, RowBatch
 from votron.engine.run import TrainingRun, Watcher
 from votron.errors import NotRepresentableError
-from votron.products import Floats, Index, Rows
 
 __all__ = ["PrimalTrainer"]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from votron._registry import Registry
+from votron._types import Rows
 from votron.errors import VotronError
 from votron.kernels.base import Kernel
 from votron.kernels.composed import ComposedKernel
@@ -17,7 +18,6 @@ from votron.kernels.linear import LinearKernel
 from votron.kernels.normalized import NormalizedKernel
 from votron.kernels.polynomial import PolynomialKernel
 from votron.kernels.precomputed import PrecomputedKernel
-from votron.products import Rows
 
 KERNELS: Registry[type[Kernel]] = Registry("kernel", "votron.kernels")
 """The kernels that can be asked for by name."""

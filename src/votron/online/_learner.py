@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from votron._types import Floats
 from votron.errors import IndefiniteKernelError, VotronError
 from votron.kernels import KERNELS, Kernel, make_kernel
 from votron.kernels.registry import is_precomputed
@@ -17,7 +18,6 @@ from votron.online._river import RiverClassifier, announce
 from votron.online._round import Round
 from votron.online._standing import NotKeptError, Standing, finite
 from votron.online._target import read_target
-from votron.products import Floats
 
 
 class OnlinePerceptron(RiverClassifier):

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.products import Floats, Index
+from votron._types import Floats, Index
 from votron.theory.bounds import held_out_bound
 
 __all__ = ["Assumption", "Measured"]

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._types import Floats
 from votron.errors import VotronError
-from votron.products import Floats
 from votron.theory._wrapped import unwrapped
 
 __all__ = ["Margins", "margins"]
