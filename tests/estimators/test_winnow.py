@@ -761,7 +761,7 @@ def test_the_command_draws_and_tells(tmp_path, capsys):
     options = ["--largest", "64", "--examples", "256", "--runs", "2", "--seed", "7", "--out", str(out)]
     assert experiment.main(options) == 0
     printed = capsys.readouterr()
-    assert printed.err == "Run 1 of 2\nRun 2 of 2\n"
+    assert [line.split(",")[1] for line in printed.err.splitlines()] == [f" {done} of 2 runs" for done in range(3)]
     expected = experiment.measure((16, 32, 64), n_literals=3, n_examples=256, seeds=(7, 8))
     assert experiment.table(expected) in printed.out
     assert f"| 64 | {expected.winnow.mean(0)[-1]:.1f} | 49 | {expected.perceptron.mean(0)[-1]:,.1f} |" in printed.out

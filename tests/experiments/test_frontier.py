@@ -219,7 +219,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     out, err = capsys.readouterr()
     assert out.splitlines()[0].split()[:3] == ["learner", "features", "kernel"]
     assert len(out.splitlines()) == 1 + 3 + 2
-    assert err == "Training 3 settings\n"
+    assert [line.split(",")[1] for line in err.splitlines()] == [f" {done} of 3 settings" for done in range(4)]
     assert (tmp_path / "here" / "figure.svg").stat().st_size > 1000
     assert (tmp_path / "here" / "figure.png").stat().st_size > 1000
 

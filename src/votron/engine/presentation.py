@@ -1,4 +1,4 @@
-"""How the primal engine brings rows along: batch by batch, in the order of presentation.
+"""The rows of the primal engine: batch by batch, in the order of presentation.
 
 The loop that learns wants rows one after another. In the order of the data they are: a CSR matrix of float64 numbers is
 read where it stands. Otherwise, shuffled or of another type, they are gathered, a few megabytes at a time, by some

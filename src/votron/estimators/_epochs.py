@@ -15,7 +15,7 @@ from votron.errors import VotronError
 from votron.estimators._inputs import check_same_classes, read_classes
 from votron.estimators._kept import KeptClassifier
 from votron.estimators._scores import ScoreClassifier
-from votron.estimators._watch import Watch, watching
+from votron.estimators._watch import CallbackSupportMixin, Watch, under_callbacks, watching
 
 _WORTH_ASKING = 64 << 20
 """Bytes of weights from which it is asked whether there is room for them."""
@@ -23,7 +23,7 @@ _LONGEST = 2**62
 """Steps that can be counted."""
 
 
-class EpochClassifier(KeptClassifier, ScoreClassifier):
+class EpochClassifier(CallbackSupportMixin, KeptClassifier, ScoreClassifier):
     """A classifier that learns in ``epochs`` passes."""
 
     MAX_EPOCHS: ClassVar[int] = 1000
@@ -50,11 +50,15 @@ class EpochClassifier(KeptClassifier, ScoreClassifier):
             )
         return n_steps
 
-    def _watched(self, n_steps: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
-        """Train under a progress bar; Ctrl-C ends training early, and what happened says so."""
-        with watching(n_steps, bool(self.verbose)) as watch:
-            run = train(watch)
-        return replace(run, interrupted=watch.interrupted)
+    def _watched(self, n_steps: int, n_examples: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
+        """Train under a progress bar and callbacks; Ctrl-C ends training early, and what happened says so."""
+
+        def watched() -> TrainingRun:
+            with watching(self, n_steps, n_examples, known=self.epochs is not None) as watch:
+                run = train(watch)
+            return replace(run, interrupted=watch.interrupted)
+
+        return under_callbacks(self, watched)
 
     def _check_trained(self) -> None:
         """Refuse to show what a trainer has learnt before there is one."""

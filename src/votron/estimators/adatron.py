@@ -32,7 +32,7 @@ from votron.estimators._forms import Expansion, Form
 from votron.estimators._kept import KeptClassifier
 from votron.estimators._kernel import KERNEL_CONSTRAINTS, checked, lengths_of, set_tags
 from votron.estimators._scores import ScoreClassifier
-from votron.estimators._watch import watching
+from votron.estimators._watch import CallbackSupportMixin, under_callbacks, watching
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
 from votron.products import Floats, Index, Rows
@@ -42,7 +42,7 @@ from votron.theory.geometry import Margins
 __all__ = ["KernelAdatronClassifier"]
 
 
-class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
+class KernelAdatronClassifier(CallbackSupportMixin, KeptClassifier, ScoreClassifier):
     """Kernel adatron: the vector of maximal margin, by steps like the perceptron's.
 
     It finds, through the origin of the kernel's feature space, the vector with the largest margin that any has on these
@@ -174,7 +174,7 @@ class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
         with _inputs.unchanged_on_error(self):
             rows, codes = self._checked(X, y)
             self._from_file = False
-            found, interrupted = self._solve(rows, codes)
+            found, interrupted = under_callbacks(self, lambda: self._solve(rows, codes))
             self._keep(rows, found)
         if interrupted:
             raise KeyboardInterrupt("Training stopped; the model has what it found until then.")
@@ -194,9 +194,11 @@ class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
 
     def _solve(self, rows: Rows, codes: NDArray[np.int64]) -> tuple[list[MaximalMargin], bool]:
         """Find the vector of each class, one after another."""
-        found = []
-        with watching(self.max_sweeps * self._n_vectors, bool(self.verbose)) as watch:
+        found, most = [], int(self.max_sweeps)
+        words = "{:,} examples at work, {:,} support vectors".format
+        with watching(self, most * self._n_vectors, most, part="class", unit="sweeps", words=words) as watch:
             for c in range(self._n_vectors):
+                watch.before = c * most
                 found.append(
                     solve_adatron(
                         self.kernel_,
@@ -204,7 +206,7 @@ class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
                         np.where(codes == c, 1, -1),
                         cap=math.inf if self.C is None else float(self.C),
                         tolerance=float(self.tol),
-                        max_sweeps=int(self.max_sweeps),
+                        max_sweeps=most,
                         n_threads=effective_threads(self.n_jobs),
                         watcher=watch,
                     )

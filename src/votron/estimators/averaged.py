@@ -295,7 +295,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
     ) -> TrainingRun:
         """Run the engine."""
         run = partial(trainer.run, n_threads=effective_threads(self.n_jobs), after_pass=after_pass)
-        return self._watched(n_steps, lambda watch: run(rows, codes, order, n_steps, watcher=watch))
+        return self._watched(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
     def _train_until_best(
         self,

@@ -346,7 +346,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         if isinstance(trainer, DualTrainer):
             repeats = n_steps > len(order) or trainer.n_events > trainer.n_support
             run = functools.partial(run, ids=ids, memory=parse_memory_limit(self.memory_limit) if repeats else 0)
-        return self._watched(n_steps, lambda watch: run(rows, codes, order, n_steps, watcher=watch))
+        return self._watched(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
     def _keep(self, rows: Rows, record: MistakeRecord, seed: int) -> None:
         """Set the attributes that follow from the record and its examples."""

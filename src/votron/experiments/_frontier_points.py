@@ -1,4 +1,4 @@
-"""What the frontier is made of: settings, and what each comes to when it is trained and tested."""
+"""The points of the frontier: settings, and what each comes to when it is trained and tested."""
 
 from __future__ import annotations
 

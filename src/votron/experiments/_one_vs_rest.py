@@ -1,4 +1,4 @@
-"""What the experiments on one label share: the label against the rest, a perceptron that converges, and options."""
+"""Experiments on one label: the label against the rest, a perceptron that converges, and options."""
 
 from __future__ import annotations
 

@@ -29,11 +29,12 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from votron._plotting import AXIS, GRID, INK, MUTED, STYLE, plain, pyplot, save, title, write_name
+from votron._progress import counting
 from votron._text_tables import as_markdown
 from votron.errors import VotronError
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
-from votron.experiments._command_line import Counter, add_out, at_least_one, ended, seed_number
+from votron.experiments._command_line import add_out, at_least_one, ended, seed_number
 from votron.theory import novikoff_bound
 
 __all__ = ["draw", "main"]
@@ -292,8 +293,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def work() -> int:
         pyplot()  # whether it is there is known before the work begins
-        progress = Counter(args.permutations)
-        counts = measure(_sizes(args), seed=args.seed, permutations=args.permutations, progress=progress)
+        with counting(args.permutations, "permutations") as progress:
+            counts = measure(_sizes(args), seed=args.seed, permutations=args.permutations, progress=progress)
         print(table(counts))
         print(*save(draw(counts), args.out), sep="\n")
         return 0
