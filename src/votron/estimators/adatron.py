@@ -196,7 +196,7 @@ class KernelAdatronClassifier(CallbackSupportMixin, KeptClassifier, ScoreClassif
         """Find the vector of each class, one after another."""
         found, most = [], int(self.max_sweeps)
         words = "{:,} examples at work, {:,} support vectors".format
-        with watching(self, most * self._n_vectors, most, part="class", unit="sweeps", words=words) as watch:
+        with watching(self, most * self._n_vectors, most, part="class", unit="", words=words) as watch:
             for c in range(self._n_vectors):
                 watch.before = c * most
                 found.append(
