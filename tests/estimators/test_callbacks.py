@@ -1,6 +1,8 @@
 """Callbacks of scikit-learn: they hear of every epoch, and its progress bar works."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -103,3 +105,17 @@ def test_the_bar_of_scikit_learn(capsys, monkeypatch):
     search.set_callbacks(callback.ProgressBar(max_propagation_depth=1)).fit(X, y)
     out = capsys.readouterr().out
     assert out.count("VotedPerceptronClassifier") == 5  # four fits, and the one of the best
+
+
+def test_without_callbacks_in_scikit_learn():
+    """As before 1.9: classifiers train, and have no set_callbacks."""
+    code = (
+        "import sys, sklearn.model_selection, sklearn.pipeline, sklearn.linear_model, sklearn.preprocessing\n"
+        "sys.modules['sklearn.callback'] = None\n"
+        "from votron import KernelAdatronClassifier, VotedPerceptronClassifier\n"
+        "for model in (VotedPerceptronClassifier(), KernelAdatronClassifier()):\n"
+        "    assert not hasattr(model, 'set_callbacks')\n"
+        "    assert model.fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]).predict([[1.0, 0.0]]).tolist() == [1]\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr

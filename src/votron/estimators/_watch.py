@@ -14,7 +14,7 @@ from votron._progress import Progress
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # scikit-learn before 1.9 has no callbacks
-    CallbackSupportMixin, with_callbacks = object, lambda method: method
+    CallbackSupportMixin, with_callbacks = type("CallbackSupportMixin", (), {}), lambda method: method
 
 __all__ = ["CallbackSupportMixin", "Watch", "under_callbacks", "watching"]
 
