@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from strategies import thorough
 
 from votron import MistakeRecord, VotedPerceptronClassifier
-from votron.estimators._inputs import held_out_split
+from votron.estimators._validation import held_out_split
 from votron.kernels import KERNELS, NormalizedKernel, PolynomialKernel, PrecomputedKernel
 from votron.rules import RULES, Vectors
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
-from votron.estimators import _inputs
+from votron.estimators import _validation
 from votron.estimators._certified import (
     around,
     check_number_of_rows,
@@ -23,8 +23,8 @@ from votron.estimators._certified import (
     vector_labels,
 )
 from votron.estimators._comparators import Comparators
-from votron.estimators._forms import linear_scores
 from votron.estimators._same_run import check_weights
+from votron.estimators._score_functions import linear_scores
 from votron.theory.facts import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Assumption, Facts, Measured, Run
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ SWITCHES = {
 def facts_of(model: AveragedPerceptronClassifier, X: Any, y: Any, comparators: Any) -> Facts:
     """Return the facts about a fitted model's training."""
     check_is_fitted(model)
-    rows, labels = _inputs.validated(model, X, y, kernel=None, reset=False)
+    rows, labels = _validation.validated(model, X, y, kernel=None, reset=False)
     last, average = (model._in_feature_space(rows, labels, vector) for vector in ("last", "average"))
     kept = last.lengths > 0
     check_number_of_rows(rows.shape[0], model._n_given)
@@ -107,7 +107,7 @@ def _assumptions(model: AveragedPerceptronClassifier) -> dict[str, Assumption]:
 
 def measured_of(model: AveragedPerceptronClassifier, X: Any, y: Any) -> dict[str, Measured]:
     """Return the errors of both predictors on test data."""
-    rows, labels = _inputs.validated(model, X, y, kernel=None, reset=False)
-    signs = model._signs(_inputs.encode_labels(labels, model.classes_)[1])
+    rows, labels = _validation.validated(model, X, y, kernel=None, reset=False)
+    signs = model._signs(_validation.encode_labels(labels, model.classes_)[1])
     made = {LAST: model._trainer.last(), AVERAGE: model._trainer.average()}
     return {name: measured(linear_scores(rows, *weights), signs) for name, weights in made.items()}

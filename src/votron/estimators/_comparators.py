@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from votron._threads import team
 from votron.blocks import expansion_scores
 from votron.errors import VotronError
-from votron.estimators._kernel import lengths_of
+from votron.estimators._kernel_parameters import lengths_of
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.kernels import Kernel
 from votron.products import Floats, Rows

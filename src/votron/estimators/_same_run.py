@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 
 from votron._resources import effective_threads, parse_memory_limit
 from votron.engine import DualTrainer
-from votron.estimators import _inputs
+from votron.estimators import _validation
 from votron.estimators._certified import check_training_data, same_data
 from votron.products import Floats, Index, Rows
 from votron.record import MistakeRecord
@@ -79,7 +79,7 @@ def _orders(model: Any, learnable: Index) -> list[Index]:
 
 def _repeats(model: VotedPerceptronClassifier, sample: Sample, order: Index) -> bool:
     """Train again; tell whether the mistakes are the same, and refuse data that have one which the record lacks."""
-    old, codes = model.record_, _inputs.encode_labels(sample.labels, model.classes_)[1]
+    old, codes = model.record_, _validation.encode_labels(sample.labels, model.classes_)[1]
     trainer = model._new_trainer(sample.rows, old.n_steps)
     how: dict[str, Any] = {"n_threads": effective_threads(model.n_jobs)}
     if isinstance(trainer, DualTrainer):
@@ -144,7 +144,7 @@ def check_weights(model: AveragedPerceptronClassifier, rows: Rows, labels: Any, 
     whole = len(learnable) == model._n_seen and not hasattr(model, "validation_scores_")
     if not whole or steps > MOST_STEPS:
         return compared
-    codes = _inputs.encode_labels(labels, model.classes_)[1]
+    codes = _validation.encode_labels(labels, model.classes_)[1]
     orders = _orders(model, learnable)
     if any(_same_weights(model, rows, codes, order, steps) for order in orders):
         return Assumption("same data", True, f"{REPEATED}, and has the same weights")

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
 from votron.errors import VotronError
-from votron.estimators import _inputs
+from votron.estimators import _validation
 from votron.estimators._certified import (
     around,
     check_number_of_rows,
@@ -59,7 +59,7 @@ def facts_of(model: VotedPerceptronClassifier, X: Any, y: Any, comparators: Any)
             "A model that was trained by fit for several epochs and then by partial_fit has no certificate: its "
             "examples were presented unequally often. Train it by one of the two."
         )
-    rows, labels = _inputs.validated(model, X, y, kernel=model.kernel_, reset=False)
+    rows, labels = _validation.validated(model, X, y, kernel=model.kernel_, reset=False)
     last = model._in_feature_space(rows, labels, "last")
     average = model._in_feature_space(rows, labels, "average")
     sample = _sample(model, rows, labels, last)
@@ -94,8 +94,8 @@ def facts_of(model: VotedPerceptronClassifier, X: Any, y: Any, comparators: Any)
 
 def measured_of(model: VotedPerceptronClassifier, X: Any, y: Any) -> dict[str, Measured]:
     """Return the errors of all predictors on test data, from one scan over the record."""
-    rows, labels = _inputs.validated(model, X, y, kernel=model.kernel_, reset=False)
-    signs = model._signs(_inputs.encode_labels(labels, model.classes_)[1])
+    rows, labels = _validation.validated(model, X, y, kernel=model.kernel_, reset=False)
+    signs = model._signs(_validation.encode_labels(labels, model.classes_)[1])
     record, unit = model.record_, bool(model.normalize_vectors)
     first_m = min(record.n_examples, record.n_steps)
     own = model.rule, unit

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
 from votron.engine import MaximalMargin, solve_adatron
-from votron.estimators import _inputs
+from votron.estimators import _validation
 from votron.estimators._certified import (
     around,
     check_number_of_rows,
@@ -28,11 +28,15 @@ from votron.estimators._certified import (
     vector_labels,
     wrong_labels,
 )
-from votron.estimators._forms import Expansion, Form
-from votron.estimators._kept import KeptClassifier
-from votron.estimators._kernel import KERNEL_CONSTRAINTS, checked, lengths_of, set_tags
-from votron.estimators._scores import ScoreClassifier
-from votron.estimators._watch import watching
+from votron.estimators._kernel_parameters import (
+    KERNEL_CONSTRAINTS,
+    learnable_rows,
+    lengths_of,
+    set_tags,
+    validated_with_kernel,
+)
+from votron.estimators._score_functions import Expansion, Form
+from votron.estimators.base import ScoreClassifier, watching
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
 from votron.products import Floats, Index, Rows
@@ -42,7 +46,7 @@ from votron.theory.geometry import Margins
 __all__ = ["KernelAdatronClassifier"]
 
 
-class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
+class KernelAdatronClassifier(ScoreClassifier):
     """Kernel adatron: the vector of maximal margin, by steps like the perceptron's.
 
     It finds, through the origin of the kernel's feature space, the vector with the largest margin that any has on these
@@ -171,7 +175,7 @@ class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
         self : KernelAdatronClassifier
             The fitted model.
         """
-        with _inputs.unchanged_on_error(self):
+        with _validation.unchanged_on_error(self):
             rows, codes = self._checked(X, y)
             self._from_file = False
             found, interrupted = self._solve(rows, codes)
@@ -185,10 +189,10 @@ class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
         """Validate parameters and data; set ``classes_`` and ``kernel_``."""
         self._validate_params()
         effective_threads(self.n_jobs, type(self).__name__)
-        X, y, kernel = checked(self, X, y, reset=True)
-        self.classes_, codes = _inputs.encode_labels(y)
-        _inputs.check_two_classes(self.classes_, X.shape)
-        self._learnable_of(X, _inputs.learnable_rows(X, kernel), 1, "K(x, x) = 0", repr(kernel))
+        X, y, kernel = validated_with_kernel(self, X, y, reset=True)
+        self.classes_, codes = _validation.encode_labels(y)
+        _validation.check_two_classes(self.classes_, X.shape)
+        self._learnable_of(X, learnable_rows(X, kernel), 1, "K(x, x) = 0", repr(kernel))
         self.kernel_, self._n_rows = kernel, X.shape[0]
         return X, codes
 
@@ -265,7 +269,7 @@ class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
             second: it is returned as 2.2e-308, so that the sign always tells the label.
         """
         check_is_fitted(self)
-        rows, _ = _inputs.validated(self, X, kernel=self.kernel_, reset=False)
+        rows, _ = _validation.validated(self, X, kernel=self.kernel_, reset=False)
         return self._shaped(self._scores(rows))
 
     def _scores(self, rows: Rows) -> Floats:
@@ -281,8 +285,8 @@ class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
     def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
         """Return what `votron.theory.margins` asks for; there is one vector, whatever is asked for."""
         check_is_fitted(self)
-        rows, y = _inputs.validated(self, X, y, kernel=self.kernel_, reset=False)
-        codes = _inputs.encode_labels(y, self.classes_)[1]
+        rows, y = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
+        codes = _validation.encode_labels(y, self.classes_)[1]
         lengths, factor = lengths_of(self.kernel_, rows)
         return Margins(factor[:, None] * self._scores(rows), self._signs(codes), self.norm_, lengths)
 
@@ -290,7 +294,7 @@ class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
         """Return what `votron.theory.certify` asks for; its margin is the best, so "auto" compares it with no other."""
         found = self._in_feature_space(X, y, "last")
         kept = found.lengths > 0
-        rows, labels = _inputs.validated(self, X, y, kernel=self.kernel_, reset=False)
+        rows, labels = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
         data = self._check_data(found, rows)
         from votron.estimators._comparators import Comparators  # which has an adatron for others
 
@@ -355,8 +359,8 @@ class KernelAdatronClassifier(KeptClassifier, ScoreClassifier):
 
     def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
         """Return the errors on test data."""
-        rows, y = _inputs.validated(self, X, y, kernel=self.kernel_, reset=False)
-        signs = self._signs(_inputs.encode_labels(y, self.classes_)[1])
+        rows, y = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
+        signs = self._signs(_validation.encode_labels(y, self.classes_)[1])
         return {MAXIMAL: measured(self._scores(rows), signs)}
 
     def __sklearn_tags__(self) -> Any:

@@ -18,10 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
 from votron.engine import PrimalTrainer, TrainingRun
-from votron.estimators import _inputs
-from votron.estimators._epochs import EpochClassifier
-from votron.estimators._fixed import check_unchanged
-from votron.estimators._forms import Form, Linear, linear_scores
+from votron.estimators import _validation
+from votron.estimators._score_functions import Form, Linear, linear_scores
+from votron.estimators._validation import check_unchanged
+from votron.estimators.base import EpochClassifier
 from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import Floats, Index, Rows
 from votron.products import squares as squared_lengths
@@ -180,7 +180,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
         self : AveragedPerceptronClassifier
             The fitted model.
         """
-        with _inputs.unchanged_on_error(self):
+        with _validation.unchanged_on_error(self):
             rows, codes = self._checked(X, y)
             self._from_file = False
             order, held_out = self._presentation(self._learnable(rows, at_least=1), codes)
@@ -234,7 +234,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
         True
         """
         first = not hasattr(self, "_trainer")
-        with _inputs.unchanged_on_error(self):
+        with _validation.unchanged_on_error(self):
             rows, codes = self._checked(X, y, classes=classes, first=first)
             order = self._learnable(rows, at_least=0)
             trainer = self._new_trainer() if first else self._trainer
@@ -254,12 +254,12 @@ class AveragedPerceptronClassifier(EpochClassifier):
         """Validate parameters and data; set ``classes_``."""
         self._validate_params()
         effective_threads(self.n_jobs, type(self).__name__)
-        X, y = _inputs.validated(self, X, y, kernel=None, reset=first)
+        X, y = _validation.validated(self, X, y, kernel=None, reset=first)
         if not first:
             self._check_same_classes(classes)
             check_unchanged(self, {"fit_intercept": self._trainer.bias})
-        self.classes_, codes = _inputs.encode_labels(y, classes if first else self.classes_)
-        _inputs.check_two_classes(self.classes_, X.shape)
+        self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
+        _validation.check_two_classes(self.classes_, X.shape)
         return X, codes
 
     def _new_trainer(self) -> PrimalTrainer:
@@ -281,7 +281,9 @@ class AveragedPerceptronClassifier(EpochClassifier):
         rng = check_random_state(self.random_state)
         held_out = np.empty(0, dtype=np.int64)
         if self.early_stopping:
-            order, held_out = _inputs.held_out_split(order, codes, self.validation_fraction, type(self).__name__, rng)
+            order, held_out = _validation.held_out_split(
+                order, codes, self.validation_fraction, type(self).__name__, rng
+            )
         return rng.permutation(order) if self.shuffle else order, held_out
 
     def _train(
@@ -369,14 +371,14 @@ class AveragedPerceptronClassifier(EpochClassifier):
         """
         check_is_fitted(self)
         self._validate_params()
-        rows, _ = _inputs.validated(self, X, kernel=None, reset=False)
+        rows, _ = _validation.validated(self, X, kernel=None, reset=False)
         return self._shaped(self._scores(rows))
 
     def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
         """Return what `votron.theory.margins` asks for; the feature that is always one counts."""
         check_is_fitted(self)
-        rows, y = _inputs.validated(self, X, y, kernel=None, reset=False)
-        codes = _inputs.encode_labels(y, self.classes_)[1]
+        rows, y = _validation.validated(self, X, y, kernel=None, reset=False)
+        codes = _validation.encode_labels(y, self.classes_)[1]
         made = self._trainer.average() if vector == "average" else self._trainer.last()
         squares = squared_lengths(rows) + bool(self._trainer.bias)
         norms = np.sqrt(row_norms(made[0], squared=True) + made[1] ** 2)

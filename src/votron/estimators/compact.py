@@ -9,17 +9,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
 from votron.errors import VotronError
-from votron.estimators import _inputs
-from votron.estimators._forms import Expansion, Form, Linear, Sequence
-from votron.estimators._kept import KeptClassifier
-from votron.estimators._scores import ScoreClassifier
+from votron.estimators import _validation
+from votron.estimators._score_functions import Expansion, Form, Linear, Sequence
+from votron.estimators.base import ScoreClassifier
 from votron.kernels.registry import is_precomputed
 from votron.products import Floats
 
 __all__ = ["CompactClassifier"]
 
 
-class CompactClassifier(KeptClassifier, ScoreClassifier):
+class CompactClassifier(ScoreClassifier):
     """What a fitted classifier predicts with, and nothing else; made by its method ``compact``.
 
     The rule of the model is settled. Rules that score by one vector a class ("last", "average", "pocket", "holdout")
@@ -129,7 +128,7 @@ class CompactClassifier(KeptClassifier, ScoreClassifier):
         """
         check_is_fitted(self)
         self._validate_params()
-        rows, _ = _inputs.validated(self, X, kernel=self._predictor.kernel, reset=False)
+        rows, _ = _validation.validated(self, X, kernel=self._predictor.kernel, reset=False)
         scores = self._predictor.scores(rows, effective_threads(self.n_jobs, type(self).__name__))
         # Naive Bayes predicts the first of two classes where their probabilities are equal; scores of 0 stay 0.
         return scores[:, 0] if self._ties_to_first and len(self.classes_) == 2 else self._shaped(scores)

@@ -20,12 +20,18 @@ from sklearn.utils.validation import check_is_fitted
 from votron._resources import effective_threads, parse_memory_limit
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import VotronError
-from votron.estimators import _inputs
-from votron.estimators._epochs import EpochClassifier
-from votron.estimators._forms import Expansion, Form, Sequence
-from votron.estimators._kernel import KERNEL_CONSTRAINTS, checked, lengths_of, reads_gamma, set_tags
-from votron.estimators._names import NameIn
-from votron.estimators._where import WhereItMakesSense
+from votron.estimators import _validation
+from votron.estimators._kernel_parameters import (
+    KERNEL_CONSTRAINTS,
+    learnable_rows,
+    lengths_of,
+    reads_gamma,
+    set_tags,
+    validated_with_kernel,
+)
+from votron.estimators._score_functions import Expansion, Form, Sequence
+from votron.estimators._validation import NameIn
+from votron.estimators.base import AvailableWhere, EpochClassifier
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
 from votron.products import Floats, Index, Rows
@@ -220,7 +226,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         self : VotedPerceptronClassifier
             The fitted model.
         """
-        with _inputs.unchanged_on_error(self):
+        with _validation.unchanged_on_error(self):
             rows, codes = self._checked(X, y)
             self._from_file = False
             rng = check_random_state(self.random_state)
@@ -242,7 +248,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         )
         return self
 
-    @functools.partial(WhereItMakesSense, _why_no_partial_fit)
+    @functools.partial(AvailableWhere, _why_no_partial_fit)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> VotedPerceptronClassifier:
         """Go on learning: one pass over new data, in their order, from where the record ends.
 
@@ -265,7 +271,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         self : VotedPerceptronClassifier
             The model.
         """
-        with _inputs.unchanged_on_error(self):
+        with _validation.unchanged_on_error(self):
             first = not hasattr(self, "record_")
             rows, codes = self._checked(X, y, classes=classes, first=first)
             order = self._learnable(rows, at_least=0)
@@ -302,11 +308,11 @@ class VotedPerceptronClassifier(EpochClassifier):
         self._validate_params()
         parse_memory_limit(self.memory_limit, type(self).__name__)
         effective_threads(self.n_jobs, type(self).__name__)
-        X, y, kernel = checked(self, X, y, reset=first)
+        X, y, kernel = validated_with_kernel(self, X, y, reset=first)
         if not first:
             self._check_same(kernel, classes)
-        self.classes_, codes = _inputs.encode_labels(y, classes if first else self.classes_)
-        _inputs.check_two_classes(self.classes_, X.shape)
+        self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
+        _validation.check_two_classes(self.classes_, X.shape)
         self.kernel_ = kernel
         return X, codes
 
@@ -320,14 +326,16 @@ class VotedPerceptronClassifier(EpochClassifier):
 
     def _learnable(self, rows: Rows, at_least: int) -> Index:
         """Return the numbers of the rows that can be learnt, and tell of the others."""
-        learnable = _inputs.learnable_rows(rows, self.kernel_)
+        learnable = learnable_rows(rows, self.kernel_)
         return self._learnable_of(rows, learnable, at_least, "K(x, x) = 0", repr(self.kernel_))
 
     def _presentation(self, order: Index, codes: NDArray[np.int64], rng: Any) -> tuple[Index, Index]:
         """Return the rows to present, in order, and the rows held out."""
         held_out = np.empty(0, dtype=np.int64)
         if RULES[self.rule].needs_held_out:
-            order, held_out = _inputs.held_out_split(order, codes, self.validation_fraction, type(self).__name__, rng)
+            order, held_out = _validation.held_out_split(
+                order, codes, self.validation_fraction, type(self).__name__, rng
+            )
         return rng.permutation(order) if self.shuffle else order, held_out
 
     def _train(
@@ -381,7 +389,7 @@ class VotedPerceptronClassifier(EpochClassifier):
             always tells the label.
         """
         check_is_fitted(self)
-        rows, _ = _inputs.validated(self, X, kernel=self.kernel_, reset=False)
+        rows, _ = _validation.validated(self, X, kernel=self.kernel_, reset=False)
         self._validate_params()
         choice = self.rule, bool(self.normalize_vectors)
         return self._shaped(self._vectors.scores(rows, *choice, n_threads=effective_threads(self.n_jobs)))
@@ -431,8 +439,8 @@ class VotedPerceptronClassifier(EpochClassifier):
         if X_val is not None and not RULES[rule].needs_held_out:
             raise VotronError(f"X_val and y_val are for the rule 'holdout' only. Got the rule {rule!r} instead.")
         if X_val is not None:
-            rows, y_val = _inputs.validated(self, X_val, y_val, kernel=self.kernel_, reset=False)
-            other._set_holdout(rows, _inputs.encode_labels(y_val, self.classes_)[1])
+            rows, y_val = _validation.validated(self, X_val, y_val, kernel=self.kernel_, reset=False)
+            other._set_holdout(rows, _validation.encode_labels(y_val, self.classes_)[1])
         elif RULES[rule].needs_held_out and self._vectors.holdout is None:
             raise VotronError(f"The rule {rule!r} needs held-out data: give X_val and y_val, or fit with that rule.")
         return other
@@ -494,7 +502,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         10 {'vote': (150, 3), ('last', True): (150, 3)}
         """
         check_is_fitted(self)
-        rows, _ = _inputs.validated(self, X, kernel=self.kernel_, reset=False)
+        rows, _ = _validation.validated(self, X, kernel=self.kernel_, reset=False)
         moments, times = self._moments(at)
         choices = _choices([(self.rule, bool(self.normalize_vectors))] if rules is None else rules)
         stages = self._vectors.staged(rows, times, list(choices.values()), n_threads=effective_threads(self.n_jobs))
@@ -527,8 +535,8 @@ class VotedPerceptronClassifier(EpochClassifier):
     def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
         """Return what `votron.theory.margins` asks for."""
         check_is_fitted(self)
-        rows, y = _inputs.validated(self, X, y, kernel=self.kernel_, reset=False)
-        codes = _inputs.encode_labels(y, self.classes_)[1]
+        rows, y = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
+        codes = _validation.encode_labels(y, self.classes_)[1]
         lengths, factor = lengths_of(self.kernel_, rows)
         n_threads = effective_threads(self.n_jobs)
         scores = factor[:, None] * self._vectors.scores(rows, vector, n_threads=n_threads)

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from votron.engine import TrainingRun, WinnowTrainer
 from votron.engine.boolean import ActiveRows, active_rows
 from votron.errors import NotRepresentableError
-from votron.estimators import _inputs
-from votron.estimators._epochs import EpochClassifier
-from votron.estimators._fixed import check_unchanged
-from votron.estimators._forms import Form, Linear
+from votron.estimators import _validation
+from votron.estimators._score_functions import Form, Linear
+from votron.estimators._validation import check_unchanged
+from votron.estimators.base import EpochClassifier
 from votron.products import Floats, Index
 from votron.theory.winnow import CONSTRAINTS
 
@@ -175,7 +175,7 @@ class WinnowClassifier(EpochClassifier):
         self : WinnowClassifier
             The fitted model.
         """
-        with _inputs.unchanged_on_error(self):
+        with _validation.unchanged_on_error(self):
             rows, codes = self._checked(X, y, first=True)
             n = len(codes)
             order = check_random_state(self.random_state).permutation(n) if self.shuffle else np.arange(n)
@@ -210,7 +210,7 @@ class WinnowClassifier(EpochClassifier):
             The model.
         """
         first = not hasattr(self, "_trainer")
-        with _inputs.unchanged_on_error(self):
+        with _validation.unchanged_on_error(self):
             rows, codes = self._checked(X, y, first=first, classes=classes)
             trainer = self._new_trainer() if first else self._copied_trainer()
             run = self._train(trainer, rows, codes, np.arange(len(codes)), len(codes))
@@ -224,10 +224,10 @@ class WinnowClassifier(EpochClassifier):
         if not first:
             self._check_same_classes(classes)
             check_unchanged(self, self._fixed)
-        X, y = _inputs.validated(self, X, y, kernel=None, reset=first)
+        X, y = _validation.validated(self, X, y, kernel=None, reset=first)
         rows = active_rows(X, self.binarize, type(self).__name__)
-        self.classes_, codes = _inputs.encode_labels(y, classes if first else self.classes_)
-        _inputs.check_two_classes(self.classes_, X.shape)
+        self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
+        _validation.check_two_classes(self.classes_, X.shape)
         self._fixed = {name: getattr(self, name) for name in _FIXED}
         return rows, codes
 
@@ -316,7 +316,7 @@ class WinnowClassifier(EpochClassifier):
             second: it is returned as 2.2e-308, so that the sign always tells the label.
         """
         check_is_fitted(self)
-        X, _ = _inputs.validated(self, X, kernel=None, reset=False)
+        X, _ = _validation.validated(self, X, kernel=None, reset=False)
         scores = self._trainer.scores(active_rows(X, self._fixed["binarize"], type(self).__name__))
         if not np.isfinite(scores).all():
             raise NotRepresentableError("Scores exceed the largest float64 on these rows: lower 'promotion'.")

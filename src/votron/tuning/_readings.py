@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from votron.estimators._inputs import resolved_gamma, validated
+from votron.estimators._kernel_parameters import resolved_gamma
+from votron.estimators._validation import validated
 from votron.record import labels_of
 from votron.rules import RULES
 from votron.tuning._grid import ESTIMATORS, Grid, Params, multiple_of_scale

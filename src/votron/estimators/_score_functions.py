@@ -1,4 +1,4 @@
-"""What a model predicts with, and no more: weights, an expansion over support vectors, or vectors that vote."""
+"""Score functions of compact models: weights, an expansion over support vectors, or a sequence of vectors that vote."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from votron._threads import team
 from votron.blocks import expansion_scores
 from votron.errors import NotRepresentableError
-from votron.estimators._boolean import cut
+from votron.estimators._validation import binarized
 from votron.kernels import Kernel
 from votron.products import Floats, Index, Rows, chunks, rows_in_bytes
 from votron.rules import Vectors
@@ -51,7 +51,7 @@ class Linear:
     def scores(self, rows: Rows, n_threads: int) -> Floats:
         """Return the scores, (n_rows, n_vectors)."""
         if self.boolean:
-            rows = cut(rows, self.binarize)
+            rows = binarized(rows, self.binarize)
         return _divided(linear_scores(rows, self.coef, self.intercept), self.divisor)
 
     def weights(self) -> tuple[Any, Floats]:

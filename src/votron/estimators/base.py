@@ -1,0 +1,277 @@
+"""Base classes of the classifiers: for all of them, for those that score, and for those that learn in epochs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import update_wrapper
+from types import FrameType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+
+from votron._progress import Progress
+from votron._resources import available_memory
+from votron.engine import TrainingRun
+from votron.errors import VotronError
+from votron.estimators._validation import check_same_classes, read_classes
+from votron.products import Floats, Index, Rows
+from votron.record import labels_of
+
+if TYPE_CHECKING:
+    from votron.estimators._score_functions import Form
+    from votron.estimators.compact import CompactClassifier
+
+LEAST_POSITIVE = float(np.finfo(np.float64).tiny)
+"""The score that stands for 0, of two classes: its sign tells the label."""
+_WORTH_ASKING = 64 << 20
+"""Bytes of weights from which it is asked whether there is room for them."""
+_LONGEST = 2**62
+"""Steps that can be counted."""
+
+
+class SavableClassifier:
+    """A classifier of Votron: it can be saved in a file, and made compact."""
+
+    _from_file: bool = False
+    """Whether it was opened from a file, and not trained anew since."""
+
+    def save(self, path: str | os.PathLike[str], *, certificate: Any = None, provenance: Any = None) -> None:
+        """Save the fitted model in one file, which `votron.load` opens.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; by custom its name ends in ``.votron``. What was there is replaced when all is written.
+        certificate : Certificate, optional
+            What `votron.certify` found, to go with the model.
+        provenance : dict, optional
+            Where the model comes from, as text, numbers, lists and dicts.
+        """
+        from votron.estimators.saved import save  # most models are never saved
+
+        save(self, path, certificate=certificate, provenance=provenance)
+
+    def compact(self) -> CompactClassifier:
+        """Return a model that scores as this one does, up to rounding, and keeps nothing else.
+
+        Returns
+        -------
+        CompactClassifier
+            The model; its ``gave_up_`` says what it cannot do any more.
+        """
+        from votron.estimators.compact import compacted
+
+        return compacted(self)
+
+    def _form(self) -> tuple[Form, tuple[str, ...]]:
+        """Return what the model predicts with, and what is given up by keeping no more."""
+        raise NotImplementedError
+
+
+class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
+    """A classifier with one score for two classes, or one a class."""
+
+    classes_: NDArray[Any]
+    n_features_in_: int
+
+    def _kernel_of_space(self) -> Any:
+        """Return the kernel of the feature space that the vectors are in."""
+        return getattr(self, "kernel_", None)
+
+    @property
+    def _n_vectors(self) -> int:
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    def _signs(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each row and vector +1 if the vector shall score it positively, else -1."""
+        return np.where(codes[:, None] == np.arange(self._n_vectors), 1, -1)
+
+    def _learnable_of(self, rows: Rows, learnable: Index, at_least: int, why_not: str, whose: str = "X") -> Index:
+        """Return the numbers of the rows that can be learnt, and tell of the others."""
+        n = rows.shape[0]
+        if len(learnable) < at_least:
+            raise VotronError(f"No row of X can be learnt: {whose} has {why_not} for each of the {n}.")
+        if len(learnable) < n:
+            warnings.warn(
+                f"{n - len(learnable)} of {n} rows have {why_not}, can never be learnt, and are left out.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return learnable
+
+    def _shaped(self, scores: Floats) -> Floats:
+        """Return scores as users get them: of two classes one, never 0, whose sign tells the label."""
+        if len(self.classes_) > 2:
+            return scores
+        return np.where(scores[:, 0] == 0, LEAST_POSITIVE, scores[:, 0])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the labels.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The predicted labels; of classes with equal scores the first.
+        """
+        codes = labels_of(self.decision_function(X))
+        return np.asarray(self.classes_[codes])
+
+
+class EpochClassifier(ScoreClassifier):
+    """A classifier that learns in ``epochs`` passes."""
+
+    MAX_EPOCHS: ClassVar[int] = 1000
+    """Passes after which ``epochs=None`` gives up, with a warning."""
+
+    epochs: float | None
+    verbose: int
+
+    @property
+    def _passes(self) -> float:
+        """Passes over the data: calls of partial_fit with new rows are parts of one."""
+        n_epochs = float(getattr(self, "n_epochs_", 0.0))
+        return min(1.0, n_epochs) if getattr(self, "_once", False) else n_epochs
+
+    def _n_steps(self, n_examples: int) -> int:
+        """Return how many examples to present."""
+        if self.epochs is None:
+            return self.MAX_EPOCHS * n_examples
+        n_steps = round(float(self.epochs) * n_examples)
+        if not 1 <= n_steps <= _LONGEST:
+            raise VotronError(
+                f"The 'epochs' parameter of {type(self).__name__} must present between 1 and 2^62 examples, "
+                f"of {n_examples} in an epoch. Got {self.epochs!r} instead."
+            )
+        return n_steps
+
+    def _watched(self, n_steps: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
+        """Train under a progress bar; Ctrl-C ends training early, and what happened says so."""
+        with watching(n_steps, bool(self.verbose)) as watch:
+            run = train(watch)
+        return replace(run, interrupted=watch.interrupted)
+
+    def _check_trained(self) -> None:
+        """Refuse to show what a trainer has learnt before there is one."""
+        if not hasattr(self, "_trainer"):
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet: call fit or partial_fit first.")
+
+    def _check_room(self, n_bytes: int) -> None:
+        """Refuse weights for which there is no memory, before the system finds out in its own way."""
+        if n_bytes > _WORTH_ASKING and n_bytes > (free := available_memory()):
+            raise VotronError(
+                f"The weights of {self.n_features_in_:,} features and {len(self.classes_):,} classes take "
+                f"{n_bytes / 1e9:.1f} GB in training, and {free / 1e9:.1f} GB are free: select or hash features, or "
+                "take fewer classes."
+            )
+
+    def _check_same_classes(self, classes: Any) -> None:
+        """Refuse other classes than those of the first call of ``partial_fit``."""
+        if classes is not None:
+            check_same_classes(read_classes(classes), self.classes_)
+
+    def _raise_if(self, interrupted: bool, steps: int) -> None:
+        """Hand the user's Ctrl-C on, now that the model is fitted."""
+        if interrupted:
+            raise KeyboardInterrupt(
+                f"Training stopped after {steps:,} examples; the model has what it learnt until then."
+            )
+
+    def _warn_if(self, given_up: bool, advice: str) -> None:
+        """Say that training did not converge, where it was to go on until then."""
+        if self.epochs is None and given_up:
+            warnings.warn(
+                f"Training made mistakes in each of {self.MAX_EPOCHS} epochs, the most that epochs=None allows: "
+                f"{advice}.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+# -- progress and Ctrl-C -----------------------------------------------------------------------------------------------
+
+
+class Watch:
+    """Tells a progress bar where training is, and training whether the user wants it to stop."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self.interrupted = False
+
+    def update(self, step: int, epoch: int, mistakes: int) -> None:
+        """Pass the news on."""
+        self._progress.update(step, epoch, mistakes)
+
+    def should_stop(self) -> bool:
+        """Tell whether Ctrl-C was pressed."""
+        return self.interrupted
+
+    def interrupt(self, signum: int, frame: FrameType | None) -> None:
+        """Stop after this block; at a second Ctrl-C, at once."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True
+
+
+@contextmanager
+def watching(total_steps: int, verbose: bool) -> Iterator[Watch]:
+    """Watch a training run; Ctrl-C asks it to end after the current block, instead of breaking into the middle."""
+    with Progress(total_steps, enabled=verbose) as progress:
+        watch = Watch(progress)
+        mine = threading.current_thread() is threading.main_thread()
+        before = signal.getsignal(signal.SIGINT) if mine else None
+        if before is not signal.default_int_handler:
+            yield watch  # somebody else handles Ctrl-C, or nobody can from this thread
+            return
+        signal.signal(signal.SIGINT, watch.interrupt)
+        try:
+            yield watch
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+# -- methods that are not always there ---------------------------------------------------------------------------------
+
+
+class AvailableWhere:
+    """A method that an object has only where ``why_not`` finds no reason against it; asking elsewhere tells the reason.
+
+    scikit-learn's ``available_if`` does the same, but says only that there is no such attribute.
+
+    Examples
+    --------
+    >>> class Bird:
+    ...     wings = 0
+    ...     fly = AvailableWhere(lambda bird: None if bird.wings else "It takes wings to fly.", lambda bird: "up")
+    >>> hasattr(Bird(), "fly")
+    False
+    >>> Bird().fly
+    Traceback (most recent call last):
+        ...
+    AttributeError: It takes wings to fly.
+    """
+
+    def __init__(self, why_not: Callable[[Any], str | None], method: Callable[..., Any]) -> None:
+        self._why_not, self._method = why_not, method
+        update_wrapper(self, method)  # type: ignore[arg-type]  # it is no callable: that is the point
+
+    def __get__(self, obj: Any, owner: type | None = None) -> Any:
+        if obj is None:
+            return self._method
+        reason = self._why_not(obj)
+        if reason is not None:
+            raise AttributeError(reason)
+        return self._method.__get__(obj, owner)
