@@ -16,7 +16,7 @@ from votron.estimators._validation import NameIn, validated
 from votron.kernels import KERNELS, Kernel, make_kernel
 from votron.kernels.base import negative_diagonal
 from votron.kernels.registry import is_precomputed, kernel_class
-from votron.products import Floats, Index, Rows, chunks, describe, rows_in_bytes
+from votron.products import Index, Rows, chunks, describe, rows_in_bytes
 
 SLACK = 1e-5
 """Relative error that a precomputed matrix may have, in symmetry and positivity: it may be of float32 numbers."""
@@ -154,23 +154,3 @@ def _check_minors(rows: NDArray[np.float64], diagonal: NDArray[np.float64], star
             f"With kernel='precomputed' X must be positive semi-definite, so X[{start + i}, {j}]² must not exceed "
             f"X[{start + i}, {start + i}] X[{j}, {j}] = {mine[i]:g} · {diagonal[j]:g}. Got {rows[i, j]:g}² instead."
         )
-
-
-def lengths_of(kernel: Kernel, rows: Rows) -> tuple[Floats, Floats]:
-    """Return ‖x‖ in feature space for each row, and what its scores lack as a factor.
-
-    Scores by a normalised precomputed kernel lack 1 / √K(x, x): of rows to predict it is not known. Of the training
-    examples' own matrix it is.
-    """
-    if not is_precomputed(kernel):
-        return np.sqrt(kernel.diag(rows)), np.ones(rows.shape[0])
-    if rows.shape[0] != rows.shape[1]:
-        raise VotronError(
-            "With kernel='precomputed' margins need the square matrix of the training examples, whose diagonal has "
-            f"their lengths. Got shape {rows.shape} instead."
-        )
-    squares = np.diagonal(rows).astype(np.float64)
-    lengths = np.sqrt(kernel.diagonal(squares))
-    if not kernel.unit_length:
-        return lengths, np.ones(len(lengths))
-    return lengths, np.divide(1.0, np.sqrt(squares), out=np.zeros_like(squares), where=squares > 0)

@@ -26,10 +26,25 @@ from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import Floats, Index, Rows
 from votron.products import squares as squared_lengths
 from votron.record import labels_of
-from votron.theory.facts import Facts, Measured
+from votron.rules import row_draws
+from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
+from votron.theory.evidence.gathering import evidence_of_weights
+from votron.theory.evidence.same_data import Weights, WeightsRun
 from votron.theory.geometry import Margins
 
 __all__ = ["AveragedPerceptronClassifier"]
+
+_SWITCHES = {
+    ONE_VOTE: "VotedPerceptronClassifier(kernel='linear', rule='vote')",
+    ONE_RANDOM: "VotedPerceptronClassifier(kernel='linear', rule='random')",
+    LAST: "average=False",
+    AVERAGE: "average=True",
+    "consistent": "epochs=None with features that separate the data",
+    "unit length": "examples of length 1",
+    "R known": "examples of length 1",
+    "K(x, x) > 0": "fit_intercept=True",
+}
+"""Parameters to set for predictors and assumptions of bounds."""
 
 
 class AveragedPerceptronClassifier(EpochClassifier):
@@ -121,10 +136,6 @@ class AveragedPerceptronClassifier(EpochClassifier):
     _n_seen: int
     _n_given: int
     """Examples that were presented, and rows that were given."""
-    _once: bool
-    """Whether no example was presented twice."""
-    _cut_off: bool
-    """Whether training was interrupted."""
 
     PATIENCE: ClassVar[int] = 3
     """Passes without a better prediction of the held-out part after which ``early_stopping`` ends training."""
@@ -388,17 +399,42 @@ class AveragedPerceptronClassifier(EpochClassifier):
         """Return the kernel of the feature space: the feature that is always one adds a constant."""
         return PolynomialKernel(1) if self._trainer.bias else LinearKernel()
 
-    def _facts(self, X: Any, y: Any, comparators: Any) -> Facts:
+    def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
         """Return what `votron.theory.certify` asks for."""
-        from votron.estimators._averaged_facts import facts_of  # most models are never certified
+        check_is_fitted(self)
+        rows, labels = _validation.validated(self, X, y, kernel=None, reset=False)
+        model = self._trained_model(
+            rows,
+            labels,
+            {name: self._in_feature_space(rows, labels, name) for name in ("last", "average")},
+            comparators,
+            predictor=AVERAGE if self.average else LAST,
+            n_rows=self._n_given,
+            lengths_known=False,
+            switches=_SWITCHES,
+            row_hashes=row_draws(rows, 0),
+        )
+        run = WeightsRun(
+            weights=(self.n_mistakes_, self._trainer.last()),
+            n_examples=self._n_seen,
+            n_steps=self._trainer.time,
+            held_out=hasattr(self, "validation_scores_"),
+            retrain=partial(self._retrained, rows, _validation.encode_labels(labels, self.classes_)[1]),
+        )
+        return evidence_of_weights(model, self._passes_run(), run, own_vector="average" if self.average else "last")
 
-        return facts_of(self, X, y, comparators)
+    def _retrained(self, rows: Rows, codes: NDArray[np.int64], order: Index, n_steps: int) -> Weights:
+        """Return mistakes and weights of another run."""
+        trainer = self._new_trainer()
+        trainer.run(rows, codes, order, n_steps, n_threads=effective_threads(self.n_jobs))
+        return trainer.n_mistakes, trainer.last()
 
     def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
         """Return the errors of both predictors on test data."""
-        from votron.estimators._averaged_facts import measured_of
-
-        return measured_of(self, X, y)
+        rows, labels = _validation.validated(self, X, y, kernel=None, reset=False)
+        signs = self._signs(_validation.encode_labels(labels, self.classes_)[1])
+        made = {LAST: self._trainer.last(), AVERAGE: self._trainer.average()}
+        return {name: Measured.of(linear_scores(rows, *weights), signs) for name, weights in made.items()}
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         """Return the weights, and what is given up by keeping no more."""

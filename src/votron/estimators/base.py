@@ -6,10 +6,10 @@ import os
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,12 +19,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from votron._progress import Progress
-from votron._resources import available_memory
+from votron._resources import available_memory, effective_threads
 from votron.engine import TrainingRun
 from votron.errors import VotronError
 from votron.estimators._validation import check_same_classes, read_classes
 from votron.products import Floats, Index, Rows
 from votron.record import labels_of
+from votron.theory.comparators import Comparators
+from votron.theory.evidence.gathering import TrainedModel
+from votron.theory.evidence.same_data import Passes
+from votron.theory.geometry import Margins
 
 if TYPE_CHECKING:
     from votron.estimators._score_functions import Form
@@ -83,6 +87,8 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
     classes_: NDArray[Any]
     n_features_in_: int
 
+    n_jobs: int | None
+
     def _kernel_of_space(self) -> Any:
         """Return the kernel of the feature space that the vectors are in."""
         return getattr(self, "kernel_", None)
@@ -94,6 +100,34 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
     def _signs(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return for each row and vector +1 if the vector shall score it positively, else -1."""
         return np.where(codes[:, None] == np.arange(self._n_vectors), 1, -1)
+
+    def _trained_model(
+        self, rows: Rows, labels: Any, vectors: Mapping[str, Margins], comparators: Any, **more: Any
+    ) -> TrainedModel:
+        """Return this model as `votron.theory.certify` takes it, its training data and its own vectors on them."""
+        from votron.estimators.adatron import maximal_margins
+
+        kernel, n_threads = self._kernel_of_space(), effective_threads(self.n_jobs)
+        compare = Comparators(
+            kernel,
+            rows,
+            labels,
+            classes=self.classes_,
+            signs=next(iter(vectors.values())).signs,
+            n_threads=n_threads,
+            maximize=partial(maximal_margins, kernel, rows, labels, n_threads),
+        )
+        return TrainedModel(
+            name=type(self).__name__,
+            classes=self.classes_,
+            rows=rows,
+            vectors=vectors,
+            comparators=partial(compare.margins, comparators),
+            gamma_from_data=getattr(self, "_gamma_from_data", False),
+            has_kernel=hasattr(self, "kernel"),
+            from_file=self._from_file,
+            **more,
+        )
 
     def _learnable_of(self, rows: Rows, learnable: Index, at_least: int, why_not: str, whose: str = "X") -> Index:
         """Return the numbers of the rows that can be learnt, and tell of the others."""
@@ -138,13 +172,33 @@ class EpochClassifier(ScoreClassifier):
     """Passes after which ``epochs=None`` gives up, with a warning."""
 
     epochs: float | None
+    shuffle: bool
+    random_state: Any
     verbose: int
+    n_epochs_: float
+    converged_: bool
+    _once: bool
+    """Whether no example was presented twice."""
+    _cut_off: bool
+    """Whether training was interrupted."""
 
     @property
     def _passes(self) -> float:
         """Passes over the data: calls of partial_fit with new rows are parts of one."""
         n_epochs = float(getattr(self, "n_epochs_", 0.0))
         return min(1.0, n_epochs) if getattr(self, "_once", False) else n_epochs
+
+    def _passes_run(self) -> Passes:
+        """Return how training went, for the certificate."""
+        return Passes(
+            epochs=self._passes,
+            n_epochs=self.n_epochs_,
+            once=self._once,
+            converged=self.converged_,
+            interrupted=self._cut_off,
+            shuffle=self.shuffle,
+            random_state=self.random_state,
+        )
 
     def _n_steps(self, n_examples: int) -> int:
         """Return how many examples to present."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import functools
 import math
 from collections import abc
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -24,7 +24,6 @@ from votron.estimators import _validation
 from votron.estimators._kernel_parameters import (
     KERNEL_CONSTRAINTS,
     learnable_rows,
-    lengths_of,
     reads_gamma,
     set_tags,
     validated_with_kernel,
@@ -36,12 +35,26 @@ from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
 from votron.products import Floats, Index, Rows
 from votron.record import MistakeRecord
-from votron.rules import RULES, Vectors
-from votron.theory.facts import Facts, Measured
-from votron.theory.geometry import Margins
+from votron.rules import RULES, Vectors, row_draws
+from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
+from votron.theory.evidence.gathering import evidence_of_record
+from votron.theory.evidence.same_data import RecordedRun
+from votron.theory.geometry import Margins, lengths_of
 
 __all__ = ["VotedPerceptronClassifier"]
 
+_SWITCHES = {
+    ONE_VOTE: "rule='vote'",
+    ONE_RANDOM: "rule='random'",
+    LAST: "rule='last'",
+    AVERAGE: "rule='average'",
+    "τ = 0": "margin=0",
+    "consistent": "epochs=None with a kernel that separates the data",
+    "unit length": "normalize_kernel=True",
+    "R known": "normalize_kernel=True",
+    "K(x, x) > 0": "kernel='poly' with coef0=1",
+}
+"""Parameters to set for predictors and assumptions of bounds."""
 _MOST_MOMENTS = 100_000
 """Ends of epochs at which scores are given without being asked for."""
 
@@ -154,12 +167,8 @@ class VotedPerceptronClassifier(EpochClassifier):
     """
 
     kernel_: Kernel
-    _once: bool
-    """Whether no example was presented twice."""
     _mixed: bool
     """Whether partial_fit came after several epochs of fit."""
-    _cut_off: bool
-    """Whether training was interrupted."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
@@ -248,7 +257,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         )
         return self
 
-    @functools.partial(AvailableWhere, _why_no_partial_fit)
+    @partial(AvailableWhere, _why_no_partial_fit)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> VotedPerceptronClassifier:
         """Go on learning: one pass over new data, in their order, from where the record ends.
 
@@ -350,11 +359,18 @@ class VotedPerceptronClassifier(EpochClassifier):
         """Run the engine."""
         if not n_steps:
             return TrainingRun(0, False, False)
-        run = functools.partial(trainer.run, n_threads=effective_threads(self.n_jobs))
+        run = self._runner(trainer, order, n_steps, ids)
+        return self._watched(n_steps, lambda watch: run(rows, codes, order, n_steps, watcher=watch))
+
+    def _runner(
+        self, trainer: DualTrainer | LinearTrainer, order: Index, n_steps: int, ids: Index | None = None
+    ) -> Callable[..., TrainingRun]:
+        """Return the engine's ``run``, with the threads and the memory that it may use."""
+        run = partial(trainer.run, n_threads=effective_threads(self.n_jobs))
         if isinstance(trainer, DualTrainer):
             repeats = n_steps > len(order) or trainer.n_events > trainer.n_support
-            run = functools.partial(run, ids=ids, memory=parse_memory_limit(self.memory_limit) if repeats else 0)
-        return self._watched(n_steps, lambda watch: run(rows, codes, order, n_steps, watcher=watch))
+            run = partial(run, ids=ids, memory=parse_memory_limit(self.memory_limit) if repeats else 0)
+        return run
 
     def _keep(self, rows: Rows, record: MistakeRecord, seed: int) -> None:
         """Set the attributes that follow from the record and its examples."""
@@ -391,8 +407,12 @@ class VotedPerceptronClassifier(EpochClassifier):
         check_is_fitted(self)
         rows, _ = _validation.validated(self, X, kernel=self.kernel_, reset=False)
         self._validate_params()
+        return self._shaped(self._scores(rows))
+
+    def _scores(self, rows: Rows) -> Floats:
+        """Return the scores by the model's rule."""
         choice = self.rule, bool(self.normalize_vectors)
-        return self._shaped(self._vectors.scores(rows, *choice, n_threads=effective_threads(self.n_jobs)))
+        return self._vectors.scores(rows, *choice, n_threads=effective_threads(self.n_jobs))
 
     def with_rule(
         self,
@@ -548,17 +568,79 @@ class VotedPerceptronClassifier(EpochClassifier):
         norm2 = np.einsum("cs,sc->c", coefficients, own)  # ‖w‖² is the sum of its scores on its own examples
         return Margins(scores, self._signs(codes), np.sqrt(np.maximum(norm2, 0.0)), lengths)
 
-    def _facts(self, X: Any, y: Any, comparators: Any) -> Facts:
+    def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
         """Return what `votron.theory.certify` asks for."""
-        from votron.estimators._voted_facts import facts_of  # most models are never certified
+        check_is_fitted(self)
+        if self._mixed:
+            raise VotronError(
+                "A model that was trained by fit for several epochs and then by partial_fit has no certificate: its "
+                "examples were presented unequally often. Train it by one of the two."
+            )
+        rows, labels = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
+        precomputed = is_precomputed(self.kernel_)
+        model = self._trained_model(
+            rows,
+            labels,
+            {name: self._in_feature_space(rows, labels, name) for name in ("last", "average")},
+            comparators,
+            predictor=self._predictor_name(),
+            n_rows=self._n_named,
+            lengths_known=self.kernel_.unit_length,
+            switches=_SWITCHES,
+            row_hashes=None if precomputed else row_draws(rows, 0),
+        )
+        run = RecordedRun(
+            record=self.record_,
+            support_rows=None if precomputed else self.support_vectors_,
+            retrain=partial(self._retrained, rows, _validation.encode_labels(labels, self.classes_)[1]),
+            scores_at=partial(self._scores_at, rows),
+        )
+        return evidence_of_record(
+            model,
+            self._passes_run(),
+            run,
+            tau=float(self.margin),
+            own_scores=None if RULES[self.rule].needs_held_out else self._scores(rows),
+            unit_vectors=bool(self.normalize_vectors),
+        )
 
-        return facts_of(self, X, y, comparators)
+    def _predictor_name(self) -> str:
+        """Return what ``predict`` predicts by, in words."""
+        training = "one epoch" if self._once else f"{self.record_.n_steps / self.record_.n_examples:g} epochs"
+        return RULES[self.rule].predictor(training, bool(self.normalize_vectors))
+
+    def _retrained(self, rows: Rows, codes: NDArray[np.int64], order: Index) -> MistakeRecord:
+        """Return the record of another run, of as many steps."""
+        n_examples, n_steps = self.record_.n_examples, self.record_.n_steps
+        trainer = self._new_trainer(rows, n_steps)
+        self._runner(trainer, order, n_steps)(rows, codes, order, n_steps)
+        return trainer.record(n_examples, n_steps)
+
+    def _scores_at(self, rows: Rows, times: list[int]) -> list[dict[str, Floats]]:
+        """Return the scores by two rules at some moments of training."""
+        rules = ("vote", "last")
+        stages = self._vectors.staged(
+            rows, times, [(rule, False) for rule in rules], n_threads=effective_threads(self.n_jobs)
+        )
+        return [{rule: stage.scores[rule, False] for rule in rules} for stage in stages]
 
     def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
-        """Return the errors of the predictors on test data."""
-        from votron.estimators._voted_facts import measured_of
-
-        return measured_of(self, X, y)
+        """Return the errors of all predictors on test data, from one scan over the record."""
+        rows, labels = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
+        signs = self._signs(_validation.encode_labels(labels, self.classes_)[1])
+        record, unit = self.record_, bool(self.normalize_vectors)
+        own = self.rule, unit
+        choices = list(dict.fromkeys([("vote", unit), ("random", unit), ("last", unit), ("average", False), own]))
+        times = [min(record.n_examples, record.n_steps), record.n_steps]
+        first, end = self._vectors.staged(rows, times, choices, n_threads=effective_threads(self.n_jobs))
+        found = {
+            ONE_VOTE: first.scores["vote", unit],
+            ONE_RANDOM: first.scores["random", unit],
+            LAST: end.scores["last", unit],
+            AVERAGE: end.scores["average", False],
+            self._predictor_name(): end.scores[own],
+        }
+        return {name: Measured.of(scores, signs) for name, scores in found.items()}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from votron._drawing import INK, MUTED, STYLE, plain, title
 from votron.errors import VotronError
 from votron.theory._rendering import error_groups, percent
-from votron.theory.facts import Measured
+from votron.theory.evidence import Measured
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE
 
 if TYPE_CHECKING:
