@@ -177,6 +177,29 @@ def _listed(values: NDArray[Any]) -> str:
 
 
 def held_out_split(
+    labels: NDArray[Any], n_held: int, rng: Any, *, every_class_trained: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers of the rows to train on and of those set aside: a share of every class, if all have enough.
+
+    Otherwise, with ``every_class_trained``, one row of every class stays, whatever the shares: a class that is not
+    trained would never be predicted. Without it rows are drawn whatever their class, as ``votron train --test`` has
+    always done: what the seed in a model file held out must be found again.
+    """
+    rows = np.arange(len(labels))
+    counts = np.unique(labels, return_counts=True)[1]
+    enough = counts.min() >= 2 and min(n_held, len(rows) - n_held) >= len(counts)
+    kept = held = rows[:0]
+    if enough or not every_class_trained:
+        kept, held = train_test_split(rows, test_size=n_held, stratify=labels if enough else None, random_state=rng)
+    if every_class_trained and len(np.unique(labels[kept])) < len(counts):
+        shuffled = rng.permutation(rows)
+        stays = np.unique(labels[shuffled], return_index=True)[1]
+        others = np.delete(shuffled, stays)
+        kept, held = np.append(shuffled[stays], others[n_held:]), others[:n_held]
+    return np.sort(kept), np.sort(held)
+
+
+def validation_split(
     order: Index,
     codes: NDArray[np.int64],
     fraction: float,
@@ -185,29 +208,18 @@ def held_out_split(
 ) -> tuple[Index, Index]:
     """Return the rows to train on, some of every class, and those set aside, a share of every class that has enough."""
     n_held = int(np.ceil(fraction * len(order)))
-    n_kept = len(order) - n_held
-    if n_kept < 1:
+    if n_held >= len(order):
         raise VotronError(
             f"The 'validation_fraction' parameter of {owner} must leave an example to train on, "
             f"of {len(order)} that can be learnt. Got {fraction!r} instead."
         )
-    mine = codes[order]
-    counts = np.unique(mine, return_counts=True)[1]
-    kept = held = order[:0]
-    if counts.min() >= 2 and min(n_held, n_kept) >= len(counts):
-        kept, held = train_test_split(order, test_size=n_held, stratify=mine, random_state=rng)
-    if len(np.unique(codes[kept])) < len(counts):
-        # One of every class stays, whatever the shares: a class that is not trained would never be predicted.
-        shuffled = rng.permutation(order)
-        stays = np.unique(codes[shuffled], return_index=True)[1]
-        others = np.delete(shuffled, stays)
-        kept, held = np.append(shuffled[stays], others[n_held:]), others[:n_held]
+    kept, held = held_out_split(codes[order], n_held, rng, every_class_trained=True)
     if not len(held):
         raise VotronError(
             f"Too few examples for {owner} to hold some out, since every class keeps one to train on. "
-            f"Got {len(order)} example(s) of {len(counts)} class(es)."
+            f"Got {len(order)} example(s) of {len(np.unique(codes[order]))} class(es)."
         )
-    return np.sort(kept), np.sort(held)
+    return order[kept], order[held]
 
 
 # -- parameters --------------------------------------------------------------------------------------------------------

@@ -194,7 +194,8 @@ class AveragedPerceptronClassifier(EpochClassifier):
         with _validation.unchanged_on_error(self):
             rows, codes = self._checked(X, y)
             self._from_file = False
-            order, held_out = self._presentation(self._learnable(rows, at_least=1), codes)
+            learnable, rng = self._learnable(rows, at_least=1), check_random_state(self.random_state)
+            order, held_out = self._presentation(learnable, codes, rng, hold_out=self.early_stopping)
             n_steps = self._n_steps(len(order))
             trainer = self._new_trainer()
             if self.early_stopping:
@@ -286,16 +287,6 @@ class AveragedPerceptronClassifier(EpochClassifier):
             return np.arange(rows.shape[0])
         nonzero = (rows != 0).sum(axis=1) if sp.issparse(rows) else (rows != 0).any(axis=1)
         return self._learnable_of(rows, np.flatnonzero(np.asarray(nonzero)), at_least, "no value but 0")
-
-    def _presentation(self, order: Index, codes: NDArray[np.int64]) -> tuple[Index, Index]:
-        """Return the rows to present, in order, and the rows held out."""
-        rng = check_random_state(self.random_state)
-        held_out = np.empty(0, dtype=np.int64)
-        if self.early_stopping:
-            order, held_out = _validation.held_out_split(
-                order, codes, self.validation_fraction, type(self).__name__, rng
-            )
-        return rng.permutation(order) if self.shuffle else order, held_out
 
     def _train(
         self,

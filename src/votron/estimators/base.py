@@ -22,7 +22,7 @@ from votron._progress import Progress
 from votron._resources import available_memory, effective_threads
 from votron.engine import TrainingRun
 from votron.errors import VotronError
-from votron.estimators._validation import check_same_classes, read_classes
+from votron.estimators._validation import check_same_classes, read_classes, validation_split
 from votron.products import Floats, Index, Rows
 from votron.record import labels_of
 from votron.theory.comparators import Comparators
@@ -173,6 +173,7 @@ class EpochClassifier(ScoreClassifier):
 
     epochs: float | None
     shuffle: bool
+    validation_fraction: float
     random_state: Any
     verbose: int
     n_epochs_: float
@@ -211,6 +212,15 @@ class EpochClassifier(ScoreClassifier):
                 f"of {n_examples} in an epoch. Got {self.epochs!r} instead."
             )
         return n_steps
+
+    def _presentation(
+        self, learnable: Index, codes: NDArray[np.int64], rng: Any, *, hold_out: bool
+    ) -> tuple[Index, Index]:
+        """Return the rows to present, in order, and the rows held out."""
+        order, held_out = learnable, learnable[:0]
+        if hold_out:
+            order, held_out = validation_split(learnable, codes, self.validation_fraction, type(self).__name__, rng)
+        return rng.permutation(order) if self.shuffle else order, held_out
 
     def _watched(self, n_steps: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
         """Train under a progress bar; Ctrl-C ends training early, and what happened says so."""

@@ -239,7 +239,8 @@ class VotedPerceptronClassifier(EpochClassifier):
             rows, codes = self._checked(X, y)
             self._from_file = False
             rng = check_random_state(self.random_state)
-            order, held_out = self._presentation(self._learnable(rows, at_least=1), codes, rng)
+            learnable, hold_out = self._learnable(rows, at_least=1), RULES[self.rule].needs_held_out
+            order, held_out = self._presentation(learnable, codes, rng, hold_out=hold_out)
             n_steps = self._n_steps(len(order))
             trainer = self._new_trainer(rows, n_steps)
             run = self._train(trainer, rows, codes, order, n_steps)
@@ -337,15 +338,6 @@ class VotedPerceptronClassifier(EpochClassifier):
         """Return the numbers of the rows that can be learnt, and tell of the others."""
         learnable = learnable_rows(rows, self.kernel_)
         return self._learnable_of(rows, learnable, at_least, "K(x, x) = 0", repr(self.kernel_))
-
-    def _presentation(self, order: Index, codes: NDArray[np.int64], rng: Any) -> tuple[Index, Index]:
-        """Return the rows to present, in order, and the rows held out."""
-        held_out = np.empty(0, dtype=np.int64)
-        if RULES[self.rule].needs_held_out:
-            order, held_out = _validation.held_out_split(
-                order, codes, self.validation_fraction, type(self).__name__, rng
-            )
-        return rng.permutation(order) if self.shuffle else order, held_out
 
     def _train(
         self,

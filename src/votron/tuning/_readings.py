@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from votron.estimators import ESTIMATORS
 from votron.estimators._kernel_parameters import resolved_gamma
 from votron.estimators._validation import validated
 from votron.record import labels_of
 from votron.rules import RULES
-from votron.tuning._grid import ESTIMATORS, Grid, Params, multiple_of_scale
+from votron.tuning._grid import Grid, Params, multiple_of_scale
 
 Fold = tuple[Any, NDArray[Any], Any, NDArray[Any]]
 """Rows and labels to train on, rows and labels held out."""
