@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
-from votron.engine import MaximalMargin, solve_adatron
+from votron.engine import MaximalMargin, TrainingRun, solve_adatron
 from votron.estimators import _validation
 from votron.estimators._kernel_parameters import (
     KERNEL_CONSTRAINTS,
@@ -24,7 +24,7 @@ from votron.estimators._kernel_parameters import (
     validated_with_kernel,
 )
 from votron.estimators._score_functions import Expansion, Form
-from votron.estimators.base import ScoreClassifier, watching
+from votron.estimators.base import ScoreClassifier, outside_votron, watching
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
 from votron.products import Floats, Rows
@@ -96,8 +96,9 @@ class KernelAdatronClassifier(ScoreClassifier):
 
     Notes
     -----
-    There is no bias; the polynomial kernel with ``coef0`` > 0 has one in its feature space. Where C is None and the
-    data are not separable (no normalised margin above 1e-4), a ConvergenceWarning says so.
+    Scores are w·x, 1 or more beyond the margin. There is no bias; the polynomial kernel with ``coef0`` > 0 has one in
+    its feature space. Where C is None and the data are not separable (no normalised margin above 1e-4), a
+    ConvergenceWarning says so.
 
     References
     ----------
@@ -156,30 +157,11 @@ class KernelAdatronClassifier(ScoreClassifier):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> KernelAdatronClassifier:
-        """Train on data and labels.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            The examples; with ``kernel="precomputed"`` their kernel values with each other.
-        y : array of shape (n_samples,)
-            The labels: whole numbers, text, or anything else that can be sorted.
-
-        Returns
-        -------
-        self : KernelAdatronClassifier
-            The fitted model.
-        """
-        with _validation.unchanged_on_error(self):
-            rows, codes = self._checked(X, y)
-            self._from_file = False
-            found, interrupted = self._solve(rows, codes)
-            self._keep(rows, found)
-        if interrupted:
-            raise KeyboardInterrupt("Training stopped; the model has what it found until then.")
-        self._warn()
-        return self
+    def _learn(self, rows: Rows, codes: NDArray[np.int64]) -> TrainingRun:
+        """Find the vectors, and set the attributes."""
+        found, interrupted = self._solve(rows, codes)
+        self._keep(rows, found)
+        return TrainingRun(0, self.converged_, interrupted)
 
     def _checked(self, X: Any, y: Any) -> tuple[Rows, NDArray[np.int64]]:
         """Validate parameters and data; set ``classes_`` and ``kernel_``."""
@@ -235,8 +217,11 @@ class KernelAdatronClassifier(ScoreClassifier):
         found: Floats = self._dual_coef
         return found
 
-    def _warn(self) -> None:
-        if self.converged_:
+    def _after_fit(self, run: TrainingRun) -> None:
+        """Tell of Ctrl-C, or that the margin is not as near to the best as was asked for."""
+        if run.interrupted:
+            raise KeyboardInterrupt("Training stopped; the model has what it found until then.")
+        if run.converged:
             return
         names = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         hard = [
@@ -247,26 +232,8 @@ class KernelAdatronClassifier(ScoreClassifier):
         warnings.warn(
             f"The adatron stopped before the maximal margin: {what}. Give {remedy}, or a larger tol or max_sweeps.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=outside_votron(),
         )
-
-    def decision_function(self, X: Any) -> Floats:
-        """Return the scores w·x of the rows under each vector; 1 or more beyond the margin.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to score; with ``kernel="precomputed"`` their kernel values with the training examples.
-
-        Returns
-        -------
-        array of shape (n_samples,) for two classes, else (n_samples, n_classes)
-            Positive for the second class; the largest for the predicted one. Of two classes, a score of 0 predicts the
-            second: it is returned as 2.2e-308, so that the sign always tells the label.
-        """
-        check_is_fitted(self)
-        rows, _ = _validation.validated(self, X, kernel=self.kernel_, reset=False)
-        return self._shaped(self._scores(rows))
 
     def _scores(self, rows: Rows) -> Floats:
         return self._expansion().scores(rows, effective_threads(self.n_jobs))

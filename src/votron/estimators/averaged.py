@@ -108,13 +108,14 @@ class AveragedPerceptronClassifier(EpochClassifier):
 
     Notes
     -----
-    A mistake is y · score ≤ 0, and a score of 0 predicts the second class; of several classes, one against the rest,
-    the highest score wins. The vector alive at a step is the one after it, so the first step's counts, and v = 0 does
-    not. Values are added up in float64, whatever their type, so dense and sparse data give the same weights to the last
-    bit. Data are not copied, except that with several epochs up to 256 MB of rows in shuffled order are kept until the
-    end of `fit`, where there is room. ``coef_`` and ``intercept_`` are read-only: they follow from training. Ctrl-C
-    raises KeyboardInterrupt as usual, but leaves a fitted model of what was learnt until then; a second one breaks off
-    at once, and leaves the model as it was before. Features of different units want scaling first.
+    Scores are ``X @ coef_.T + intercept_``. A mistake is y · score ≤ 0, and a score of 0 predicts the second class; of
+    several classes, one against the rest, the highest score wins. The vector alive at a step is the one after it, so
+    the first step's counts, and v = 0 does not. Values are added up in float64, whatever their type, so dense and
+    sparse data give the same weights to the last bit. Data are not copied, except that with several epochs up to 256 MB
+    of rows in shuffled order are kept until the end of `fit`, where there is room. ``coef_`` and ``intercept_`` are
+    read-only: they follow from training. Ctrl-C raises KeyboardInterrupt as usual, but leaves a fitted model of what
+    was learnt until then; a second one breaks off at once, and leaves the model as it was before. Features of different
+    units want scaling first.
 
     References
     ----------
@@ -136,6 +137,8 @@ class AveragedPerceptronClassifier(EpochClassifier):
     _n_seen: int
     _n_given: int
     """Examples that were presented, and rows that were given."""
+
+    _REMEDY = "the data may not be separable; give a number of epochs"
 
     PATIENCE: ClassVar[int] = 3
     """Passes without a better prediction of the held-out part after which ``early_stopping`` ends training."""
@@ -176,42 +179,27 @@ class AveragedPerceptronClassifier(EpochClassifier):
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> AveragedPerceptronClassifier:
-        """Train on data and labels.
+    def _learn(self, rows: Rows, codes: NDArray[np.int64]) -> TrainingRun:
+        """Train, and set the attributes."""
+        learnable, rng = self._learnable(rows, at_least=1), check_random_state(self.random_state)
+        order, held_out = self._presentation(learnable, codes, rng, hold_out=self.early_stopping)
+        n_steps = self._n_steps(len(order))
+        trainer = self._new_trainer()
+        if self.early_stopping:
+            run, trainer = self._train_until_best(trainer, rows, codes, order, n_steps, held_out)
+        else:
+            run = self._train(trainer, rows, codes, order, n_steps)
+            self.__dict__.pop("validation_scores_", None)
+            if self.epochs is not None and not run.interrupted:
+                trainer.time = n_steps  # after convergence the vectors only grow older
+        self._keep(trainer, run.steps / len(order), run.converged)
+        self._n_seen, self._n_given = len(order), rows.shape[0]
+        self._once, self._cut_off = run.steps <= len(order), run.interrupted
+        return run
 
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            The examples.
-        y : array of shape (n_samples,)
-            The labels: whole numbers, text, or anything else that can be sorted.
-
-        Returns
-        -------
-        self : AveragedPerceptronClassifier
-            The fitted model.
-        """
-        with _validation.unchanged_on_error(self):
-            rows, codes = self._checked(X, y)
-            self._from_file = False
-            learnable, rng = self._learnable(rows, at_least=1), check_random_state(self.random_state)
-            order, held_out = self._presentation(learnable, codes, rng, hold_out=self.early_stopping)
-            n_steps = self._n_steps(len(order))
-            trainer = self._new_trainer()
-            if self.early_stopping:
-                run, trainer = self._train_until_best(trainer, rows, codes, order, n_steps, held_out)
-            else:
-                run = self._train(trainer, rows, codes, order, n_steps)
-                self.__dict__.pop("validation_scores_", None)
-                if self.epochs is not None and not run.interrupted:
-                    trainer.time = n_steps  # after convergence the vectors only grow older
-            self._keep(trainer, run.steps / len(order), run.converged)
-            self._n_seen, self._n_given = len(order), rows.shape[0]
-            self._once, self._cut_off = run.steps <= len(order), run.interrupted
-        self._raise_if(run.interrupted, run.steps)
-        given_up = not (run.converged or self.early_stopping)
-        self._warn_if(given_up, "the data may not be separable; give a number of epochs")
-        return self
+    def _after_fit(self, run: TrainingRun) -> None:
+        """Tell what happened; early stopping is no failure to converge."""
+        super()._after_fit(replace(run, converged=run.converged or bool(self.early_stopping)))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> AveragedPerceptronClassifier:
         """Go on learning: one pass over new data, in their order.
@@ -316,7 +304,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
         best = [trainer]
 
         def no_better() -> bool:
-            scores.append(float(np.mean(self._codes(self._scores(unseen, trainer)) == answers)))
+            scores.append(float(np.mean(self._codes(linear_scores(unseen, *self._linear(trainer))) == answers)))
             if scores[-1] > max(scores[:-1], default=-1.0):
                 best[0] = trainer.copy()
             return len(scores) - 1 - scores.index(max(scores)) >= self.PATIENCE
@@ -350,31 +338,13 @@ class AveragedPerceptronClassifier(EpochClassifier):
             trainer = self._trainer
         return trainer.average() if self.average else trainer.last()
 
-    def _scores(self, rows: Rows, trainer: PrimalTrainer | None = None) -> Floats:
-        return linear_scores(rows, *self._linear(trainer))
+    def _scores(self, rows: Rows) -> Floats:
+        self._validate_params()
+        return linear_scores(rows, *self._linear())
 
     def _codes(self, scores: Floats) -> NDArray[np.int64]:
         """Return the numbers of the vectors for which rows are positive, as training has them."""
         return 1 - labels_of(scores) if scores.shape[1] == 1 else labels_of(scores)
-
-    def decision_function(self, X: Any) -> Floats:
-        """Return the scores: ``X @ coef_.T + intercept_``.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        array of shape (n_samples,) for two classes, else (n_samples, n_classes)
-            Positive for the second class; the largest for the predicted one. Of two classes, a score of 0 predicts the
-            second: it is returned as 2.2e-308, so that the sign always tells the label.
-        """
-        check_is_fitted(self)
-        self._validate_params()
-        rows, _ = _validation.validated(self, X, kernel=None, reset=False)
-        return self._shaped(self._scores(rows))
 
     def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
         """Return what `votron.theory.margins` asks for; the feature that is always one counts."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -11,18 +12,25 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial, update_wrapper
 from types import FrameType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from votron._progress import Progress
 from votron._resources import available_memory, effective_threads
 from votron.engine import TrainingRun
 from votron.errors import VotronError
-from votron.estimators._validation import check_same_classes, read_classes, validation_split
+from votron.estimators._validation import (
+    check_same_classes,
+    read_classes,
+    unchanged_on_error,
+    validated,
+    validation_split,
+)
 from votron.products import Floats, Index, Rows
 from votron.record import labels_of
 from votron.theory.comparators import Comparators
@@ -89,6 +97,82 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
 
     n_jobs: int | None
 
+    # -- training and prediction ---------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on data and labels.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            The examples; with ``kernel="precomputed"`` their kernel values with each other.
+        y : array of shape (n_samples,)
+            The labels: whole numbers, text, or anything else that can be sorted.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        with unchanged_on_error(self):
+            rows, codes = self._checked(X, y)
+            run = self._learn(rows, codes)
+            self._from_file = False
+        self._after_fit(run)
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the scores of rows: the class says what they are.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            Rows to score; with ``kernel="precomputed"`` their kernel values with the training examples.
+
+        Returns
+        -------
+        array of shape (n_samples,) for two classes, else (n_samples, n_classes)
+            Positive for the second class; the largest for the predicted one. Of two classes, a score of 0 predicts the
+            second: it is returned as 2.2e-308, so that the sign always tells the label.
+        """
+        check_is_fitted(self)
+        rows, _ = validated(self, X, kernel=getattr(self, "kernel_", None), reset=False)
+        return self._shaped(self._scores(rows))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the labels.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The predicted labels; of classes with equal scores the first.
+        """
+        codes = labels_of(self.decision_function(X))
+        return np.asarray(self.classes_[codes])
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[np.int64]]:
+        """Validate parameters and data; return rows, and for each the number of the vector that it is positive for."""
+        raise NotImplementedError
+
+    def _learn(self, rows: Any, codes: NDArray[np.int64]) -> TrainingRun:
+        """Train, and set the attributes."""
+        raise NotImplementedError
+
+    def _after_fit(self, run: TrainingRun) -> None:
+        """Tell what happened, now that the model is fitted."""
+        raise NotImplementedError
+
+    def _scores(self, rows: Any) -> Floats:
+        """Return the scores, (n_rows, n_vectors)."""
+        raise NotImplementedError
+
+    # -- vectors -------------------------------------------------------------------------------------------------------
+
     def _kernel_of_space(self) -> Any:
         """Return the kernel of the feature space that the vectors are in."""
         return getattr(self, "kernel_", None)
@@ -138,7 +222,7 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
             warnings.warn(
                 f"{n - len(learnable)} of {n} rows have {why_not}, can never be learnt, and are left out.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=outside_votron(),
             )
         return learnable
 
@@ -148,28 +232,15 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
             return scores
         return np.where(scores[:, 0] == 0, LEAST_POSITIVE, scores[:, 0])
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the labels.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The predicted labels; of classes with equal scores the first.
-        """
-        codes = labels_of(self.decision_function(X))
-        return np.asarray(self.classes_[codes])
-
 
 class EpochClassifier(ScoreClassifier):
     """A classifier that learns in ``epochs`` passes."""
 
     MAX_EPOCHS: ClassVar[int] = 1000
     """Passes after which ``epochs=None`` gives up, with a warning."""
+
+    _REMEDY: ClassVar[str]
+    """Advice where ``epochs=None`` gives up."""
 
     epochs: float | None
     shuffle: bool
@@ -247,6 +318,17 @@ class EpochClassifier(ScoreClassifier):
         if classes is not None:
             check_same_classes(read_classes(classes), self.classes_)
 
+    def _after_fit(self, run: TrainingRun) -> None:
+        """Tell of Ctrl-C, or that training did not converge where it was to go on until then."""
+        self._raise_if(run.interrupted, run.steps)
+        if self.epochs is None and not run.converged:
+            warnings.warn(
+                f"Training made mistakes in each of {self.MAX_EPOCHS} epochs, the most that epochs=None allows: "
+                f"{self._REMEDY}.",
+                ConvergenceWarning,
+                stacklevel=outside_votron(),
+            )
+
     def _raise_if(self, interrupted: bool, steps: int) -> None:
         """Hand the user's Ctrl-C on, now that the model is fitted."""
         if interrupted:
@@ -254,15 +336,13 @@ class EpochClassifier(ScoreClassifier):
                 f"Training stopped after {steps:,} examples; the model has what it learnt until then."
             )
 
-    def _warn_if(self, given_up: bool, advice: str) -> None:
-        """Say that training did not converge, where it was to go on until then."""
-        if self.epochs is None and given_up:
-            warnings.warn(
-                f"Training made mistakes in each of {self.MAX_EPOCHS} epochs, the most that epochs=None allows: "
-                f"{advice}.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+
+def outside_votron() -> int:
+    """Return the stack level of the first caller outside the package: the one whose line a warning is to name."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("votron."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 # -- progress and Ctrl-C -----------------------------------------------------------------------------------------------

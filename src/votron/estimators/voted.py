@@ -162,9 +162,12 @@ class VotedPerceptronClassifier(EpochClassifier):
     Notes
     -----
     A mistake is y · score ≤ 0 and a score of 0 predicts the second class; `votron.record` states all conventions.
+    Scores are by the model's rule: those of "vote" are mean votes, from -1 to 1.
     Ctrl-C during `fit` raises KeyboardInterrupt as usual, but leaves a fitted model of what was learnt until then; a
     second one breaks off at once, and leaves the model as it was before.
     """
+
+    _REMEDY = "the data may not be separable with this kernel; give a number of epochs, or raise the degree"
 
     kernel_: Kernel
     _mixed: bool
@@ -220,43 +223,22 @@ class VotedPerceptronClassifier(EpochClassifier):
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> VotedPerceptronClassifier:
-        """Train on data and labels.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            The examples; with ``kernel="precomputed"`` their kernel values with each other.
-        y : array of shape (n_samples,)
-            The labels: whole numbers, text, or anything else that can be sorted.
-
-        Returns
-        -------
-        self : VotedPerceptronClassifier
-            The fitted model.
-        """
-        with _validation.unchanged_on_error(self):
-            rows, codes = self._checked(X, y)
-            self._from_file = False
-            rng = check_random_state(self.random_state)
-            learnable, hold_out = self._learnable(rows, at_least=1), RULES[self.rule].needs_held_out
-            order, held_out = self._presentation(learnable, codes, rng, hold_out=hold_out)
-            n_steps = self._n_steps(len(order))
-            trainer = self._new_trainer(rows, n_steps)
-            run = self._train(trainer, rows, codes, order, n_steps)
-            counted = run.steps if self.epochs is None or run.interrupted else n_steps
-            self._keep(trainer.support_rows, trainer.record(len(order), counted), _new_seed(rng))
-            self.n_epochs_, self.converged_ = run.steps / len(order), run.converged
-            self._n_named, self._once = rows.shape[0], run.steps <= len(order)
-            self._mixed, self._cut_off = False, run.interrupted
-            if len(held_out):
-                self._set_holdout(rows[held_out], codes[held_out])
-        self._raise_if(run.interrupted, self.record_.n_steps)
-        self._warn_if(
-            not run.converged,
-            "the data may not be separable with this kernel; give a number of epochs, or raise the degree",
-        )
-        return self
+    def _learn(self, rows: Rows, codes: NDArray[np.int64]) -> TrainingRun:
+        """Train, and set the attributes."""
+        rng = check_random_state(self.random_state)
+        learnable, hold_out = self._learnable(rows, at_least=1), RULES[self.rule].needs_held_out
+        order, held_out = self._presentation(learnable, codes, rng, hold_out=hold_out)
+        n_steps = self._n_steps(len(order))
+        trainer = self._new_trainer(rows, n_steps)
+        run = self._train(trainer, rows, codes, order, n_steps)
+        counted = run.steps if self.epochs is None or run.interrupted else n_steps
+        self._keep(trainer.support_rows, trainer.record(len(order), counted), _new_seed(rng))
+        self.n_epochs_, self.converged_ = run.steps / len(order), run.converged
+        self._n_named, self._once = rows.shape[0], run.steps <= len(order)
+        self._mixed, self._cut_off = False, run.interrupted
+        if len(held_out):
+            self._set_holdout(rows[held_out], codes[held_out])
+        return run
 
     @partial(AvailableWhere, _why_no_partial_fit)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> VotedPerceptronClassifier:
@@ -381,28 +363,9 @@ class VotedPerceptronClassifier(EpochClassifier):
 
     # -- prediction ---------------------------------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> Floats:
-        """Return the scores by the model's rule.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to score; with ``kernel="precomputed"`` their kernel values with the training examples.
-
-        Returns
-        -------
-        array of shape (n_samples,) for two classes, else (n_samples, n_classes)
-            Positive for the second class; the largest for the predicted one. The scores of "vote" are mean votes, from
-            -1 to 1. Of two classes, a score of 0 predicts the second: it is returned as 2.2e-308, so that the sign
-            always tells the label.
-        """
-        check_is_fitted(self)
-        rows, _ = _validation.validated(self, X, kernel=self.kernel_, reset=False)
-        self._validate_params()
-        return self._shaped(self._scores(rows))
-
     def _scores(self, rows: Rows) -> Floats:
         """Return the scores by the model's rule."""
+        self._validate_params()
         choice = self.rule, bool(self.normalize_vectors)
         return self._vectors.scores(rows, *choice, n_threads=effective_threads(self.n_jobs))
 
