@@ -76,3 +76,12 @@ def test_a_package_that_brings_it(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "always one" in done.stdout
     assert "No package that is installed brings a bound 'nowhere'." in done.stderr
+
+
+def test_the_former_home_of_the_names_of_predictors():
+    from votron.theory import facts
+
+    with pytest.warns(
+        DeprecationWarning, match=r"LAST has moved from votron\.theory\.facts to votron\.theory\.evidence"
+    ):
+        assert facts.LAST == LAST

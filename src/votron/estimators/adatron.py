@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from votron._progress import watching
 from votron._resources import effective_threads
 from votron.engine import MaximalMargin, TrainingRun, solve_adatron
 from votron.estimators import _validation
@@ -24,7 +25,7 @@ from votron.estimators._kernel_parameters import (
     validated_with_kernel,
 )
 from votron.estimators._score_functions import Expansion, Form
-from votron.estimators.base import ScoreClassifier, outside_votron, watching
+from votron.estimators.base import ScoreClassifier, outside_votron
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
 from votron.products import Floats, Rows

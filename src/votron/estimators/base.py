@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial, update_wrapper
-from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -20,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from votron._progress import Progress
+from votron._progress import Watch, watching
 from votron._resources import available_memory, effective_threads
 from votron.engine import TrainingRun
 from votron.errors import VotronError
@@ -54,7 +50,7 @@ class SavableClassifier:
     """A classifier of Votron: it can be saved in a file, and made compact."""
 
     _from_file: bool = False
-    """Whether it was opened from a file, and not trained anew since."""
+    """True if it was opened from a file, and not trained anew since."""
 
     def save(self, path: str | os.PathLike[str], *, certificate: Any = None, provenance: Any = None) -> None:
         """Save the fitted model in one file, which `votron.load` opens.
@@ -250,9 +246,9 @@ class EpochClassifier(ScoreClassifier):
     n_epochs_: float
     converged_: bool
     _once: bool
-    """Whether no example was presented twice."""
+    """True if no example was presented twice."""
     _cut_off: bool
-    """Whether training was interrupted."""
+    """True if training was interrupted."""
 
     @property
     def _passes(self) -> float:
@@ -343,48 +339,6 @@ def outside_votron() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("votron."):
         frame, level = frame.f_back, level + 1
     return level
-
-
-# -- progress and Ctrl-C -----------------------------------------------------------------------------------------------
-
-
-class Watch:
-    """Tells a progress bar where training is, and training whether the user wants it to stop."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self.interrupted = False
-
-    def update(self, step: int, epoch: int, mistakes: int) -> None:
-        """Pass the news on."""
-        self._progress.update(step, epoch, mistakes)
-
-    def should_stop(self) -> bool:
-        """Tell whether Ctrl-C was pressed."""
-        return self.interrupted
-
-    def interrupt(self, signum: int, frame: FrameType | None) -> None:
-        """Stop after this block; at a second Ctrl-C, at once."""
-        if self.interrupted:
-            raise KeyboardInterrupt
-        self.interrupted = True
-
-
-@contextmanager
-def watching(total_steps: int, verbose: bool) -> Iterator[Watch]:
-    """Watch a training run; Ctrl-C asks it to end after the current block, instead of breaking into the middle."""
-    with Progress(total_steps, enabled=verbose) as progress:
-        watch = Watch(progress)
-        mine = threading.current_thread() is threading.main_thread()
-        before = signal.getsignal(signal.SIGINT) if mine else None
-        if before is not signal.default_int_handler:
-            yield watch  # somebody else handles Ctrl-C, or nobody can from this thread
-            return
-        signal.signal(signal.SIGINT, watch.interrupt)
-        try:
-            yield watch
-        finally:
-            signal.signal(signal.SIGINT, before)
 
 
 # -- methods that are not always there ---------------------------------------------------------------------------------

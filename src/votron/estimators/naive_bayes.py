@@ -246,17 +246,17 @@ class NaiveBayesLinearClassifier(SavableClassifier, BernoulliNB):
 
     @property
     def presence_log_ratio_(self) -> Floats:
-        """What the presence of each feature says."""
+        """Log-ratio p of each feature's presence."""
         return self._against_the_first(self._log_probabilities()[0])
 
     @property
     def absence_log_ratio_(self) -> Floats:
-        """What the absence of each feature says."""
+        """Log-ratio q of each feature's absence."""
         return self._against_the_first(self._log_probabilities()[1])
 
     @property
     def class_log_odds_(self) -> Floats:
-        """What is said before any feature is seen."""
+        """Log-odds of the classes before any feature is seen."""
         check_is_fitted(self)
         return self._against_the_first(self.class_log_prior_)
 

@@ -171,7 +171,7 @@ class VotedPerceptronClassifier(EpochClassifier):
 
     kernel_: Kernel
     _mixed: bool
-    """Whether partial_fit came after several epochs of fit."""
+    """True if partial_fit came after several epochs of fit."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,

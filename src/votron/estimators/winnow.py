@@ -266,7 +266,7 @@ class WinnowClassifier(EpochClassifier):
 
     @property
     def intercept_(self) -> Floats:
-        """What is added to a score."""
+        """Constants that are added to scores."""
         return self._trained().linear()[1]
 
     @property

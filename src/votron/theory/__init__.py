@@ -1,4 +1,4 @@
-"""What a record guarantees: margins, bounds, certificates."""
+"""Guarantees of a record: margins, bounds, evidence, certificates."""
 
 from votron.theory.bounds import (
     BestMargin,

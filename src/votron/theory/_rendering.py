@@ -1,4 +1,4 @@
-"""How a certificate looks: as text, as HTML, as rows and as a dict."""
+"""Renderings of a certificate: as text, as HTML, as rows and as a dict."""
 
 from __future__ import annotations
 

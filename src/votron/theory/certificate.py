@@ -18,7 +18,7 @@ from votron.theory.statements import ESTIMATE, FACT, GUARANTEE, Statement, state
 __all__ = ["Bound", "Certificate", "certify"]
 
 SLACK = 1e-6
-"""How far, relatively, a mistake bound may lie below the mistakes by rounding."""
+"""Relative distance that a mistake bound may lie below the mistakes by rounding."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Bound:
 
     @property
     def applies(self) -> bool:
-        """Whether it has a value, and the model has all that it wants, as far as the model can tell."""
+        """True if it has a value, and the model has all that it wants, as far as the model can tell."""
         return math.isfinite(self.error) and not self.failing
 
     @property
@@ -93,18 +93,18 @@ class Bound:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """What would make the failing assumptions hold."""
+        """Changes that would make the failing assumptions hold."""
         return tuple(dict.fromkeys(a.change for a in self.failing))
 
     @property
     def vacuous(self) -> bool:
-        """Whether it is a bound on an error of 1 or more, which says nothing."""
+        """True for a bound on an error of 1 or more, which says nothing."""
         return self.quantity == "error" and self.error >= 1
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What the theorems say of a fitted model; made by `certify`.
+    """The bounds that hold for a fitted model, and those that do not; made by `certify`.
 
     Printed, it is a table; notebooks show it as one.
 
@@ -197,7 +197,7 @@ class Certificate:
 
     @property
     def claims(self) -> tuple[Assumption, ...]:
-        """What is taken on somebody's word: yours, or a file's; each assumption that nothing here could check."""
+        """Assumptions taken on somebody's word, yours or a file's: those that nothing here could check."""
         found = [a for bound in self.bounds for a in bound.claims]
         if self.test_data is not None:
             found.append(self.test_data)

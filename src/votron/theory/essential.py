@@ -58,7 +58,7 @@ MOST = 2000
 NOTHING = 1e-4
 """Margin, beside the radius of the data, below which they pass for inseparable: rounding would decide the rest."""
 SLACK = 1e-5
-"""What rounding (to float32, say) may do to a Gram matrix: to its symmetry, and to its least eigenvalue."""
+"""Changes that rounding (to float32, say) may make to a Gram matrix: to its symmetry, and to its least eigenvalue."""
 
 
 # -- the sphere -------------------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ def _extent(K: Floats, some: Index, threshold: bool) -> float:
 
 
 class LeftOut(NamedTuple):
-    """How a hyperplane of maximal margin does on each example when it is trained on the others.
+    """A hyperplane of maximal margin on each example, when it is trained on the others.
 
     Attributes
     ----------

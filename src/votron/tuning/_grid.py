@@ -1,4 +1,4 @@
-"""Which settings to try, and in which order."""
+"""The settings to try, in their order: default grids, what users give instead, and checks before the first fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tuning found."""
+"""The result of tuning: a table of settings with their errors, and the best of them."""
 
 from __future__ import annotations
 

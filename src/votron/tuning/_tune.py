@@ -20,8 +20,8 @@ from sklearn.utils.validation import _num_samples
 
 from votron.errors import VotronError
 from votron.estimators import _validation
+from votron.tuning._fold_errors import Fold, errors_of, free_params, with_number
 from votron.tuning._grid import Grid, Params, multiple_of_scale, settings_of
-from votron.tuning._readings import Fold, errors_of, free_params, with_number
 from votron.tuning._result import TuningResult, TuningRow
 
 Callback = Callable[[int, int, TuningRow, TuningRow], None]

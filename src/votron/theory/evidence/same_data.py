@@ -61,7 +61,7 @@ class Passes:
 
     @property
     def batches(self) -> bool:
-        """Whether the one pass was in several calls of partial_fit."""
+        """True if the one pass was in several calls of partial_fit."""
         return self.once and self.n_epochs > 1
 
     def orders(self, learnable: Index) -> list[Index]:

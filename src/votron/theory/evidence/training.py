@@ -171,7 +171,7 @@ class Evidence:
 
     @property
     def by_mistakes(self) -> bool:
-        """Whether the model was trained by its mistakes, as a perceptron is."""
+        """True if the model was trained by its mistakes, as a perceptron is."""
         return all(run.mistakes is not None for run in self.runs)
 
     @property
@@ -186,7 +186,7 @@ class Evidence:
 
     @property
     def unit_length(self) -> bool:
-        """Whether all examples have length 1."""
+        """True if all examples have length 1."""
         return bool(np.allclose(self.lengths, 1.0, rtol=0, atol=1e-6))
 
     def attained_margin(

@@ -1,4 +1,4 @@
-"""What one fit on the training part of a fold says about the held-out part."""
+"""Errors on the held-out part of a fold, of every rule and moment of training that one fit has."""
 
 from __future__ import annotations
 
