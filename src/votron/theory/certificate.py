@@ -10,8 +10,8 @@ import numpy as np
 
 from votron.errors import BoundViolatedError, VotronError
 from votron.theory import _rendering
+from votron.theory._pipelines import unwrapped
 from votron.theory._test_data import check_test_data
-from votron.theory._wrapped import unwrapped
 from votron.theory.evidence import Assumption, Evidence, Measured
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE, Statement, statements_for
 

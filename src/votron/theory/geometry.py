@@ -25,7 +25,7 @@ from votron.errors import VotronError
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
 from votron.products import Floats, Rows
-from votron.theory._wrapped import unwrapped
+from votron.theory._pipelines import unwrapped
 
 __all__ = ["Margins", "margins"]
 
