@@ -28,7 +28,7 @@ from votron.errors import VotronError
 __all__ = ["MistakeRecord", "labels_of"]
 
 
-def labels_of(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+def labels_of(scores: NDArray[np.float64], *, ties_to_first: bool = False) -> NDArray[np.int64]:
     """Return the label that scores stand for, as a number: the place of the class among all, in their order.
 
     Of two classes there is one score, and 0 or more stands for the second. Of more, the largest wins, and of equal
@@ -38,6 +38,8 @@ def labels_of(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     ----------
     scores : array of shape (n,), (n, 1) or (n, n_classes)
         Scores.
+    ties_to_first : bool, default=False
+        Whether of two classes 0 stands for the first, as in naive Bayes, where it means that both are as probable.
 
     Returns
     -------
@@ -54,7 +56,8 @@ def labels_of(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     scores = np.asarray(scores)
     if scores.ndim == 2 and scores.shape[1] > 1:
         return np.asarray(scores.argmax(axis=1))
-    return (scores.reshape(len(scores)) >= 0).astype(np.int64)
+    scores = scores.reshape(len(scores))
+    return (scores > 0 if ties_to_first else scores >= 0).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

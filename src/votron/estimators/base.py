@@ -90,6 +90,8 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
 
     classes_: NDArray[Any]
     n_features_in_: int
+    _ties_to_first: bool = False
+    """True if of two classes a score of 0 predicts the first."""
 
     n_jobs: int | None
 
@@ -148,7 +150,7 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
         array of shape (n_samples,)
             The predicted labels; of classes with equal scores the first.
         """
-        codes = labels_of(self.decision_function(X))
+        codes = labels_of(self.decision_function(X), ties_to_first=self._ties_to_first)
         return np.asarray(self.classes_[codes])
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[np.int64]]:
