@@ -404,5 +404,6 @@ def _with_assumptions(evidence: Evidence, broken: list[Assumption]) -> Evidence:
     if not failing:
         return evidence
     because = ", and ".join(a.because for a in failing)
-    whole = Assumption(mine.name, False, because, " + ".join(a.change for a in failing))
+    change, another_run = " + ".join(a.change for a in failing), any(a.another_run for a in failing)
+    whole = Assumption(mine.name, False, because, change, another_run)
     return replace(evidence, assumptions={**evidence.assumptions, mine.name: whole})

@@ -169,7 +169,7 @@ def compare_run(run: RecordedRun, passes: Passes, last: Margins, example: Index)
 def _check_lengths(record: MistakeRecord, last: Margins) -> None:
     for c in range(record.n_vectors):
         norm2 = record.norm2[record.vector == c]
-        same = not len(norm2) or math.isclose(last.norms[c] ** 2, norm2[-1], rel_tol=1e-5)
+        same = not len(norm2) or math.isclose(last.norms[c] ** 2, norm2[-1], rel_tol=1e-5, abs_tol=1e-9 * norm2.max())
         check_training_data(same, "its vectors have other lengths with them")
 
 
