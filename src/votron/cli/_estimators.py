@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from votron.cli._docstrings import documented, first_sentence
 from votron.cli._parser import Parser, UsageError, whole
-from votron.tuning import ESTIMATORS
+from votron.estimators import ESTIMATORS
 
 DEFAULT = "voted"
 EVERY = "*"

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from votron._resources import available_memory
 from votron.engine import PrimalTrainer, WinnowTrainer
 from votron.errors import ModelFileError, VotronError
-from votron.estimators._forms import Expansion, Form, Linear, Sequence
+from votron.estimators._score_functions import Expansion, Form, Linear, Sequence
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.averaged import AveragedPerceptronClassifier
 from votron.estimators.compact import CompactClassifier

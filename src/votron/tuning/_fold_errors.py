@@ -1,4 +1,4 @@
-"""What one fit on the training part of a fold says about the held-out part."""
+"""Errors on the held-out part of a fold, of every rule and moment of training that one fit has."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from votron.estimators._inputs import resolved_gamma, validated
+from votron.estimators import ESTIMATORS
+from votron.estimators._kernel_parameters import resolved_gamma
+from votron.estimators._validation import validated
 from votron.record import labels_of
 from votron.rules import RULES
-from votron.tuning._grid import ESTIMATORS, Grid, Params, multiple_of_scale
+from votron.tuning._grid import Grid, Params, multiple_of_scale
 
 Fold = tuple[Any, NDArray[Any], Any, NDArray[Any]]
 """Rows and labels to train on, rows and labels held out."""

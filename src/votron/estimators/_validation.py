@@ -1,8 +1,8 @@
-"""What an estimator does with data before the engine sees them."""
+"""Validation of data, labels and parameters, before the engine has them; and the rows to hold out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,18 +11,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import binarize
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from votron._frames import columns_of_words, is_frame
-from votron.errors import DataError, IndefiniteKernelError, NotRepresentableError, VotronError
+from votron._registry import Registry
+from votron.errors import DataError, VotronError
 from votron.kernels import Kernel
-from votron.kernels.base import negative_diagonal
 from votron.kernels.registry import is_precomputed
-from votron.products import Index, Rows, chunks, describe, rows_in_bytes
-
-SLACK = 1e-5
-"""How far a precomputed matrix may be from symmetric and positive, relatively: it may have been computed in float32."""
+from votron.products import Index, Rows
 
 
 @contextmanager
@@ -79,23 +78,15 @@ def _refuse_text(X: Any, owner: str) -> None:
         )
 
 
-def resolved_gamma(gamma: str, rows: Rows) -> float:
-    """Return the number that "scale" or "auto" stands for, as in scikit-learn's SVC."""
-    n_features = int(rows.shape[1])
-    if gamma == "auto":
-        return 1.0 / n_features
-    values, n = rows.data if sp.issparse(rows) else rows, rows.shape[0] * n_features
-    with np.errstate(over="ignore", invalid="ignore"):
-        parts = list(chunks(len(values), rows_in_bytes(values)))
-        mean = np.sum([values[part].sum(dtype=np.float64) for part in parts]) / n
-        centre = np.rint(mean) if describe(rows).integer else mean  # sums of integers are exact, dense or sparse
-        squares = np.sum([np.square(values[part].astype(np.float64) - centre).sum() for part in parts])
-        variance = (squares + (n - values.size) * centre**2) / n - (mean - centre) ** 2
-    if not np.isfinite(variance):
-        raise NotRepresentableError(
-            "The variance of X, which gamma='scale' divides by, exceeds the largest float64: scale the data down."
-        )
-    return float(1.0 / (n_features * variance)) if variance > 0 else 1.0
+def binarized(rows: Any, threshold: float | None) -> Any:
+    """Return 1 where values are above the threshold, else 0; None: they are 0 and 1 already, and others are refused."""
+    if threshold is not None:
+        return binarize(rows, threshold=threshold)
+    values = rows.data if sp.issparse(rows) else rows
+    strange = values[(values != 0) & (values != 1)]
+    if len(strange):
+        raise VotronError(f"With binarize=None X must have no values but 0 and 1. Got {strange[0]:g} instead.")
+    return rows
 
 
 # -- labels -----------------------------------------------------------------------------------------------------------
@@ -182,18 +173,33 @@ def _listed(values: NDArray[Any]) -> str:
     return f"[{shown}, ...]" if len(values) > 5 else f"[{shown}]"
 
 
-# -- which rows to present --------------------------------------------------------------------------------------------
-
-
-def learnable_rows(rows: Rows, kernel: Kernel) -> Index:
-    """Return the numbers of the rows with K(x, x) > 0."""
-    diagonal = kernel.diag(rows)
-    if (diagonal < 0).any():
-        raise negative_diagonal(kernel, diagonal)
-    return np.flatnonzero(diagonal != 0)
+# -- held-out rows ----------------------------------------------------------------------------------------------------
 
 
 def held_out_split(
+    labels: NDArray[Any], n_held: int, rng: Any, *, every_class_trained: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers of the rows to train on and of those set aside: a share of every class, if all have enough.
+
+    Otherwise, with ``every_class_trained``, one row of every class stays, whatever the shares: a class that is not
+    trained would never be predicted. Without it rows are drawn whatever their class, as ``votron train --test`` has
+    always done: what the seed in a model file held out must be found again.
+    """
+    rows = np.arange(len(labels))
+    counts = np.unique(labels, return_counts=True)[1]
+    enough = counts.min() >= 2 and min(n_held, len(rows) - n_held) >= len(counts)
+    kept = held = rows[:0]
+    if enough or not every_class_trained:
+        kept, held = train_test_split(rows, test_size=n_held, stratify=labels if enough else None, random_state=rng)
+    if every_class_trained and len(np.unique(labels[kept])) < len(counts):
+        shuffled = rng.permutation(rows)
+        stays = np.unique(labels[shuffled], return_index=True)[1]
+        others = np.delete(shuffled, stays)
+        kept, held = np.append(shuffled[stays], others[n_held:]), others[:n_held]
+    return np.sort(kept), np.sort(held)
+
+
+def validation_split(
     order: Index,
     codes: NDArray[np.int64],
     fraction: float,
@@ -202,78 +208,65 @@ def held_out_split(
 ) -> tuple[Index, Index]:
     """Return the rows to train on, some of every class, and those set aside, a share of every class that has enough."""
     n_held = int(np.ceil(fraction * len(order)))
-    n_kept = len(order) - n_held
-    if n_kept < 1:
+    if n_held >= len(order):
         raise VotronError(
             f"The 'validation_fraction' parameter of {owner} must leave an example to train on, "
             f"of {len(order)} that can be learnt. Got {fraction!r} instead."
         )
-    mine = codes[order]
-    counts = np.unique(mine, return_counts=True)[1]
-    kept = held = order[:0]
-    if counts.min() >= 2 and min(n_held, n_kept) >= len(counts):
-        kept, held = train_test_split(order, test_size=n_held, stratify=mine, random_state=rng)
-    if len(np.unique(codes[kept])) < len(counts):
-        # One of every class stays, whatever the shares: a class that is not trained would never be predicted.
-        shuffled = rng.permutation(order)
-        stays = np.unique(codes[shuffled], return_index=True)[1]
-        others = np.delete(shuffled, stays)
-        kept, held = np.append(shuffled[stays], others[n_held:]), others[:n_held]
+    kept, held = held_out_split(codes[order], n_held, rng, every_class_trained=True)
     if not len(held):
         raise VotronError(
             f"Too few examples for {owner} to hold some out, since every class keeps one to train on. "
-            f"Got {len(order)} example(s) of {len(counts)} class(es)."
+            f"Got {len(order)} example(s) of {len(np.unique(codes[order]))} class(es)."
         )
-    return np.sort(kept), np.sort(held)
+    return order[kept], order[held]
 
 
-# -- precomputed kernels ----------------------------------------------------------------------------------------------
+# -- parameters --------------------------------------------------------------------------------------------------------
 
 
-def check_gram(K: NDArray[Any]) -> None:
-    """Refuse a matrix that is plainly no kernel's: not square or symmetric, a negative diagonal or 2×2 minor.
+class NameIn(StrOptions):
+    """The constraint that a text be a name in a registry, or of something that another package brings to it.
 
-    Values may be rounded: as float32 numbers are, and whole numbers to the integer below.
+    Parameters
+    ----------
+    registry : Registry
+        The registry; what is registered later counts as well.
+    for_rows : callable, optional
+        Tells of a thing whether it can predict rows to come.
     """
-    if K.shape[0] != K.shape[1]:
-        raise VotronError(
-            "With kernel='precomputed' X must be a square matrix, the kernel values of the training examples with each "
-            f"other. Got shape {K.shape} instead."
-        )
-    diagonal = np.diagonal(K).astype(np.float64)
-    if (diagonal < 0).any():
-        i = int(np.argmin(diagonal))
-        raise IndefiniteKernelError(
-            "Negative values in data: with kernel='precomputed' the diagonal of X must not be negative, "
-            f"since K(x, x) is a squared length. Got {diagonal[i]:g} at row {i} instead."
-        )
-    for part in chunks(len(K), 512):
-        rows = K[part].astype(np.float64)
-        _check_symmetric(rows, K[:, part].T, part.start)
-        _check_minors(rows, diagonal, part.start, whole=K.dtype.kind in "iub")
+
+    def __init__(self, registry: Registry[Any], for_rows: Callable[[Any], bool] = lambda thing: True) -> None:
+        self.registry, self._for_rows = registry, for_rows
+        super().__init__(set())
+
+    @property
+    def options(self) -> set[str]:
+        """The names that are known now."""
+        return set(self.registry)
+
+    @options.setter
+    def options(self, names: set[str]) -> None:
+        """Names are registered elsewhere."""
+
+    @property
+    def options_for_rows(self) -> set[str]:
+        """Those of things that can predict rows to come."""
+        return {name for name, thing in self.registry.items() if self._for_rows(thing)}
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Tell whether it is such a name."""
+        return isinstance(val, str) and self.registry.find(val) is not None
+
+    def __str__(self) -> str:
+        return f"a str among {{{', '.join(map(repr, self.registry))}}}"
 
 
-def _check_symmetric(rows: NDArray[np.float64], columns: NDArray[Any], start: int) -> None:
-    gap = np.abs(rows - columns)
-    if gap.max(initial=0.0) > SLACK * np.abs(rows).max(initial=0.0):
-        i, j = map(int, np.unravel_index(int(np.argmax(gap)), gap.shape))
-        raise VotronError(
-            "With kernel='precomputed' X must be a symmetric matrix. "
-            f"Got X[{start + i}, {j}] = {rows[i, j]:g} and X[{j}, {start + i}] = {columns[i, j]:g} instead."
-        )
-
-
-def _check_minors(rows: NDArray[np.float64], diagonal: NDArray[np.float64], start: int, *, whole: bool) -> None:
-    mine = diagonal[start : start + len(rows)]
-    with np.errstate(over="ignore"):  # the engine refuses such values, in words
-        if whole:
-            limit = np.multiply.outer(mine + 1, diagonal + 1) - 0.5  # the exact values were below this
-        else:
-            limit = np.multiply.outer(mine, diagonal) * (1 + SLACK) ** 2 + (1e-8 * diagonal.max()) ** 2
-        bad = np.argwhere(rows**2 > limit)
-    if len(bad):
-        i, j = map(int, bad[0])
-        raise IndefiniteKernelError(
-            f"With kernel='precomputed' X must be positive semi-definite, so X[{start + i}, {j}]² must not exceed "
-            f"X[{start + i}, {start + i}] X[{j}, {j}] = {mine[i]:g} · {diagonal[j]:g}. Got {rows[i, j]:g}² instead."
-        )
+def check_unchanged(estimator: BaseEstimator, fixed: Mapping[str, Any]) -> None:
+    """Refuse to go on from what was learnt with other values of these parameters."""
+    for name, value in fixed.items():
+        if getattr(estimator, name) != value:
+            raise VotronError(
+                f"The '{name}' parameter of {type(estimator).__name__} must be the same at every call of partial_fit: "
+                f"{value!r}. Got {getattr(estimator, name)!r} instead."
+            )

@@ -12,8 +12,8 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 
 from votron import AveragedPerceptronClassifier, KernelAdatronClassifier, VotedPerceptronClassifier, certify, load
 from votron.errors import VotronError
-from votron.estimators import _same_run
 from votron.kernels import PolynomialKernel
+from votron.theory.evidence import same_data
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def test_where_the_order_is_not_known_each_pass_is_looked_at(data):
 
 
 def test_too_many_presentations_are_not_repeated(data, monkeypatch):
-    monkeypatch.setattr(_same_run, "MOST_STEPS", 599)
+    monkeypatch.setattr(same_data, "MOST_STEPS", 599)
     X, y = data
     assert "same data" in claims(voted().fit(X, y), X, y)
     assert "same data" in claims(AveragedPerceptronClassifier(random_state=0).fit(X, y), X, y)

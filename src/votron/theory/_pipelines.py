@@ -9,7 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 
 from votron.errors import VotronError
-from votron.theory.facts import Assumption
+from votron.theory.evidence import Assumption
 
 
 def unwrapped(model: Any, method: str) -> tuple[Any, Callable[[Any], Any], list[Assumption]]:
@@ -20,7 +20,7 @@ def unwrapped(model: Any, method: str) -> tuple[Any, Callable[[Any], Any], list[
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> from votron import VotedPerceptronClassifier
-    >>> model, _, broken = unwrapped(make_pipeline(StandardScaler(), VotedPerceptronClassifier()), "_facts")
+    >>> model, _, broken = unwrapped(make_pipeline(StandardScaler(), VotedPerceptronClassifier()), "_evidence")
     >>> type(model).__name__, broken[0].because
     ('VotedPerceptronClassifier', "the step 'standardscaler' of the pipeline learns from the data that it is fitted to")
     """

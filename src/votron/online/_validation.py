@@ -1,4 +1,4 @@
-"""Reading what users give: an example, a label. Whatever cannot be one is refused with a sentence."""
+"""Examples and labels as users give them: read, or refused with a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guess v = Σ c_j x_j in its three forms: a vector, weights by name, and a sum in a kernel's feature space.
+"""The weight vector v = Σ c_j x_j in its three forms: an array, weights by name, a sum in a kernel's feature space.
 
 A form knows how to read an example, its product with v, its own squared length, and how to be added to v. A target u
 is kept in the same form.
@@ -16,12 +16,12 @@ import scipy.sparse as sp
 from votron.errors import VotronError
 from votron.kernels import Kernel
 from votron.kernels.base import negative_diagonal
-from votron.online._examples import OWNER, Row, as_dense, has_names, read_named, read_row
+from votron.online._validation import OWNER, Row, as_dense, has_names, read_named, read_row
 from votron.products import CallableProducts, Floats, Growing
 
 
-class Guess(Protocol):
-    """What all forms can do. Only ``add`` changes anything."""
+class WeightVector(Protocol):
+    """The methods of all forms. Only ``add`` changes anything."""
 
     def read(self, x: Any) -> Any:
         """Return an example as this form takes it, or refuse it."""
@@ -41,7 +41,7 @@ class Guess(Protocol):
     def __str__(self) -> str: ...
 
 
-class VectorGuess:
+class DenseWeights:
     """A vector; examples are arrays or rows of a sparse matrix, of the same length."""
 
     def __init__(self, n_features: int) -> None:
@@ -81,7 +81,7 @@ class VectorGuess:
         return v
 
 
-class NamedGuess:
+class NamedWeights:
     """Weights by name; a name that has no weight has weight 0.
 
     Sums are correctly rounded, so the order in which an example names its features does not matter.
@@ -125,7 +125,7 @@ class NamedGuess:
         return {name: scale * weight for name, weight in self._v.items()}
 
 
-class KernelGuess:
+class KernelWeights:
     """A sum of examples in a kernel's feature space, with one product with the whole of it for each example.
 
     Scores are left folds, one addition for each mistake, as in the dual engine: on integer data they are the same.
@@ -187,7 +187,7 @@ class KernelGuess:
         """Return the kernel values of x with the examples in v."""
         if self._rows is None:
             return np.empty(0)
-        x = self._rows.like_mine(x)
+        x = self._rows.like_this(x)
         dots = self._dots(x)[None, :]
         mine, theirs = self.kernel.terms(self._squares(x)), np.ascontiguousarray(self._terms.values.T)
         out = np.empty_like(dots)
@@ -229,7 +229,7 @@ class _GrowingRows(Growing):
         row.flags.writeable = False
         return row
 
-    def like_mine(self, x: Row) -> Row:
+    def like_this(self, x: Row) -> Row:
         """Return a row in the form of these."""
         return as_dense(x)
 
@@ -248,7 +248,7 @@ class _GrowingSparse:
         return sp.csr_matrix(parts, shape=(len(parts[2]) - 1, self.n_features))
 
     def append(self, x: Row) -> None:
-        x = self.like_mine(x)
+        x = self.like_this(x)
         self._indices.extend(x.indices)
         self._data.extend(x.data)
         self._starts.extend([self._data.n])
@@ -257,7 +257,7 @@ class _GrowingSparse:
         """Return row i."""
         return self.values[i]
 
-    def like_mine(self, x: Row) -> Row:
+    def like_this(self, x: Row) -> Row:
         """Return a row in the form of these."""
         return x if sp.issparse(x) else sp.csr_matrix(x[None, :])
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from votron._threads import team
 from votron.blocks import expansion_scores
 from votron.errors import VotronError
-from votron.estimators._kernel import lengths_of
-from votron.estimators.adatron import KernelAdatronClassifier
 from votron.kernels import Kernel
 from votron.products import Floats, Rows
-from votron.theory.geometry import Margins
+from votron.theory.geometry import Margins, lengths_of
 
 AUTO_ROWS = 5_000
 """Examples up to which "auto" takes the adatron, which then needs seconds."""
@@ -27,7 +23,7 @@ AUTO_SWEEPS = 20_000
 
 
 class Comparators:
-    """Where candidates for u come from, given training data in a kernel's feature space.
+    """Candidates for u, given training data in a kernel's feature space.
 
     Parameters
     ----------
@@ -41,20 +37,30 @@ class Comparators:
         +1 where a vector shall score an example positively, else -1.
     n_threads : int
         Threads.
+    maximize : callable
+        Finds the margins of the vectors of maximal margin; it may be given C for the soft ones, and ``max_sweeps``.
     """
 
     def __init__(
-        self, kernel: Kernel, rows: Rows, labels: Any, classes: NDArray[Any], signs: NDArray[Any], n_threads: int
+        self,
+        kernel: Kernel,
+        rows: Rows,
+        labels: Any,
+        *,
+        classes: NDArray[Any],
+        signs: NDArray[Any],
+        n_threads: int,
+        maximize: Callable[..., Margins],
     ) -> None:
         self.kernel, self.rows, self.labels, self.classes, self.signs = kernel, rows, labels, classes, signs
-        self.n_threads = n_threads
+        self.n_threads, self._maximize = n_threads, maximize
 
-    def margins(self, comparators: Any, *, separable: bool = False) -> dict[str, Floats]:
+    def margins(self, comparators: Any, separable: bool) -> dict[str, Floats]:
         """Return y (u·x), ‖u‖ = 1, for each comparator by name; ``separable`` says that the data are known to be so."""
         if isinstance(comparators, str) and comparators == "auto":
             if self.rows.shape[0] > AUTO_ROWS:
                 return {}
-            hard = self._adatron(None, **({} if separable else {"max_sweeps": AUTO_SWEEPS}))
+            hard = self._maximize(**({} if separable else {"max_sweeps": AUTO_SWEEPS}))
             found = {"adatron": hard.each}
             if (hard.unnormalized <= 0).any() and math.isfinite(self._soft_limit()):
                 found["svm"] = self._soft().each
@@ -69,7 +75,7 @@ class Comparators:
 
     def _one(self, entry: Any) -> tuple[str, Margins]:
         if isinstance(entry, str) and entry == "adatron":
-            return entry, self._adatron(None)
+            return entry, self._maximize()
         if isinstance(entry, str) and entry == "svm":
             return entry, self._soft()
         if hasattr(entry, "_in_feature_space"):
@@ -99,15 +105,7 @@ class Comparators:
         return (1.0 / longest) * (1.0 / longest)
 
     def _soft(self) -> Margins:
-        return self._adatron(self._soft_limit())
-
-    def _adatron(self, C: float | None, **params: Any) -> Margins:
-        model = KernelAdatronClassifier(kernel=self.kernel, C=C, n_jobs=self.n_threads, **params)
-        with warnings.catch_warnings():  # a vector that is not quite the best will do
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.simplefilter("ignore", UserWarning)
-            model.fit(self.rows, self.labels)
-        return model._in_feature_space(self.rows, self.labels, "last")
+        return self._maximize(C=self._soft_limit())
 
     def _expansion(self, entry: Any, machines: list[Any]) -> Margins:
         """Return the margins of machines with support vectors among the rows; their thresholds are left out."""
