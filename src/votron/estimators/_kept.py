@@ -28,7 +28,7 @@ class KeptClassifier:
         provenance : dict, optional
             Where the model comes from, as text, numbers, lists and dicts.
         """
-        from votron.estimators.saved import save  # most models are never saved
+        from votron.saving.models import save  # most models are never saved
 
         save(self, path, certificate=certificate, provenance=provenance)
 

@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline
 
 from votron import __version__
 from votron.errors import ModelFileError, VotronError
-from votron.estimators._states import model_from, state_of
+from votron.saving.classifiers import model_from, state_of
 from votron.saving.container import Container, called, read_container, write_container
 from votron.saving.encoders import encoder_from, encoder_state
 from votron.saving.fields import Fields, packed
