@@ -7,6 +7,9 @@ import pytest
 MOVED = [
     ("votron.estimators.saved", "load", "votron.saving.models", "load"),
     ("votron.estimators.saved", "save", "votron.saving.models", "save"),
+    ("votron.saving.encoders", "encoder_state", "votron.saving.steps", "step_state"),
+    ("votron.saving.encoders", "encoder_from", "votron.saving.steps", "step_from"),
+    ("votron.saving.flow", "after", "votron.saving.steps", "after"),
 ]
 
 

@@ -18,12 +18,12 @@ from sklearn.pipeline import Pipeline
 
 from votron import __version__
 from votron.errors import ModelFileError, VotronError
-from votron.saving.classifiers import model_from, state_of
+from votron.saving.classifiers import classifier_from, classifier_state
 from votron.saving.container import Container, called, read_container, write_container
-from votron.saving.encoders import encoder_from, encoder_state
 from votron.saving.fields import Fields, packed
-from votron.saving.flow import ANY_DATA, after, check_fits
+from votron.saving.flow import ANY_DATA, check_fits
 from votron.saving.manifest import Manifest, fields_of, manifest_of, naming, object_in
+from votron.saving.steps import after, step_from, step_state
 from votron.saving.strict_json import parsed
 
 __all__ = ["load", "save"]
@@ -72,12 +72,12 @@ def save(
     """
     steps = list(model.steps) if isinstance(model, Pipeline) else [("model", model)]
     classifier = steps[-1][1]
-    state = state_of(classifier)
+    state = classifier_state(classifier)
     arrays: dict[str, Any] = {}
     manifest = {
         "votron": __version__,
         "pipeline": isinstance(model, Pipeline),
-        "steps": [{"name": name, "step": encoder_state(step)} for name, step in steps[:-1]],
+        "steps": [{"name": name, "step": step_state(step)} for name, step in steps[:-1]],
         "name": steps[-1][0],
         "model": state,
         "summary": _summary(classifier),
@@ -150,9 +150,9 @@ def _built(found: Container, name: str) -> Any:
     """Return the model in a file that was read."""
     with naming(name):
         fields = fields_of(found)
-        steps = [(each.text("name"), encoder_from(each.part("step"))) for each in fields.parts("steps")]
+        steps = [(each.text("name"), step_from(each.part("step"))) for each in fields.parts("steps")]
         last, as_pipeline = fields.text("name"), fields.flag("pipeline")
-        model = model_from(fields.part("model"))
+        model = classifier_from(fields.part("model"))
         _check_rest(fields)
         names = [each for each, _ in steps] + [last]
         if len(set(names)) < len(names) or (steps and not as_pipeline):
