@@ -1,4 +1,4 @@
-"""Model files: fitted classifiers, and pipelines that end in one, saved and opened again.
+"""Models in files: `save` and `load`, for fitted classifiers and pipelines that end in one.
 
 A file is arrays in the safetensors format and a manifest in JSON (`votron.saving.container`): nothing in it is code, so
 a file from anywhere can be opened. Structure, types, sizes, finiteness and the digest are checked before a model is
@@ -22,8 +22,9 @@ from votron.saving.classifiers import classifier_from, classifier_state
 from votron.saving.container import Container, called, read_container, write_container
 from votron.saving.fields import Fields, packed
 from votron.saving.flow import ANY_DATA, check_fits
-from votron.saving.manifest import Manifest, fields_of, manifest_of, naming, object_in
-from votron.saving.steps import after, step_from, step_state
+from votron.saving.manifest import Manifest, manifest_of, naming
+from votron.saving.sections import manifest_with, sections_of
+from votron.saving.steps import after, steps_from, steps_state
 from votron.saving.strict_json import parsed
 
 __all__ = ["load", "save"]
@@ -70,25 +71,22 @@ def save(
     ...     bool((load(path).predict(X) == model.predict(X)).all())
     True
     """
-    steps = list(model.steps) if isinstance(model, Pipeline) else [("model", model)]
-    classifier = steps[-1][1]
-    state = classifier_state(classifier)
-    arrays: dict[str, Any] = {}
-    manifest = {
-        "votron": __version__,
-        "pipeline": isinstance(model, Pipeline),
-        "steps": [{"name": name, "step": step_state(step)} for name, step in steps[:-1]],
-        "name": steps[-1][0],
-        "model": state,
+    as_pipeline = isinstance(model, Pipeline)
+    *before, (last, classifier) = model.steps if as_pipeline else [("model", model)]
+    sections = {
+        "model": classifier_state(classifier),
+        "steps": {"before": steps_state(before), "last": last} if as_pipeline else None,
         "summary": _summary(classifier),
-        "provenance": _plain("provenance", {} if provenance is None else provenance),
+        "provenance": _plain("provenance", {} if provenance is None else provenance) or None,
         "certificate": None if certificate is None else _certificate(certificate),
     }
+    arrays: dict[str, Any] = {}
+    manifest = manifest_with(__version__, packed(sections, arrays))
     name = os.fspath(path)
     try:
         if not name or b"\0" in os.fsencode(name):
             raise OSError(errno.EINVAL, "There is no such name")
-        write_container(os.fsdecode(name), packed(manifest, arrays), arrays, check=_opens)
+        write_container(os.fsdecode(name), manifest, arrays, check=_opens)
     except OSError as error:
         raise ModelFileError(f"Cannot write the model file {name!r}: {error.strerror or error}.") from error
 
@@ -149,26 +147,24 @@ def load_with_manifest(path: str | os.PathLike[str] | BinaryIO, *, name: str | N
 def _built(found: Container, name: str) -> Any:
     """Return the model in a file that was read."""
     with naming(name):
-        fields = fields_of(found)
-        steps = [(each.text("name"), step_from(each.part("step"))) for each in fields.parts("steps")]
-        last, as_pipeline = fields.text("name"), fields.flag("pipeline")
-        model = classifier_from(fields.part("model"))
-        _check_rest(fields)
-        names = [each for each, _ in steps] + [last]
-        if len(set(names)) < len(names) or (steps and not as_pipeline):
-            raise ModelFileError("The steps of a pipeline must have different names.")
+        sections = sections_of(found)
+        in_steps = sections.part("steps") if sections.has("steps") else None
+        steps, last = ([], "") if in_steps is None else _steps_from(in_steps)
+        model = classifier_from(sections.part("model"))
+        sections.no_arrays_left()
         check_fits(model, after(Pipeline(steps), ANY_DATA) if steps else ANY_DATA)
-    return Pipeline([*steps, (last, model)]) if as_pipeline else model
+    return model if in_steps is None else Pipeline([*steps, (last, model)])
 
 
-def _check_rest(fields: Fields) -> None:
-    """Refuse what nobody has asked for, beside what is for people to read."""
-    for name in ("summary", "provenance"):
-        object_in(fields, name)
-    if fields.has("certificate"):
-        object_in(fields, "certificate")
+def _steps_from(fields: Fields) -> tuple[list[tuple[str, Any]], str]:
+    """Return the steps before the classifier, and its name."""
+    steps = steps_from(fields.parts("before"))
+    last = fields.text("last")
     fields.end()
-    fields.no_arrays_left()
+    names = [name for name, _ in steps] + [last]
+    if len(set(names)) < len(names):
+        raise ModelFileError("The steps of a pipeline must have different names.")
+    return steps, last
 
 
 def _plain(what: str, value: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How labels, kernels, records and parameters are written down in a model file, and read again."""
+"""Labels, kernels, records and parameters: how they are written down in a model file, and read again."""
 
 from __future__ import annotations
 

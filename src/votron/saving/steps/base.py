@@ -31,8 +31,8 @@ class StoredStep(ABC):
         The class of the transformers; its name stands in the file.
     holds : {"number", "discrete", "truth", "text"}
         What a column of a table holds that meets such a step first.
-    only_in_tables : bool
-        Whether such a step stands in encoders of tables only, and so is none that users would name.
+    listed : bool
+        Whether users are told of it where they choose a step: parts of Votron's own encoders are not theirs to choose.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class StoredStep(ABC):
 
     cls: Any
     holds = "number"
-    only_in_tables = False
+    listed = True
 
     @property
     def name(self) -> str:
@@ -102,7 +102,7 @@ def step_state(step: Any) -> State:
     step = unfrozen(step)
     kind = _kind_of(step)
     if kind is None:
-        known = [each.name for each in STEPS.values() if not each.only_in_tables]
+        known = [each.name for each in STEPS.values() if each.listed]
         raise ModelFileError(
             f"A step before the classifier must be votron.tabular_encoder or one of {', '.join(known)} to be put into "
             f"a file. Got an object of type {type(step).__name__} instead."
@@ -126,6 +126,34 @@ def step_from(fields: Fields, depth: int = 0) -> Any:
     made = STEPS[name].build(fields, depth)
     fields.end()
     return made
+
+
+def steps_state(steps: list[tuple[str, Any]]) -> list[State]:
+    """Return what is written down of steps that have names.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import Normalizer
+    >>> steps_state([("unit", Normalizer())])
+    [{'name': 'unit', 'step': {'class': 'Normalizer', 'params': {'copy': True, 'norm': 'l2'}}}]
+    """
+    return [{"name": name, "step": step_state(step)} for name, step in steps]
+
+
+def steps_from(parts: list[Fields], depth: int = 0) -> list[tuple[str, Any]]:
+    """Return the steps that were written down, with their names.
+
+    Examples
+    --------
+    >>> step = {"class": "Normalizer", "params": {"norm": "l1"}}
+    >>> steps_from([Fields({"name": "unit", "step": step}, {}, "steps.0")])
+    [('unit', Normalizer(norm='l1'))]
+    """
+    found = []
+    for each in parts:
+        found.append((each.text("name"), step_from(each.part("step"), depth)))
+        each.end()
+    return found
 
 
 def after(step: Any, before: Flow) -> Flow:

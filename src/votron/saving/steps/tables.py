@@ -26,6 +26,8 @@ from votron.saving.steps.base import (
     names_state,
     step_from,
     step_state,
+    steps_from,
+    steps_state,
     stored,
 )
 
@@ -38,7 +40,7 @@ _WIDEST_DENSE = 1 << 22
 class Column(StoredStep):
     """A class that takes columns of a table as they are, and knows their names."""
 
-    only_in_tables = True
+    listed = False
     most_columns = 1
 
     def state(self, step: Any) -> State:
@@ -175,15 +177,15 @@ class Steps(StoredStep):
     """Steps after one another."""
 
     cls = Pipeline
-    only_in_tables = True
+    listed = False
 
     def state(self, step: Any) -> State:
         """Return the steps with their names."""
-        return {"steps": [{"name": name, "step": step_state(each)} for name, each in step.steps]}
+        return {"steps": steps_state(step.steps)}
 
     def build(self, fields: Fields, depth: int) -> Any:
         """Build each step."""
-        steps = [(each.text("name"), step_from(each.part("step"), depth + 1)) for each in fields.parts("steps")]
+        steps = steps_from(fields.parts("steps"), depth + 1)
         if not steps or len({name for name, _ in steps}) < len(steps):
             raise fields.wrong("steps", "one or more steps of different names", "others")
         return Pipeline(steps)
@@ -200,7 +202,7 @@ class Columns(StoredStep):
     """Steps beside one another, each with its columns of a table."""
 
     cls = ColumnTransformer
-    only_in_tables = True
+    listed = False
 
     def state(self, step: Any) -> State:
         """Return the parts with their names and columns."""
@@ -254,12 +256,14 @@ def _part_state(name: str, part: Any, where: Any) -> State:
     listed = [where] if isinstance(where, str) else list(where) if isinstance(where, list | tuple) else []
     if not listed or not all(isinstance(column, str) for column in listed):
         raise ModelFileError("A ColumnTransformer in a model file must name the columns of its transformers.")
-    return {"name": name, "columns": listed, "alone": isinstance(where, str), "part": step_state(part)}
+    state = {"name": name, "columns": listed, "alone": isinstance(where, str), "part": step_state(part)}
+    return {**state, "holds": kind_of(first_of(part)).holds}
 
 
 def _part_from(fields: Fields, depth: int) -> tuple[str, Any, str | list[str]]:
     name, columns, alone = fields.text("name"), fields.texts("columns"), fields.flag("alone")
     part = step_from(fields.part("part"), depth + 1)
+    fields.text("holds", [kind_of(first_of(part)).holds])  # which is for those who only look at the manifest
     fields.end()
     if not columns or (alone and len(columns) != 1) or len(set(columns)) < len(columns):
         raise fields.wrong("columns", "one or more columns, each once, and one if it is alone", columns)
