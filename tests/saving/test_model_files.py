@@ -555,6 +555,19 @@ FORGERIES = {
     "kernel by number": (_set("model", "kernel", value=7), "must be a JSON object"),
     "kernel of nothing": (_set("model", "kernel", value={"name": "eval"}), "must be one of 'linear'"),
     "gamma below 0": (_set("model", "kernel", value={"name": "rbf", "gamma": -1.0}), "at least 0"),
+    "a number over a kernel": (
+        _set("model", "kernel", value={"name": "composed", "outer": 0.5, "inner": {"name": "linear"}}),
+        "kernel.outer' must be a JSON object",
+    ),
+    "a kernel over a number": (
+        _set("model", "kernel", value={"name": "composed", "outer": {"name": "linear"}, "inner": 2}),
+        "kernel.inner' must be a JSON object",
+    ),
+    "normalized number": (_set("model", "kernel", value={"name": "normalized", "base": 1}), "base' must be a JSON obj"),
+    "a kernel for gamma": (
+        _set("model", "kernel", value={"name": "rbf", "gamma": {"name": "linear"}}),
+        "kernel.gamma' must be a number",
+    ),
     "deep kernel": (
         _set("model", "kernel", value=eval("{'name': 'normalized', 'base': " * 40 + "1" + "}" * 40)),
         "at most 8",

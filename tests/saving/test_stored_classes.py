@@ -1,6 +1,7 @@
 """Classes in model files: each is one object, those of other packages too, and what is documented is what there is."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import votron
-from votron import AveragedPerceptronClassifier, load, save
+from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, load, save
 from votron.errors import ModelFileError
+from votron.kernels import Kernel, register_kernel
 from votron.saving.classifiers import CLASSIFIERS
 from votron.saving.flow import numbers_after
 from votron.saving.sections import SECTIONS
@@ -76,6 +78,25 @@ def test_a_file_does_not_make_a_step_known(shift_known, tmp_path):
             load(path)
     finally:
         STEPS["Shift"] = kind
+
+
+def test_parameters_of_kernels_from_outside_keep_their_types(tmp_path):
+    """Whether annotations are texts, as Votron's own are, or classes."""
+
+    @register_kernel
+    @dataclass(frozen=True)
+    class Power(Kernel):
+        degree: int = 2
+        scale: float = 1.0
+        name = "power"
+
+        def formula(self, xz, xx, zz):
+            return self.scale * xz**self.degree
+
+    VotedPerceptronClassifier(Power(3, 2), random_state=0).fit(X, y).save(tmp_path / "m")
+    kernel = load(tmp_path / "m").kernel_
+    assert kernel == Power(3, 2.0)
+    assert (type(kernel.degree), type(kernel.scale)) == (int, float)
 
 
 def test_a_step_is_known_by_its_very_class(tmp_path):
