@@ -64,7 +64,7 @@ class SavableClassifier:
         provenance : dict, optional
             Where the model comes from, as text, numbers, lists and dicts.
         """
-        from votron.estimators.saved import save  # most models are never saved
+        from votron.saving.models import save  # most models are never saved
 
         save(self, path, certificate=certificate, provenance=provenance)
 
