@@ -60,11 +60,11 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
 
 def _find_bounds(names: list[str]) -> None:
     """Look for bounds that other packages bring."""
-    from votron.theory.statements import BROUGHT
+    from votron.theory.statements import REGISTERED_BOUNDS
 
     for name in names:
-        if BROUGHT.find(name) is None:
-            known = f" Those that are there: {', '.join(map(repr, BROUGHT))}." if BROUGHT else ""
+        if REGISTERED_BOUNDS.find(name) is None:
+            known = f" Those that are there: {', '.join(map(repr, REGISTERED_BOUNDS))}." if REGISTERED_BOUNDS else ""
             raise UsageError(f"No package that is installed brings a bound {name!r}.{known}")
 
 

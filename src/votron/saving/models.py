@@ -94,7 +94,7 @@ def save(
 def _opens(path: Path) -> None:
     """Refuse a file that could not be opened again, while the model is still there."""
     try:
-        load(path)
+        load(path, mmap=True)  # which nobody else writes to, and a model larger than memory can be saved again
     except ModelFileError as error:
         reason = str(error).partition("cannot be opened: ")[2] or str(error)
         raise ModelFileError(f"This model cannot be saved: {reason}") from None

@@ -124,6 +124,8 @@ def kernel_state(kernel: Kernel) -> dict[str, Any]:
 def _kernel_value(value: Any) -> Any:
     if isinstance(value, Kernel):
         return kernel_state(value)
+    if isinstance(value, bool | str):
+        return value
     return float(value) if isinstance(value, Real) and not isinstance(value, Integral) else int(value)
 
 
@@ -150,11 +152,16 @@ def kernel_from(fields: Fields, depth: int = 0) -> Kernel:
 
 
 def _kernel_field(fields: Fields, field: dataclasses.Field[Any], depth: int) -> Any:
-    """Return a parameter of a kernel: a kernel, a whole number or a number, as the kernel declares it."""
-    declared = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", "")
-    if declared.endswith("Kernel"):
+    """Return a parameter of a kernel, of the type of its default; what has none is a kernel."""
+    default: Any = field.default
+    kind: Any = type(default)
+    if default is dataclasses.MISSING:
         return kernel_from(fields.part(field.name), depth + 1)
-    return fields.count(field.name) if declared == "int" else fields.number(field.name)
+    if kind is bool:
+        return fields.flag(field.name)
+    if kind is int:
+        return fields.count(field.name, -LARGEST)
+    return fields.text(field.name) if kind is str else fields.number(field.name)
 
 
 # -- records ----------------------------------------------------------------------------------------------------------

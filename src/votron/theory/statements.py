@@ -45,6 +45,11 @@ from votron.theory.one_pass import fixed_draw_bound, one_pass_bound
 __all__ = ["ESTIMATE", "FACT", "GUARANTEE", "STATEMENTS", "Statement", "register_bound"]
 
 FACT, GUARANTEE, ESTIMATE = "fact", "guarantee", "estimate"
+ASSUMPTIONS = (
+    *("i.i.d.", "kernel fixed", "labels known", "R known", "draws"),
+    *("one epoch", "τ = 0", "planned end", "its rule", "consistent", "exact", "unit length", "K(x, x) > 0"),
+)
+"""What bounds may want."""
 
 Value = tuple[float, str]
 """A value, NaN where there is none, and a remark on where it comes from, or why there is none."""
@@ -91,6 +96,19 @@ class Statement:
     joint: bool = False
     event: str = "(7)"
 
+    def __post_init__(self) -> None:
+        """Refuse what certificates do not know."""
+        for what, value, known in (
+            ("kind", self.kind, (FACT, GUARANTEE, ESTIMATE)),
+            ("quantity", self.quantity, ("mistakes", "support", "error")),
+            *(("wants", want, ASSUMPTIONS) for want in self.wants),
+        ):
+            if value not in known:
+                raise VotronError(
+                    f"The {what!r} of the bound {self.name!r} must be among {', '.join(map(repr, known))}. "
+                    f"Got {value!r} instead."
+                )
+
     def together(self, evidence: Evidence, delta: float) -> Value | None:
         """Return the value for all vectors as one predictor, where there are several and it holds for them so."""
         if evidence.together is None or not self.joint:
@@ -111,7 +129,7 @@ class Statement:
 
 def statements_for(evidence: Evidence) -> tuple[Statement, ...]:
     """Return the statements that speak of a perceptron's run, or of the vector of maximal margin."""
-    found = [s for s in (*STATEMENTS, *BROUGHT.values()) if (s.predictor == MAXIMAL) != evidence.by_mistakes]
+    found = [s for s in (*STATEMENTS, *REGISTERED_BOUNDS.values()) if (s.predictor == MAXIMAL) != evidence.by_mistakes]
     if evidence.by_mistakes and evidence.uses != LAST:
         found.insert(0, replace(OWN, predictor=evidence.uses))
     return tuple(found)
@@ -146,7 +164,7 @@ def _assumption(name: str, evidence: Evidence, predictor: str) -> Assumption:
             "no example to come is longer than R" + ("" if evidence.lengths_known else ": your claim"),
         ),
     }
-    holds, because = found[name]
+    holds, because = found.get(name, (False, f"nothing is known of {name!r} for such a model"))
     change = "" if holds else evidence.switches.get(name, "")
     return Assumption(name, holds, because, change, name == "K(x, x) > 0", name == "consistent")
 
@@ -453,7 +471,24 @@ OWN = Statement(
 )  # fmt: skip
 """The bound for whatever rule the model has, since the support determines all of its vectors."""
 
-BROUGHT: Registry[Statement] = Registry("bound", "votron.bounds")
+
+def _admitted(statement: Any) -> tuple[str, Statement]:
+    """Return a bound's name and the bound, or refuse what is none, or has the name of one of Votron's."""
+    if not isinstance(statement, Statement):
+        raise VotronError(f"A bound to register must be a Statement. Got {statement!r} instead.")
+    if any(statement.name == known.name for known in (*STATEMENTS, OWN)):
+        raise VotronError(f"There is a bound of the name {statement.name!r} already: it is one of Votron's.")
+    return statement.name, statement
+
+
+def _origin(statement: Statement) -> Any:
+    """Return where a bound's function is defined; a lambda is none but itself."""
+    value: Any = statement.value
+    named = "<lambda>" not in getattr(value, "__qualname__", "<lambda>")
+    return (value.__module__, value.__qualname__) if named else id(value)
+
+
+REGISTERED_BOUNDS: Registry[Statement] = Registry("bound", "votron.bounds", _admitted, _origin)
 """Those from outside the package, by name."""
 
 
@@ -482,7 +517,4 @@ def register_bound(statement: Statement) -> Statement:
     >>> register_bound(share).name
     'share of the support'
     """
-    if not isinstance(statement, Statement):
-        raise VotronError(f"A bound to register must be a Statement. Got {statement!r} instead.")
-    BROUGHT.register(statement.name, statement)
-    return statement
+    return REGISTERED_BOUNDS.register(statement)
