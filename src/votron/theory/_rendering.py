@@ -183,7 +183,10 @@ def summary(found: Certificate) -> str:
         measured = found.measured[found.predictor]
         limit = percent(measured.guaranteed(found.delta))
         errors = f"{measured.total:,} errors on {measured.n:,} test examples"
-        text += f" By its {errors} it is at most {limit}, with the same probability."
+        text += f" By its {errors} its error is at most {limit}, with probability {1 - found.delta:g}"
+        # how many of them are rows of training too, where some are: there it may be a guarantee of nothing
+        repeated = "" if found.test_data is None else found.test_data.because.rpartition("; ")[0]
+        text += f"; but {repeated}." if repeated else "."
     return text
 
 

@@ -71,6 +71,10 @@ class Bound:
     joint: float | None = None
     event: str = ""
 
+    def __str__(self) -> str:
+        value = f"{100 * self.error:.3g} %" if self.quantity == "error" else f"{self.error:,.0f} {self.quantity}"
+        return f"{self.name}: at most {value} ({self.kind}{f', {self.predictor}' if self.predictor else ''})"
+
     @property
     def error(self) -> float:
         """The bound on the share of wrong labels: ``joint`` where there is one, else ``total``."""
