@@ -15,7 +15,7 @@ import pytest
 from cli_files import write_files
 
 import votron as library
-from votron.cli import _commands, _estimators, _measure, _options, _parser, _reference, main
+from votron.cli import _commands, _estimators, _measure, _options, _parser, _reference, _wording, main
 from votron.errors import BoundViolatedError, VotronError
 
 COMMANDS = list(_commands.COMMANDS)
@@ -182,7 +182,7 @@ def test_flags_have_a_no(here, capsys):
 def test_parameters_as_arguments_are_read_back():
     params = {"degree": 3, "gamma": 1 / 3, "normalize_kernel": True, "shuffle": False, "epochs": None, "rule": "last"}
     parser = _reference._of(_commands.build(["train"]), "train")
-    args = parser.parse_args(["data", "-o", "x", *_estimators.as_arguments(params)])
+    args = parser.parse_args(["data", "-o", "x", *_wording.as_arguments(params)])
     assert _estimators.given_params(args) == params
 
 

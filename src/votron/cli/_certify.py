@@ -9,7 +9,7 @@ from typing import Any
 
 from votron.cli import _options
 from votron.cli._as_trained import section
-from votron.cli._loading import file_digest, held_out, in_words_of_options, read_labelled, rows_of
+from votron.cli._loading import file_digest, held_out, read_labelled, rows_of
 from votron.cli._models import Saved, load_model
 from votron.cli._output import Notes, checked_output, print_json, printable
 from votron.cli._parser import Parser, UsageError, file_argument, share
@@ -82,8 +82,7 @@ def run(args: argparse.Namespace) -> int:
     saved = load_model(args.model, args.data)
     _refuse_passes(saved)
     X, y, X_test, y_test = _data(saved, args)
-    with in_words_of_options():
-        found = certify(saved.model, X, y, args.delta, X_test=X_test, y_test=y_test)
+    found = certify(saved.model, X, y, args.delta, X_test=X_test, y_test=y_test)
     _tell_if_other(saved, args.data, notes)
     if args.figure:
         _draw(found, args.figure)

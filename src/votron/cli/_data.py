@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from votron.cli import _options
-from votron.cli._loading import base_name, in_words_of_options, read, reading
+from votron.cli._loading import base_name, read, reading
 from votron.cli._output import Notes, checked_output, counted, downloading, pairs, percent, print_json, printable, table
 from votron.cli._parser import Parser, UsageError, file_argument
+from votron.cli._wording import worded
 from votron.data.formats import KNOWN_SETS, WRITTEN_FORMATS
 from votron.errors import DataError
 
@@ -164,7 +165,7 @@ def run_convert(args: argparse.Namespace) -> int:
     if args.output == "-" and args.to is None:
         raise UsageError("--to must say which format standard output gets.")
     data = read(args.data, **{**reading(args), "labels": "required" if args.label else "optional"})
-    with in_words_of_options({"--format": "--to", "Got None for": "Got"}), tempfile.TemporaryDirectory() as folder:
+    with worded({"format": "--to", "format of a file": ""}), tempfile.TemporaryDirectory() as folder:
         kept = os.path.join(folder, "data")
         write_examples(data, kept if args.output == "-" else os.path.realpath(args.output), args.to)
         if args.output == "-":

@@ -19,6 +19,9 @@ from sklearn.utils._param_validation import StrOptions
 
 from votron.cli._docstrings import documented, first_sentence
 from votron.cli._parser import Parser, UsageError, whole
+from votron.cli._wording import as_typed, option_of
+from votron.errors import VotronError
+from votron.estimators.parameters import check_parameters, parameter_constraints
 from votron.tuning import ESTIMATORS
 
 DEFAULT = "voted"
@@ -90,66 +93,10 @@ def make_estimator(name: str, params: dict[str, Any]) -> Any:
     """Return the estimator with these parameters, which are checked: an error names the option."""
     estimator = ESTIMATORS[name](**params)
     try:
-        estimator._validate_params()
-        _check_resources(params)
-    except ValueError as error:
-        raise UsageError(as_option(str(error))) from None
+        check_parameters(estimator)
+    except VotronError as error:
+        raise UsageError(error) from None
     return estimator
-
-
-def as_option(message: str) -> str:
-    """Return a message about a parameter as one about an option.
-
-    Examples
-    --------
-    >>> as_option("The 'max_sweeps' parameter of KernelAdatronClassifier must be an int. Got 0 instead.")
-    '--max-sweeps must be an int. Got 0 instead.'
-    """
-    return re.sub(r"\b[Tt]he '(\w+)' parameter of \w+", lambda match: option_of(match[1]), message)
-
-
-def option_of(parameter: str) -> str:
-    """Return the option for a parameter."""
-    return "--" + parameter.replace("_", "-")
-
-
-def as_arguments(params: dict[str, Any]) -> list[str]:
-    """Return parameters as one would type them.
-
-    Examples
-    --------
-    >>> as_arguments({"degree": 3, "normalize_kernel": True, "shuffle": False, "epochs": None})
-    ['--degree', '3', '--normalize-kernel', '--no-shuffle', '--epochs', 'none']
-    """
-    typed: list[str] = []
-    for name, value in params.items():
-        option = option_of(name)
-        if isinstance(value, bool):
-            typed.append(option if value else f"--no-{option[2:]}")
-        else:
-            typed += [option, shown(value)]
-    return typed
-
-
-def shown(value: Any) -> str:
-    """Return a value as one would type it."""
-    if value is None:
-        return "none"
-    if isinstance(value, list | tuple):
-        return ",".join(map(shown, value))
-    if isinstance(value, float):
-        return f"{value:g}" if float(f"{value:g}") == value else repr(value)  # to be read back to the last bit
-    return str(value)
-
-
-def _check_resources(params: dict[str, Any]) -> None:
-    """Refuse what the estimators find out in ``fit`` only."""
-    from votron._resources import effective_threads, parse_memory_limit
-
-    if "memory_limit" in params:
-        parse_memory_limit(params["memory_limit"])
-    if "n_jobs" in params:
-        effective_threads(params["n_jobs"])
 
 
 def _whose(option: str, mine: str) -> str | None:
@@ -169,7 +116,7 @@ def _whose(option: str, mine: str) -> str | None:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class EstimatorParameter:
     """A parameter of an estimator, as an option.
 
     Attributes
@@ -232,7 +179,7 @@ class Parameter:
 
     def add_to(self, group: Any) -> None:
         """Add the option; only what is given appears in the namespace."""
-        default = "on" if self.default is True else "off" if self.default is False else shown(self.default)
+        default = "on" if self.default is True else "off" if self.default is False else as_typed(self.default)
         if "random_state" in self.constraints:
             default += ", which draws a seed and prints it"
         words = f"{self.words} (default: {default})".replace("%", "%%")
@@ -291,7 +238,7 @@ def _options_of(constraint: Any) -> Collection[str]:
 
 
 @cache
-def parameters_of(name: str) -> tuple[Parameter, ...]:
+def parameters_of(name: str) -> tuple[EstimatorParameter, ...]:
     """Return the parameters of an estimator that can be given as options.
 
     Examples
@@ -303,12 +250,12 @@ def parameters_of(name: str) -> tuple[Parameter, ...]:
     if name == EVERY:
         return tuple({p.name: p for each in ESTIMATORS for p in parameters_of(each)}.values())
     cls = ESTIMATORS[name]
-    found = documented(cls, ESTIMATORS.values())
+    found, allowed = documented(cls, ESTIMATORS.values()), parameter_constraints(cls)
     return tuple(
-        Parameter(
+        EstimatorParameter(
             parameter.name,
             parameter.default,
-            tuple(cls._parameter_constraints[parameter.name]),
+            allowed[parameter.name],
             *first_sentence(found.get(parameter.name, ("", "")), set(found), option_of),
         )
         for parameter in inspect.signature(cls).parameters.values()
@@ -316,12 +263,12 @@ def parameters_of(name: str) -> tuple[Parameter, ...]:
     )
 
 
-def why_no_stream(estimator: Any) -> str | None:
+def why_no_stream(estimator: Any) -> UsageError | None:
     """Return why an estimator cannot learn batch by batch, or None."""
     try:
         estimator.partial_fit  # noqa: B018  # asking tells the reason
     except AttributeError as error:
-        if not hasattr(type(estimator), "partial_fit"):
-            return f"--stream is not for {type(estimator).__name__}, which needs all data at once."
-        return as_option(str(error))
+        if isinstance(error.__cause__, VotronError):
+            return UsageError(error.__cause__)
+        return UsageError(f"--stream is not for {type(estimator).__name__}, which needs all data at once.")
     return None

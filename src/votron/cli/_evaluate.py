@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from votron._cells import as_text
 from votron.cli import _options
 from votron.cli._as_trained import labelled
-from votron.cli._loading import in_words_of_options
 from votron.cli._measure import Confusion, clopper_pearson
 from votron.cli._models import Saved, load_model
 from votron.cli._output import Notes, bold, counted, filled, percent, print_json, printable, table, width
@@ -63,12 +62,11 @@ def run(args: argparse.Namespace) -> int:
     how = saved.how_to_read(args, labels="required")
     found = Confusion()
     rules = {rule: Confusion() for rule in _rules_of(saved)} if args.all_rules else {}
-    with in_words_of_options():
-        for rows, y in labelled(args.data, how, notes.once):
-            X = saved.transformed(rows)
-            found.add(y, saved.estimator.predict(X))
-            for rule, labels in _by_rule(saved, X, list(rules)):
-                rules[rule].add(y, labels)
+    for rows, y in labelled(args.data, how, notes.once):
+        X = saved.transformed(rows)
+        found.add(y, saved.estimator.predict(X))
+        for rule, labels in _by_rule(saved, X, list(rules)):
+            rules[rule].add(y, labels)
     if not found.n:
         raise VotronError(f"There are no rows in {args.data!r} to evaluate on.")
     if args.json:

@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron.cli import _options
-from votron.cli._loading import batches, in_words_of_options
+from votron.cli._loading import batches
 from votron.cli._models import Saved, load_model
 from votron.cli._output import Notes, as_json, checked_output, counted, plain, printable, writing
 from votron.cli._parser import Parser, UsageError
+from votron.cli._wording import worded
 from votron.data.formats import FORMATS
 from votron.errors import VotronError
 
-_MISSING = {
-    "Say what to do about them with --missing.": "Fill them in, or train with --missing mean, median or most-frequent."
-}
+_WORDS = {"missing values": "Fill them in, or train with --missing mean, median or most-frequent."}
+"""What to do about missing values, which have to be known in training."""
 
 Kept = dict[str, list[Any]]
 
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
         _keep_columns(args, saved, how)
     source = batches(args.data, **how)
     n, on_screen = 0, args.output == "-" and sys.stdout.isatty()
-    with writing(args.output) as file, in_words_of_options(_MISSING):
+    with writing(args.output) as file, worded(_WORDS):
         for text, rows in _texts(saved, source, args, notes):
             file.write((printable(text, keep="\n") if on_screen else text).encode("utf-8", "backslashreplace"))
             n += rows

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from votron.cli._as_trained import error_on_test, label_kind
 from votron.cli._encoding import discrete_of, encoder_for, numeric_of
-from votron.cli._estimators import option_of, why_no_stream
-from votron.cli._loading import base_name, batches, in_words_of_options, once_only, reading
+from votron.cli._estimators import why_no_stream
+from votron.cli._loading import base_name, batches, once_only, reading
 from votron.cli._output import Notes, counted, n_bytes
 from votron.cli._parser import Parser, UsageError, size, whole
 from votron.cli._provenance import of_command, of_data
+from votron.cli._wording import option_of
 from votron.data.formats import TRUTH
 from votron.rules import RULES
 
@@ -63,7 +64,7 @@ def check_options(args: argparse.Namespace, estimator: Any) -> None:
         return
     why_not = why_no_stream(estimator)
     if why_not:
-        raise UsageError(why_not)
+        raise why_not
     for name in _NOT_IN_STREAMS:
         if name in vars(args):
             raise UsageError(
@@ -96,8 +97,7 @@ def train(args: argparse.Namespace, estimator: Any, notes: Notes) -> Trained:
     notes(_memory_words(args.estimator, limit))
     start = time.monotonic()
     learner = _Learner(args, estimator, notes)
-    with in_words_of_options():
-        found = learner.learn(limit)
+    found = learner.learn(limit)
     took = time.monotonic() - start
     model = estimator if learner.encoder is None else Pipeline([("encoder", learner.encoder), ("model", estimator)])
     provenance = of_command(args, found) | {

@@ -17,7 +17,7 @@ from votron.cli import _options, _stream
 from votron.cli._as_trained import error_of, error_on_test
 from votron.cli._encoding import classifier_of, make_model, remarks_on
 from votron.cli._estimators import add_estimator_options, estimator_in, given_params, make_estimator
-from votron.cli._loading import base_name, held_out, in_words_of_options, read_labelled, reading, rows_of
+from votron.cli._loading import base_name, held_out, read_labelled, reading, rows_of
 from votron.cli._measure import Confusion
 from votron.cli._output import (
     Notes,
@@ -153,11 +153,10 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
         kept, tested = held_out(y, args.test, seed)
         test = rows_of(X, tested), y[tested]
         X, y = rows_of(X, kept), y[kept]
-    with in_words_of_options():
-        model = make_model(args, estimator, data, X)
-        start = time.monotonic()
-        model.fit(X, y)
-        took = time.monotonic() - start
+    model = make_model(args, estimator, data, X)
+    start = time.monotonic()
+    model.fit(X, y)
+    took = time.monotonic() - start
     provenance = of_command(args, data) | {"data": of_data(args.data, data.format, data.n_rows), "label": data.label}
     error = error_on_test(args, model, provenance) if isinstance(args.test, str) else _error(model, X, y, test)
     provenance["test"] = _test_words(args.test, seed, error)

@@ -16,17 +16,15 @@ from votron.cli._estimators import (
     DEFAULT,
     EVERY,
     add_estimator,
-    as_arguments,
-    as_option,
     estimator_in,
     make_estimator,
     parameters_of,
 )
-from votron.cli._loading import in_words_of_options, read_labelled, reading
+from votron.cli._loading import read_labelled, reading
 from votron.cli._output import Notes, checked_output, filled, n_bytes, percent, print_json, printable, seconds, table
 from votron.cli._parser import Parser, UsageError, positive, whole
 from votron.cli._provenance import of_command, of_data
-from votron.errors import VotronError
+from votron.cli._wording import as_arguments
 from votron.tuning import TuningResult, TuningRow, tune
 
 _ALIASES = {
@@ -156,8 +154,7 @@ def run(args: argparse.Namespace, how: Sequence[str]) -> int:
             if not str(value).startswith("scale*"):
                 make_estimator(args.estimator, {name: value})  # refuses what is out of range before the work
     data, _ = read_labelled(args.data, **reading(args))
-    with in_words_of_options():
-        encoder = encoder_for(args, data, data.X)
+    encoder = encoder_for(args, data, data.X)
     result = _searched(args, data, grid, encoder, notes)
     written = None if args.output is None else _refit(args, data, result)
     command = _best_command(args, how, result)
@@ -218,23 +215,19 @@ def _setting(params: dict[str, Any], names: Sequence[str]) -> str:
 
 
 def _searched(args: argparse.Namespace, data: Any, grid: dict[str, Any], encoder: Any, notes: Notes) -> TuningResult:
-    try:
-        with in_words_of_options():
-            return tune(
-                data.X,
-                data.y,
-                estimator=args.estimator,
-                grid=grid,
-                encoder=encoder,
-                folds=args.folds,
-                random_state=args.random_state,
-                max_rows=args.max_rows,
-                max_seconds=args.max_seconds,
-                one_standard_error=args.one_standard_error,
-                callback=_counter() if notes.live else None,
-            )
-    except VotronError as error:
-        raise type(error)(as_option(str(error))) from None
+    return tune(
+        data.X,
+        data.y,
+        estimator=args.estimator,
+        grid=grid,
+        encoder=encoder,
+        folds=args.folds,
+        random_state=args.random_state,
+        max_rows=args.max_rows,
+        max_seconds=args.max_seconds,
+        one_standard_error=args.one_standard_error,
+        callback=_counter() if notes.live else None,
+    )
 
 
 def _counter() -> Callable[..., None]:

@@ -26,7 +26,7 @@ from votron.data.examples import Examples
 from votron.data.idx import read_header as read_idx_header
 from votron.data.idx import shown_shape
 from votron.data.reading import layout_of, used
-from votron.errors import DataError
+from votron.errors import DataError, Parameter
 
 _PIECE = 1 << 20
 _FIRST_ROWS = 1000
@@ -178,7 +178,8 @@ def _check_idx_claim(source: Source, width: int, shape: tuple[int, ...], max_byt
     if source.size is not None and source.size != 4 + 4 * len(shape) + shape[0] * width:
         raise DataError(f"{promise}, which does not fit its {source.size} bytes.")
     if width > max_bytes:
-        raise DataError(f"{promise}, and an example alone has more than the {shown_bytes(max_bytes)} of max_bytes.")
+        limit = shown_bytes(max_bytes)
+        raise DataError(f"{promise}, and an example alone has more than the {limit} of ", Parameter("max_bytes"), ".")
     check_memory(3 * width, source.name, remedy="its examples are too long: give it shorter ones")
 
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from votron._resources import available_memory
 from votron.engine import TrainingRun
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 from votron.estimators._inputs import check_same_classes, read_classes
 from votron.estimators._kept import KeptClassifier
 from votron.estimators._scores import ScoreClassifier
@@ -45,8 +45,8 @@ class EpochClassifier(KeptClassifier, ScoreClassifier):
         n_steps = round(float(self.epochs) * n_examples)
         if not 1 <= n_steps <= _LONGEST:
             raise VotronError(
-                f"The 'epochs' parameter of {type(self).__name__} must present between 1 and 2^62 examples, "
-                f"of {n_examples} in an epoch. Got {self.epochs!r} instead."
+                Parameter("epochs", of=type(self).__name__),
+                f" must present between 1 and 2^62 examples, of {n_examples} in an epoch. Got {self.epochs!r} instead.",
             )
         return n_steps
 

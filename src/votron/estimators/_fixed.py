@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 
 
 def check_unchanged(estimator: BaseEstimator, fixed: Mapping[str, Any]) -> None:
@@ -15,6 +15,6 @@ def check_unchanged(estimator: BaseEstimator, fixed: Mapping[str, Any]) -> None:
     for name, value in fixed.items():
         if getattr(estimator, name) != value:
             raise VotronError(
-                f"The '{name}' parameter of {type(estimator).__name__} must be the same at every call of partial_fit: "
-                f"{value!r}. Got {getattr(estimator, name)!r} instead."
+                Parameter(name, of=type(estimator).__name__),
+                f" must be the same at every call of partial_fit: {value!r}. Got {getattr(estimator, name)!r} instead.",
             )

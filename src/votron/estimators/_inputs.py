@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from votron._frames import columns_of_words, is_frame
-from votron.errors import DataError, IndefiniteKernelError, NotRepresentableError, VotronError
+from votron.errors import DataError, IndefiniteKernelError, NotRepresentableError, Parameter, Phrase, VotronError
 from votron.kernels import Kernel
 from votron.kernels.base import negative_diagonal
 from votron.kernels.registry import is_precomputed
@@ -112,8 +112,8 @@ def check_same_classes(classes: NDArray[Any], known: NDArray[Any]) -> None:
     """Refuse other classes than those of the first call of ``partial_fit``."""
     if not np.array_equal(classes, known):
         raise VotronError(
-            "The 'classes' of partial_fit must be the same at every call: "
-            f"{known.tolist()}. Got {classes.tolist()} instead."
+            Parameter("classes", of="partial_fit", short=True),
+            f" must be the same at every call: {known.tolist()}. Got {classes.tolist()} instead.",
         )
 
 
@@ -162,8 +162,9 @@ def _among(y: NDArray[Any], found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
     unknown = np.setdiff1d(_sorted("labels", y)[0], found)
     if len(unknown):
         raise VotronError(
-            f"The labels must be among the classes {_listed(found)} that this model knows "
-            f"(the first call of partial_fit can name more with classes=[...]). Got {unknown.tolist()[0]!r} instead."
+            f"The labels must be among the classes {_listed(found)} that this model knows",
+            Phrase("classes", " (the first call of partial_fit can name more with classes=[...])"),
+            f". Got {unknown.tolist()[0]!r} instead.",
         )
     return found, np.searchsorted(found, y)
 
@@ -172,8 +173,11 @@ def check_two_classes(classes: NDArray[Any], shape: tuple[int, int]) -> None:
     """Refuse labels that are all the same."""
     if len(classes) < 2:
         raise VotronError(
-            "The labels must have at least 2 classes to tell apart (in partial_fit name them with classes=[...]). "
-            f"Got 1 class, {_listed(classes)}, for data of n_samples={shape[0]}, n_features={shape[1]} instead."
+            "The labels must have at least 2 classes to tell apart",
+            Phrase("classes", " (in partial_fit name them with classes=[...])"),
+            f". Got 1 class, {_listed(classes)}",
+            Phrase("rows", f", for data of n_samples={shape[0]}, n_features={shape[1]}", n=shape[0]),
+            " instead.",
         )
 
 
@@ -205,8 +209,8 @@ def held_out_split(
     n_kept = len(order) - n_held
     if n_kept < 1:
         raise VotronError(
-            f"The 'validation_fraction' parameter of {owner} must leave an example to train on, "
-            f"of {len(order)} that can be learnt. Got {fraction!r} instead."
+            Parameter("validation_fraction", of=owner),
+            f" must leave an example to train on, of {len(order)} that can be learnt. Got {fraction!r} instead.",
         )
     mine = codes[order]
     counts = np.unique(mine, return_counts=True)[1]

@@ -19,13 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads, parse_memory_limit
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 from votron.estimators import _inputs
+from votron.estimators._available import AvailableUnless
 from votron.estimators._epochs import EpochClassifier
 from votron.estimators._forms import Expansion, Form, Sequence
 from votron.estimators._kernel import KERNEL_CONSTRAINTS, checked, lengths_of, reads_gamma, set_tags
 from votron.estimators._names import NameIn
-from votron.estimators._where import WhereItMakesSense
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
 from votron.products import Floats, Index, Rows
@@ -40,17 +40,18 @@ _MOST_MOMENTS = 100_000
 """Ends of epochs at which scores are given without being asked for."""
 
 
-def _why_no_partial_fit(model: Any) -> str | None:
+def _why_no_partial_fit(model: Any) -> VotronError | None:
     name = type(model).__name__
     if is_precomputed(model.kernel):
-        return (
+        return VotronError(
             f"{name} has no partial_fit with kernel='precomputed', "
             "since rows that arrive later have no kernel values with earlier ones."
         )
     if isinstance(model.gamma, str) and reads_gamma(model.kernel):
-        return (
-            f"The 'gamma' parameter of {name} must be a number for partial_fit, since the data that decide what "
-            f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead."
+        return VotronError(
+            Parameter("gamma", of=name),
+            f" must be a number for partial_fit, since the data that decide what "
+            f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead.",
         )
     return None
 
@@ -242,7 +243,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         )
         return self
 
-    @functools.partial(WhereItMakesSense, _why_no_partial_fit)
+    @functools.partial(AvailableUnless, _why_no_partial_fit)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> VotedPerceptronClassifier:
         """Go on learning: one pass over new data, in their order, from where the record ends.
 

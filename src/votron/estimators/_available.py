@@ -1,4 +1,4 @@
-"""Methods that an object has only where they make sense."""
+"""Methods that an object has only where nothing speaks against them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any
 
+from votron.errors import VotronError
 
-class WhereItMakesSense:
+
+class AvailableUnless:
     """A method that an object has only where ``why_not`` finds no reason against it; asking elsewhere tells the reason.
 
-    scikit-learn's ``available_if`` does the same, but says only that there is no such attribute.
+    scikit-learn's ``available_if`` does the same, but says only that there is no such attribute. The `AttributeError`
+    has the reason, which is an error with its parameter, as its cause.
 
     Examples
     --------
     >>> class Bird:
     ...     wings = 0
-    ...     fly = WhereItMakesSense(lambda bird: None if bird.wings else "It takes wings to fly.", lambda bird: "up")
+    ...     def _why_not(self):
+    ...         return None if self.wings else VotronError("It takes wings to fly.")
+    ...     fly = AvailableUnless(_why_not, lambda bird: "up")
     >>> hasattr(Bird(), "fly")
     False
     >>> Bird().fly
@@ -25,7 +30,7 @@ class WhereItMakesSense:
     AttributeError: It takes wings to fly.
     """
 
-    def __init__(self, why_not: Callable[[Any], str | None], method: Callable[..., Any]) -> None:
+    def __init__(self, why_not: Callable[[Any], VotronError | None], method: Callable[..., Any]) -> None:
         self._why_not, self._method = why_not, method
         update_wrapper(self, method)  # type: ignore[arg-type]  # it is no callable: that is the point
 
@@ -34,5 +39,5 @@ class WhereItMakesSense:
             return self._method
         reason = self._why_not(obj)
         if reason is not None:
-            raise AttributeError(reason)
+            raise AttributeError(str(reason)) from reason
         return self._method.__get__(obj, owner)
