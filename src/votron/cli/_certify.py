@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from votron.cli import _options
-from votron.cli._as_trained import section
 from votron.cli._loading import file_digest, held_out, read_labelled, rows_of
+from votron.cli._model_data import section
 from votron.cli._models import Saved, load_model
 from votron.cli._output import Notes, checked_output, print_json, printable
 from votron.cli._parser import Parser, UsageError, file_argument, share
@@ -154,8 +154,8 @@ def _check_figure(path: str | None) -> None:
 
 
 def _draw(found: Any, path: str) -> None:
+    from votron._drawing import as_bytes, pyplot
     from votron._files import write_bytes
-    from votron.experiments._figure import as_bytes, pyplot
 
     figure = found.plot().figure
     try:

@@ -15,8 +15,7 @@ from functools import cache
 from numbers import Integral
 from typing import Any
 
-from sklearn.utils._param_validation import StrOptions
-
+from votron._sentences import joined
 from votron.cli._docstrings import documented, first_sentence
 from votron.cli._parser import Parser, UsageError, whole
 from votron.cli._wording import as_typed, option_of
@@ -69,7 +68,7 @@ def add_estimator_options(parser: Parser, name: str) -> None:
         parameter.add_to(group)
     if not any(parameter.name == "random_state" for parameter in parameters_of(name)):
         add_seed(group)
-    parser.explain_unknown = lambda option: _whose(option, name)
+    parser.explain_unknown = lambda option: _owners_of(option, name)
 
 
 def add_seed(group: Any) -> None:
@@ -83,7 +82,7 @@ def add_seed(group: Any) -> None:
     )
 
 
-def given_params(args: argparse.Namespace) -> dict[str, Any]:
+def typed_params(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters that were given as options."""
     names = [parameter.name for parameter in parameters_of(args.estimator)]
     return {name: value for name, value in vars(args).items() if name in names}
@@ -99,7 +98,7 @@ def make_estimator(name: str, params: dict[str, Any]) -> Any:
     return estimator
 
 
-def _whose(option: str, mine: str) -> str | None:
+def _owners_of(option: str, mine: str) -> str | None:
     """Return which estimators have an option that this one does not have."""
     plain = option[5:] if option.startswith("--no-") else option[2:]
     parameter = plain.replace("-", "_")
@@ -108,8 +107,7 @@ def _whose(option: str, mine: str) -> str | None:
     owners = [name for name in ESTIMATORS if any(p.name == parameter for p in parameters_of(name))]
     if not owners or mine in owners:
         return None
-    which = " and ".join(filter(None, [", ".join(owners[:-1]), owners[-1]]))
-    return f"{option} is an option of --estimator {which}, and not of {mine}."
+    return f"{option} is an option of --estimator {joined(owners)}, and not of {mine}."
 
 
 # -- parameters -------------------------------------------------------------------------------------------------------
@@ -193,7 +191,7 @@ class EstimatorParameter:
         """Return the value that a text stands for; the estimator checks its range."""
         if self._may_be_none and text.lower() == "none":
             return None
-        if text in self.choices or self._brought(text):
+        if text in self.choices or self._comes_from_a_package(text):
             return text
         if "array-like" in self.constraints:
             return [self._number(part, float, text) for part in text.split(",")]
@@ -206,9 +204,9 @@ class EstimatorParameter:
             raise self._refusal(text)
         return value
 
-    def _brought(self, text: str) -> bool:
-        """Tell whether it is a name that another package brings."""
-        names = [one for one in self.constraints if isinstance(one, StrOptions) and one.is_satisfied_by(text)]
+    def _comes_from_a_package(self, text: str) -> bool:
+        """Tell whether it is a name that another package brings, which asking for it loads."""
+        names = [one for one in self.constraints if hasattr(one, "options") and one.is_satisfied_by(text)]
         return any(text in _options_of(one) for one in names)
 
     def _number(self, part: str, kind: type, text: str) -> Any:
@@ -227,8 +225,7 @@ class EstimatorParameter:
         else:
             what = ["an int" if self.numbers is int else "a number"]
         what += [*self.choices, *(["none"] if self._may_be_none else [])]
-        allowed = " or ".join(filter(None, [", ".join(what[:-1]), what[-1]]))
-        return argparse.ArgumentTypeError(f"must be {allowed}. Got {text!r} instead.")
+        return argparse.ArgumentTypeError(f"must be {joined(what, 'or')}. Got {text!r} instead.")
 
 
 def _options_of(constraint: Any) -> Collection[str]:

@@ -8,12 +8,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from votron._cells import as_text
+from votron._sentences import counted, first_of
+from votron._text_tables import as_text
 from votron.cli import _options
-from votron.cli._as_trained import labelled
 from votron.cli._measure import Confusion, clopper_pearson
+from votron.cli._model_data import labelled
 from votron.cli._models import Saved, load_model
-from votron.cli._output import Notes, bold, counted, filled, percent, print_json, printable, table, width
+from votron.cli._output import Notes, bold, filled, percent, print_json, printable, table, width
 from votron.cli._parser import Parser, share
 from votron.cli._predict import add_rule, with_rule
 from votron.errors import VotronError
@@ -125,7 +126,7 @@ def _text(saved: Saved, found: Confusion, rules: dict[Any, Confusion], args: arg
     ]
     strange = labels[len(saved.classes) :]
     if strange:
-        named = ", ".join(map(str, strange[:5])) + (", ..." if len(strange) > 5 else "")
+        named = first_of(list(map(str, strange)), 5)
         parts.append(filled(f"Of these labels the model has never seen any, so all their rows are wrong: {named}"))
     if rules:
         parts.append(_rule_table(rules, args.confidence))

@@ -26,7 +26,7 @@ _CHUNK = 1 << 20
 def reading(args: argparse.Namespace) -> dict[str, Any]:
     """Return how to read data, as `votron.data.read_examples` takes it, from what was typed."""
     missing = getattr(args, "missing", "refuse")
-    given = {
+    found = {
         "label": getattr(args, "label", None),
         "format": args.format,
         "drop": tuple(args.drop),
@@ -43,7 +43,7 @@ def reading(args: argparse.Namespace) -> dict[str, Any]:
         "resize": args.resize,
         "zero_based": args.zero_based,
     }
-    return {name: value for name, value in given.items() if value not in (None, ())}
+    return {name: value for name, value in found.items() if value not in (None, ())}
 
 
 def read(path: str, **how: Any) -> Examples:
@@ -80,10 +80,8 @@ def file_digest(path: str) -> str | None:
 
 
 def rows_of(X: Any, which: NDArray[np.int64]) -> Any:
-    """Return some rows of a frame or a matrix."""
-    from sklearn.utils import _safe_indexing
-
-    return _safe_indexing(X, which)
+    """Return some rows of a frame of polars or of a matrix."""
+    return X[which]
 
 
 def held_out(y: NDArray[Any], fraction: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

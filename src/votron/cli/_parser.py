@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
+from votron._sentences import joined
 from votron.cli._wording import did_you_mean
 from votron.errors import VotronError
 
@@ -162,7 +163,7 @@ def _sentence(message: str) -> str:
     required = "the following arguments are required: "
     if message.startswith(required):
         names = message[len(required) :].split(", ")
-        return f"{' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))} must be given."
+        return f"{joined(names)} must be given."
     match = _ARGUMENT.fullmatch(message)
     if match:
         name, words = match["name"].replace("/", ", "), match["words"]

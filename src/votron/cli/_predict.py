@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._sentences import counted
 from votron.cli import _options
 from votron.cli._loading import batches
 from votron.cli._models import Saved, load_model
-from votron.cli._output import Notes, as_json, checked_output, counted, plain, printable, writing
+from votron.cli._output import Notes, as_json, checked_output, plain, printable, writing
 from votron.cli._parser import Parser, UsageError
 from votron.cli._wording import worded
 from votron.data.formats import FORMATS
@@ -62,7 +63,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_reading(parser, missing=False, for_model=True)
 
 
-def _looked_up(text: str) -> str:
+def _rule_name(text: str) -> str:
     """Return the name of a rule, having looked whether another package brings it."""
     from votron.rules import RULES
 
@@ -76,7 +77,7 @@ def add_rule(parser: Any) -> None:
 
     parser.add_argument(
         "--rule",
-        type=_looked_up,
+        type=_rule_name,
         choices=RULES,
         metavar="R",
         help=f"predict by another rule of a voted model, without training again: {', '.join(RULES)}",

@@ -51,9 +51,9 @@ def of_command(args: argparse.Namespace, data: Any) -> dict[str, Any]:
         "scikit-learn": version("scikit-learn"),
         "created": now(),
         "command": args.command_line,
-        "reading": {name: _listed(how[name]) for name in _READING if how.get(name) is not None},
+        "reading": {name: _for_json(how[name]) for name in _READING if how.get(name) is not None},
     }
 
 
-def _listed(value: Any) -> Any:
+def _for_json(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value

@@ -9,26 +9,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from votron._sentences import counted, duration
 from votron.cli import _options, _stream
-from votron.cli._as_trained import error_of, error_on_test
-from votron.cli._encoding import classifier_of, make_model, remarks_on
-from votron.cli._estimators import add_estimator_options, estimator_in, given_params, make_estimator
+from votron.cli._encoding import make_model, remarks_on
+from votron.cli._estimators import add_estimator_options, estimator_in, make_estimator, typed_params
 from votron.cli._loading import base_name, held_out, read_labelled, reading, rows_of
 from votron.cli._measure import Confusion
-from votron.cli._output import (
-    Notes,
-    checked_output,
-    counted,
-    refuse_terminal,
-    seconds,
-)
+from votron.cli._model_data import error_of, error_on_test
+from votron.cli._output import Notes, checked_output, refuse_terminal
 from votron.cli._parser import Parser, UsageError
 from votron.cli._provenance import of_command, of_data
-from votron.cli._summary import show
+from votron.cli._summary import Trained, show
 
 MOST_CERTIFIED = 10_000
 """Rows up to which a certificate is computed without being asked for: beyond, it takes longer than training."""
@@ -76,26 +70,6 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Trained:
-    """A model, and what there is to say of it."""
-
-    model: Any
-    rows: int
-    format: str
-    label: str | None
-    seconds: float
-    error: dict[str, Any]
-    provenance: dict[str, Any] = field(default_factory=dict)
-    certificate: Any = None
-    remarks: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def estimator(self) -> Any:
-        """The classifier itself."""
-        return classifier_of(self.model)
-
-
 def run(args: argparse.Namespace) -> int:
     """Train, and write the model when all has gone well."""
     notes = Notes(args.quiet)
@@ -129,7 +103,7 @@ def _checked_test(given: str | None, stream: bool) -> float | str | None:
 
 def _estimator(args: argparse.Namespace, notes: Notes) -> tuple[Any, int]:
     """Return the classifier with what was typed, and the seed of all that is random."""
-    params = given_params(args)
+    params = typed_params(args)
     seed = getattr(args, "random_state", None)
     if seed is None:
         seed = secrets.randbelow(2**31)  # drawn here, so that the model file can say how to repeat the run
@@ -204,7 +178,7 @@ def _certify(args: argparse.Namespace, trained: Trained, X: Any, y: Any) -> None
     summary = trained.certificate.to_dict()["summary"]
     if not any(bound.applies for bound in trained.certificate.bounds if bound.kind == "guarantee"):
         summary += " `votron certify` tells which theorems there are, and what would earn them."
-    trained.remarks["certificate"] = f"{summary} ({seconds(time.monotonic() - start)})"
+    trained.remarks["certificate"] = f"{summary} ({duration(time.monotonic() - start)})"
 
 
 # -- the file ---------------------------------------------------------------------------------------------------------

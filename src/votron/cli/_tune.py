@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from votron._sentences import duration, rounded_bytes
 from votron.cli import _options
 from votron.cli._encoding import encoder_for, make_model
 from votron.cli._estimators import (
@@ -21,7 +22,7 @@ from votron.cli._estimators import (
     parameters_of,
 )
 from votron.cli._loading import read_labelled, reading
-from votron.cli._output import Notes, checked_output, filled, n_bytes, percent, print_json, printable, seconds, table
+from votron.cli._output import Notes, checked_output, filled, percent, print_json, printable, table
 from votron.cli._parser import Parser, UsageError, positive, whole
 from votron.cli._provenance import of_command, of_data
 from votron.cli._wording import as_arguments
@@ -164,7 +165,7 @@ def run(args: argparse.Namespace, how: Sequence[str]) -> int:
     print(_text(result, args.rows))
     print(f"\nTo train it:\n  {printable(command)}")
     if written:
-        size = n_bytes(written["bytes"])
+        size = rounded_bytes(written["bytes"])
         print(printable(f"\nThe best, trained on all {data.n_rows:,} rows: {args.output}, {size}", keep="\n"))
     return 0
 
@@ -177,7 +178,7 @@ def _text(result: TuningResult, n: int) -> str:
     why = f" ({result.stopped})" if result.stopped else ""
     lines = [
         f"{result.n_tried} of {result.n_settings} settings{why}, {result.folds} folds of {rows_used}, "
-        f"{seconds(result.seconds)}",
+        f"{duration(result.seconds)}",
         "",
         _table(shown),
     ]
@@ -236,7 +237,7 @@ def _counter() -> Callable[..., None]:
 
     def tell(done: int, total: int, row: Any, best: Any) -> None:
         left = (time.monotonic() - start) / done * (total - done)
-        text = f"{done} of {total} settings, least error {100 * best.error:.2f} %, {left:.0f} s left"
+        text = f"{done} of {total} settings, least error {100 * best.error:.2f} %, {duration(left)} left"
         sys.stderr.write("\r" + (text if done < total else "").ljust(70) + ("" if done < total else "\r"))
         sys.stderr.flush()
 

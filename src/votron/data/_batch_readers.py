@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._sentences import exact_bytes
 from votron.data._arrays import array_examples, npy_examples, read_start
-from votron.data._budget import check_memory, shown_bytes
+from votron.data._budget import check_memory
 from votron.data._columnar import claims, columnar_part
 from votron.data._csv import Layout, Table, read_part
 from votron.data._csv_layout import BOM, MAX_RECORD, cleaned, has_old_ends, last_end, too_long
@@ -178,7 +179,7 @@ def _check_idx_claim(source: Source, width: int, shape: tuple[int, ...], max_byt
     if source.size is not None and source.size != 4 + 4 * len(shape) + shape[0] * width:
         raise DataError(f"{promise}, which does not fit its {source.size} bytes.")
     if width > max_bytes:
-        limit = shown_bytes(max_bytes)
+        limit = exact_bytes(max_bytes)
         raise DataError(f"{promise}, and an example alone has more than the {limit} of ", Parameter("max_bytes"), ".")
     check_memory(3 * width, source.name, remedy="its examples are too long: give it shorter ones")
 

@@ -9,9 +9,10 @@ import io
 from collections.abc import Sequence
 from typing import IO, Any
 
+from votron._sentences import exact_bytes
 from votron.data._arrow import MAGIC as ARROW_FILE
 from votron.data._arrow import arrow_claims
-from votron.data._budget import EXPAND, IN_BATCHES, check_expanded, check_memory, shown_bytes
+from votron.data._budget import EXPAND, IN_BATCHES, check_expanded, check_memory
 from votron.data._frame_examples import TableOptions, frame_examples
 from votron.data._parquet import Claim, DamagedError, parquet_claims
 from votron.data._polars import polars, sentences
@@ -60,7 +61,7 @@ def check_claims(parts: Sequence[Claim], name: str, max_bytes: int, remedy: str 
     n_rows, n_values = sum(part.n_rows for part in parts), sum(part.n_values for part in parts)
     if n_values * _BYTES_A_VALUE > max_bytes:
         raise DataError(
-            f"There are {n_rows:,} rows with {n_values:,} values in {name}, more than the {shown_bytes(max_bytes)} "
+            f"There are {n_rows:,} rows with {n_values:,} values in {name}, more than the {exact_bytes(max_bytes)} "
             "that ",
             Parameter("max_bytes"),
             " allows: raise it if that is right.",

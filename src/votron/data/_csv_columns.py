@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from votron._sentences import on_one_line, shortened
 from votron.data._polars import polars
 from votron.errors import DataError, Parameter, Phrase
 
@@ -48,8 +49,7 @@ def typed(column: Any, layout: Layout, place: Place) -> Any:
 def shown(value: Any) -> str:
     """Return a value for a sentence, on one line and not too long."""
     text = repr(value[:_LOOKED_AT] if isinstance(value, str) else value)
-    text = " ".join(text[:_LOOKED_AT].split())
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+    return shortened(on_one_line(text[:_LOOKED_AT]), _SHOWN)
 
 
 def zero_led(column: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._sentences import first_of
 from votron.errors import DataError, Parameter
 
 DELIMITERS = ",\t;|"
@@ -318,7 +319,7 @@ def checked_header(names: list[str], name: str, header: bool | None) -> list[str
 
 def shown_header(names: Sequence[str], name: str) -> DataError:
     """Return the error of a first line that seems to be a row."""
-    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    shown = first_of(names, 3)
     return DataError(
         f"The first line of {name} must name the columns. Got {shown[:100]} instead: add such a line, or say ",
         Parameter("header", False),

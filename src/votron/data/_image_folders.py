@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.data._budget import check_memory, shown_bytes
+from votron._sentences import exact_bytes
+from votron.data._budget import check_memory
 from votron.data.examples import Examples
 from votron.errors import DataError, Parameter, Phrase
 
@@ -53,7 +54,7 @@ def _size(shape: tuple[int, ...]) -> str:
 def _check_size(n: int, n_pixels: int, folder: Path, max_bytes: int) -> None:
     if n * n_pixels > max_bytes:
         raise DataError(
-            f"The {n:,} images in '{folder}' have {n_pixels:,} numbers each, more than the {shown_bytes(max_bytes)} "
+            f"The {n:,} images in '{folder}' have {n_pixels:,} numbers each, more than the {exact_bytes(max_bytes)} "
             "that ",
             Parameter("max_bytes"),
             " allows: make them smaller with ",

@@ -19,7 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from votron.data._budget import IN_BATCHES, MAX_BYTES, check_memory, memory_budget, shown_bytes
+from votron._sentences import exact_bytes
+from votron.data._budget import IN_BATCHES, MAX_BYTES, check_memory, memory_budget
 from votron.errors import DataError, Parameter, Phrase
 
 STDIN = "-"
@@ -209,7 +210,7 @@ class _Bounded(io.RawIOBase):
         return DataError(f"The {source.compression} compression of {source.name} is damaged: {reason}.")
 
     def _too_long(self) -> DataError:
-        name, compression, limit = self._source.name, self._source.compression, shown_bytes(self._source.max_bytes)
+        name, compression, limit = self._source.name, self._source.compression, exact_bytes(self._source.max_bytes)
         what = f"What is in {name}" if compression is None else f"The {compression} compression of {name}"
         verb = "has" if compression is None else "expands to"
         return DataError(

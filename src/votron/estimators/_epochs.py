@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from sklearn.exceptions import ConvergenceWarning
 
 from votron._resources import available_memory
+from votron._sentences import rounded_bytes
 from votron.engine import TrainingRun
 from votron.errors import Parameter, VotronError
 from votron.estimators._inputs import check_same_classes, read_classes
@@ -66,8 +67,8 @@ class EpochClassifier(KeptClassifier, ScoreClassifier):
         if n_bytes > _WORTH_ASKING and n_bytes > (free := available_memory()):
             raise VotronError(
                 f"The weights of {self.n_features_in_:,} features and {len(self.classes_):,} classes take "
-                f"{n_bytes / 1e9:.1f} GB in training, and {free / 1e9:.1f} GB are free: select or hash features, or "
-                "take fewer classes."
+                f"{rounded_bytes(n_bytes)} in training, and {rounded_bytes(free)} are free: select or hash features, "
+                "or take fewer classes."
             )
 
     def _check_same_classes(self, classes: Any) -> None:

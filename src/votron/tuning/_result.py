@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from votron._cells import as_text
+from votron._sentences import duration
+from votron._text_tables import as_text
 from votron.kernels import Kernel, make_kernel
 from votron.tuning._grid import ESTIMATORS, Params, multiple_of_scale
 
@@ -186,7 +187,7 @@ class TuningResult:
         why = f" ({self.stopped})" if self.stopped else ""
         name = ESTIMATORS[self.estimator].__name__
         done = f"{self.n_tried} of {self.n_settings} settings{why}"
-        return f"{name}: {done}, {self.folds} folds of {rows}, {self.seconds:.0f} s"
+        return f"{name}: {done}, {self.folds} folds of {rows}, {duration(self.seconds)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as values that JSON can hold; ``pandas.DataFrame(result.to_dict()["table"])`` is a frame.
