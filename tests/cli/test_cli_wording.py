@@ -1,10 +1,14 @@
 """Errors in the words of options: parameters are named as options, and what users wrote stays as they wrote it."""
 
+import ast
+import graphlib
 import gzip
+from pathlib import Path
 
 import pytest
 
-from votron.cli import main
+import votron.cli
+from votron.cli import _predict, _wording, main
 
 ROWS = "1,2,x\n3,4,y\n5,6,x\n7,8,y\n"
 
@@ -92,3 +96,41 @@ def test_images_that_are_too_large_name_the_options(here, capsys):
         Image.new("L", (40, 40)).save(here / "images" / name / "one.png")
     said = complaint(capsys, "train", "images", "--max-expanded", "1000")
     assert said.endswith("that --max-expanded allows: make them smaller with --resize, or raise it.")
+
+
+# -- what the command line is built on --------------------------------------------------------------------------------
+
+
+def imports_of_the_command_line():
+    """Yield the modules of the command line, each with what it imports, inside functions too."""
+    for path in sorted(Path(votron.cli.__file__).parent.glob("*.py")):
+        name = "votron.cli" if path.stem == "__init__" else f"votron.cli.{path.stem}"
+        found = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                found |= {f"{node.module}.{one.name}" for one in node.names} | {node.module}
+            elif isinstance(node, ast.Import):
+                found |= {one.name for one in node.names}
+        yield name, found
+
+
+def test_private_modules_of_other_packages_are_not_used():
+    for name, found in imports_of_the_command_line():
+        private = [one for one in found if any(part.startswith("_") for part in one.split(".")[2:])]
+        assert [one for one in private if one.startswith("votron.") and not one.startswith("votron.cli.")] == [], name
+
+
+def test_modules_of_the_command_line_import_each_other_one_way():
+    graph = dict(imports_of_the_command_line())
+    # The reference of the command line and its commands are loaded by name, which no import here says.
+    graphlib.TopologicalSorter({name: found & set(graph) for name, found in graph.items()}).prepare()
+
+
+def test_words_are_for_phrases_that_the_library_has():
+    names = set()
+    for path in Path(votron.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Phrase":
+                names.add(node.args[0].value)
+    assert set(_wording._PHRASES) <= names
+    assert set(_predict._WORDS) <= names

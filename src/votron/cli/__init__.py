@@ -46,11 +46,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     >>> main(["reproduce", "--degrees", "0"])
     2
     """
-    given = list(sys.argv[1:] if argv is None else argv)
-    prog = " ".join(filter(None, ["votron", command_in(given)]))
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    prog = " ".join(filter(None, ["votron", command_in(arguments)]))
     try:
         with warnings_as_sentences(prog), printing_all():
-            status = _run(normalised(given), shlex.join(["votron", *given]))
+            status = _run(normalised(arguments), shlex.join(["votron", *arguments]))
             sys.stdout.flush()
         return status
     except SystemExit as stop:  # argparse has printed a help text or the version

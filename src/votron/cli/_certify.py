@@ -36,7 +36,11 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_model(parser)
     _options.add_data(parser, "the training data")
     parser.add_argument(
-        "--delta", type=share, default=0.05, metavar="P", help="how often a guarantee may fail (default: 0.05)"
+        "--delta",
+        type=share,
+        default=0.05,
+        metavar="P",
+        help="probability with which a guarantee may fail (default: 0.05)",
     )
     file_argument(
         parser,

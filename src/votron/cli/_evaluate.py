@@ -44,9 +44,11 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_model(parser)
     _options.add_data(parser)
     _options.add_label(parser, "the column with the labels (default: as in training)")
-    parser.add_argument("--all-rules", action="store_true", help="all rules of a voted model, side by side")
+    parser.add_argument("--all-rules", action="store_true", help="compare all rules of a voted model")
     add_rule(parser)
-    parser.add_argument("--confidence", type=share, default=0.95, metavar="P", help="of the interval (default: 0.95)")
+    parser.add_argument(
+        "--confidence", type=share, default=0.95, metavar="P", help="confidence of the interval (default: 0.95)"
+    )
     _options.add_common(parser)
     group = _options.add_reading(parser, missing=False, for_model=True)
     group.add_argument(

@@ -201,9 +201,9 @@ def checked_output(
     if path == "-":
         return
     target = Path(os.path.realpath(path))
-    for given in inputs:
-        if given != "-" and target.exists() and os.path.exists(given) and os.path.samefile(given, target):
-            raise VotronError(f"{option} must be another file than {given!r}, which is read.")
+    for source in inputs:
+        if source != "-" and target.exists() and os.path.exists(source) and os.path.samefile(source, target):
+            raise VotronError(f"{option} must be another file than {source!r}, which is read.")
     if replaces and _is_special(target) and not target.is_dir():
         raise VotronError(f"{option} must be a plain file for {what}. Got the device or pipe {path!r} instead.")
     if target.is_dir():

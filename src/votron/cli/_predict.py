@@ -48,17 +48,20 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_data(parser)
     _options.add_output(parser, "where the labels go (default: -, standard output)", default="-")
     parser.add_argument(
-        "--scores", action="store_true", help="a column a class beside the label; for two classes one, called score"
+        "--scores",
+        action="store_true",
+        help="also write the score of each class; for two classes one column, called score",
     )
     parser.add_argument(
         "--keep",
         metavar="COL",
         action="append",
         default=[],
-        help="a column of the table to put before the label, such as a customer's number; may be given several times",
+        help="a column of the table to copy in front of the label, such as a customer's number; may be given "
+        "several times",
     )
     add_rule(parser)
-    _options.add_label(parser, "the column with labels, which are left out (default: as in training, if it is there)")
+    _options.add_label(parser, "the column with labels, which is ignored (default: as in training, if it is there)")
     _options.add_common(parser, json="write a JSON object a line instead of CSV")
     _options.add_reading(parser, missing=False, for_model=True)
 

@@ -43,15 +43,15 @@ def add_options(parser: Parser) -> None:
     """Add what only streams have."""
     group = parser.add_argument_group("data larger than memory")
     add = group.add_argument
-    add("--stream", action="store_true", help="read in batches, and learn from one after the other, in their order")
-    add("--passes", type=whole(), metavar="N", help="with --stream, how often to go through the data (default: 1)")
+    add("--stream", action="store_true", help="read in batches, and learn from them one after the other")
+    add("--passes", type=whole(), metavar="N", help="with --stream, number of passes through the data (default: 1)")
     add(
         "--batch",
         type=size,
         metavar="SIZE",
-        help=f"with --stream, bytes of a batch (default: {BATCH_BYTES // 10**6}MB)",
+        help=f"with --stream, size of a batch in bytes (default: {BATCH_BYTES // 10**6}MB)",
     )
-    add("--classes", metavar="A,B,...", help="with --stream from standard input or a pipe, all labels that will come")
+    add("--classes", metavar="A,B,...", help="with --stream from standard input or a pipe, all labels that will occur")
 
 
 def check_options(args: argparse.Namespace, estimator: Any) -> None:

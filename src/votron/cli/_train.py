@@ -47,11 +47,11 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     parser.set_defaults(run=run)
     _options.add_data(parser)
     _options.add_label(parser, "the column with the labels: its name or number (.npz: a key; IDX: the file of labels)")
-    _options.add_output(parser, "the model file, by custom NAME.votron; - is standard output", required=True)
+    _options.add_output(parser, "the model file, usually NAME.votron; - is standard output", required=True)
     parser.add_argument(
         "--test",
         metavar="FRACTION|FILE",
-        help="hold out this share of the rows, or take these data, and print the error on them",
+        help="hold out this share of the rows, or read these data, and print the error on them",
     )
     parser.add_argument(
         "--certificate",
@@ -86,16 +86,16 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _checked_test(given: str | None, stream: bool) -> float | str | None:
+def _checked_test(typed: str | None, stream: bool) -> float | str | None:
     """Return the share to hold out, or the file to test with."""
-    if given is None:
+    if typed is None:
         return None
     try:
-        share = float(given)
+        share = float(typed)
     except ValueError:
-        return given
+        return typed
     if not 0 < share < 1:
-        raise UsageError(f"--test must be a number in the range (0, 1), or a file. Got {given!r} instead.")
+        raise UsageError(f"--test must be a number in the range (0, 1), or a file. Got {typed!r} instead.")
     if stream:
         raise UsageError("--test must be a file with --stream, since rows are not held in memory to be drawn from.")
     return share
@@ -133,7 +133,7 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
     took = time.monotonic() - start
     provenance = of_command(args, data) | {"data": of_data(args.data, data.format, data.n_rows), "label": data.label}
     error = error_on_test(args, model, provenance) if isinstance(args.test, str) else _error(model, X, y, test)
-    provenance["test"] = _test_words(args.test, seed, error)
+    provenance["test"] = _test_facts(args.test, seed, error)
     trained = Trained(model, len(y), data.format, data.label, took, error, provenance)
     if data.dropped:
         trained.remarks["left out"] = f"{counted(data.dropped, 'row')} with missing values"
@@ -151,10 +151,10 @@ def _error(model: Any, X: Any, y: Any, test: tuple[Any, Any] | None) -> dict[str
     return {"on": "training", "wrong": found.wrong, "rows": found.n, "error": found.error}
 
 
-def _test_words(given: float | str | None, seed: int, error: dict[str, Any]) -> dict[str, Any] | None:
-    if given is None:
+def _test_facts(test: float | str | None, seed: int, error: dict[str, Any]) -> dict[str, Any] | None:
+    if test is None:
         return None
-    how = {"fraction": given, "seed": seed} if isinstance(given, float) else {"name": base_name(given)}
+    how = {"fraction": test, "seed": seed} if isinstance(test, float) else {"name": base_name(test)}
     return how | {name: value for name, value in error.items() if name != "on"}
 
 

@@ -66,8 +66,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     name = estimator_in(arguments)
     parser.describe(
         "votron tune DATA --label COL [-o MODEL] [options]",
-        "Choose parameters by cross-validation. Each setting is fitted once a fold; epochs and rules come free from "
-        "that fit. Prints a table of errors, and the command that trains the best.",
+        "Choose parameters by cross-validation. Each setting is fitted once for each fold; epochs and rules come free "
+        "from that fit. Prints a table of errors, and the command that trains the best.",
         EXAMPLES,
     )
     _options.add_data(parser)
@@ -76,10 +76,25 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     add = parser.add_argument
     add("--folds", type=whole(2), default=5, metavar="N", help="number of folds (default: 5)")
     add("--random-state", type=whole(0), default=0, metavar="N", help="seed of folds and fits (default: 0)")
-    add("--max-rows", type=whole(4), default=20_000, metavar="N", help="of more rows, draw so many (default: 20000)")
-    add("--max-seconds", type=positive, metavar="S", help="begin no setting after this time (default: no limit)")
-    add("--one-standard-error", action="store_true", help="the simplest setting within one standard error of the best")
-    add("--rows", type=whole(), default=15, metavar="N", help="rows of the table to print (default: 15)")
+    add(
+        "--max-rows",
+        type=whole(4),
+        default=20_000,
+        metavar="N",
+        help="tune on at most this many rows, drawn at random (default: 20000)",
+    )
+    add(
+        "--max-seconds",
+        type=positive,
+        metavar="S",
+        help="start no new setting after this many seconds (default: no limit)",
+    )
+    add(
+        "--one-standard-error",
+        action="store_true",
+        help="choose the simplest setting within one standard error of the best",
+    )
+    add("--rows", type=whole(), default=15, metavar="N", help="number of rows of the table to print (default: 15)")
     _options.add_common(parser)
     _add_grid(parser, name)
     groups = _options.add_reading(parser), _options.add_encoding(parser)

@@ -96,15 +96,15 @@ def as_typed(value: Any) -> str:
     return str(value)
 
 
-def did_you_mean(given: str, known: Sequence[str], *, quoted: bool = False) -> str:
-    """Return the question whether a name like the one given was meant; nothing if there is none.
+def did_you_mean(typed: str, known: Sequence[str], *, quoted: bool = False) -> str:
+    """Return the question whether a name like the one typed was meant; nothing if there is none.
 
     Examples
     --------
     >>> did_you_mean("Ply", ["Temp", "Play"], quoted=True), did_you_mean("--jsn", ["--json"]), did_you_mean("x", [])
     (" Did you mean 'Play'?", ' Did you mean --json?', '')
     """
-    near = difflib.get_close_matches(given, known, n=1)
+    near = difflib.get_close_matches(typed, known, n=1)
     return f" Did you mean {repr(near[0]) if quoted else near[0]}?" if near else ""
 
 

@@ -154,7 +154,7 @@ class TuningResult:
         >>> from votron.tuning import TuningResult, TuningRow
         >>> rows = TuningRow({"epochs": 1}, (0.2, 0.4), 0.5), TuningRow({"epochs": 5}, (0.1, 0.3), 1.0)
         >>> print(TuningResult("averaged", rows, 2, 100, 100, 2, 2, (), 1.5).to_text())
-        AveragedPerceptronClassifier: 2 of 2 settings, 2 folds of 100 rows, 2 s
+        AveragedPerceptronClassifier: 2 of 2 settings, 2 folds of 100 rows, 1.50 s
         <BLANKLINE>
         epochs  error %      ±  fit s
              5    20.00  10.00    1.0
