@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import available_memory
-from votron._sentences import rounded_bytes
 from votron.engine import PrimalTrainer, WinnowTrainer
 from votron.errors import ModelFileError, VotronError
 from votron.estimators._forms import Expansion, Form, Linear, Sequence
@@ -121,8 +120,8 @@ def _check_room(n_vectors: int, n_support: int) -> None:
     """Refuse coefficients that no machine could have made this file with."""
     if (needed := 8 * n_vectors * n_support) > (free := available_memory()):
         raise ModelFileError(
-            f"The coefficients of {n_support:,} support vectors and {n_vectors:,} classes take "
-            f"{rounded_bytes(needed)}, and {rounded_bytes(free)} are free."
+            f"The coefficients of {n_support:,} support vectors and {n_vectors:,} classes take {needed / 1e9:.1f} GB, "
+            f"and {free / 1e9:.1f} GB are free."
         )
 
 

@@ -34,7 +34,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._files import replacing
-from votron._sentences import rounded_bytes
 from votron.errors import ModelFileError
 from votron.saving.strict_json import measured, parsed
 
@@ -265,7 +264,7 @@ def _content(file: BinaryIO, n_bytes: int, size: int | None, name: str) -> NDArr
     if n_bytes > (free := available_memory()):
         how = "" if size is None else " Free some, or map the file (mmap=True)."
         raise ModelFileError(
-            f"The model file {name} says that its arrays take {rounded_bytes(n_bytes)}, and {rounded_bytes(free)} are "
+            f"The model file {name} says that its arrays take {n_bytes / 1e9:,.1f} GB, and {free / 1e9:.1f} GB are "
             f"free.{how}"
         )
     content = np.empty(n_bytes, dtype=np.uint8)

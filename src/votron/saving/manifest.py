@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from votron._sentences import shortened
 from votron.errors import ModelFileError
 from votron.saving.container import FORMAT, Container, called, read_container
 from votron.saving.fields import Fields
@@ -148,7 +147,8 @@ class naming:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if isinstance(error, ModelFileError) and not isinstance(error, ImportError):
-            text = shortened(str(error), _LONGEST_REASON)
+            text = str(error)
+            text = text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 3]}..."
             raise ModelFileError(f"The model file {self._name} cannot be opened: {text}") from None
 
 
