@@ -1,13 +1,16 @@
-"""How far a long training is: a bar on a terminal, plain lines elsewhere."""
+"""Progress of a long training: a bar on a terminal, plain lines elsewhere; and the Ctrl-C that ends it early."""
 
 import os
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable
-from types import TracebackType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
 from typing import TextIO
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "Watch", "watching"]
 
 _REDRAW_SECONDS = 0.1
 _LINE_SECONDS = 5.0
@@ -180,3 +183,45 @@ def _minutes(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+# -- Ctrl-C ----------------------------------------------------------------------------------------------------------
+
+
+class Watch:
+    """Tells a progress bar where training is, and training whether the user wants it to stop."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self.interrupted = False
+
+    def update(self, step: int, epoch: int, mistakes: int) -> None:
+        """Pass the news on."""
+        self._progress.update(step, epoch, mistakes)
+
+    def should_stop(self) -> bool:
+        """Tell whether Ctrl-C was pressed."""
+        return self.interrupted
+
+    def interrupt(self, signum: int, frame: FrameType | None) -> None:
+        """Stop after this block; at a second Ctrl-C, at once."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True
+
+
+@contextmanager
+def watching(total_steps: int, verbose: bool) -> Iterator[Watch]:
+    """Watch a training run; Ctrl-C asks it to end after the current block, instead of breaking into the middle."""
+    with Progress(total_steps, enabled=verbose) as progress:
+        watch = Watch(progress)
+        mine = threading.current_thread() is threading.main_thread()
+        before = signal.getsignal(signal.SIGINT) if mine else None
+        if before is not signal.default_int_handler:
+            yield watch  # somebody else handles Ctrl-C, or nobody can from this thread
+            return
+        signal.signal(signal.SIGINT, watch.interrupt)
+        try:
+            yield watch
+        finally:
+            signal.signal(signal.SIGINT, before)

@@ -15,6 +15,8 @@ from memory_meter import measured, needs_proc
 from votron.data import _csv, _svmlight, open_batches, read_examples, read_idx
 from votron.errors import DataError, VotronError
 
+pytestmark = pytest.mark.slow  # processes, and files of some size
+
 MB = 1 << 20
 BLOCK = 2 * MB
 N_BLOCKS = 240

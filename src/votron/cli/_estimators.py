@@ -20,8 +20,8 @@ from votron.cli._docstrings import documented, first_sentence
 from votron.cli._parser import Parser, UsageError, whole
 from votron.cli._wording import as_typed, option_of
 from votron.errors import VotronError
+from votron.estimators import ESTIMATORS
 from votron.estimators.parameters import check_parameters, parameter_constraints
-from votron.tuning import ESTIMATORS
 
 DEFAULT = "voted"
 EVERY = "*"

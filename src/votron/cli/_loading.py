@@ -93,17 +93,12 @@ def held_out(y: NDArray[Any], fraction: float, seed: int) -> tuple[NDArray[np.in
     >>> len(kept), len(tested)
     (16, 4)
     """
-    from sklearn.model_selection import train_test_split
+    from votron.estimators._validation import held_out_split
 
-    counts = np.unique(y, return_counts=True)[1]
     n_test = int(np.ceil(fraction * len(y)))
-    enough = counts.min() >= 2 and min(n_test, len(y) - n_test) >= len(counts)
     if n_test >= len(y):
         raise VotronError(f"--test {fraction:g} leaves nothing to learn from, of {len(y)} rows.")
-    kept, tested = train_test_split(
-        np.arange(len(y)), test_size=n_test, stratify=y if enough else None, random_state=seed
-    )
-    return np.sort(kept), np.sort(tested)
+    return held_out_split(y, n_test, seed, every_class_trained=False)
 
 
 def once_only(path: str) -> bool:

@@ -85,7 +85,7 @@ class Saved:
 
 def load_model(path: str, data: str = "") -> Saved:
     """Return the model in a file, or from standard input, where data do not come from there."""
-    from votron.estimators.saved import load_with_manifest
+    from votron.saving.models import load_with_manifest
 
     if path == data == "-":
         raise UsageError("MODEL and DATA cannot both be standard input.")

@@ -1,4 +1,4 @@
-"""How labels, kernels, records and parameters are written down in a model file, and read again."""
+"""Labels, kernels, records and parameters: how they are written down in a model file, and read again."""
 
 from __future__ import annotations
 
@@ -150,10 +150,11 @@ def kernel_from(fields: Fields, depth: int = 0) -> Kernel:
 
 
 def _kernel_field(fields: Fields, field: dataclasses.Field[Any], depth: int) -> Any:
-    """Return a parameter of a kernel: a whole number, a number, or a kernel."""
-    if isinstance(fields.peek(field.name), dict):
+    """Return a parameter of a kernel: a kernel, a whole number or a number, as the kernel declares it."""
+    declared = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", "")
+    if declared.endswith("Kernel"):
         return kernel_from(fields.part(field.name), depth + 1)
-    return fields.count(field.name) if field.type == "int" else fields.number(field.name)
+    return fields.count(field.name) if declared == "int" else fields.number(field.name)
 
 
 # -- records ----------------------------------------------------------------------------------------------------------

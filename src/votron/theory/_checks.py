@@ -1,4 +1,4 @@
-"""What bounds take: each parameter checked in one sentence."""
+"""Checks of the parameters of bounds, each with its sentence."""
 
 from __future__ import annotations
 

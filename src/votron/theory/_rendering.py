@@ -1,4 +1,4 @@
-"""How a certificate looks: as text, as HTML, as rows and as a dict."""
+"""Renderings of a certificate: as text, as HTML, as rows and as a dict."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from votron._text_tables import as_text as aligned
-from votron.theory.facts import Assumption, Measured
+from votron.theory.evidence import Assumption, Measured
 from votron.theory.statements import FACT, GUARANTEE
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from votron.errors import VotronError
-from votron.theory.facts import Assumption
+from votron.theory.evidence import Assumption
 
 
 def check_test_data(X: Any, X_test: Any) -> Assumption:

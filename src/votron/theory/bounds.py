@@ -52,7 +52,7 @@ __all__ = [
 
 
 ROUNDING = 1e-9
-"""How far a bound on whole numbers may lie below one by rounding, relatively."""
+"""Relative distance that a bound on whole numbers may lie below one by rounding."""
 
 
 # -- mistakes ---------------------------------------------------------------------------------------------------------

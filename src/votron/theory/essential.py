@@ -58,7 +58,7 @@ MOST = 2000
 NOTHING = 1e-4
 """Margin, beside the radius of the data, below which they pass for inseparable: rounding would decide the rest."""
 SLACK = 1e-5
-"""What rounding (to float32, say) may do to a Gram matrix: to its symmetry, and to its least eigenvalue."""
+"""Changes that rounding (to float32, say) may make to a Gram matrix: to its symmetry, and to its least eigenvalue."""
 
 
 # -- the sphere -------------------------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ def essential_support_vectors(
     >>> len(found.on_margin), len(found.essential), round(found.margin, 9)
     (10, 0, 1.0)
     """
-    sample = _sample("essential_support_vectors", K, y, threshold)
+    sample = _gram_sample("essential_support_vectors", K, y, threshold)
     if not 0 < tol < 1:
         raise VotronError(
             Parameter("tol", of="essential_support_vectors"),
@@ -255,7 +255,7 @@ def _extent(K: Floats, some: Index, threshold: bool) -> float:
 
 
 class LeftOut(NamedTuple):
-    """How a hyperplane of maximal margin does on each example when it is trained on the others.
+    """A hyperplane of maximal margin on each example, when it is trained on the others.
 
     Attributes
     ----------
@@ -302,7 +302,7 @@ def svm_leave_one_out(K: ArrayLike, y: ArrayLike, *, threshold: bool = True) -> 
     >>> left_out.scores.round(3).tolist(), left_out.errors  # without -1 the middle is at -4
     ([9.0, -0.6, 0.333, 2.0], array([1]))
     """
-    sample = _sample("svm_leave_one_out", K, y, threshold)
+    sample = _gram_sample("svm_leave_one_out", K, y, threshold)
     scores = sample.left_out_scores(sample.solve("svm_leave_one_out"))
     return LeftOut(scores, np.flatnonzero(scores <= 0))
 
@@ -362,7 +362,7 @@ class _Plane(NamedTuple):
     scores: Floats
 
 
-class _Sample:
+class _GramSample:
     """Examples, and their hyperplanes of maximal margin.
 
     Through the origin, w has the direction of the point nearest to it in the convex hull of the vectors y x; with a
@@ -463,7 +463,7 @@ def _checked_gram(owner: str, K: ArrayLike) -> Floats:
     return matrix
 
 
-def _sample(owner: str, K: ArrayLike, y: ArrayLike, threshold: bool) -> _Sample:
+def _gram_sample(owner: str, K: ArrayLike, y: ArrayLike, threshold: bool) -> _GramSample:
     matrix, labels = _checked_gram(owner, K), np.asarray(y)
     if labels.shape != (len(matrix),):
         raise VotronError(
@@ -475,4 +475,4 @@ def _sample(owner: str, K: ArrayLike, y: ArrayLike, threshold: bool) -> _Sample:
             Parameter("y", of=owner),
             f" must be labels +1 and -1, both of them. Got {np.unique(labels)[:3].tolist()} instead.",
         )
-    return _Sample(matrix, labels.astype(np.float64), bool(threshold))
+    return _GramSample(matrix, labels.astype(np.float64), bool(threshold))

@@ -1,4 +1,4 @@
-"""Which settings to try, and in which order."""
+"""The settings to try, in their order: default grids, what users give instead, and checks before the first fit."""
 
 from __future__ import annotations
 
@@ -11,28 +11,13 @@ from typing import Any
 import numpy as np
 
 from votron.errors import Parameter, VotronError
-from votron.estimators import (
-    AveragedPerceptronClassifier,
-    KernelAdatronClassifier,
-    NaiveBayesLinearClassifier,
-    VotedPerceptronClassifier,
-    WinnowClassifier,
-)
+from votron.estimators import ESTIMATORS
 from votron.estimators.parameters import check_parameters
 from votron.kernels.registry import is_precomputed, kernel_class
 from votron.rules import RULES
 
 Grid = dict[str, list[Any]]
 Params = dict[str, Any]
-
-ESTIMATORS: dict[str, type[Any]] = {
-    "voted": VotedPerceptronClassifier,
-    "averaged": AveragedPerceptronClassifier,
-    "adatron": KernelAdatronClassifier,
-    "winnow": WinnowClassifier,
-    "naive-bayes": NaiveBayesLinearClassifier,
-}
-"""The classifiers that can be tuned, by the names they have on the command line."""
 
 FREE = {"voted": ("epochs", "rule", "normalize_vectors"), "averaged": ("average",)}
 """Parameters that need no fit of their own."""

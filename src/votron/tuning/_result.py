@@ -1,4 +1,4 @@
-"""What tuning found."""
+"""The result of tuning: a table of settings with their errors, and the best of them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from votron._sentences import duration
 from votron._text_tables import as_text
+from votron.estimators import ESTIMATORS
 from votron.kernels import Kernel, make_kernel
-from votron.tuning._grid import ESTIMATORS, Params, multiple_of_scale
+from votron.tuning._grid import Params, multiple_of_scale
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from votron.errors import Parameter, VotronError
-from votron.estimators import _inputs
+from votron.estimators import _validation
+from votron.tuning._fold_errors import Fold, errors_of, free_params, with_number
 from votron.tuning._grid import Grid, Params, multiple_of_scale, settings_of
-from votron.tuning._readings import Fold, errors_of, free_params, with_number
 from votron.tuning._result import TuningResult, TuningRow
 
 Callback = Callable[[int, int, TuningRow, TuningRow], None]
@@ -174,8 +174,8 @@ def _drawn(X: Any, y: Any, max_rows: int | None, seed: int) -> tuple[Any, NDArra
     y, n = np.asarray(y), _num_samples(X)
     if y.shape != (n,):
         raise VotronError(f"tune takes one label for each of the {n} rows of X. Got y of shape {y.shape} instead.")
-    classes, codes = _inputs.encode_labels(y)
-    _inputs.check_two_classes(classes, (n, getattr(X, "shape", (n, 1))[-1]))
+    classes, codes = _validation.encode_labels(y)
+    _validation.check_two_classes(classes, (n, getattr(X, "shape", (n, 1))[-1]))
     if max_rows is None or n <= max_rows:
         return X, y, n
     if max_rows < 2 * len(classes) or np.bincount(codes).min() < 2:
