@@ -1,8 +1,11 @@
-"""The look of all figures: colours, fonts, a light grid, a title with a note. matplotlib is imported elsewhere."""
+"""The look of all figures: colours, fonts, a light grid, a title with a note. matplotlib is imported to draw only."""
 
 from __future__ import annotations
 
+import io
 from typing import Any
+
+from votron.errors import VotronError
 
 INK, MUTED, GRID, AXIS = "#333333", "#666666", "#e6e6e6", "#999999"
 
@@ -25,3 +28,24 @@ def title(axes: Any, text: str, note: str, *, size: float = 12.5, pad: float = 2
     axes.annotate(
         note, (0, 1), (0, lift), xycoords="axes fraction", textcoords="offset points", fontsize=9.5, color=MUTED
     )
+
+
+def pyplot() -> Any:
+    """Return matplotlib's pyplot, which draws to files only; without matplotlib, say what to install."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise VotronError("Drawing needs matplotlib: pip install matplotlib.") from error
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def as_bytes(figure: Any, kind: str, **style: Any) -> bytes:
+    """Return a figure as an SVG or PNG file, the same every time; with a style, on no ground."""
+    out = io.BytesIO()
+    with pyplot().rc_context({"svg.hashsalt": "votron", **style}):
+        background = {"transparent": True} if style else {"facecolor": "white"}
+        figure.savefig(out, format=kind, dpi=160, metadata={"Date": None} if kind == "svg" else {}, **background)
+    return out.getvalue()

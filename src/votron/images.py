@@ -31,7 +31,7 @@ from scipy import ndimage
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 
 __all__ = ["EIGHT", "FOUR", "Deskew", "Shift", "Thicken", "with_copies"]
 
@@ -185,11 +185,11 @@ class Deskew(_ImageTransformer):
             number = _is_whole(value) or isinstance(value, float | np.floating)
             if not (number and 0 <= value < math.inf):
                 raise VotronError(
-                    f"The '{name}' parameter of Deskew must be a number of at least 0. Got {value!r} instead."
+                    Parameter(name, of="Deskew"), f" must be a number of at least 0. Got {value!r} instead."
                 )
         if not (_is_whole(self.seed) and self.seed >= 0):
             raise VotronError(
-                f"The 'seed' parameter of Deskew must be an int of at least 0. Got {self.seed!r} instead."
+                Parameter("seed", of="Deskew"), f" must be an int of at least 0. Got {self.seed!r} instead."
             )
 
     def _map(self, images: NDArray[Any]) -> NDArray[Any]:
@@ -249,7 +249,7 @@ class Shift(_ImageTransformer):
         for name in ("down", "right"):
             value = getattr(self, name)
             if not _is_whole(value):
-                raise VotronError(f"The '{name}' parameter of Shift must be an int. Got {value!r} instead.")
+                raise VotronError(Parameter(name, of="Shift"), f" must be an int. Got {value!r} instead.")
 
     def _map(self, images: NDArray[Any]) -> NDArray[Any]:
         return _moved(images, int(self.down), int(self.right))
@@ -294,7 +294,7 @@ class Thicken(_ImageTransformer):
     def _check(self) -> None:
         super()._check()
         if not _is_whole(self.by):
-            raise VotronError(f"The 'by' parameter of Thicken must be an int. Got {self.by!r} instead.")
+            raise VotronError(Parameter("by", of="Thicken"), f" must be an int. Got {self.by!r} instead.")
 
     def _map(self, images: NDArray[Any]) -> NDArray[Any]:
         best = np.maximum if self.by > 0 else np.minimum
@@ -399,8 +399,8 @@ def _check_shape(shape: Any, name: str) -> None:
     pair = isinstance(shape, tuple | list) and len(shape) == 2 and all(_is_whole(size) and size >= 1 for size in shape)
     if shape is not None and not pair:
         raise VotronError(
-            f"The 'shape' parameter of {name} must be None or the height and width of the images, two ints of at "
-            f"least 1. Got {shape!r} instead."
+            Parameter("shape", of=name),
+            f" must be None or the height and width of the images, two ints of at least 1. Got {shape!r} instead.",
         )
 
 
@@ -417,7 +417,7 @@ def _shape_of(n_pixels: int, shape: tuple[int, int] | None, name: str) -> tuple[
     height, width = map(int, shape)
     if height * width != n_pixels:
         raise VotronError(
-            f"The 'shape' parameter of {name} must fit the images, of {n_pixels} features each. "
-            f"Got {shape!r} instead, which is {height * width}."
+            Parameter("shape", of=name),
+            f" must fit the images, of {n_pixels} features each. Got {shape!r} instead, which is {height * width}.",
         )
     return height, width

@@ -26,8 +26,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.frozen import FrozenEstimator
 
 from votron import VotronError, load
-from votron.cli import _inspect
-from votron.cli._loading import _ABOUT_DATA
+from votron.cli import ABOUT_DATA, _inspect
 from votron.cli._output import as_json
 from votron.data._columns import _Chance, _Discrete, _Text, _Truth
 from votron.errors import ModelFileError
@@ -374,7 +373,7 @@ def in_words(work):
     except VotronError as error:
         check_sentence(str(error))
     except ValueError as error:
-        if not str(error).startswith(_ABOUT_DATA):  # scikit-learn's, where numbers grow beyond what they can be
+        if not str(error).startswith(ABOUT_DATA):  # scikit-learn's, where numbers grow beyond what they can be
             raise
     return None
 

@@ -31,7 +31,7 @@ def add_output(parser: Any, words: str, *, required: bool = False, default: str 
 def add_common(parser: Any, *, json: str = "print one JSON document instead of text") -> None:
     """Add what every command has."""
     parser.add_argument("--json", action="store_true", help=json)
-    parser.add_argument("--quiet", action="store_true", help="no progress and no remarks on standard error")
+    parser.add_argument("--quiet", action="store_true", help="print no progress and no remarks on standard error")
 
 
 def add_label(parser: Any, words: str) -> argparse.Action:
@@ -49,7 +49,7 @@ def add_reading(parser: Parser, *, missing: bool = True, for_model: bool = False
         "--format",
         choices=FORMATS,
         metavar="NAME",
-        help=f"{', '.join(FORMATS)} (default: by the name and the first bytes)",
+        help=f"{', '.join(FORMATS)} (default: judged by the name and the first bytes)",
     )
     add("--drop", metavar="COL", action="append", default=[], help="a column to leave out; may be given several times")
     if missing:
@@ -65,10 +65,10 @@ def add_reading(parser: Parser, *, missing: bool = True, for_model: bool = False
         "--na-values",
         metavar="TEXT",
         action="append",
-        help="a text that means missing; may be given several times "
+        help="a text that stands for a missing value; may be given several times "
         f"({before or 'default: empty, NA, NaN, null, ? and the like'})",
     )
-    add("--part", choices=("train", "test"), help="of digits, mnist or fashion, which part (default: train)")
+    add("--part", choices=("train", "test"), help="which part of digits, mnist or fashion to read (default: train)")
     columns = "columns are called c0, c1, ..." + (f" ({before})" if before else "")
     add(
         "--header",
@@ -77,29 +77,29 @@ def add_reading(parser: Parser, *, missing: bool = True, for_model: bool = False
         help="whether the first line of CSV names the columns (default: it has to, and is refused if it looks like "
         f"data); without such a line {columns}",
     )
-    add("--delimiter", type=_character, metavar="C", help="between the fields of CSV (default: the one that fits)")
-    fits = before or "default: the one that fits"
-    add("--quote", type=_quote, metavar="C", help=f"around fields of CSV; '' for none ({fits})")
+    add("--delimiter", type=_character, metavar="C", help="the character between the fields of CSV (default: detected)")
+    fits = before or "default: detected"
+    add("--quote", type=_quote, metavar="C", help=f"the character around fields of CSV; '' for none ({fits})")
     if not for_model:  # which knows how many it takes
         add(
             "--features",
             type=whole(),
             metavar="N",
-            help="of svmlight, how many there are (default: as many as occur)",
+            help="number of features of svmlight data (default: as many as occur)",
         )
     add(
         "--zero-based",
         action="store_const",
         const=True,
-        help=f"the features of svmlight count from 0 ({before or 'default: if there is a feature 0'})",
+        help=f"svmlight data number their features from 0 ({before or 'default: if there is a feature 0'})",
     )
-    add("--colour", action="store_true", help="images in red, green and blue instead of grey")
-    add("--resize", type=_height_and_width, metavar="HxW", help="bring images to this height and width")
+    add("--colour", action="store_true", help="read images in colour: red, green and blue instead of grey")
+    add("--resize", type=_height_and_width, metavar="HxW", help="resize images to this height and width")
     add(
         "--max-expanded",
         type=size,
         metavar="SIZE",
-        help="what compressed input may expand to, such as 10GB (default: 4GiB); free memory is a limit beside it",
+        help="limit on what compressed input expands to, such as 10GB (default: 4GiB); free memory is another limit",
     )
     return group
 
@@ -112,16 +112,22 @@ def add_encoding(parser: Parser) -> argparse._ArgumentGroup:
         "--numeric",
         choices=NUMERIC,
         metavar="HOW",
-        help="numbers are kept, or scaled to standard deviation 1, to 0..1 or by the largest: keep, standard, minmax, "
-        "maxabs (default: standard; for winnow keep)",
+        help="how to scale numbers: keep (not at all), standard (to standard deviation 1), minmax (to 0..1) or maxabs "
+        "(by the largest) (default: standard; for winnow keep)",
     )
     add_discrete(group)
-    add("--probabilities", metavar="COL", action="append", default=[], help="a column of numbers from 0 to 1, kept")
-    add("--text", metavar="COL", action="append", default=[], help="a column of texts, taken apart into words")
+    add(
+        "--probabilities",
+        metavar="COL",
+        action="append",
+        default=[],
+        help="a column of numbers from 0 to 1, kept as they are",
+    )
+    add("--text", metavar="COL", action="append", default=[], help="a column of text, split into words")
     add(
         "--text-features",
         choices=("hashing", "tfidf"),
-        help="what words become: hashing or tfidf (default: hashing; for naive-bayes tfidf)",
+        help="how words become features: hashing or tfidf (default: hashing; for naive-bayes tfidf)",
     )
     return group
 
@@ -129,7 +135,11 @@ def add_encoding(parser: Parser) -> argparse._ArgumentGroup:
 def add_discrete(group: argparse._ArgumentGroup) -> None:
     """Add which columns hold names."""
     group.add_argument(
-        "--discrete", metavar="COL", action="append", default=[], help="a column whose numbers are names, as postcodes"
+        "--discrete",
+        metavar="COL",
+        action="append",
+        default=[],
+        help="a column whose numbers are names, such as postcodes",
     )
 
 
@@ -147,13 +157,13 @@ def as_typed(actions: Iterable[argparse.Action], args: argparse.Namespace) -> li
     """
     typed: list[str] = []
     for action in actions:
-        given = getattr(args, action.dest)
-        if given == action.default:
+        found = getattr(args, action.dest)
+        if found == action.default:
             continue
         if action.nargs == 0:  # the last name of --header and --no-header is the one that says no
-            typed.append(action.option_strings[-1 if given is False else 0])
+            typed.append(action.option_strings[-1 if found is False else 0])
             continue
-        for value in given if isinstance(given, list) else [given]:
+        for value in found if isinstance(found, list) else [found]:
             typed += _pair(action.option_strings[-1], _shown(value))
     return typed
 

@@ -26,10 +26,10 @@ def now() -> str:
     '1970-01-01T00:00:00Z'
     >>> del os.environ["SOURCE_DATE_EPOCH"]
     """
-    given = os.environ.get("SOURCE_DATE_EPOCH")
-    if given is not None and not (given.isascii() and given.isdecimal() and int(given) < 253402300800):
-        raise VotronError(f"SOURCE_DATE_EPOCH must be seconds since 1970, as a whole number. Got {given!r} instead.")
-    moment = datetime.now(UTC) if given is None else datetime.fromtimestamp(int(given), UTC)
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if epoch is not None and not (epoch.isascii() and epoch.isdecimal() and int(epoch) < 253402300800):
+        raise VotronError(f"SOURCE_DATE_EPOCH must be seconds since 1970, as a whole number. Got {epoch!r} instead.")
+    moment = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(int(epoch), UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -51,9 +51,9 @@ def of_command(args: argparse.Namespace, data: Any) -> dict[str, Any]:
         "scikit-learn": version("scikit-learn"),
         "created": now(),
         "command": args.command_line,
-        "reading": {name: _listed(how[name]) for name in _READING if how.get(name) is not None},
+        "reading": {name: _for_json(how[name]) for name in _READING if how.get(name) is not None},
     }
 
 
-def _listed(value: Any) -> Any:
+def _for_json(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value

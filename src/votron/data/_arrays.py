@@ -22,7 +22,7 @@ from votron.data._csv_columns import shown
 from votron.data._labels import tidy_labels
 from votron.data._sources import Source
 from votron.data.examples import Examples
-from votron.errors import DataError
+from votron.errors import DataError, Parameter
 
 _HEADER = 1 << 14  # more than NumPy takes for one, and more than it writes
 _PIECE = 1 << 20
@@ -141,7 +141,11 @@ def npy_examples(X: NDArray[Any], about: Examples, name: str, *, label: Any, lab
         y = X[:, column]
         X = np.delete(X, column, axis=1)
     elif labels == "required":
-        raise DataError(f"Say which column of {name} holds the labels, with label: a number, -1 for the last one.")
+        raise DataError(
+            f"Say which column of {name} holds the labels, with ",
+            Parameter("label"),
+            ": a number, -1 for the last one.",
+        )
     return array_examples(X, y if labels != "none" else None, about, name, str(label) if label is not None else None)
 
 

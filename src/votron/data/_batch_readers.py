@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._sentences import exact_bytes
 from votron.data._arrays import array_examples, npy_examples, read_start
-from votron.data._budget import check_memory, shown_bytes
+from votron.data._budget import check_memory
 from votron.data._columnar import claims, columnar_part
 from votron.data._csv import Layout, Table, read_part
 from votron.data._csv_layout import BOM, MAX_RECORD, cleaned, has_old_ends, last_end, too_long
@@ -26,7 +27,7 @@ from votron.data.examples import Examples
 from votron.data.idx import read_header as read_idx_header
 from votron.data.idx import shown_shape
 from votron.data.reading import layout_of, used
-from votron.errors import DataError
+from votron.errors import DataError, Parameter
 
 _PIECE = 1 << 20
 _FIRST_ROWS = 1000
@@ -178,7 +179,8 @@ def _check_idx_claim(source: Source, width: int, shape: tuple[int, ...], max_byt
     if source.size is not None and source.size != 4 + 4 * len(shape) + shape[0] * width:
         raise DataError(f"{promise}, which does not fit its {source.size} bytes.")
     if width > max_bytes:
-        raise DataError(f"{promise}, and an example alone has more than the {shown_bytes(max_bytes)} of max_bytes.")
+        limit = exact_bytes(max_bytes)
+        raise DataError(f"{promise}, and an example alone has more than the {limit} of ", Parameter("max_bytes"), ".")
     check_memory(3 * width, source.name, remedy="its examples are too long: give it shorter ones")
 
 

@@ -9,15 +9,16 @@ import io
 from collections.abc import Sequence
 from typing import IO, Any
 
+from votron._sentences import exact_bytes
 from votron.data._arrow import MAGIC as ARROW_FILE
 from votron.data._arrow import arrow_claims
-from votron.data._budget import EXPAND, IN_BATCHES, check_expanded, check_memory, shown_bytes
+from votron.data._budget import EXPAND, IN_BATCHES, check_expanded, check_memory
 from votron.data._frame_examples import TableOptions, frame_examples
 from votron.data._parquet import Claim, DamagedError, parquet_claims
 from votron.data._polars import polars, sentences
 from votron.data._sources import Source
 from votron.data.examples import Examples
-from votron.errors import DataError
+from votron.errors import DataError, Parameter, Phrase
 
 _BYTES_A_VALUE = 8
 _MEMORY_A_VALUE = 16
@@ -55,13 +56,15 @@ def claims(file: IO[bytes], format: str, name: str) -> list[Claim]:
         file.seek(0)
 
 
-def check_claims(parts: Sequence[Claim], name: str, max_bytes: int, remedy: str = IN_BATCHES) -> None:
+def check_claims(parts: Sequence[Claim], name: str, max_bytes: int, remedy: str | Phrase = IN_BATCHES) -> None:
     """Refuse what is too large, once expanded, for the limit or for the memory that is free."""
     n_rows, n_values = sum(part.n_rows for part in parts), sum(part.n_values for part in parts)
     if n_values * _BYTES_A_VALUE > max_bytes:
         raise DataError(
-            f"There are {n_rows:,} rows with {n_values:,} values in {name}, more than the {shown_bytes(max_bytes)} "
-            "that max_bytes allows: raise it if that is right."
+            f"There are {n_rows:,} rows with {n_values:,} values in {name}, more than the {exact_bytes(max_bytes)} "
+            "that ",
+            Parameter("max_bytes"),
+            " allows: raise it if that is right.",
         )
     n_bytes = sum(part.n_bytes for part in parts)
     check_expanded(n_bytes, max_bytes, f"What is in {name}")

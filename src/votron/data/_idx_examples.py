@@ -15,7 +15,7 @@ from votron.data._budget import check_expanded
 from votron.data._sources import Source
 from votron.data.examples import Examples
 from votron.data.idx import read_array, read_header
-from votron.errors import DataError
+from votron.errors import DataError, Parameter
 
 
 def read_idx_source(source: Source, max_bytes: int) -> NDArray[Any]:
@@ -52,5 +52,7 @@ def labels_file(source: Source, label: Any, labels: str) -> Path | None:
     found = next((path for path in beside if path.is_file()), None)
     if found is None and labels == "required":
         looked = f"There is no {beside[0].name!r} beside it" if beside else "Its name does not say"
-        raise DataError(f"Say which IDX file has the labels of {source.name}, with label. {looked}.")
+        raise DataError(
+            f"Say which IDX file has the labels of {source.name}, with ", Parameter("label"), f". {looked}."
+        )
     return found

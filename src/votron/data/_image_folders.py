@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.data._budget import check_memory, shown_bytes
+from votron._sentences import exact_bytes
+from votron.data._budget import check_memory
 from votron.data.examples import Examples
-from votron.errors import DataError
+from votron.errors import DataError, Parameter, Phrase
 
+_SMALLER = Phrase("smaller images", "make the images smaller with ", Parameter("resize"))
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pbm")
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 _MAX_PIXELS = 89_478_485  # what Pillow takes for a decompression bomb
@@ -52,10 +54,14 @@ def _size(shape: tuple[int, ...]) -> str:
 def _check_size(n: int, n_pixels: int, folder: Path, max_bytes: int) -> None:
     if n * n_pixels > max_bytes:
         raise DataError(
-            f"The {n:,} images in '{folder}' have {n_pixels:,} numbers each, more than the {shown_bytes(max_bytes)} "
-            "that max_bytes allows: make them smaller with resize, or raise it."
+            f"The {n:,} images in '{folder}' have {n_pixels:,} numbers each, more than the {exact_bytes(max_bytes)} "
+            "that ",
+            Parameter("max_bytes"),
+            " allows: make them smaller with ",
+            Parameter("resize"),
+            ", or raise it.",
         )
-    check_memory(n * n_pixels, f"'{folder}'", remedy="make the images smaller with resize")
+    check_memory(n * n_pixels, f"'{folder}'", remedy=_SMALLER)
 
 
 def _files(folder: Path, labels: str) -> tuple[list[Path], NDArray[Any] | None]:

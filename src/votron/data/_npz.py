@@ -20,12 +20,15 @@ from votron.data._budget import EXPAND, check_expanded, check_memory
 from votron.data._csv_columns import shown
 from votron.data._sources import Source
 from votron.data.examples import Examples
-from votron.errors import DataError
+from votron.errors import DataError, Parameter, Phrase
 
 _FEATURES = ("X", "data", "features", "x_train", "x")
 _LABELS = ("y", "labels", "label", "target", "targets", "y_train")
 _CSR = ("data", "indices", "indptr", "shape", "format")
 _MAX_COLUMNS = 2**31 - 1
+_AS_FILES = Phrase(
+    "files", "save its arrays as .npy files, which ", Phrase("batches", "open_batches"), " reads in batches"
+)
 _ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -68,7 +71,7 @@ def _arrays(archive: zipfile.ZipFile, name: str, max_bytes: int) -> dict[str, ND
             header = read_start(file, _what(key, name))
             if header.offset + header.n_bytes == info.file_size:  # else it is refused below
                 memory += header.memory
-    check_memory(memory, name, remedy="save its arrays as .npy files, which open_batches reads in batches")
+    check_memory(memory, name, remedy=_AS_FILES)
     arrays = {}
     for key, info in members.items():
         with archive.open(info) as file:
@@ -132,7 +135,11 @@ def _labels(
             return arrays[key], key
     if labels == "required":
         others = ", ".join(shown(key) for key in arrays if key not in taken) or "none"
-        raise DataError(f"The archive {name} must have the labels as 'y', or say which array with label, of {others}.")
+        raise DataError(
+            f"The archive {name} must have the labels as 'y', or say which array with ",
+            Parameter("label"),
+            f", of {others}.",
+        )
     return None, None
 
 

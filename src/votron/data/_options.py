@@ -13,7 +13,7 @@ from votron.data._budget import MAX_BYTES
 from votron.data._csv import NA_VALUES
 from votron.data._frame_examples import TableOptions
 from votron.data.formats import FORMATS, KINDS, LABELS, MISSING, stands_between
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 
 
 @dataclass(frozen=True)
@@ -149,4 +149,4 @@ def _listed(choices: Iterable[Any]) -> str:
 
 
 def _refusal(owner: str, name: str, rule: str, got: Any) -> VotronError:
-    return VotronError(f"The {name!r} parameter of {owner} must {rule}. Got {got!r} instead.")
+    return VotronError(Parameter(name, of=owner), f" must {rule}. Got {got!r} instead.")

@@ -19,8 +19,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from votron.data._budget import IN_BATCHES, MAX_BYTES, check_memory, memory_budget, shown_bytes
-from votron.errors import DataError
+from votron._sentences import exact_bytes
+from votron.data._budget import IN_BATCHES, MAX_BYTES, check_memory, memory_budget
+from votron.errors import DataError, Parameter, Phrase
 
 STDIN = "-"
 HEAD = 1 << 20
@@ -113,7 +114,9 @@ class Source:
             file.close()
             raise
 
-    def read(self, multiple: float, remedy: str = IN_BATCHES, more: Callable[[bytes], int] | None = None) -> bytes:
+    def read(
+        self, multiple: float, remedy: str | Phrase = IN_BATCHES, more: Callable[[bytes], int] | None = None
+    ) -> bytes:
         """Return all of its bytes; refuse what would take too much memory.
 
         That is `multiple` times as many bytes, and what `more` says of each chunk of them.
@@ -207,10 +210,12 @@ class _Bounded(io.RawIOBase):
         return DataError(f"The {source.compression} compression of {source.name} is damaged: {reason}.")
 
     def _too_long(self) -> DataError:
-        name, compression, limit = self._source.name, self._source.compression, shown_bytes(self._source.max_bytes)
+        name, compression, limit = self._source.name, self._source.compression, exact_bytes(self._source.max_bytes)
         what = f"What is in {name}" if compression is None else f"The {compression} compression of {name}"
         verb = "has" if compression is None else "expands to"
-        return DataError(f"{what} {verb} more than the {limit} that max_bytes allows: raise it if that is right.")
+        return DataError(
+            f"{what} {verb} more than the {limit} that ", Parameter("max_bytes"), " allows: raise it if that is right."
+        )
 
     def close(self) -> None:
         if not self.closed:

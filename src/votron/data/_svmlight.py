@@ -20,7 +20,7 @@ from votron.data._csv_columns import shown
 from votron.data._labels import tidy_labels
 from votron.data._sources import Source
 from votron.data.examples import Examples
-from votron.errors import DataError
+from votron.errors import DataError, Parameter
 
 MAX_INDEX = 2**31 - 2
 """The highest number that a feature may have: svm-train keeps them in 32 bits."""
@@ -148,7 +148,9 @@ def read_svmlight(
         row = int(np.searchsorted(X.indptr, np.flatnonzero(X.indices == 0)[0], side="right"))
         raise DataError(
             f"The features of {name} must be numbered from 1, as those before or of the model are. Got a feature 0 in "
-            f"example {about.first_row + row} instead: say zero_based=True if they count from 0."
+            f"example {about.first_row + row} instead: say ",
+            Parameter("zero_based", True),
+            " if they count from 0.",
         )
     X, notes = _with_width(X, 0 if zero_based else 1, n_features, name)
     tidied = None if labels == "none" else tidy_labels(y, f"The labels of {name}")

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import get_data_home, load_digits
 from sklearn.model_selection import train_test_split
 
+from votron._sentences import joined
 from votron.data._openml import NotFetchedError, Report, fetch_pixels
 from votron.data.idx import load_digits_folder
 from votron.errors import DataError
@@ -288,8 +289,7 @@ def _height_and_width(path: Path) -> tuple[int, int]:
 
 
 def _in_words(names: Sequence[str]) -> str:
-    quoted = [f"'{name}'" for name in names]
-    return " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
+    return joined(f"'{name}'" for name in names)
 
 
 def _nowhere(known: _Known, why: str, passed_over: list[str]) -> DataError:

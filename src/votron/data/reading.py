@@ -23,7 +23,7 @@ from votron.data._sources import HEAD, STDIN, Source
 from votron.data._svmlight import LOOKS_LIKE, read_svmlight, svmlight_text
 from votron.data.examples import Examples
 from votron.data.formats import KNOWN_SETS, SUFFIXES
-from votron.errors import DataError
+from votron.errors import DataError, Parameter
 
 __all__ = ["read_examples"]
 
@@ -215,7 +215,9 @@ def check_label_use(options: ReadOptions, format: str, name: str) -> None:
     """Refuse a label for what has its labels in one place, where labels are asked for."""
     if format in ("svmlight", "images") and options.label is not None and options.labels == "required":
         where = "at the beginning of each line" if format == "svmlight" else "in the names of its folders"
-        raise DataError(f"The labels of {name} are {where}: leave label out. Got {options.label!r} instead.")
+        raise DataError(
+            f"The labels of {name} are {where}: leave ", Parameter("label"), f" out. Got {options.label!r} instead."
+        )
     if options.part is not None:
         raise DataError(f"There is no part {options.part!r} of {name}: only image sets have parts.")
 

@@ -14,7 +14,7 @@ from votron.data._seen import Seen
 from votron.data.batches import Batches
 from votron.data.encoding import encoder_columns, make_encoder
 from votron.data.examples import Examples
-from votron.errors import DataError, VotronError
+from votron.errors import DataError, Parameter, VotronError
 
 __all__ = ["StreamFacts", "scan_stream"]
 
@@ -114,8 +114,9 @@ def scan_stream(
     """
     if missing in ("median", "most-frequent"):
         raise VotronError(
-            "The 'missing' parameter of scan_stream must be 'refuse', 'drop', 'keep' or 'mean': other fillings need "
-            f"all rows at once. Got {missing!r} instead."
+            Parameter("missing", of="scan_stream"),
+            " must be 'refuse', 'drop', 'keep' or 'mean': other fillings need "
+            f"all rows at once. Got {missing!r} instead.",
         )
     names = {"discrete": _listed(discrete), "probabilities": _listed(probabilities), "text": _listed(text)}
     seen = Seen(set(names["discrete"]), set(names["text"]), set(names["probabilities"]), max_values)

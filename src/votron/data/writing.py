@@ -17,7 +17,7 @@ from votron.data._csv_columns import EXACT
 from votron.data._polars import kind_of, polars, sentences
 from votron.data.examples import Examples
 from votron.data.formats import SUFFIXES, WRITTEN_FORMATS
-from votron.errors import DataError, VotronError
+from votron.errors import DataError, Parameter, Phrase, VotronError
 
 __all__ = ["write_examples"]
 
@@ -72,8 +72,10 @@ def write_examples(examples: Examples, path: str | os.PathLike[str], format: str
     if chosen not in WRITTEN_FORMATS:
         rule = ", ".join(map(repr, WRITTEN_FORMATS))
         raise VotronError(
-            f"The 'format' parameter of write_examples must be one of {rule}, or the name of the file must say. "
-            f"Got {format!r} for {target.name!r} instead."
+            Parameter("format", of="write_examples"),
+            f" must be one of {rule}, or the name of the file must say. Got ",
+            Phrase("format of a file", f"{format!r} for "),
+            f"{target.name!r} instead.",
         )
     if chosen == "svmlight":
         content = _svmlight(examples)

@@ -18,7 +18,7 @@ from sklearn.utils.validation import validate_data
 
 from votron._frames import columns_of_words, is_frame
 from votron._registry import Registry
-from votron.errors import DataError, VotronError
+from votron.errors import DataError, Parameter, Phrase, VotronError
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
 from votron.products import Index, Rows
@@ -103,8 +103,8 @@ def check_same_classes(classes: NDArray[Any], known: NDArray[Any]) -> None:
     """Refuse other classes than those of the first call of ``partial_fit``."""
     if not np.array_equal(classes, known):
         raise VotronError(
-            "The 'classes' of partial_fit must be the same at every call: "
-            f"{known.tolist()}. Got {classes.tolist()} instead."
+            Parameter("classes", of="partial_fit", short=True),
+            f" must be the same at every call: {known.tolist()}. Got {classes.tolist()} instead.",
         )
 
 
@@ -153,8 +153,9 @@ def _among(y: NDArray[Any], found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
     unknown = np.setdiff1d(_sorted("labels", y)[0], found)
     if len(unknown):
         raise VotronError(
-            f"The labels must be among the classes {_listed(found)} that this model knows "
-            f"(the first call of partial_fit can name more with classes=[...]). Got {unknown.tolist()[0]!r} instead."
+            f"The labels must be among the classes {_listed(found)} that this model knows",
+            Phrase("classes", " (the first call of partial_fit can name more with classes=[...])"),
+            f". Got {unknown.tolist()[0]!r} instead.",
         )
     return found, np.searchsorted(found, y)
 
@@ -163,8 +164,11 @@ def check_two_classes(classes: NDArray[Any], shape: tuple[int, int]) -> None:
     """Refuse labels that are all the same."""
     if len(classes) < 2:
         raise VotronError(
-            "The labels must have at least 2 classes to tell apart (in partial_fit name them with classes=[...]). "
-            f"Got 1 class, {_listed(classes)}, for data of n_samples={shape[0]}, n_features={shape[1]} instead."
+            "The labels must have at least 2 classes to tell apart",
+            Phrase("classes", " (in partial_fit name them with classes=[...])"),
+            f". Got 1 class, {_listed(classes)}",
+            Phrase("rows", f", for data of n_samples={shape[0]}, n_features={shape[1]}", n=shape[0]),
+            " instead.",
         )
 
 
@@ -210,8 +214,8 @@ def validation_split(
     n_held = int(np.ceil(fraction * len(order)))
     if n_held >= len(order):
         raise VotronError(
-            f"The 'validation_fraction' parameter of {owner} must leave an example to train on, "
-            f"of {len(order)} that can be learnt. Got {fraction!r} instead."
+            Parameter("validation_fraction", of=owner),
+            f" must leave an example to train on, of {len(order)} that can be learnt. Got {fraction!r} instead.",
         )
     kept, held = held_out_split(codes[order], n_held, rng, every_class_trained=True)
     if not len(held):
@@ -267,6 +271,6 @@ def check_unchanged(estimator: BaseEstimator, fixed: Mapping[str, Any]) -> None:
     for name, value in fixed.items():
         if getattr(estimator, name) != value:
             raise VotronError(
-                f"The '{name}' parameter of {type(estimator).__name__} must be the same at every call of partial_fit: "
-                f"{value!r}. Got {getattr(estimator, name)!r} instead."
+                Parameter(name, of=type(estimator).__name__),
+                f" must be the same at every call of partial_fit: {value!r}. Got {getattr(estimator, name)!r} instead.",
             )

@@ -67,8 +67,8 @@ class AveragedPerceptronClassifier(EpochClassifier):
     shuffle : bool, default=True
         Shuffle the examples once, before the first pass.
     early_stopping : bool, default=False
-        In `fit`, set ``validation_fraction`` of the data aside, the same share of every class where there are enough,
-        end after `PATIENCE` passes in a row that do not predict it better, and keep the vectors of the best pass.
+        In `fit`, set ``validation_fraction`` of the data aside (the same share of every class where there are enough),
+        stop after three passes in a row without improvement on it, and keep the vectors of the best pass.
         `partial_fit` makes its one pass over all it is given.
     validation_fraction : float, default=0.1
         Share of the data that ``early_stopping`` sets aside in ``fit``.

@@ -18,8 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._progress import Watch, watching
 from votron._resources import available_memory, effective_threads
+from votron._sentences import rounded_bytes
 from votron.engine import TrainingRun
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 from votron.estimators._validation import (
     check_same_classes,
     read_classes,
@@ -277,8 +278,8 @@ class EpochClassifier(ScoreClassifier):
         n_steps = round(float(self.epochs) * n_examples)
         if not 1 <= n_steps <= _LONGEST:
             raise VotronError(
-                f"The 'epochs' parameter of {type(self).__name__} must present between 1 and 2^62 examples, "
-                f"of {n_examples} in an epoch. Got {self.epochs!r} instead."
+                Parameter("epochs", of=type(self).__name__),
+                f" must present between 1 and 2^62 examples, of {n_examples} in an epoch. Got {self.epochs!r} instead.",
             )
         return n_steps
 
@@ -307,8 +308,8 @@ class EpochClassifier(ScoreClassifier):
         if n_bytes > _WORTH_ASKING and n_bytes > (free := available_memory()):
             raise VotronError(
                 f"The weights of {self.n_features_in_:,} features and {len(self.classes_):,} classes take "
-                f"{n_bytes / 1e9:.1f} GB in training, and {free / 1e9:.1f} GB are free: select or hash features, or "
-                "take fewer classes."
+                f"{rounded_bytes(n_bytes)} in training, and {rounded_bytes(free)} are free: select or hash features, "
+                "or take fewer classes."
             )
 
     def _check_same_classes(self, classes: Any) -> None:
@@ -349,13 +350,16 @@ def outside_votron() -> int:
 class AvailableWhere:
     """A method that an object has only where ``why_not`` finds no reason against it; asking elsewhere tells the reason.
 
-    scikit-learn's ``available_if`` does the same, but says only that there is no such attribute.
+    scikit-learn's ``available_if`` does the same, but says only that there is no such attribute. The `AttributeError`
+    has the reason, an error that carries its parameter, as its cause.
 
     Examples
     --------
     >>> class Bird:
     ...     wings = 0
-    ...     fly = AvailableWhere(lambda bird: None if bird.wings else "It takes wings to fly.", lambda bird: "up")
+    ...     def _why_not(self):
+    ...         return None if self.wings else VotronError("It takes wings to fly.")
+    ...     fly = AvailableWhere(_why_not, lambda bird: "up")
     >>> hasattr(Bird(), "fly")
     False
     >>> Bird().fly
@@ -364,7 +368,7 @@ class AvailableWhere:
     AttributeError: It takes wings to fly.
     """
 
-    def __init__(self, why_not: Callable[[Any], str | None], method: Callable[..., Any]) -> None:
+    def __init__(self, why_not: Callable[[Any], VotronError | None], method: Callable[..., Any]) -> None:
         self._why_not, self._method = why_not, method
         update_wrapper(self, method)  # type: ignore[arg-type]  # it is no callable: that is the point
 
@@ -373,5 +377,5 @@ class AvailableWhere:
             return self._method
         reason = self._why_not(obj)
         if reason is not None:
-            raise AttributeError(reason)
+            raise AttributeError(str(reason)) from reason
         return self._method.__get__(obj, owner)

@@ -23,7 +23,7 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
 from votron.estimators._score_functions import Form, Linear
 from votron.estimators._validation import binarized, check_unchanged
@@ -216,8 +216,8 @@ class NaiveBayesLinearClassifier(SavableClassifier, BernoulliNB):
             fine = False
         if not fine:
             raise VotronError(
-                f"The 'class_prior' parameter of {type(self).__name__} must be {len(classes)} positive numbers, one "
-                f"for each class. Got {self.class_prior!r} instead."
+                Parameter("class_prior", of=type(self).__name__),
+                f" must be {len(classes)} positive numbers, one for each class. Got {self.class_prior!r} instead.",
             )
 
     def _check_finite(self) -> None:
@@ -227,9 +227,10 @@ class NaiveBayesLinearClassifier(SavableClassifier, BernoulliNB):
         if len(bad):
             c, i = map(int, bad[0])
             raise VotronError(
-                f"The 'alpha' parameter of {type(self).__name__} must keep the probability of each feature in each "
+                Parameter("alpha", of=type(self).__name__),
+                f" must keep the probability of each feature in each "
                 "class between 0 and 1, or a weight is infinite, and the probability of feature "
-                f"{i} in class {self.classes_.tolist()[c]!r} is {np.exp(present[c, i]):g}. Got {self.alpha!r} instead."
+                f"{i} in class {self.classes_.tolist()[c]!r} is {np.exp(present[c, i]):g}. Got {self.alpha!r} instead.",
             )
 
     # -- the weights --------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads, parse_memory_limit
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
 from votron.estimators._kernel_parameters import (
     KERNEL_CONSTRAINTS,
@@ -59,17 +59,18 @@ _MOST_MOMENTS = 100_000
 """Ends of epochs at which scores are given without being asked for."""
 
 
-def _why_no_partial_fit(model: Any) -> str | None:
+def _why_no_partial_fit(model: Any) -> VotronError | None:
     name = type(model).__name__
     if is_precomputed(model.kernel):
-        return (
+        return VotronError(
             f"{name} has no partial_fit with kernel='precomputed', "
             "since rows that arrive later have no kernel values with earlier ones."
         )
     if isinstance(model.gamma, str) and reads_gamma(model.kernel):
-        return (
-            f"The 'gamma' parameter of {name} must be a number for partial_fit, since the data that decide what "
-            f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead."
+        return VotronError(
+            Parameter("gamma", of=name),
+            f" must be a number for partial_fit, since the data that decide what "
+            f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead.",
         )
     return None
 

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from votron._drawing import AXIS, GRID, INK, MUTED, STYLE, plain, title
+from votron._drawing import AXIS, GRID, INK, MUTED, STYLE, as_bytes, plain, pyplot, title
 from votron._files import write_bytes
-from votron.errors import VotronError
 
-__all__ = ["AXIS", "GRID", "INK", "MUTED", "STYLE", "add_out", "plain", "pyplot", "save", "title", "write_name"]
-
-
-def pyplot() -> Any:
-    """Return matplotlib's pyplot, which draws to files only; without matplotlib, say what to install."""
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise VotronError("Drawing needs matplotlib: pip install matplotlib.") from error
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    return pyplot
+__all__ = [
+    "AXIS",
+    "GRID",
+    "INK",
+    "MUTED",
+    "STYLE",
+    "add_out",
+    "as_bytes",
+    "plain",
+    "pyplot",
+    "save",
+    "title",
+    "write_name",
+]
 
 
 def write_name(
@@ -68,12 +67,3 @@ def write(figure: Any, out: Path) -> Iterator[Path]:
         path = out.with_name(f"{out.name}.{kind}")
         write_bytes(path, as_bytes(figure, kind))
         yield path
-
-
-def as_bytes(figure: Any, kind: str, **style: Any) -> bytes:
-    """Return a figure as an SVG or PNG file, the same every time; with a style, on no ground."""
-    out = io.BytesIO()
-    with pyplot().rc_context({"svg.hashsalt": "votron", **style}):
-        background = {"transparent": True} if style else {"facecolor": "white"}
-        figure.savefig(out, format=kind, dpi=160, metadata={"Date": None} if kind == "svg" else {}, **background)
-    return out.getvalue()

@@ -32,8 +32,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from votron._cells import as_text, wants_colour
 from votron._files import write_text
+from votron._text_tables import as_text, wants_colour
 from votron.data import ImageSet, load_image_set
 from votron.experiments._command import ended, seed_number
 from votron.experiments._figure import AXIS, MUTED, STYLE, add_out, plain, pyplot, save, title

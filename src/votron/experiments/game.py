@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._cells import as_text
+from votron._text_tables import as_text
 from votron.experiments._command import at_least_one, ended, seed_number
 from votron.experiments._figure import AXIS, GRID, INK, MUTED, STYLE, add_out, plain, pyplot, save, title
 from votron.online import OnlinePerceptron, Round

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 from sklearn.svm import SVC
 
-from votron._cells import as_markdown
+from votron._text_tables import as_markdown
 from votron.errors import VotronError
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.experiments._command import Counter, ended

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._cells import as_markdown, as_text
+from votron._text_tables import as_markdown, as_text
 from votron.experiments.machines import MachineResult
 from votron.experiments.papers import Fact, facts, label_facts, label_source, source
 from votron.experiments.runs import RULES, RunResult

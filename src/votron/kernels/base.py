@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._loops._llvm import compiled
-from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
+from votron.errors import IndefiniteKernelError, NotRepresentableError, Parameter, VotronError
 from votron.kernels.features import FeatureMap
 from votron.products import Floats, Index, Products, Rows, Store, Traits, choose_products, chunks, describe
 
@@ -247,7 +247,7 @@ def check_number(kernel: Kernel, name: str, least: float = -math.inf) -> None:
     value: Any = getattr(kernel, name)
     if not (isinstance(value, Real) and math.isfinite(value) and float(value) >= least):
         wanted = "a number" if least == -math.inf else f"a number of at least {least:g}"
-        raise VotronError(f"The '{name}' parameter of {type(kernel).__name__} must be {wanted}. Got {value!r} instead.")
+        raise VotronError(Parameter(name, of=type(kernel).__name__), f" must be {wanted}. Got {value!r} instead.")
 
 
 @compiled

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from votron.errors import NotRepresentableError, VotronError
+from votron.errors import NotRepresentableError, Parameter, VotronError
 from votron.kernels import Kernel
 from votron.online._validation import OWNER, has_names, read_named, read_row, refuse_names_with_kernel
 from votron.online._weight_vectors import DenseWeights, KernelWeights, NamedWeights, WeightVector
@@ -59,8 +59,9 @@ def read_target(target: Any, kernel: Kernel | None) -> Target:
 def _target(u: WeightVector, norm2: float) -> Target:
     if not 0 < norm2 < math.inf:
         raise VotronError(
-            f"The 'target' parameter of {OWNER} must be a vector of positive length, and its square a float64. "
-            f"Got one whose squared length is {norm2:g} instead."
+            Parameter("target", of=OWNER),
+            f" must be a vector of positive length, and its square a float64. "
+            f"Got one whose squared length is {norm2:g} instead.",
         )
     return Target(u, norm2)
 
@@ -79,8 +80,9 @@ def _expansion(target: Any, kernel: Kernel) -> tuple[KernelWeights, float]:
         fits = False
     if not fits:
         raise VotronError(
-            f"The 'target' parameter of {OWNER} with a kernel must be a pair (coefficients, examples), as many finite "
-            f"numbers as vectors of one length. Got {type(target).__name__} instead."
+            Parameter("target", of=OWNER),
+            f" with a kernel must be a pair (coefficients, examples), as many finite "
+            f"numbers as vectors of one length. Got {type(target).__name__} instead.",
         )
     u = KernelWeights(kernel, rows[0].shape[-1])
     for c, row in zip(coefficients, rows, strict=True):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from votron.errors import IndefiniteKernelError, VotronError
+from votron.errors import IndefiniteKernelError, Parameter, VotronError
 from votron.kernels import KERNELS, Kernel, make_kernel
 from votron.kernels.registry import is_precomputed
 from votron.online._game import NotKeptError, Round, RunningNumbers, finite, read_target
@@ -113,7 +113,7 @@ class OnlinePerceptron(RiverClassifier):
         self._rate = _checked_rate(learning_rate)
         if not isinstance(keep_history, bool | np.bool_):
             raise VotronError(
-                f"The 'keep_history' parameter of {OWNER} must be True or False. Got {keep_history!r} instead."
+                Parameter("keep_history", of=OWNER), f" must be True or False. Got {keep_history!r} instead."
             )
         self._kernel = _checked_kernel(kernel)
         known = None if target is None else read_target(target, self._kernel)
@@ -337,9 +337,7 @@ def _checked_rate(rate: Any) -> float:
         number = math.inf
     if 0 < number < math.inf:
         return number
-    raise VotronError(
-        f"The 'learning_rate' parameter of {OWNER} must be a positive finite number. Got {rate!r} instead."
-    )
+    raise VotronError(Parameter("learning_rate", of=OWNER), f" must be a positive finite number. Got {rate!r} instead.")
 
 
 def _checked_kernel(kernel: Any) -> Kernel | None:
@@ -351,8 +349,9 @@ def _checked_kernel(kernel: Any) -> Kernel | None:
     made = make_kernel(kernel) if known else None
     if made is None or is_precomputed(made):
         raise VotronError(
-            f"The 'kernel' parameter of {OWNER} must be None, one of {', '.join(map(repr, names))}, a Kernel or a "
+            Parameter("kernel", of=OWNER),
+            f" must be None, one of {', '.join(map(repr, names))}, a Kernel or a "
             "function, and not precomputed, since a matrix has no values for examples to come. "
-            f"Got {kernel!r} instead."
+            f"Got {kernel!r} instead.",
         )
     return made

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._frames import is_named_series
+from votron._sentences import LONGEST, on_one_line, shortened
 from votron.errors import VotronError
 
 OWNER = "OnlinePerceptron"
@@ -131,8 +132,8 @@ def _sparse_row(x: Any, what: str) -> Any:
 
 
 def _shown(x: Any) -> str:
-    text = " ".join(repr(x).split())  # on one line
-    return text if len(text) <= 60 else f"{text[:57]}... ({type(x).__name__})"
+    text = on_one_line(repr(x))
+    return f"{shortened(text)} ({type(x).__name__})" if len(text) > LONGEST else text
 
 
 def as_dense(row: Row) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from sklearn.pipeline import Pipeline
 
 from votron import __version__
-from votron.errors import ModelFileError, VotronError
+from votron.errors import ModelFileError, Parameter, VotronError
 from votron.saving.classifiers import classifier_from, classifier_state
 from votron.saving.container import Container, called, read_container, write_container
 from votron.saving.fields import Fields, packed
@@ -173,7 +173,8 @@ def _plain(what: str, value: Any) -> dict[str, Any]:
         plain: dict[str, Any] = parsed(json.dumps(dict(value), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise VotronError(
-            f"The '{what}' of a model must be a dict of text, numbers of 64 bits at most, lists and dicts: {error}."
+            Parameter(what, of="a model", short=True),
+            f" must be a dict of text, numbers of 64 bits at most, lists and dicts: {error}.",
         ) from None
     return plain
 
@@ -181,7 +182,8 @@ def _plain(what: str, value: Any) -> dict[str, Any]:
 def _certificate(certificate: Any) -> dict[str, Any]:
     if not hasattr(certificate, "to_dict"):
         raise VotronError(
-            f"The 'certificate' of a model must be what votron.certify returns. Got {certificate!r} instead."
+            Parameter("certificate", of="a model", short=True),
+            f" must be what votron.certify returns. Got {certificate!r} instead.",
         )
     return _plain("certificate", certificate.to_dict())
 

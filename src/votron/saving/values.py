@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.errors import ModelFileError, VotronError
+from votron.errors import ModelFileError, Parameter, VotronError
 from votron.kernels import Kernel
 from votron.kernels.registry import KERNELS, MADE_OF_KERNELS
 from votron.record import MistakeRecord
@@ -251,9 +251,7 @@ def _param(model: Any, name: str, value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     what = "a file cannot hold a function" if callable(value) else "a file holds numbers, texts and the like"
-    raise ModelFileError(
-        f"The {name!r} parameter of {type(model).__name__} cannot be saved, since {what}. Got {value!r}."
-    )
+    raise ModelFileError(Parameter(name, of=type(model).__name__), f" cannot be saved, since {what}. Got {value!r}.")
 
 
 def params_from(fields: Fields, cls: Any, *, leave_out: tuple[str, ...] = (), **fixed: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from votron.errors import BoundViolatedError, VotronError
+from votron.errors import BoundViolatedError, Parameter, VotronError
 from votron.theory import _rendering
 from votron.theory._pipelines import unwrapped
 from votron.theory._test_data import check_test_data
@@ -190,7 +190,10 @@ class Certificate:
             together; but the least of (7), the one-pass bound and the PAC bound may fail as often as any of them.
         """
         if kind not in (GUARANTEE, ESTIMATE):
-            raise VotronError(f"The 'kind' of best must be {GUARANTEE!r} or {ESTIMATE!r}. Got {kind!r} instead.")
+            raise VotronError(
+                Parameter("kind", of="best", short=True),
+                f" must be {GUARANTEE!r} or {ESTIMATE!r}. Got {kind!r} instead.",
+            )
         found = [
             bound
             for bound in self.bounds
@@ -322,7 +325,10 @@ def certify(
             f"X_test and y_test go together. Got {'y_test' if X_test is None else 'X_test'} alone instead."
         )
     if not (isinstance(delta, int | float | np.number) and 0 < delta < 1):
-        raise VotronError(f"The 'delta' of certify must be a number in the range (0, 1). Got {delta!r} instead.")
+        raise VotronError(
+            Parameter("delta", of="certify", short=True),
+            f" must be a number in the range (0, 1). Got {delta!r} instead.",
+        )
     estimator, transform, broken = unwrapped(model, "_evidence")
     rows = transform(X)
     evidence: Evidence = _with_assumptions(estimator._evidence(rows, y, comparators), broken)

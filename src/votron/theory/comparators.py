@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from votron._threads import team
 from votron.blocks import expansion_scores
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 from votron.kernels import Kernel
 from votron.products import Floats, Rows
 from votron.theory.geometry import Margins, lengths_of
@@ -82,21 +82,21 @@ class Comparators:
             theirs = entry._kernel_of_space()
             if theirs != self.kernel:
                 raise VotronError(
-                    f"The 'comparators' of certify must have the model's kernel, {self.kernel!r}. Got {entry!r} with "
-                    f"{theirs!r} instead."
+                    Parameter("comparators", of="certify", short=True),
+                    f" must have the model's kernel, {self.kernel!r}. Got {entry!r} with {theirs!r} instead.",
                 )
             if not np.array_equal(entry.classes_, self.classes):
                 raise VotronError(
-                    "The 'comparators' of certify must have the model's classes. "
-                    f"Got {len(entry.classes_)} others with {entry!r} instead."
+                    Parameter("comparators", of="certify", short=True),
+                    f" must have the model's classes. Got {len(entry.classes_)} others with {entry!r} instead.",
                 )
             return type(entry).__name__, entry._in_feature_space(self.rows, self.labels, "last")
         machines = getattr(entry, "estimators_", [entry])  # of a OneVsRestClassifier
         if all(hasattr(machine, "dual_coef_") and hasattr(machine, "support_") for machine in machines):
             return type(machines[0]).__name__, self._expansion(entry, machines)
         raise VotronError(
-            "The 'comparators' of certify must be 'auto', 'adatron', 'svm', or fitted models with support vectors. "
-            f"Got {entry!r} instead."
+            Parameter("comparators", of="certify", short=True),
+            f" must be 'auto', 'adatron', 'svm', or fitted models with support vectors. Got {entry!r} instead.",
         )
 
     def _soft_limit(self) -> float:
@@ -117,7 +117,10 @@ class Comparators:
                 "instead."
             )
         if any(machine.shape_fit_[0] != n for machine in machines):
-            raise VotronError(f"The 'comparators' of certify must be trained on the same {n} examples as the model.")
+            raise VotronError(
+                Parameter("comparators", of="certify", short=True),
+                f" must be trained on the same {n} examples as the model.",
+            )
         lengths, factor = lengths_of(self.kernel, self.rows)
         products = self.kernel.products_for(self.rows)
         scores, norms = np.empty((n, len(machines))), np.empty(len(machines))

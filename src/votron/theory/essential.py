@@ -37,7 +37,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from votron.errors import IndefiniteKernelError, VotronError
+from votron.errors import IndefiniteKernelError, Parameter, VotronError
 from votron.products import Floats, Index
 from votron.theory._active_set import ActiveSet
 from votron.theory._checks import count, not_negative
@@ -230,8 +230,8 @@ def essential_support_vectors(
     sample = _gram_sample("essential_support_vectors", K, y, threshold)
     if not 0 < tol < 1:
         raise VotronError(
-            "The 'tol' parameter of essential_support_vectors must be a number in the range (0, 1). "
-            f"Got {tol!r} instead."
+            Parameter("tol", of="essential_support_vectors"),
+            f" must be a number in the range (0, 1). Got {tol!r} instead.",
         )
     plane = sample.solve("essential_support_vectors")
     left_out = sample.left_out_scores(plane)
@@ -441,24 +441,24 @@ def _scaled(K: Floats) -> tuple[Floats, float]:
 def _checked_gram(owner: str, K: ArrayLike) -> Floats:
     given = np.asarray(K)
     if given.dtype.kind not in "buif":
-        raise VotronError(f"The 'K' parameter of {owner} must be numbers. Got dtype {given.dtype} instead.")
+        raise VotronError(Parameter("K", of=owner), f" must be numbers. Got dtype {given.dtype} instead.")
     matrix: Floats = given.astype(np.float64)
-    what = f"The 'K' parameter of {owner} must be a square matrix, the kernel values of examples with each other"
+    what = Parameter("K", of=owner), " must be a square matrix, the kernel values of examples with each other"
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
-        raise VotronError(f"{what}. Got shape {matrix.shape} instead.")
+        raise VotronError(*what, f". Got shape {matrix.shape} instead.")
     if len(matrix) > MOST:
-        raise VotronError(f"{what}, of at most {MOST}: take a sample of them. Got {len(matrix)} instead.")
+        raise VotronError(*what, f", of at most {MOST}: take a sample of them. Got {len(matrix)} instead.")
     if not np.isfinite(matrix).all():
-        raise VotronError(f"{what}, all finite. Got NaN or infinity among them instead.")
+        raise VotronError(*what, ", all finite. Got NaN or infinity among them instead.")
     size = float(np.abs(matrix).max())
     if np.abs(matrix - matrix.T).max() > SLACK * size:
-        raise VotronError(f"{what}, and symmetric. Got K(x, z) and K(z, x) that differ instead.")
+        raise VotronError(*what, ", and symmetric. Got K(x, z) and K(z, x) that differ instead.")
     matrix = (matrix + matrix.T) / 2
     lowest = float(np.linalg.eigvalsh(matrix)[0])
     if lowest < -SLACK * size:
         raise IndefiniteKernelError(
-            f"The 'K' parameter of {owner} must be positive semi-definite, as kernel values are. "
-            f"Got the eigenvalue {lowest:g} instead."
+            Parameter("K", of=owner),
+            f" must be positive semi-definite, as kernel values are. Got the eigenvalue {lowest:g} instead.",
         )
     return matrix
 
@@ -467,12 +467,12 @@ def _gram_sample(owner: str, K: ArrayLike, y: ArrayLike, threshold: bool) -> _Gr
     matrix, labels = _checked_gram(owner, K), np.asarray(y)
     if labels.shape != (len(matrix),):
         raise VotronError(
-            f"The 'y' parameter of {owner} must have a label for each of the {len(matrix)} examples. "
-            f"Got shape {labels.shape} instead."
+            Parameter("y", of=owner),
+            f" must have a label for each of the {len(matrix)} examples. Got shape {labels.shape} instead.",
         )
     if not np.isin(labels, (-1, 1)).all() or len(np.unique(labels)) < 2:
         raise VotronError(
-            f"The 'y' parameter of {owner} must be labels +1 and -1, both of them. "
-            f"Got {np.unique(labels)[:3].tolist()} instead."
+            Parameter("y", of=owner),
+            f" must be labels +1 and -1, both of them. Got {np.unique(labels)[:3].tolist()} instead.",
         )
     return _GramSample(matrix, labels.astype(np.float64), bool(threshold))

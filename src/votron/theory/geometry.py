@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
 from votron.products import Floats, Rows
@@ -128,7 +128,8 @@ def margins(model: Any, X: Any, y: Any, *, vector: str = "last") -> Margins:
     """
     if vector not in VECTORS:
         raise VotronError(
-            f"The 'vector' of margins must be one of {', '.join(map(repr, VECTORS))}. Got {vector!r} instead."
+            Parameter("vector", of="margins", short=True),
+            f" must be one of {', '.join(map(repr, VECTORS))}. Got {vector!r} instead.",
         )
     estimator, transform, _ = unwrapped(model, "_in_feature_space")
     found: Margins = estimator._in_feature_space(transform(X), y, vector)

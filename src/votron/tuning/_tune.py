@@ -18,7 +18,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
 from votron.tuning._fold_errors import Fold, errors_of, free_params, with_number
 from votron.tuning._grid import Grid, Params, multiple_of_scale, settings_of
@@ -195,8 +195,8 @@ def _splits(X: Any, y: NDArray[Any], folds: int, seed: int) -> list[tuple[Any, A
         )
     if counts.max() < folds:
         raise VotronError(
-            f"The 'folds' parameter of tune must be at most {counts.max()}, the rows of the largest class. "
-            f"Got {folds!r} instead."
+            Parameter("folds", of="tune"),
+            f" must be at most {counts.max()}, the rows of the largest class. Got {folds!r} instead.",
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds is in some of them only
@@ -209,11 +209,11 @@ def _check_options(folds: Any, random_state: Any, max_rows: Any, max_seconds: An
             continue
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise VotronError(
-                f"The {name!r} parameter of tune must be an int of at least {least}. Got {value!r} instead."
+                Parameter(name, of="tune"), f" must be an int of at least {least}. Got {value!r} instead."
             )
     if max_seconds is not None and not (isinstance(max_seconds, Real) and float(max_seconds) > 0):
         raise VotronError(
-            f"The 'max_seconds' parameter of tune must be a positive number or None. Got {max_seconds!r} instead."
+            Parameter("max_seconds", of="tune"), f" must be a positive number or None. Got {max_seconds!r} instead."
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 
-from votron.errors import ModelFileError
+from votron.errors import ModelFileError, Parameter
 from votron.saving.fields import Fields
 from votron.saving.flow import Flow, refused
 from votron.saving.steps.base import State, StoredStep, stored
@@ -127,21 +127,24 @@ def _check_params(step: Any) -> None:
     for name, value in read.items():
         if getattr(step, name) != value:
             raise ModelFileError(
-                f"The {name!r} of a {type(step).__name__} in a model file must be {value!r}. "
-                f"Got {getattr(step, name)!r} instead."
+                Parameter(name, of=f"a {type(step).__name__}", short=True),
+                f" in a model file must be {value!r}. Got {getattr(step, name)!r} instead.",
             )
     if step.token_pattern not in _PATTERNS:
         raise ModelFileError(
-            f"The 'token_pattern' of a {type(step).__name__} in a model file must be one of "
+            Parameter("token_pattern", of=f"a {type(step).__name__}", short=True),
+            f" in a model file must be one of "
             f"{', '.join(map(repr, _PATTERNS))}, since a pattern from elsewhere may take for ever. "
-            f"Got {step.token_pattern!r} instead."
+            f"Got {step.token_pattern!r} instead.",
         )
     stop_words = step.stop_words or []
     if isinstance(stop_words, list) and not all(isinstance(word, str) for word in stop_words):
-        raise ModelFileError(f"The 'stop_words' of a {type(step).__name__} in a model file must be texts.")
+        raise ModelFileError(
+            Parameter("stop_words", of=f"a {type(step).__name__}", short=True), " in a model file must be texts."
+        )
     shortest, longest = step.ngram_range if len(step.ngram_range) == 2 else (0, 0)
     if not (type(shortest) is type(longest) is int and 1 <= shortest <= longest <= _LONGEST_NGRAM):
         raise ModelFileError(
-            f"The 'ngram_range' of a {type(step).__name__} in a model file must lie between 1 and {_LONGEST_NGRAM}. "
-            f"Got {step.ngram_range!r} instead."
+            Parameter("ngram_range", of=f"a {type(step).__name__}", short=True),
+            f" in a model file must lie between 1 and {_LONGEST_NGRAM}. Got {step.ngram_range!r} instead.",
         )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
+
+__all__ = ["EPOCHS_OF_DEGREE_1", "WHAT", "Settings", "parse_degrees"]
 
 WHAT = ("table1", "table2", "table3", "figure2", "claims", "sparsity", "frontier")
 """What can be reproduced."""
@@ -18,6 +20,7 @@ class Settings:
 
     Examples
     --------
+    >>> from votron.experiments.settings import Settings
     >>> Settings(what=("table2",), degrees=(1, 4), permutations=2).needed_degrees
     (4,)
     """
@@ -48,6 +51,7 @@ def parse_degrees(text: str) -> tuple[int, ...]:
 
     Examples
     --------
+    >>> from votron.experiments.settings import parse_degrees
     >>> parse_degrees("1-6"), parse_degrees("4"), parse_degrees("2,4-5")
     ((1, 2, 3, 4, 5, 6), (4,), (2, 4, 5))
     """
@@ -56,6 +60,8 @@ def parse_degrees(text: str) -> tuple[int, ...]:
         low, dash, high = part.strip().partition("-")
         high = high if dash else low
         if not (low.isdecimal() and high.isdecimal() and 1 <= int(low) <= int(high) <= 20):
-            raise VotronError(f"--degrees must be such as 4, 1-6 or 2,4-5, from 1 to 20. Got {text!r} instead.")
+            raise VotronError(
+                Parameter("degrees"), f" must be such as 4, 1-6 or 2,4-5, from 1 to 20. Got {text!r} instead."
+            )
         found |= set(range(int(low), int(high) + 1))
     return tuple(sorted(found))

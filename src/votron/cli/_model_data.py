@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron.cli._encoding import classifier_of, columns_of
-from votron.cli._loading import base_name, batches, in_words_of_options, reading
+from votron.cli._loading import base_name, batches, reading
 from votron.cli._measure import Confusion, clopper_pearson
 from votron.data.formats import STRATEGIES
 from votron.errors import DataError
@@ -42,7 +42,7 @@ def classes_of(model: Any) -> NDArray[Any]:
     return np.asarray(classifier_of(model).classes_)
 
 
-def as_trained(
+def reading_for_model(
     args: argparse.Namespace,
     path: str,
     model: Any,
@@ -91,27 +91,25 @@ def label_kind(classes: NDArray[Any]) -> str:
     return {"U": "text", "b": "truth"}.get(classes.dtype.kind, "number")
 
 
-# -- what comes of it -------------------------------------------------------------------------------------------------
+# -- errors on such data -----------------------------------------------------------------------------------------------
 
 
-def labelled(path: str, how: dict[str, Any], told: Callable[..., None] | None = None) -> Iterator[Any]:
+def labelled(path: str, how: dict[str, Any], remark: Callable[..., None] | None = None) -> Iterator[Any]:
     """Yield features and labels, batch by batch."""
-    with in_words_of_options():
-        for batch in batches(path, **how):
-            if told is not None:
-                told(batch.notes)
-            if batch.y is None:
-                raise DataError(f"{base_name(path)} has no labels to compare with: say where they are with --label.")
-            yield batch.X, batch.y
+    for batch in batches(path, **how):
+        if remark is not None:
+            remark(batch.notes)
+        if batch.y is None:
+            raise DataError(f"{base_name(path)} has no labels to compare with: say where they are with --label.")
+        yield batch.X, batch.y
 
 
 def error_on_test(args: argparse.Namespace, model: Any, provenance: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """Return the errors on the data of --test."""
     found = Confusion()
-    how = as_trained(args, args.test, model, provenance, beside=True) | more
-    with in_words_of_options():
-        for X, y in labelled(args.test, how):
-            found.add(y, model.predict(X))
+    how = reading_for_model(args, args.test, model, provenance, beside=True) | more
+    for X, y in labelled(args.test, how):
+        found.add(y, model.predict(X))
     return {"on": "test", **error_of(found)}
 
 
