@@ -318,7 +318,7 @@ TYPED = {
     "--quote": [""],
     "--features": ["7"],
     "--zero-based": [],
-    "--colour": [],
+    "--rgb": [],
     "--resize": ["8x6"],
     "--max-expanded": ["10GB"],
     "--numeric": ["minmax"],

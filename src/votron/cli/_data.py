@@ -15,7 +15,7 @@ from votron.cli import _options
 from votron.cli._loading import base_name, in_words_of_options, read, reading
 from votron.cli._output import Notes, checked_output, counted, downloading, pairs, percent, print_json, printable, table
 from votron.cli._parser import Parser, UsageError, file_argument
-from votron.data.formats import KNOWN_SETS, WRITTEN_FORMATS
+from votron.data.formats import KNOWN_SETS, written_formats
 from votron.errors import DataError
 
 KNOWN = dict(zip(KNOWN_SETS, ("8 x 8", "28 x 28", "28 x 28"), strict=True))
@@ -86,7 +86,10 @@ def _add_convert(actions: Any) -> None:
     _options.add_data(made)
     file_argument(made, "output", metavar="OUT", help="the file to write; - is standard output")
     made.add_argument(
-        "--to", choices=WRITTEN_FORMATS, metavar="NAME", help=f"format of OUT: {', '.join(WRITTEN_FORMATS)}"
+        "--to",
+        choices=_options.FormatNames(written_formats(), lambda format: format.is_written),
+        metavar="NAME",
+        help=f"format of OUT: {', '.join(written_formats())}",
     )
     _options.add_label(made, "the column with the labels, if there are any")
     _options.add_common(made)

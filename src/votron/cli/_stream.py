@@ -24,7 +24,7 @@ from votron.cli._loading import base_name, batches, in_words_of_options, once_on
 from votron.cli._output import Notes, counted, n_bytes
 from votron.cli._parser import Parser, UsageError, size, whole
 from votron.cli._provenance import of_command, of_data
-from votron.data.formats import TRUTH
+from votron.data.vocabulary import TRUTH
 from votron.rules import RULES
 
 if TYPE_CHECKING:

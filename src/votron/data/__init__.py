@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from votron.data.batches import Batches, open_batches
+    from votron.data.batches import ExampleBatches, open_batches
     from votron.data.describing import describe_examples
     from votron.data.encoding import encoder_columns, make_encoder
     from votron.data.examples import Examples
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from votron.data.writing import write_examples
 
 _HOMES = {  # loaded when asked for: most need scikit-learn, and the names in votron.data.formats need nothing
-    "Batches": "batches",
+    "ExampleBatches": "batches",
     "Examples": "examples",
     "ImageSet": "image_sets",
     "StreamFacts": "streaming",
@@ -36,7 +36,7 @@ _HOMES = {  # loaded when asked for: most need scikit-learn, and the names in vo
 }
 
 __all__ = [
-    "Batches",
+    "ExampleBatches",
     "Examples",
     "ImageSet",
     "StreamFacts",
@@ -55,6 +55,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Batches":
+        return importlib.import_module("votron.data.batches").__getattr__(name)
     if name in _HOMES:
         return getattr(importlib.import_module(f"votron.data.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'votron.data' has no attribute {name!r}")

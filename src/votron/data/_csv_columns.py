@@ -184,7 +184,7 @@ def _refuse(bad: Any, column: Any, layout: Layout, place: Place) -> None:
         return
     row = int(bad.arg_true()[0])
     told = layout.kinds.get(column.name)
-    what = _WHAT[told] if told is not None else _WHAT[layout.seen[column.name]].removesuffix(", or 1 and 0")
+    what = _WHAT[told] if told is not None else _WHAT[layout.kinds_before[column.name]].removesuffix(", or 1 and 0")
     why = layout.authority if told is not None else "as in the rows before it (as_text says that a column holds names)"
     raise DataError(
         f"The column {column.name!r} of {layout.name} must hold {what}, {why}. "

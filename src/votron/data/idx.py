@@ -24,7 +24,7 @@ from votron.errors import DataError
 
 __all__ = ["load_digits_folder", "read_idx"]
 
-_DTYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _MAX_DIMENSIONS = 64  # NumPy's
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_MAX_RATIO = 1032  # what DEFLATE can reach: 258 bytes from 2 bits
@@ -117,8 +117,8 @@ def shown_count(n: int) -> str:
 
 def read_header(file: IO[bytes] | gzip.GzipFile, name: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
     magic = file.read(4)
-    if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in _DTYPES:
-        codes = ", ".join(f"{code:02x}" for code in _DTYPES)
+    if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in TYPES:
+        codes = ", ".join(f"{code:02x}" for code in TYPES)
         raise DataError(
             f"{name!r} is not an IDX file: expected it to start with the bytes 00 00, a type (one of "
             f"{codes}) and the number of dimensions. Got {magic.hex(' ') or 'nothing'} instead."
@@ -131,7 +131,7 @@ def read_header(file: IO[bytes] | gzip.GzipFile, name: str) -> tuple[np.dtype[An
     sizes = file.read(4 * n_dimensions)
     if len(sizes) < 4 * n_dimensions:
         raise DataError(f"The IDX file {name!r} ends within the header of its {n_dimensions} dimensions.")
-    return np.dtype(_DTYPES[magic[2]]), struct.unpack(f">{n_dimensions}I", sizes)
+    return np.dtype(TYPES[magic[2]]), struct.unpack(f">{n_dimensions}I", sizes)
 
 
 def load_digits_folder(
