@@ -1,4 +1,4 @@
-"""Reading what users have."""
+"""Data of users: read, described, encoded and written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from votron.data.describing import describe_examples
     from votron.data.encoding import encoder_columns, make_encoder
     from votron.data.examples import Examples
-    from votron.data.idx import load_digits_folder, read_idx
+    from votron.data.idx import load_mnist_folder, read_idx
     from votron.data.image_sets import ImageSet, load_image_set
     from votron.data.reading import read_examples
     from votron.data.streaming import StreamFacts, scan_stream
@@ -24,7 +24,7 @@ _HOMES = {  # loaded when asked for: most need scikit-learn, and the names in vo
     "StreamFacts": "streaming",
     "describe_examples": "describing",
     "encoder_columns": "encoding",
-    "load_digits_folder": "idx",
+    "load_mnist_folder": "idx",
     "load_image_set": "image_sets",
     "make_encoder": "encoding",
     "open_batches": "batches",
@@ -35,6 +35,8 @@ _HOMES = {  # loaded when asked for: most need scikit-learn, and the names in vo
     "write_examples": "writing",
 }
 
+_OLD_HOMES = {"Batches": "batches", "load_digits_folder": "idx"}  # which say what they are called now
+
 __all__ = [
     "ExampleBatches",
     "Examples",
@@ -42,8 +44,8 @@ __all__ = [
     "StreamFacts",
     "describe_examples",
     "encoder_columns",
-    "load_digits_folder",
     "load_image_set",
+    "load_mnist_folder",
     "make_encoder",
     "open_batches",
     "read_examples",
@@ -55,8 +57,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Batches":
-        return importlib.import_module("votron.data.batches").__getattr__(name)
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"votron.data.{_HOMES[name]}"), name)
+    home = _HOMES.get(name) or _OLD_HOMES.get(name)
+    if home is not None:
+        return getattr(importlib.import_module(f"votron.data.{home}"), name)
     raise AttributeError(f"module 'votron.data' has no attribute {name!r}")

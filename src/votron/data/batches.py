@@ -189,6 +189,6 @@ def open_batches(path: str | os.PathLike[str], options: BatchOptions) -> Example
 
 def __getattr__(name: str) -> Any:
     if name == "Batches":
-        warnings.warn("votron.data.Batches is now called ExampleBatches.", DeprecationWarning, stacklevel=3)
+        warnings.warn("votron.data.Batches is now called ExampleBatches.", DeprecationWarning, stacklevel=2)
         return ExampleBatches
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
