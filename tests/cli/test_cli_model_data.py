@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from cli_files import DAYS, svmlight, write_files
 
+from votron import load, save
 from votron.cli import _commands, _options, _reference, main
 from votron.cli._loading import reading
 from votron.saving import read_manifest
@@ -318,7 +319,7 @@ TYPED = {
     "--quote": [""],
     "--features": ["7"],
     "--zero-based": [],
-    "--colour": [],
+    "--rgb": [],
     "--resize": ["8x6"],
     "--max-expanded": ["10GB"],
     "--numeric": ["minmax"],
@@ -443,3 +444,20 @@ def test_certificates_of_streams(estimator, here, capsys):
         "votron certify: There is no certificate for 'm.votron', which learnt from 2 passes over a stream: train with "
         "--passes 1, or without --stream.\n"
     )
+
+
+def test_the_name_that_rgb_had(here, capsys):
+    image = pytest.importorskip("PIL.Image")
+    for name, colour in (("red", (250, 0, 0)), ("blue", (0, 0, 250))):
+        (here / "images" / name).mkdir(parents=True)
+        for i in range(3):
+            image.new("RGB", (4, 3), (colour[0], i, colour[2])).save(here / "images" / name / f"{i}.png")
+    for flag in ("--rgb", "--colour"):
+        assert main(["train", "images", flag, "-o", "m.votron"]) == 0
+        assert ("votron: --colour is now called --rgb." in capsys.readouterr().err) == (flag == "--colour")
+        assert load("m.votron").n_features_in_ == 36
+    model = load("m.votron")
+    save(model, "old.votron", provenance={"reading": {"colour": True}})  # as files said it before
+    assert run(capsys, "predict", "old.votron", "images", "-o", "-")
+    assert main(["train", "images", "--colour", "--quiet", "-o", "m.votron"]) == 0
+    assert "--rgb" not in capsys.readouterr().err

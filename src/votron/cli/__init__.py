@@ -71,6 +71,8 @@ def _run(arguments: list[str], command: str) -> int:
     with contextlib.suppress(ValueError):  # only the main thread can; SIGTERM ends workers as well, as Ctrl-C does
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     args.command_line = command
+    if getattr(args, "remark", None) and not getattr(args, "quiet", False):
+        _say(f"votron: {args.remark}", 0)
     status: int = args.run(args)
     return status
 

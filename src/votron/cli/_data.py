@@ -17,7 +17,7 @@ from votron.cli._loading import base_name, read, reading
 from votron.cli._output import Notes, checked_output, downloading, pairs, percent, print_json, printable, table
 from votron.cli._parser import Parser, UsageError, file_argument
 from votron.cli._wording import worded
-from votron.data.formats import KNOWN_SETS, WRITTEN_FORMATS
+from votron.data.formats import KNOWN_SETS, written_formats
 from votron.errors import DataError
 
 KNOWN = dict(zip(KNOWN_SETS, ("8 x 8", "28 x 28", "28 x 28"), strict=True))
@@ -88,7 +88,10 @@ def _add_convert(actions: Any) -> None:
     _options.add_data(made)
     file_argument(made, "output", metavar="OUT", help="the file to write; - is standard output")
     made.add_argument(
-        "--to", choices=WRITTEN_FORMATS, metavar="NAME", help=f"format of OUT: {', '.join(WRITTEN_FORMATS)}"
+        "--to",
+        choices=_options.FormatNames(written_formats(), lambda format: format.is_written),
+        metavar="NAME",
+        help=f"format of OUT: {', '.join(written_formats())}",
     )
     _options.add_label(made, "the column with the labels, if there are any")
     _options.add_common(made)

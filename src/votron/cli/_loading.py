@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.data.formats import STRATEGIES
+from votron.data.options import options_of
+from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, VotronError
 
 if TYPE_CHECKING:
@@ -25,25 +26,14 @@ _CHUNK = 1 << 20
 
 def reading(args: argparse.Namespace) -> dict[str, Any]:
     """Return how to read data, as `votron.data.read_examples` takes it, from what was typed."""
-    missing = getattr(args, "missing", "refuse")
-    found = {
-        "label": getattr(args, "label", None),
-        "format": args.format,
-        "drop": tuple(args.drop),
-        "missing": "keep" if missing in STRATEGIES else missing,
-        "na_values": args.na_values,
-        "part": getattr(args, "part", None),
-        "max_bytes": args.max_expanded,
-        "as_text": (*getattr(args, "discrete", ()), *getattr(args, "text", ())),
-        "header": args.header,
-        "delimiter": args.delimiter,
-        "quote": args.quote,
-        "n_features": getattr(args, "features", None),
-        "colour": args.colour or None,
-        "resize": args.resize,
-        "zero_based": args.zero_based,
-    }
-    return {name: value for name, value in found.items() if value not in (None, ())}
+    commands = {name: option.command for name, option in options_of().items() if option.command is not None}
+    given = {name: getattr(args, command.dest, None) for name, command in commands.items()}
+    if given["missing"] in STRATEGIES:
+        given["missing"] = "keep"
+    given["label"] = getattr(args, "label", None)
+    given["as_text"] = [*getattr(args, "discrete", ()), *getattr(args, "text", ())]
+    found = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    return {name: value for name, value in found.items() if value is not None and value != ()}
 
 
 def read(path: str, **how: Any) -> Examples:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,18 +18,10 @@ from numpy.typing import NDArray
 from votron.cli._encoding import classifier_of, columns_of
 from votron.cli._loading import base_name, batches, reading
 from votron.cli._measure import Confusion, clopper_pearson
-from votron.data.formats import STRATEGIES
+from votron.data.formats import format_named, format_of_suffix
+from votron.data.options import OLD_NAMES, options_of
+from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError
-
-_KEPT: dict[str, Callable[[Any], bool]] = {
-    "na_values": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
-    "colour": lambda value: isinstance(value, bool),
-    "resize": lambda value: isinstance(value, list) and [type(one) for one in value] == [int, int],
-    "zero_based": lambda value: isinstance(value, bool),
-    "header": lambda value: isinstance(value, bool),
-    "quote": lambda value: isinstance(value, str) and len(value) <= 1,
-}
-"""What holds for other data as it held in training, and what each may be."""
 
 
 def section(provenance: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -60,8 +53,9 @@ def reading_for_model(
     before = section(provenance, "reading")
     if getattr(args, "missing", None) is None:
         how["missing"] = "keep" if before.get("missing") in tuple(STRATEGIES) else "refuse"  # it may be a list
-    for name, fits in _KEPT.items():
-        if name not in how and fits(before.get(name)):
+    before = {OLD_NAMES.get(name, name): value for name, value in before.items()}
+    for name, option in options_of().items():
+        if option.kept and name not in how and option.fits(before.get(name)):
             how[name] = tuple(before[name]) if isinstance(before[name], list) else before[name]
     columns = columns_of(model)
     if beside:
@@ -78,12 +72,20 @@ def _label(
     """Return where labels are: as typed, or in what was called so in training, where such names mean something."""
     typed: str | None = args.label
     before = provenance.get("label")
-    trained_on = section(provenance, "data").get("format")
-    named = named or path.lower().endswith(".npz") or (args.format == "npz" and not beside)
-    if typed is not None and not (beside and (named or trained_on == "idx")):
+    trained_on = _label_by(section(provenance, "data").get("format"))
+    now = format_of_suffix(Path(path).suffix.lower())
+    asked = None if beside or args.format is None else format_named(args.format)
+    named = named or "key" in {each.label_by for each in (now, asked) if each is not None}
+    if typed is not None and not (beside and (named or trained_on == "file")):
         return typed
-    by_number = trained_on == "npy" and labels == "required"  # a column, which rows to predict do not have
+    by_number = trained_on == "number" and labels == "required"  # a column, which rows to predict do not have
     return before if isinstance(before, str) and before and (named or by_number) else None
+
+
+def _label_by(format: Any) -> str | None:
+    """Return what a label is in data of a format, as a model file names it."""
+    found = format_named(format) if isinstance(format, str) else None
+    return None if found is None else found.label_by
 
 
 def label_kind(classes: NDArray[Any]) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from votron.cli._parser import Parser, file_argument, size, whole
-from votron.data.formats import FORMATS, NUMERIC, STRATEGIES, stands_between
+from votron.data.formats import Format, choosable_formats, format_named
+from votron.data.options import OLD_NAMES, Command, options_of
+from votron.data.vocabulary import NUMERIC, STRATEGIES, stands_between
 
 MISSING = ("refuse", "drop", *STRATEGIES)
 DATA = "a file (CSV, TSV, Parquet, Arrow, svmlight, IDX, .npy, .npz), a folder of images, digits, mnist, fashion, or -"
@@ -42,66 +44,46 @@ def add_label(parser: Any, words: str) -> argparse.Action:
 
 def add_reading(parser: Parser, *, missing: bool = True, for_model: bool = False) -> argparse._ArgumentGroup:
     """Add how data are read, ``for_model`` as in training where nothing is said; return the group of options."""
-    before = "default: as in training" if for_model else ""
     group = parser.add_argument_group("reading data")
-    add = group.add_argument
-    add(
-        "--format",
-        choices=FORMATS,
-        metavar="NAME",
-        help=f"{', '.join(FORMATS)} (default: judged by the name and the first bytes)",
-    )
-    add("--drop", metavar="COL", action="append", default=[], help="a column to leave out; may be given several times")
-    if missing:
-        add(
-            "--missing",
-            choices=MISSING,
-            default="refuse",
-            metavar="HOW",
-            help="where values are missing: refuse, drop the rows, or fill in the mean, median or most-frequent value "
-            "(default: refuse)",
-        )
-    add(
-        "--na-values",
-        metavar="TEXT",
-        action="append",
-        help="a text that stands for a missing value; may be given several times "
-        f"({before or 'default: empty, NA, NaN, null, ? and the like'})",
-    )
-    add("--part", choices=("train", "test"), help="which part of digits, mnist or fashion to read (default: train)")
-    columns = "columns are called c0, c1, ..." + (f" ({before})" if before else "")
-    add(
-        "--header",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="whether the first line of CSV names the columns (default: it has to, and is refused if it looks like "
-        f"data); without such a line {columns}",
-    )
-    add("--delimiter", type=_character, metavar="C", help="the character between the fields of CSV (default: detected)")
-    fits = before or "default: detected"
-    add("--quote", type=_quote, metavar="C", help=f"the character around fields of CSV; '' for none ({fits})")
-    if not for_model:  # which knows how many it takes
-        add(
-            "--features",
-            type=whole(),
-            metavar="N",
-            help="number of features of svmlight data (default: as many as occur)",
-        )
-    add(
-        "--zero-based",
-        action="store_const",
-        const=True,
-        help=f"svmlight data number their features from 0 ({before or 'default: if there is a feature 0'})",
-    )
-    add("--colour", action="store_true", help="read images in colour: red, green and blue instead of grey")
-    add("--resize", type=_height_and_width, metavar="HxW", help="resize images to this height and width")
-    add(
-        "--max-expanded",
-        type=size,
-        metavar="SIZE",
-        help="limit on what compressed input expands to, such as 10GB (default: 4GiB); free memory is another limit",
-    )
+    for name, option in options_of().items():
+        command = option.command
+        if command is None or (command.main_only and for_model) or (name == "missing" and not missing):
+            continue
+        words = command.words(kept=for_model and option.kept).replace("{formats}", ", ".join(choosable_formats()))
+        group.add_argument(command.flag, help=words, **_AS_TYPED[command.takes], **_metavar(command))
+        for old in (old for old, new in OLD_NAMES.items() if new == name):
+            _add_old_flag(parser, old, command)
     return group
+
+
+def _add_old_flag(parser: Parser, old: str, command: Command) -> None:
+    hidden = argparse.SUPPRESS
+    parser.add_argument(f"--{old}", action=_OldFlag, const=command, nargs=0, default=hidden, help=hidden)
+
+
+class _OldFlag(argparse.Action):
+    """The switch that an option was called, which works on, and is remarked upon."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        """Set what the new name sets."""
+        setattr(namespace, self.const.dest, True)
+        namespace.remark = f"{option_string} is now called {self.const.flag}."
+
+
+class FormatNames(list[str]):
+    """Names of formats to choose from: what other packages bring is among them once it is asked for."""
+
+    def __init__(self, names: Iterable[str], fits: Callable[[Format], bool]) -> None:
+        super().__init__(names)
+        self._fits = fits
+
+    def __contains__(self, name: object) -> bool:
+        found = format_named(name) if isinstance(name, str) else None
+        return found is not None and self._fits(found)
+
+
+def _metavar(command: Command) -> dict[str, Any]:
+    return {} if command.metavar is None else {"metavar": command.metavar}
 
 
 def add_encoding(parser: Parser) -> argparse._ArgumentGroup:
@@ -197,3 +179,19 @@ def _height_and_width(text: str) -> tuple[int, int]:
     if len(parts) != 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise argparse.ArgumentTypeError(f"must be height and width, such as 28x28. Got {text!r} instead.")
     return int(parts[0]), int(parts[1])
+
+
+_AS_TYPED: dict[str, dict[str, Any]] = {
+    "format": {"choices": FormatNames(choosable_formats(), lambda format: format.choosable)},
+    "texts": {"action": "append"},
+    "filling": {"choices": MISSING, "default": "refuse"},
+    "part": {"choices": ("train", "test")},
+    "yes": {"action": "store_const", "const": True},
+    "yes or no": {"action": argparse.BooleanOptionalAction, "default": None},
+    "count": {"type": whole()},
+    "size": {"type": size},
+    "character": {"type": _character},
+    "quote": {"type": _quote},
+    "height and width": {"type": _height_and_width},
+}
+"""What argparse is told of an option, by what comes after it."""

@@ -11,9 +11,8 @@ from typing import Any
 
 from votron import __version__
 from votron.cli._loading import base_name, file_digest, reading
+from votron.data.options import options_of
 from votron.errors import VotronError
-
-_READING = ("format", "drop", "missing", "na_values", "part", "header", "quote", "colour", "resize", "zero_based")
 
 
 def now() -> str:
@@ -43,7 +42,9 @@ def of_command(args: argparse.Namespace, data: Any) -> dict[str, Any]:
     """Return which command it was, when, with which versions, and how it read its data."""
     how = reading(args)
     how["missing"] = None if args.missing == "refuse" else args.missing
-    how |= {name: getattr(data, name) for name in ("zero_based", "header", "quote")}  # as it was found to be
+    kept = [name for name, option in options_of().items() if option.kept]
+    how |= {name: getattr(data, name) for name in kept if hasattr(data, name)}  # as it was found to be
+    recorded = [name for name, option in options_of().items() if option.recorded]
     return {
         "votron": __version__,
         "python": platform.python_version(),
@@ -51,7 +52,7 @@ def of_command(args: argparse.Namespace, data: Any) -> dict[str, Any]:
         "scikit-learn": version("scikit-learn"),
         "created": now(),
         "command": args.command_line,
-        "reading": {name: _for_json(how[name]) for name in _READING if how.get(name) is not None},
+        "reading": {name: _for_json(how[name]) for name in recorded if how.get(name) is not None},
     }
 
 

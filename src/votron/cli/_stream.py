@@ -27,7 +27,7 @@ from votron.cli._parser import Parser, UsageError, size, whole
 from votron.cli._provenance import of_command, of_data
 from votron.cli._summary import Trained
 from votron.cli._wording import option_of
-from votron.data.formats import TRUTH
+from votron.data.vocabulary import TRUTH
 from votron.rules import RULES
 
 BATCH_BYTES = 16_000_000

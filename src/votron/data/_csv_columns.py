@@ -192,7 +192,7 @@ def _refuse(bad: Any, column: Any, layout: Layout, place: Place) -> None:
         return
     row = int(bad.arg_true()[0])
     told = layout.kinds.get(column.name)
-    what = _WHAT[told] if told is not None else _WHAT[layout.seen[column.name]].removesuffix(", or 1 and 0")
+    what = _WHAT[told] if told is not None else _WHAT[layout.kinds_before[column.name]].removesuffix(", or 1 and 0")
     before = Phrase("before", "as in the rows before it (", Parameter("as_text"), " says that a column holds names)")
     raise DataError(
         f"The column {column.name!r} of {layout.name} must hold {what}, ",

@@ -91,6 +91,9 @@ def listed(names: Sequence[str]) -> str:
 
 def frame_examples(frame: Any, options: TableOptions, place: Place, about: Examples, name: str) -> Examples:
     """Return the examples of a frame; `about` says where they are from, `name` is what sentences call it."""
+    texts = [one for one in frame.columns if one in options.as_text and frame[one].dtype.is_numeric()]
+    if texts:
+        frame = frame.with_columns(polars().col(texts).cast(polars().String))
     label = _label_column(options, list(frame.columns), name)
     y = None if label is None or options.labels == "none" else frame[label]
     wanted = _wanted(frame, options, label, name)
@@ -102,8 +105,21 @@ def frame_examples(frame: Any, options: TableOptions, place: Place, about: Examp
     if kept is not None:
         n_dropped = int((~kept).sum())
         X, y = X.filter(kept), None if y is None else y.filter(kept)
+    _check_finite(frame.select(wanted), place, name)
     labels = None if y is None else tidy_labels(label_array(y, name), f"The label column {label!r} of {name}")
     return replace(about, X=X, y=labels, label=label if labels is not None else None, dropped=n_dropped)
+
+
+def _check_finite(X: Any, place: Place, name: str) -> None:
+    """Refuse infinite numbers."""
+    for column in X.get_columns():
+        infinite = column.is_infinite() if column.dtype.is_float() else None
+        if infinite is not None and infinite.any():
+            row = int(infinite.arg_true()[0])
+            raise DataError(
+                f"The column {column.name!r} of {name} must hold finite numbers. "
+                f"Got {column[row]} in {place(row)} instead."
+            )
 
 
 def _label_column(options: TableOptions, names: list[str], name: str) -> str | None:

@@ -16,16 +16,16 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
 from votron._frames import is_frame
-from votron.data import formats
+from votron.data import vocabulary
 from votron.data._columns import _Chance, _Discrete, _Number, _Text, _Truth
-from votron.data.formats import STRATEGIES
 from votron.data.tables import checked_names, tabular_encoder, transformer_keys
+from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, Parameter, VotronError
 
 __all__ = ["encoder_columns", "make_encoder"]
 
 TEXT_FEATURES = ("hashing", "tfidf")
-MISSING = (*formats.MISSING, *STRATEGIES)
+MISSING = (*vocabulary.MISSING, *STRATEGIES)
 _N_TEXT_FEATURES = 2**18
 _WORD = re.compile(r"\w\w")
 

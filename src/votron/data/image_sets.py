@@ -24,7 +24,7 @@ from sklearn.model_selection import train_test_split
 
 from votron._sentences import joined
 from votron.data._openml import NotFetchedError, Report, fetch_pixels
-from votron.data.idx import load_digits_folder
+from votron.data.idx import load_mnist_folder
 from votron.errors import DataError
 
 __all__ = ["ImageSet", "load_image_set"]
@@ -268,7 +268,7 @@ def _from_folder(folder: Path, name: str, source: str) -> ImageSet:
             f"The folder '{folder}' has no {_in_words(missing)}: it must have the files {_in_words(_FILES)}, "
             "each plain or with '.gz' at the end."
         )
-    arrays = load_digits_folder(folder, name=".")
+    arrays = load_mnist_folder(folder, name=".")
     shape, shape_of_tests = (_height_and_width(folder / stem) for stem in (_FILES[0], _FILES[2]))
     if shape != shape_of_tests:
         raise DataError(

@@ -30,7 +30,7 @@ from votron.data._columns import (
     refusal,
 )
 from votron.data._polars import kind_of
-from votron.data.formats import NUMERIC
+from votron.data.vocabulary import NUMERIC
 from votron.errors import DataError, Parameter, Phrase, VotronError
 
 __all__ = ["tabular_encoder"]

@@ -17,8 +17,8 @@ from sklearn.svm import SVC
 from votron.errors import Parameter, VotronError
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.experiments._one_label import Data, images
+from votron.experiments.images import EIGHT, FOUR, Deskew, Shift, Thicken, with_copies
 from votron.experiments.machines import fast_svc
-from votron.images import EIGHT, FOUR, Deskew, Shift, Thicken, with_copies
 from votron.kernels import GaussianKernel, Kernel, LinearKernel, NormalizedKernel, PolynomialKernel
 from votron.record import labels_of
 

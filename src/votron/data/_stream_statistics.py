@@ -1,4 +1,4 @@
-"""What is known of a stream so far: its classes, the values of its columns of names, the moments of its numbers."""
+"""Statistics of a stream so far: its classes, the values of its columns of names, the moments of its numbers."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Column:
         self.word: str | None = None  # a text
 
 
-class Seen:
+class StreamStatistics:
     """What is known of a stream so far."""
 
     def __init__(self, discrete: set[str], text: set[str], chances: set[str], max_values: int) -> None:

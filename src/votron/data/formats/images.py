@@ -13,38 +13,47 @@ from numpy.typing import NDArray
 
 from votron._sentences import exact_bytes
 from votron.data._budget import check_memory
-from votron.data.examples import Examples
+from votron.data._sources import Source
+from votron.data.formats.base import Format, Part
+from votron.data.options import ReadOptions
 from votron.errors import DataError, Parameter, Phrase
 
 _SMALLER = Phrase("smaller images", "make the images smaller with ", Parameter("resize"))
-SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pbm")
+ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pbm")
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 _MAX_PIXELS = 89_478_485  # what Pillow takes for a decompression bomb
 _DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")
 
 
-def image_examples(
-    folder: Path, about: Examples, *, labels: str, colour: bool, resize: tuple[int, int] | None, max_bytes: int
-) -> Examples:
-    """Return the images of a folder, in the order of their names, classes first; a row is an image."""
-    files, y = _files(folder, labels)
-    X: NDArray[np.uint8] | None = None
-    shape: tuple[int, ...] = ()
-    for i, path in enumerate(files):
-        pixels = _pixels(path, colour, resize)
-        if X is None:
-            shape = pixels.shape
-            _check_size(len(files), pixels.size, folder, max_bytes)
-            X = np.empty((len(files), pixels.size), dtype=np.uint8)
-        if pixels.shape != shape:
-            raise DataError(
-                f"All images must be of one size, or say which with resize. Got '{files[0]}' of {_size(shape)} and "
-                f"'{path}' of {_size(pixels.shape)} pixels instead."
-            )
-        X[i] = pixels.reshape(-1)
-    names = tuple(path.relative_to(folder).as_posix() for path in files)
-    label = None if y is None else "folder"
-    return Examples(X, y, about.format, about.source, label=label, image_shape=shape, files=names)
+class Images(Format):
+    """A folder of images, in folders that are called after their classes."""
+
+    name = "images"
+    options = ("rgb", "resize")
+    label_by, labels_at = "place", "in the names of its folders"
+    reads = "folder"
+
+    def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
+        """Yield all images, in the order of their names, classes first; a row is an image."""
+        folder = Path(os.path.expanduser(source.location))
+        files, y = _files(folder, options.labels)
+        X: NDArray[np.uint8] | None = None
+        shape: tuple[int, ...] = ()
+        for i, path in enumerate(files):
+            pixels = _pixels(path, options.rgb, options.resize)
+            if X is None:
+                shape = pixels.shape
+                _check_size(len(files), pixels.size, folder, options.max_bytes)
+                X = np.empty((len(files), pixels.size), dtype=np.uint8)
+            if pixels.shape != shape:
+                raise DataError(
+                    f"All images must be of one size, or say which with resize. Got '{files[0]}' of {_size(shape)} and "
+                    f"'{path}' of {_size(pixels.shape)} pixels instead."
+                )
+            X[i] = pixels.reshape(-1)
+        names = tuple(path.relative_to(folder).as_posix() for path in files)
+        pictures = None if X is None else X.reshape(-1, *shape)
+        yield Part(pictures, y, "folder", about={"files": names})
 
 
 def _size(shape: tuple[int, ...]) -> str:
@@ -77,7 +86,7 @@ def _files(folder: Path, labels: str) -> tuple[list[Path], NDArray[Any] | None]:
         y = np.array([name for _, name in found], dtype=np.str_)
         return [path for path, _ in found], None if labels == "none" else _as_numbers(y)
     if not loose:
-        kinds = ", ".join(SUFFIXES[:6])
+        kinds = ", ".join(ENDINGS[:6])
         raise DataError(f"There are no images ({kinds}, ...) in '{folder}', nor in folders in it.")
     if labels == "required":
         raise DataError(f"The images of '{folder}' must be in folders called after their classes, to have labels.")
@@ -102,11 +111,11 @@ def _entries(folder: Path) -> list[Path]:
 
 def _images(folder: Path) -> Iterator[Path]:
     for path in _entries(folder):
-        if path.suffix.lower() in SUFFIXES and path.is_file() and not path.name.startswith("."):
+        if path.suffix.lower() in ENDINGS and path.is_file() and not path.name.startswith("."):
             yield path
 
 
-def _pixels(path: Path, colour: bool, resize: tuple[int, int] | None) -> NDArray[np.uint8]:
+def _pixels(path: Path, rgb: bool, resize: tuple[int, int] | None) -> NDArray[np.uint8]:
     """Return an image as grey values, or as red, green and blue."""
     try:
         from PIL import Image
@@ -120,7 +129,7 @@ def _pixels(path: Path, colour: bool, resize: tuple[int, int] | None) -> NDArray
                     raise DataError(f"The image '{path}' has {image.width} x {image.height} pixels, which is too many.")
                 if image.mode in _DEEP:
                     raise DataError(f"The image '{path}' must have 8 bits a channel. Got mode {image.mode!r} instead.")
-                found = image.convert("RGB" if colour else "L")
+                found = image.convert("RGB" if rgb else "L")
                 if resize is not None:
                     found = found.resize((resize[1], resize[0]))
                 return np.asarray(found, dtype=np.uint8)

@@ -9,17 +9,21 @@ import io
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron.data._arrays import array_examples, read_array, read_start
 from votron.data._budget import EXPAND, check_expanded, check_memory
 from votron.data._csv_columns import shown
 from votron.data._sources import Source
+from votron.data.conversion import as_matrix
 from votron.data.examples import Examples
+from votron.data.formats.base import Format, Part
+from votron.data.formats.npy import read_array, read_start
+from votron.data.options import ReadOptions
 from votron.errors import DataError, Parameter, Phrase
 
 _FEATURES = ("X", "data", "features", "x_train", "x")
@@ -42,19 +46,45 @@ _ZIP_ERRORS = (
 )
 
 
-def read_npz(source: Source, about: Examples, *, label: Any, labels: str, max_bytes: int) -> Examples:
-    """Return the examples of an ``.npz`` file."""
-    try:
-        file: Any = source.plain_path or io.BytesIO(source.read(2, EXPAND))
-        with zipfile.ZipFile(file) as archive:
-            arrays = _arrays(archive, source.name, max_bytes)
-    except DataError:
-        raise
-    except _ZIP_ERRORS as error:
-        raise _damaged(source.name, error) from None
-    X, key = _features(arrays, label, source.name)
-    y, label_key = _labels(arrays, key, label, labels, source.name)
-    return array_examples(X, y if labels != "none" else None, about, source.name, label_key)
+class Npz(Format):
+    """Archives of arrays: the features, and the labels by a key of their own."""
+
+    name = "npz"
+    suffixes = (".npz",)
+    magic = (b"PK\x03\x04",)
+    label_by = "key"
+    needs_end = True
+
+    def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
+        """Yield all."""
+        try:
+            file: Any = source.plain_path or io.BytesIO(source.read(2, EXPAND))
+            with zipfile.ZipFile(file) as archive:
+                arrays = _arrays(archive, source.name, options.max_bytes)
+        except DataError:
+            raise
+        except _ZIP_ERRORS as error:
+            raise _damaged(source.name, error) from None
+        X, key = _features(arrays, options.label, source.name)
+        y, label = _labels(arrays, key, options.label, options.labels, source.name)
+        yield Part(X, y, label)
+
+    def write(self, examples: Examples) -> bytes:
+        """Return the arrays ``X`` and ``y``, or those of `scipy.sparse.save_npz` and ``y``."""
+        X = as_matrix(examples, self.name)
+        arrays: dict[str, Any] = {}
+        if sp.issparse(X):
+            X = X.tocsr()
+            arrays = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": X.shape, "format": b"csr"}
+        else:
+            shape = examples.image_shape
+            arrays["X"] = X if shape is None else X.reshape(len(X), *shape)
+        if examples.y is not None:
+            arrays["y"] = examples.y
+        buffer = io.BytesIO()
+        save: Any = np.savez_compressed
+        save(buffer, **{name: np.asarray(array) for name, array in arrays.items()})
+        return buffer.getvalue()
 
 
 def _damaged(name: str, error: Exception) -> DataError:

@@ -1,6 +1,7 @@
 """Images as rows: deskewing and shifting against their textbook versions, pixel by pixel."""
 
 import math
+import pickle
 import zlib
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from strategies import thorough
 
 from votron import VotronError
-from votron.images import EIGHT, FOUR, Deskew, Shift, Thicken, _moments, with_copies
+from votron.experiments.images import EIGHT, FOUR, Deskew, Shift, Thicken, _moments, with_copies
 
 SIZES = st.tuples(st.integers(1, 6), st.integers(1, 6))
 TYPES = (np.uint8, np.int16, np.float32, np.float64)
@@ -171,7 +172,7 @@ def test_a_slanted_stroke_stands_upright_in_the_centre(seed, slant):
 def test_more_images_than_are_taken_at_once(monkeypatch):
     many = np.random.default_rng(0).integers(0, 256, (23, 36), dtype=np.uint8)
     expected = Deskew().transform(many)
-    monkeypatch.setattr("votron.images._AT_ONCE", 5)
+    monkeypatch.setattr("votron.experiments.images._AT_ONCE", 5)
     assert np.array_equal(Deskew().transform(many), expected)
 
 
@@ -316,3 +317,13 @@ def test_nothing_half_done_after_an_error():
     with pytest.raises(VotronError, match="The 'down' parameter of Shift"):
         shift.fit(X)
     assert not hasattr(shift, "n_features_in_")
+
+
+def test_the_place_they_had():
+    import votron.images
+
+    old = pickle.dumps(Deskew(spread=0.5), protocol=0).replace(b"votron.experiments.images", b"votron.images")
+    with pytest.warns(DeprecationWarning, match="Deskew has moved from votron.images to votron.experiments.images"):
+        assert votron.images.Deskew is Deskew
+    with pytest.warns(DeprecationWarning, match="Deskew has moved"):
+        assert pickle.loads(old).spread == 0.5

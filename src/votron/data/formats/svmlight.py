@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.datasets import load_svmlight_file
 
 from votron.data._budget import check_memory
-from votron.data._csv_columns import shown
-from votron.data._labels import tidy_labels
+from votron.data._csv_columns import EXACT, shown
 from votron.data._sources import Source
+from votron.data._text import text_parts
+from votron.data.conversion import as_matrix
 from votron.data.examples import Examples
+from votron.data.formats.base import Format, Part
+from votron.data.options import ReadOptions
 from votron.errors import DataError, Parameter
 
 MAX_INDEX = 2**31 - 2
@@ -40,6 +43,64 @@ LOOKS_LIKE = re.compile(rb"\s*+" + _NUMBER + rb"(?:[ \t]++\d++:" + _NUMBER + rb"
 """A first line that can be nothing else."""
 
 
+class Svmlight(Format):
+    """Lines of a label and the features that are not 0."""
+
+    name = "svmlight"
+    suffixes = (".svm", ".svmlight", ".libsvm")
+    options = ("n_features", "zero_based")
+    label_by, labels_at = "place", "at the beginning of each line"
+    sequential = True
+
+    def looks_like(self, head: bytes) -> bool:
+        """Tell whether the first line with something on it can be nothing else."""
+        lines = (line for line in head.split(b"\n") if line.split(b"#")[0].strip())
+        return LOOKS_LIKE.fullmatch(next(lines, b"")) is not None
+
+    def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
+        """Yield CSR matrices; an array if all is read at once and much of it is not 0."""
+        check_beginning(source)
+        whole, row, zero_based = batch_bytes is None, 0, options.zero_based
+        for data, line in _whole_text(source) if batch_bytes is None else text_parts(source, batch_bytes, _last_line):
+            if not whole and not has_examples(data):
+                continue
+            X, y = read_svmlight_part(data, source.name, line)
+            if not len(y):
+                raise DataError(f"Cannot read {source.name} as svmlight: it has no examples.")
+            zero_based = _numbered(X, zero_based, source.name, row)
+            X, notes = _with_width(X, 0 if zero_based else 1, options.n_features, source.name)
+            row += len(y)
+            yield Part(
+                _dense_enough(X, options.max_bytes) if whole else X, y, about={"zero_based": zero_based, "notes": notes}
+            )
+            del X, y, data  # not to be in memory while the next are read
+
+    def write(self, examples: Examples) -> bytes:
+        """Return lines as svm-train takes them."""
+        X = sp.csr_matrix(as_matrix(examples, self.name), copy=True)  # which is tidied, and not ours
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        labels = _svmlight_labels(examples)
+        n_features = X.shape[1]
+        data = (X.data.astype(np.int64) if _are_whole(X.data) else X.data).tolist()
+        indices, ends = (X.indices + 1).tolist(), X.indptr.tolist()
+        lines = []
+        for row, label in enumerate(labels):
+            pairs = [(indices[i], data[i]) for i in range(ends[row], ends[row + 1])]
+            if row == 0 and not (X.indices == n_features - 1).any():
+                pairs.append((n_features, 0))
+            lines.append(" ".join([label, *(f"{index}:{_short(value)}" for index, value in pairs)]))
+        return ("\n".join(lines) + "\n").encode("ascii")
+
+
+def _whole_text(source: Source) -> Iterator[tuple[bytes, int]]:
+    yield source.read(BYTES_A_BYTE, more=_memory), 1
+
+
+def _last_line(data: bytes) -> int:
+    return data.rfind(b"\n") + 1
+
+
 def check_beginning(source: Source) -> None:
     """Refuse what is something else by its first words, such as a device that gives zeros for ever."""
     sample = source.head[:_SAMPLE]
@@ -47,12 +108,6 @@ def check_beginning(source: Source) -> None:
         sample = sample.replace(b"\r", b"\n")
     cut = max(sample.rfind(b" "), sample.rfind(b"\n"), sample.rfind(b"\t"))
     find_fault(sample[:cut] if cut > 0 else sample, source.name, 1)
-
-
-def svmlight_text(source: Source) -> bytes:
-    """Return the text of a file."""
-    check_beginning(source)
-    return source.read(BYTES_A_BYTE, more=_memory)
 
 
 def _memory(data: bytes) -> int:
@@ -67,6 +122,8 @@ def read_svmlight_part(data: bytes, name: str, first_line: int = 1) -> tuple[Any
     check_memory((BYTES_A_BYTE - 1) * len(data) + _memory(data), name)
     if b"\0" in data or b"_" in data or b"qid" in data:  # some of which Python would take for part of a number
         find_fault(data, name, first_line)
+    from sklearn.datasets import load_svmlight_file  # what `votron predict --help` does without
+
     try:
         X, y = load_svmlight_file(io.BytesIO(data), zero_based=True)
     except (ValueError, OverflowError, IndexError, TypeError) as error:
@@ -125,44 +182,18 @@ def has_examples(data: bytes) -> bool:
     return any(line.split(b"#", 1)[0].strip() for line in io.BytesIO(data))
 
 
-def read_svmlight(
-    data: bytes,
-    about: Examples,
-    name: str,
-    *,
-    labels: str = "required",
-    n_features: int | None = None,
-    zero_based: bool | None = None,
-    max_bytes: int,
-    first_line: int = 1,
-    dense: bool = True,
-) -> Examples:
-    """Return the examples of a file, or of some of its lines."""
-    X, y = read_svmlight_part(data, name, first_line)
-    if not len(y):
-        raise DataError(f"Cannot read {name} as svmlight: it has no examples.")
+def _numbered(X: Any, zero_based: bool | None, name: str, first_row: int) -> bool:
+    """Return whether the first feature is number 0: as told, or if there is one."""
     has_zero = bool(X.shape[1]) and bool((X.indices == 0).any())
-    if zero_based is None:
-        zero_based = has_zero
-    elif has_zero and not zero_based:
+    if has_zero and zero_based is False:
         row = int(np.searchsorted(X.indptr, np.flatnonzero(X.indices == 0)[0], side="right"))
         raise DataError(
             f"The features of {name} must be numbered from 1, as those before or of the model are. Got a feature 0 in "
-            f"example {about.first_row + row} instead: say ",
+            f"example {first_row + row} instead: say ",
             Parameter("zero_based", True),
             " if they count from 0.",
         )
-    X, notes = _with_width(X, 0 if zero_based else 1, n_features, name)
-    tidied = None if labels == "none" else tidy_labels(y, f"The labels of {name}")
-    return Examples(
-        _dense_enough(X, max_bytes) if dense else X,
-        tidied,
-        about.format,
-        about.source,
-        zero_based=zero_based,
-        first_row=about.first_row,
-        notes=notes,
-    )
+    return has_zero if zero_based is None else zero_based
 
 
 def _with_width(X: Any, first: int, n_features: int | None, name: str) -> tuple[Any, tuple[str, ...]]:
@@ -184,3 +215,29 @@ def _dense_enough(X: Any, max_bytes: int) -> Any:
     """Return an array if a good part of the numbers is not 0, else the CSR matrix."""
     n_numbers = X.shape[0] * X.shape[1]
     return X.toarray() if X.nnz > _DENSE_ABOVE * n_numbers and 8 * n_numbers <= max_bytes else X
+
+
+def _are_whole(numbers: NDArray[Any]) -> bool:
+    """Tell whether they are truth values, or floats that int64 holds; what is whole already stays as it is."""
+    if numbers.dtype.kind == "f":
+        return bool((numbers == np.floor(numbers)).all() and (np.abs(numbers) < EXACT).all())
+    return numbers.dtype.kind == "b"
+
+
+def _short(value: float) -> str:
+    text = repr(value)
+    return text.removesuffix(".0")
+
+
+def _svmlight_labels(examples: Examples) -> list[str]:
+    y = examples.y
+    if y is None:
+        return ["0"] * examples.n_rows
+    if y.dtype.kind == "U":
+        raise DataError(
+            f"Labels in svmlight are numbers, and those of {examples.source!r} are text, such as {str(y[0])!r}: number "
+            "the classes, or write csv, parquet, arrow or npz."
+        )
+    if y.dtype.kind == "b":
+        return ["1" if value else "-1" for value in y.tolist()]
+    return [_short(value) for value in y.tolist()]
