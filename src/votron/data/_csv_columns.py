@@ -1,4 +1,4 @@
-"""What a column of a text file holds: numbers, truth values, or text.
+"""Contents of a column of a text file: numbers, truth values, or text.
 
 What a column must hold is either told, or was seen in the rows before. The rows before bind more tightly, so that a
 file read in parts is the file read at once, or is refused: 1 and 0 are no truth values after true and false, and 007 is

@@ -1,4 +1,4 @@
-"""How a file of separated values is laid out: its dialect, its header, its records.
+"""Layout of a file of separated values: its dialect, its header, its records.
 
 A record ends at a newline outside of quotes, and outside means: after an even number of quote characters. All checks
 here are on bytes, a chunk at a time, so that what polars is given afterwards has as many fields in every record.
