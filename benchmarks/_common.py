@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from votron import VotedPerceptronClassifier
 from votron._resources import effective_threads
-from votron.data import load_digits_folder
+from votron.data import load_mnist_folder
 from votron.errors import DataError
 from votron.products import PanelProducts
 
@@ -58,7 +58,7 @@ def parser(description: str) -> argparse.ArgumentParser:
 def load(args: argparse.Namespace, name: str = "mnist", folder: str | None = None) -> tuple[Any, Any, Any, Any]:
     """Load images and labels, or end with one sentence."""
     try:
-        X, y, X_test, y_test = load_digits_folder(folder or args.data, name)
+        X, y, X_test, y_test = load_mnist_folder(folder or args.data, name)
     except DataError as error:
         print(error, file=sys.stderr)
         raise SystemExit(2) from None

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 
@@ -111,3 +112,12 @@ def test_names_of_any_length_and_alphabet(tmp_path):
         write_text(tmp_path / name, name)
         assert (tmp_path / name).read_text(encoding="utf-8") == name
     assert len(os.listdir(tmp_path)) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_what_is_no_file_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="It is there, and no file"):
+        write_bytes(tmp_path / "pipe", b"content")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]

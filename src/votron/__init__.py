@@ -26,11 +26,11 @@ if TYPE_CHECKING:
         VotedPerceptronClassifier,
         WinnowClassifier,
     )
-    from votron.estimators.saved import load, save
     from votron.kernels import is_mercer, make_kernel
     from votron.online import OnlinePerceptron
     from votron.record import MistakeRecord
     from votron.reductions import add_bias, normalize_examples
+    from votron.saving.models import load, save
     from votron.theory import certify
 
 __version__ = "0.1.0"
@@ -48,10 +48,10 @@ _HOMES = {
     "add_bias": "votron.reductions",
     "certify": "votron.theory",
     "is_mercer": "votron.kernels",
-    "load": "votron.estimators.saved",
+    "load": "votron.saving.models",
     "make_kernel": "votron.kernels",
     "normalize_examples": "votron.reductions",
-    "save": "votron.estimators.saved",
+    "save": "votron.saving.models",
     "tabular_encoder": "votron.data",
 }
 

@@ -7,6 +7,7 @@ name), and whoever is still writing to one holds a lock on it (flock), which the
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import itertools
 import os
@@ -57,6 +58,8 @@ def replacing(path: Path) -> Iterator[Path]:
     pointing to it.
     """
     path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "It is there, and no file", os.fspath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary, descriptor = _new_temporary(path)
     try:
@@ -67,7 +70,8 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.chmod(mode)
         os.replace(temporary, path)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        if _is_at(temporary, descriptor):  # not once it is in place: the name may be another writer's by then
+            temporary.unlink(missing_ok=True)
         raise
     finally:
         os.close(descriptor)  # and so the lock is gone

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 
-def moved(old: str, new: str, *names: str) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a module whose names are now in another.
+def moved(old: str, new: str, *names: str, **renamed: str) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a module whose names are now in another, where some may have new names.
 
     Examples
     --------
@@ -24,9 +24,11 @@ def moved(old: str, new: str, *names: str) -> Callable[[str], Any]:
     """
 
     def look_up(name: str) -> Any:
-        if name not in names:
+        if name not in names and name not in renamed:
             raise AttributeError(f"module {old!r} has no attribute {name!r}")
-        warnings.warn(f"{name} has moved from {old} to {new}.", DeprecationWarning, stacklevel=2)
-        return getattr(importlib.import_module(new), name)
+        now = renamed.get(name, name)
+        home = new if now == name else f"{new}, as {now}"
+        warnings.warn(f"{name} has moved from {old} to {home}.", DeprecationWarning, stacklevel=2)
+        return getattr(importlib.import_module(new), now)
 
     return look_up

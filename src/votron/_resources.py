@@ -10,7 +10,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 
 __all__ = ["AUTO_SHARE", "available_memory", "effective_threads", "parse_memory_limit"]
 
@@ -87,8 +87,8 @@ def parse_memory_limit(value: int | str, owner: str = "VotedPerceptronClassifier
         if size and size[2].lower() in _UNITS:
             return int(Fraction(size[1]) * _UNITS[size[2].lower()])
     raise VotronError(
-        f"The 'memory_limit' parameter of {owner} must be an int in the range [0, inf), a size such as '2GB' "
-        f"or '1.5GiB', or 'auto'. Got {value!r} instead."
+        Parameter("memory_limit", of=owner),
+        f" must be an int in the range [0, inf), a size such as '2GB' or '1.5GiB', or 'auto'. Got {value!r} instead.",
     )
 
 
@@ -127,7 +127,7 @@ def effective_threads(n_jobs: int | None, owner: str = "VotedPerceptronClassifie
         return min(n_cores, max(1, int(openmp))) if openmp.isdecimal() else n_cores
     if not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0:
         raise VotronError(
-            f"The 'n_jobs' parameter of {owner} must be None or an int other than 0. Got {n_jobs!r} instead."
+            Parameter("n_jobs", of=owner), f" must be None or an int other than 0. Got {n_jobs!r} instead."
         )
     return int(n_jobs) if n_jobs > 0 else max(1, _n_cores() + 1 + int(n_jobs))
 

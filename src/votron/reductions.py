@@ -33,7 +33,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._frames import columns_of, dtype_of, floats_of, in_pandas, is_frame, missing_in
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 
 __all__ = ["add_bias", "normalize_examples"]
 
@@ -81,7 +81,10 @@ def add_bias(X: Any, value: float = 1.0) -> Any:
     1.0
     """
     if not _is_finite(value) or float(value) == 0:
-        raise VotronError(f"The 'value' of add_bias must be a finite number other than 0. Got {value!r} instead.")
+        raise VotronError(
+            Parameter("value", of="add_bias", short=True),
+            f" must be a finite number other than 0. Got {value!r} instead.",
+        )
     if isinstance(X, Mapping):
         _refuse_name(X)
         return {_BIAS: value, **X}

@@ -15,7 +15,7 @@ import pytest
 from cli_files import write_files
 
 import votron as library
-from votron.cli import _commands, _estimators, _measure, _options, _parser, _reference, main
+from votron.cli import _commands, _estimators, _measure, _options, _parser, _reference, _wording, main
 from votron.errors import BoundViolatedError, VotronError
 
 COMMANDS = list(_commands.COMMANDS)
@@ -135,7 +135,7 @@ def test_options_are_those_of_the_estimator(name, capsys, monkeypatch):
     assert main(["train", "--estimator", name, "--help"]) == 0
     assert f"options of --estimator {name}" in capsys.readouterr().out
     args = parser.parse_args(["train-data", "-o", "x", "--estimator", name])
-    assert _estimators.given_params(args) == {}  # so the estimator's own defaults hold
+    assert _estimators.typed_params(args) == {}  # so the estimator's own defaults hold
 
 
 VALUES = {
@@ -157,7 +157,7 @@ def test_values_are_read_by_the_constraints(name, parameter):
     for text, value in VALUES[name, parameter]:
         option = "--" + parameter.replace("_", "-")
         args = parser.parse_args(["data", "-o", "x", "--estimator", name, f"{option}={text}"])
-        found = _estimators.given_params(args)
+        found = _estimators.typed_params(args)
         assert found == {parameter: value}
         assert type(found[parameter]) is type(value)
         made = _estimators.make_estimator(name, found)
@@ -176,14 +176,14 @@ def test_values_may_be_less_than_zero(text):
 def test_flags_have_a_no(here, capsys):
     parser = _reference._of(_commands.build(["train"]), "train")
     args = parser.parse_args(["data", "-o", "x", "--no-shuffle", "--normalize-kernel"])
-    assert _estimators.given_params(args) == {"shuffle": False, "normalize_kernel": True}
+    assert _estimators.typed_params(args) == {"shuffle": False, "normalize_kernel": True}
 
 
 def test_parameters_as_arguments_are_read_back():
     params = {"degree": 3, "gamma": 1 / 3, "normalize_kernel": True, "shuffle": False, "epochs": None, "rule": "last"}
     parser = _reference._of(_commands.build(["train"]), "train")
-    args = parser.parse_args(["data", "-o", "x", *_estimators.as_arguments(params)])
-    assert _estimators.given_params(args) == params
+    args = parser.parse_args(["data", "-o", "x", *_wording.as_arguments(params)])
+    assert _estimators.typed_params(args) == params
 
 
 def test_lists_of_the_command_line_are_those_of_the_library():

@@ -39,11 +39,12 @@ def forged(value, spared=()):
 def forge(path, target, classes, *names):
     """Write a model file with other labels, and evil texts in these parts of its manifest."""
     found = read_container(path)
-    manifest = found.manifest
-    assert set(manifest["model"]["classes"]) == {"values", "dtype"}
-    manifest["model"]["classes"] = {"values": classes, "dtype": f"<U{max(map(len, classes))}"}
+    manifest, sections = found.manifest, found.manifest["sections"]
+    assert set(sections["model"]["classes"]) == {"values", "dtype"}
+    sections["model"]["classes"] = {"values": classes, "dtype": f"<U{max(map(len, classes))}"}
     for name in names:
-        manifest[name] = forged(manifest[name], ("summary",) if name == "certificate" else ())
+        part = manifest if name in manifest else sections
+        part[name] = forged(part[name], ("summary",) if name == "certificate" else ())
     write_container(target, manifest, found.arrays)
 
 

@@ -133,7 +133,7 @@ def scores() -> Iterator[tuple[str, Any]]:
         learner = OnlinePerceptron(kernel=kernel)
         mistakes = [learner.update(row, 1 if label == "yes" else -1) for row, label in zip(rows, TWO, strict=True)]
         yield f"{name}: mistakes", np.flatnonzero(mistakes).tolist()
-        yield f"{name}: scores", [learner.score(row) for row in rows[:4]]
+        yield f"{name}: scores", [learner.decision(row) for row in rows[:4]]
 
 
 def _linear_models() -> Iterator[tuple[str, Any]]:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+import sklearn.datasets  # noqa: F401  # which the first file of svmlight would wait for
 from fuzz_files import case
 
 from votron.data import _budget, open_batches, read_examples

@@ -12,8 +12,11 @@ import numpy as np
 import pytest
 from memory_meter import measured, needs_proc
 
-from votron.data import _csv, _svmlight, open_batches, read_examples, read_idx
+from votron.data import _csv, open_batches, read_examples, read_idx
+from votron.data.formats import svmlight
 from votron.errors import DataError, VotronError
+
+pytestmark = pytest.mark.slow  # processes, and files of some size
 
 MB = 1 << 20
 BLOCK = 2 * MB
@@ -201,7 +204,7 @@ def test_text_takes_no_more_memory_than_is_reckoned_with(tmp_path):
         if name.endswith("csv"):
             reckoned.append(_csv.BYTES_A_BYTE * len(data) + _csv.Meter(",", name)(data))
         else:
-            reckoned.append(_svmlight.BYTES_A_BYTE * len(data) + _svmlight._memory(data))
+            reckoned.append(svmlight.BYTES_A_BYTE * len(data) + svmlight._memory(data))
     for (_, path, _), one, n in zip(cases, measured(cases), reckoned, strict=True):
         assert one["said"].startswith("("), one
         assert one["grown"] < 1.25 * n + 15 * MB, (  # of free memory, 80% may be taken

@@ -7,6 +7,8 @@ import sys
 import pytest
 from memory_meter import measured, needs_proc
 
+pytestmark = pytest.mark.slow  # processes, and files of some size
+
 MB = 1 << 20
 FORMATS = ("csv", "tsv", "svmlight", "idx", "npy", "npz", "parquet", "arrow", None)
 needs_devices = pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="there is no /dev/zero")

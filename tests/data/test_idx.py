@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from votron.data import load_digits_folder, read_idx
+from votron.data import load_mnist_folder, read_idx
 from votron.errors import DataError
 
 CODES = {"u1": 0x08, "i1": 0x09, "i2": 0x0B, "i4": 0x0C, "f4": 0x0D, "f8": 0x0E}
@@ -174,10 +174,10 @@ def test_digits_folder(digits, monkeypatch, inside, compress, by_environment):
             path.unlink()
     if by_environment:
         monkeypatch.setenv("VOTRON_DATA", str(folder))
-        loaded = load_digits_folder()
+        loaded = load_mnist_folder()
     else:
         monkeypatch.delenv("VOTRON_DATA", raising=False)
-        loaded = load_digits_folder(folder)
+        loaded = load_mnist_folder(folder)
     for result, array in zip(loaded, arrays, strict=True):
         assert result.shape == (len(array), math.prod(array.shape[1:])) if array.ndim == 3 else array.shape
         assert result.dtype == (np.uint8 if array.ndim == 3 else np.int64)
@@ -190,27 +190,27 @@ def test_the_folder_named_is_preferred_to_the_one_around_it(digits):
     other.mkdir()
     for stem, array in zip(STEMS, arrays, strict=True):
         (other / stem).write_bytes(encode(array[:1]))
-    assert len(load_digits_folder(folder)[0]) == 5
-    assert len(load_digits_folder(folder, name="other")[0]) == 1
+    assert len(load_mnist_folder(folder)[0]) == 5
+    assert len(load_mnist_folder(folder, name="other")[0]) == 1
 
 
 @pytest.mark.parametrize("folder", [None, ""])
 def test_without_a_folder_the_error_says_what_to_set(monkeypatch, folder):
     monkeypatch.delenv("VOTRON_DATA", raising=False)
-    with pytest.raises(DataError, match="set --data or VOTRON_DATA"):
-        load_digits_folder(folder)
+    with pytest.raises(DataError, match="or set VOTRON_DATA"):
+        load_mnist_folder(folder)
 
 
 @pytest.mark.parametrize("folder", ["nowhere", "."])
 def test_a_folder_without_the_files_is_refused(tmp_path, folder):
-    with pytest.raises(DataError, match=r"No file 'train-images-idx3-ubyte' .* set --data or VOTRON_DATA"):
-        load_digits_folder(tmp_path / folder)
+    with pytest.raises(DataError, match=r"No file 'train-images-idx3-ubyte' .* or set VOTRON_DATA"):
+        load_mnist_folder(tmp_path / folder)
 
 
 def test_a_home_folder_is_found(digits, monkeypatch):
     folder, _ = digits
     monkeypatch.setattr(Path, "expanduser", lambda path: folder if str(path) == "~/digits" else path)
-    assert len(load_digits_folder("~/digits")[0]) == 5
+    assert len(load_mnist_folder("~/digits")[0]) == 5
 
 
 @pytest.mark.parametrize(
@@ -228,4 +228,11 @@ def test_files_that_do_not_belong_together_are_refused(digits, stem, content, ma
     folder, _ = digits
     (folder / stem).write_bytes(content)
     with pytest.raises(DataError, match=match):
-        load_digits_folder(folder)
+        load_mnist_folder(folder)
+
+
+def test_the_name_it_had():
+    import votron.data
+
+    with pytest.warns(DeprecationWarning, match="load_digits_folder is now called load_mnist_folder"):
+        assert votron.data.load_digits_folder is load_mnist_folder

@@ -10,6 +10,8 @@ import pytest
 from votron.data import open_batches, read_examples
 from votron.errors import VotronError
 
+pytestmark = pytest.mark.slow  # processes, and files of some size
+
 N = 60_000
 LIMIT = 9.0  # 4 is linear, 16 quadratic; machines are noisy
 

@@ -25,8 +25,8 @@ from votron.experiments._frontier_points import (
 )
 from votron.experiments._one_vs_rest import images
 from votron.experiments.frontier import cells, draw, unbeaten
+from votron.experiments.images import Deskew, Shift, Thicken
 from votron.experiments.runs import RunStore
-from votron.images import Deskew, Shift, Thicken
 
 X, y, X_test, y_test = images()
 SMALL = X[:300], y[:300], X_test[:200], y_test[:200]

@@ -18,13 +18,13 @@ from votron import VotedPerceptronClassifier, cli
 from votron.data import ImageSet, load_image_set
 from votron.errors import VotronError
 from votron.experiments import papers, runner
-from votron.experiments._reproduce_settings import Settings, parse_degrees
 from votron.experiments.claims import Claim, claims
 from votron.experiments.machines import MachineResult, machines
 from votron.experiments.papers import Fact
 from votron.experiments.reproduce import keys_of, reproduce, write_tables
 from votron.experiments.runner import perform_missing
 from votron.experiments.runs import RULES, RunKey, RunResult, RunStore, moments_of, perform
+from votron.experiments.settings import Settings, parse_degrees
 from votron.experiments.tables import Cell, mean_and_error, sparsity, table1, table2, table3
 from votron.theory import compression_bound
 

@@ -134,3 +134,21 @@ def test_a_package_that_brings_it(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "error" in done.stdout
     assert "--kernel must be one of" in done.stderr
+
+
+@pytest.mark.parametrize(("default", "parameter"), [(False, True), (2, 3), (1.0, 0.5), ("whole", "cut")])
+def test_parameters_come_back_from_a_file_as_they_were(default, parameter, tmp_path):
+    @dataclass(frozen=True)
+    class Odd(Kernel):
+        how: object = default
+        name = "odd"
+
+        def formula(self, xz, xx, zz):
+            return (1.0 + xz) ** (self.how if type(self.how) is int else 2)
+
+    register_kernel(Odd)
+    model = VotedPerceptronClassifier(Odd(parameter), random_state=0).fit(X, y)
+    model.save(tmp_path / "odd.votron")
+    found = load(tmp_path / "odd.votron").kernel_
+    assert found == Odd(parameter)
+    assert type(found.how) is type(parameter)

@@ -109,7 +109,7 @@ def test_the_textbook(form, stream, rate):
     learner, k = learner_for(form, learning_rate=rate), 0
     for i, (score, prediction, mistake, v, norm2) in enumerate(textbook(X, labels, rate)):
         x = held(X[i], form, i)
-        assert learner.score(x) == pytest.approx(float(score), rel=1e-14, abs=0)
+        assert learner.decision(x) == pytest.approx(float(score), rel=1e-14, abs=0)
         assert learner.predict(x) == prediction
         assert learner.update(x, labels[i]) is mistake
         k += mistake
@@ -152,7 +152,7 @@ def test_the_learning_rate_scales_alpha_and_changes_no_prediction(kernel, X, bit
         y = 1 if bits >> i & 1 else -1
         assert plain.predict(x) == scaled.predict(x)
         assert plain.update(x, y) == scaled.update(x, y)
-        assert scaled.score(x) == rate * plain.score(x)
+        assert scaled.decision(x) == rate * plain.decision(x)
     assert np.array_equal(scaled.alpha, rate * plain.alpha)
     assert set(np.abs(plain.alpha)) <= {1.0}
     assert all(np.array_equal(a, b) for a, b in zip(plain.support, scaled.support, strict=True))
@@ -180,8 +180,8 @@ def test_names_that_come_and_go():
     assert learner.update({}, -1)
     assert learner.update({"c": 2.0, "a": np.float32(1)}, -1)
     assert learner.v == {"b": 1.0, "c": -2.0}
-    assert learner.score({"b": 3, "new": 7}) == 3
-    assert learner.score({("any", "key"): 1}) == 0
+    assert learner.decision({"b": 3, "new": 7}) == 3
+    assert learner.decision({("any", "key"): 1}) == 0
 
 
 @thorough(30)
@@ -191,7 +191,7 @@ def test_the_order_of_names_does_not_matter(order, X):
     for i, row in enumerate(X):
         x = named(row)
         shuffled = {NAMES[j]: x[NAMES[j]] for j in order}
-        assert one.score(x) == other.score(shuffled)
+        assert one.decision(x) == other.decision(shuffled)
         assert one.update(x, (-1) ** i) == other.update(shuffled, (-1) ** i)
     assert one.v == other.v
 
@@ -205,7 +205,7 @@ def test_series_with_names_are_mappings(stream, data):
     for row, y in zip(X, labels, strict=True):
         names = data.draw(st.permutations(NAMES[: len(row)]))
         x = pd.Series({name: named(row)[name] for name in names})
-        assert ours.score(x) == plain.score(named(row))
+        assert ours.decision(x) == plain.decision(named(row))
         assert ours.update(x, y) == plain.update(named(row), y)
     assert ours.v == plain.v
 
@@ -213,9 +213,9 @@ def test_series_with_names_are_mappings(stream, data):
 def test_series_of_pandas_and_polars():
     learner = OnlinePerceptron()
     learner.update(pd.Series({"a": 1.0, "b": 0.0}), 1)
-    assert learner.score(pd.Series({"b": 5.0, "a": 1.0})) == 1
+    assert learner.decision(pd.Series({"b": 5.0, "a": 1.0})) == 1
     mixed = pd.DataFrame({"b": [True], "a": [2], "c": pd.Series([0.5], dtype=object)}).iloc[0]
-    assert learner.score(mixed) == 2
+    assert learner.decision(mixed) == 2
     by_pair = taught(OnlinePerceptron(), pd.Series([3.0], index=pd.MultiIndex.from_tuples([("a", 1)])))
     assert by_pair.v == {("a", 1): 3.0}
     for vector in (
@@ -225,7 +225,7 @@ def test_series_of_pandas_and_polars():
         pl.Series("x", [1, 2]),
     ):
         assert taught(OnlinePerceptron(), vector).v.tolist() == [1, 2]
-        assert taught(OnlinePerceptron("linear"), vector).score([1, 1]) == 3
+        assert taught(OnlinePerceptron("linear"), vector).decision([1, 1]) == 3
 
 
 @pytest.mark.parametrize("kernel", [None, "poly"])
@@ -358,7 +358,7 @@ def test_history(form, stream, with_target):
     names += ["v_dot_u", "margin", "lemma1", "mistake_bound"] if with_target else []
     for i, (x, y) in enumerate(zip(X, labels, strict=True)):
         x = held(x, form, i)
-        said = learner.score(x), learner.predict(x), learner.update(x, y)
+        said = learner.decision(x), learner.predict(x), learner.update(x, y)
         running.append((said, {name: getattr(learner, name) for name in names}))
     assert len(learner.history) == len(X)
     before, old = np.zeros(X.shape[1]), None
@@ -434,7 +434,7 @@ def test_dual_and_primal_agree(stream):
     X, labels = stream
     primal, dual = OnlinePerceptron(), OnlinePerceptron("linear")
     for x, y in zip(X, labels, strict=True):
-        assert primal.score(x) == dual.score(x)
+        assert primal.decision(x) == dual.decision(x)
         assert primal.update(x, y) == dual.update(x, y)
     assert primal.norm2 == dual.norm2
 
@@ -452,9 +452,9 @@ def test_kernels_that_are_functions(form):
     for row, y in zip(rng.integers(-9, 9, (60, 4)), rng.choice([-1, 1], 60), strict=True):
         x = held(row, form)
         assert given_.update(x, y) == made.update(x, y)
-        assert given_.score(x) == made.score(x)
+        assert given_.decision(x) == made.decision(x)
         assert normal.update(x, y) == unit.update(x, y)
-        assert normal.score(x) == unit.score(x)
+        assert normal.decision(x) == unit.decision(x)
 
 
 # -- copies -----------------------------------------------------------------------------------------------------------
@@ -472,7 +472,7 @@ def test_copies_go_on_identically(form, copied, stream, cut):
         learner.update(x, y)
     other = copied(learner)
     for x, y in rounds[cut:]:
-        assert learner.score(x) == other.score(x)
+        assert learner.decision(x) == other.decision(x)
         assert learner.update(x, y) == other.update(x, y)
     assert repr(learner) == repr(other)
     assert np.array_equal(as_weights(learner.v, X.shape[1]), as_weights(other.v, X.shape[1]))
@@ -541,7 +541,7 @@ def test_rivers_perceptron_on_any_integers(stream, with_bias):
     for row, y in zip(X, labels, strict=True):
         x = named(row)
         mine = add_bias(x) if with_bias else x
-        if ours.score(mine):
+        if ours.decision(mine):
             assert ours.predict_one(mine) is theirs.predict_one(x)
         ours.learn_one(mine, y == 1)
         theirs.learn_one(x, y == 1)
@@ -685,7 +685,7 @@ def refusals(learner, x, y=1):
             act()
         assert pickle.dumps(learner) == before
         yield caught.value
-    for act in (lambda: learner.predict(x), lambda: learner.score(x), lambda: learner.predict_one(x)):
+    for act in (lambda: learner.predict(x), lambda: learner.decision(x), lambda: learner.predict_one(x)):
         with pytest.raises(VotronError) as caught:
             act()
         yield caught.value
@@ -893,7 +893,7 @@ def test_what_is_no_kernel_is_found_out():
     with pytest.raises(IndefiniteKernelError, match="is not positive semi-definite on these data") as caught:
         learner.update([2], -1)
     assert_clear(caught.value, "‖v‖² would become -8 with mistake 2.")
-    assert (learner.k, learner.t, learner.score([2])) == (1, 1, 5.0)
+    assert (learner.k, learner.t, learner.decision([2])) == (1, 1, 5.0)
     broken = taught(OnlinePerceptron(lambda A, B: np.full((len(A), len(B)), 1.0 if len(A) == 1 else np.nan)), [1])
     broken.update([2], -1)
     with pytest.raises(VotronError, match="returned NaN or infinity"):
@@ -905,3 +905,10 @@ def test_data_that_are_not_for_the_kernel():
     learner = taught(OnlinePerceptron("conjunction"), [0, 1])
     for error in refusals(learner, [0, 2]):
         assert_clear(error, "The 'conjunction' kernel takes 0/1 data only")
+
+
+def test_the_former_name_of_decision():
+    learner = OnlinePerceptron()
+    learner.update([1, 2], +1)
+    with pytest.warns(DeprecationWarning, match=r"OnlinePerceptron\.score\(x\) is now called decision\(x\)"):
+        assert learner.score([2, 0]) == learner.decision([2, 0]) == 2

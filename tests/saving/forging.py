@@ -1,7 +1,8 @@
 """Model files as a forger would write them: fresh models of every kind, taken apart, changed and given a right digest.
 
-A content is a manifest with its arrays in their places. What is made of it is written by the functions that write good
-files, so structure and digest are those of a model, whatever the values are.
+A content is the sections of a manifest with their arrays in their places. What is made of it is written by the
+functions that write good files, in each format that there is, so structure and digest are those of a model, whatever
+the values are.
 """
 
 import copy
@@ -30,8 +31,9 @@ from votron import (
 )
 from votron.data import make_encoder
 from votron.kernels import LinearKernel, NormalizedKernel, PolynomialKernel
-from votron.saving.container import read_container, write_container
+from votron.saving.container import FORMAT, read_container, write_container
 
+FORMATS = tuple(range(1, FORMAT + 1))
 TEXTS = ["rain and wind", "wind, then rain", "sun all day", "a day of sun", "snow, no wind", "snow, more snow"]
 
 
@@ -51,9 +53,9 @@ def zeros(shape, index="<i4"):
 
 
 def content_of(path):
-    """Return the manifest of a file with its arrays in their places."""
+    """Return the sections of a file with its arrays in their places."""
     found = read_container(path)
-    return _inlined(found.manifest, found.arrays)
+    return _inlined(found.manifest["sections"], found.arrays)
 
 
 def _inlined(value, arrays):
@@ -67,11 +69,39 @@ def _inlined(value, arrays):
     return [_inlined(each, arrays) for each in value] if isinstance(value, list) else value
 
 
-def write(path, content):
-    """Write a content as a file with the right digest."""
+def write(path, content, number=FORMAT, header=None):
+    """Write a content as a file of some format with the right digest; ``header`` stands in the manifest beside it."""
     arrays = {}
-    write_container(path, _packed(content, arrays, "x"), arrays)
+    return write_packed(path, _packed(content, arrays, "x"), arrays, number, header)
+
+
+def write_packed(path, sections, arrays, number=FORMAT, header=None):
+    """Write sections that refer to arrays."""
+    beside = as_format_1(sections) if number == 1 else {"sections": sections}
+    write_container(path, {"format": number, "votron": "forged", **beside, **(header or {})}, arrays)
     return path
+
+
+def as_format_1(sections):
+    """Return sections as format 1 had them: side by side, and columns that do not say what they hold."""
+    steps = sections.get("steps", {"before": [], "last": "model"})
+    named = isinstance(steps, dict)
+    return {
+        "summary": {},
+        "provenance": {},
+        "certificate": None,
+        **{name: value for name, value in sections.items() if name != "steps"},
+        "pipeline": "steps" in sections,
+        "steps": _without_holds(steps.get("before") if named else steps),
+        "name": steps.get("last") if named else "model",
+    }
+
+
+def _without_holds(value):
+    if isinstance(value, dict):
+        left = {key: _without_holds(each) for key, each in value.items()}
+        return {key: each for key, each in left.items() if not (key == "holds" and "part" in value)}
+    return [_without_holds(each) for each in value] if isinstance(value, list) else value
 
 
 def _packed(value, arrays, name):
@@ -184,7 +214,21 @@ def fresh(name):
 def before(width, *steps):
     """Return a content with these steps before a classifier of so many features, which takes hardly any bytes."""
     content = fresh("compact csr")
-    content["pipeline"] = True
-    content["steps"] = [{"name": f"s{i}", "step": step} for i, step in enumerate(steps)]
+    content["steps"] = steps_before(*steps)
     content["model"].update(n_features=width, coef=zeros((3, width), "<i8"))
     return content
+
+
+def steps_before(*steps):
+    """Return the section of these steps."""
+    return {"before": [{"name": f"s{i}", "step": step} for i, step in enumerate(steps)], "last": "model"}
+
+
+def table_part(name, columns, alone, step):
+    """Return a part of a table's encoder."""
+    first = step
+    while "steps" in first:
+        first = first["steps"][0]["step"]
+    texts = ("Text", "HashingVectorizer", "CountVectorizer", "TfidfVectorizer")
+    holds = {"Discrete": "discrete", "Truth": "truth", **dict.fromkeys(texts, "text")}.get(first["class"], "number")
+    return {"name": name, "columns": columns, "alone": alone, "part": step, "holds": holds}

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import safetensors.numpy
-from forging import TEXTS, before, contents, fresh, write, zeros
+from forging import FORMATS, TEXTS, before, contents, fresh, steps_before, table_part, write, zeros
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer
@@ -166,7 +166,7 @@ def words(n):
 
 
 def step(name, at=0):
-    return fresh(name)["steps"][at]["step"]
+    return fresh(name)["steps"]["before"][at]["step"]
 
 
 def with_words(name, found, **params):
@@ -191,7 +191,7 @@ def wide(name, n):
 def columns(parts, given, width):
     made = step("table")
     made.update(
-        columns=[{"name": name, "columns": names, "alone": False, "part": part} for name, names, part in parts],
+        columns=[table_part(name, names, False, part) for name, names, part in parts],
         given=given,
     )
     return before(width, made)
@@ -384,10 +384,14 @@ REFUSED = {
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory):
-    """Return what a process of little memory said of each file."""
+    """Return what a process of little memory said of each file, in each format."""
     folder = tmp_path_factory.mktemp("large")
     good = write(folder / "good", fresh("table tfidf"))
-    paths = [write(folder / name, make()) for name, make in LARGE.items()]
+    paths = [
+        write(folder / f"{name}, format {number}", content, number)
+        for name, content in ((name, make()) for name, make in LARGE.items())
+        for number in FORMATS
+    ]
     done = subprocess.run(
         [sys.executable, "-c", OPENER, str(SLACK), str(MULTIPLE), *map(str, [good, *paths])],
         capture_output=True,
@@ -400,12 +404,14 @@ def said(tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("number", FORMATS)
 @pytest.mark.parametrize("name", LARGE)
-def test_opening_takes_memory_in_proportion_to_the_file(said, name):
+def test_opening_takes_memory_in_proportion_to_the_file(said, name, number):
+    sentence = said[f"{name}, format {number}"]
     if name in REFUSED:
-        assert REFUSED[name] in said[name]
+        assert REFUSED[name] in sentence
     else:
-        assert said[name].startswith("opened "), said[name]
+        assert sentence.startswith("opened "), sentence
 
 
 # -- what is shown -----------------------------------------------------------------------------------------------------
@@ -421,10 +427,10 @@ def nested(depth, key=None):
 @pytest.mark.parametrize("name", ["provenance", "summary", "certificate"])
 def test_what_is_nested_is_shown_or_refused(name, tmp_path, capsys):
     for value in (nested(30), nested(30, "a" * 100), {"a" * 10_000: {f"b{i}": i for i in range(100)}}):
-        path = str(write(tmp_path / "m", {**fresh("voted"), name: {"x": value}}))
-        for more in ([], ["--json"]):
-            assert main(["inspect", path, *more]) == 0
-    assert len(capsys.readouterr().out) < 300_000
+        for number, more in itertools.product(FORMATS, ([], ["--json"])):
+            path = write(tmp_path / "m", {**fresh("voted"), name: {"x": value}}, number)
+            assert main(["inspect", str(path), *more]) == 0
+    assert len(capsys.readouterr().out) < 600_000
     for depth in (150, 900, 100_000):
         text = '{"format":1,"votron":"x","provenance":' + "[" * depth + "]" * depth + "}"
         header = json.dumps({"__metadata__": {"votron": text}}).encode()
@@ -443,10 +449,11 @@ def test_steps_within_steps_are_refused_and_not_looked_through(tmp_path):
     made = {"class": "Normalizer", "params": {}}
     for _ in range(30):
         made = {"class": "Pipeline", "steps": [{"name": "a", "step": made}]}
-    path = write(tmp_path / "m", before(5, made))
-    assert read_manifest(path).steps == ["Pipeline"]
-    with pytest.raises(ModelFileError, match="at most four encoders within one another"):
-        load(path)
+    for number in FORMATS:
+        path = write(tmp_path / "m", before(5, made), number)
+        assert read_manifest(path).steps == ["Pipeline"]
+        with pytest.raises(ModelFileError, match="at most four encoders within one another"):
+            load(path)
 
 
 # -- pipelines that could not predict ----------------------------------------------------------------------------------
@@ -465,13 +472,12 @@ def scaler(name, **params):
 
 def gram(*steps):
     content = fresh("voted gram")
-    content["pipeline"] = True
-    content["steps"] = [{"name": f"s{i}", "step": each} for i, each in enumerate(steps)]
+    content["steps"] = steps_before(*steps)
     return content
 
 
 def part(columns, alone, made):
-    return {"name": f"p{len(columns)}{alone}{made['class']}", "columns": columns, "alone": alone, "part": made}
+    return table_part(f"p{len(columns)}{alone}{made['class']}", columns, alone, made)
 
 
 def table(width, *parts, given=("a", "b"), sparse=False):
@@ -522,7 +528,7 @@ CANNOT = {
     ),
     "other names": (table(5, part(list("vwxyz"), False, step("StandardScaler")), given="vwxyz"), "other names"),
     "a table in the middle": (
-        before(1, scaler("MaxAbsScaler"), table(1, part(["a"], False, NUMBER))["steps"][0]["step"]),
+        before(1, scaler("MaxAbsScaler"), table(1, part(["a"], False, NUMBER))["steps"]["before"][0]["step"]),
         "takes tables with its columns",
     ),
     "a part called like a parameter": (
@@ -547,10 +553,11 @@ CANNOT = {
 }
 
 
+@pytest.mark.parametrize("number", FORMATS)
 @pytest.mark.parametrize("name", CANNOT)
-def test_what_could_not_predict_is_refused_when_it_is_opened(name, tmp_path):
+def test_what_could_not_predict_is_refused_when_it_is_opened(name, number, tmp_path):
     content, sentence = CANNOT[name]
-    path = write(tmp_path / "m", content)
+    path = write(tmp_path / "m", content, number)
     with pytest.raises(ModelFileError, match=re.escape(sentence)) as error:
         load(path)
     assert re.fullmatch(r"The model file [^\n]{20,500}\.", str(error.value))
@@ -559,7 +566,7 @@ def test_what_could_not_predict_is_refused_when_it_is_opened(name, tmp_path):
 def test_weights_of_words_have_a_limit(tmp_path):
     content = with_words("TfidfVectorizer word", ["a", "b"])
     load(write(tmp_path / "m", content))
-    content["steps"][0]["step"]["idf"] = np.array([1.0, 1e200])
+    content["steps"]["before"][0]["step"]["idf"] = np.array([1.0, 1e200])
     with pytest.raises(ModelFileError, match="idf' must be weights of words below"):
         load(write(tmp_path / "m", content))
 

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import forging
 import fuzz_models
 import numpy as np
 import pandas as pd
@@ -43,6 +44,7 @@ from votron.data import make_encoder
 from votron.errors import ModelFileError
 from votron.kernels import LinearKernel, NormalizedKernel, PolynomialKernel
 from votron.saving import read_manifest
+from votron.saving.container import FORMAT, read_container
 
 FORMATS = Path(__file__).parent / "formats"
 
@@ -176,7 +178,7 @@ def test_a_model_from_a_file_has_the_same_certificate(name, tmp_path):
     manifest = read_manifest(tmp_path / "m")
     assert manifest.certificate == certificate.to_dict()
     assert manifest.provenance == {"data": "made up", "rows": 60}
-    assert (manifest.format, manifest.votron, manifest.estimator) == (1, votron.__version__, type(model).__name__)
+    assert (manifest.format, manifest.votron, manifest.estimator) == (2, votron.__version__, type(model).__name__)
     assert manifest.n_bytes == (tmp_path / "m").stat().st_size
 
 
@@ -438,8 +440,9 @@ def test_files_of_every_format_open(path):
     assert read_manifest(path).format == expected["format"]
 
 
-def test_every_class_has_a_file_of_format_1():
-    kept = {read_manifest(path).estimator for path in FORMATS.glob("format1-*.votron")}
+@pytest.mark.parametrize("number", forging.FORMATS)
+def test_every_class_has_a_file_of_every_format(number):
+    kept = {read_manifest(path).estimator for path in FORMATS.glob(f"format{number}-*.votron")}
     assert kept == {type(model).__name__ for model, _ in PREDICTORS.values()}
 
 
@@ -500,19 +503,15 @@ def test_a_changed_byte_is_noticed(good, tmp_path):
             load(path)
 
 
-def forged(good, tmp_path, change):
+def forged(good, tmp_path, change, number=FORMAT, header=None):
     """Write a file whose content was changed, and whose digest was made anew: what a forger would do."""
-    from votron.saving import container
-
     path = tmp_path / "good.votron"
     path.write_bytes(good)
-    found = container.read_container(path)
-    manifest = json.loads(json.dumps(found.manifest))
+    found = read_container(path)
+    sections = json.loads(json.dumps(found.manifest["sections"]))
     arrays = {name: array.copy() for name, array in found.arrays.items()}
-    change(manifest, arrays)
-    manifest = {**manifest}
-    container.write_container(tmp_path / "forged.votron", manifest, arrays)
-    return tmp_path / "forged.votron"
+    change(sections, arrays)
+    return forging.write_packed(tmp_path / "forged.votron", sections, arrays, number, header)
 
 
 def _set(*keys, value):
@@ -537,6 +536,11 @@ def _with(array, index, value):
     return array
 
 
+def _twice(first, second, last, **more):
+    step = {"class": "Normalizer", "params": {}}
+    return {"before": [{"name": first, "step": step, **more}, {"name": second, "step": step}], "last": last}
+
+
 def _widen(manifest, arrays):
     manifest["model"]["n_features"] = 2**30
     manifest["model"]["support_rows"]["shape"][1] = 2**30
@@ -551,6 +555,19 @@ FORGERIES = {
     "kernel by number": (_set("model", "kernel", value=7), "must be a JSON object"),
     "kernel of nothing": (_set("model", "kernel", value={"name": "eval"}), "must be one of 'linear'"),
     "gamma below 0": (_set("model", "kernel", value={"name": "rbf", "gamma": -1.0}), "at least 0"),
+    "a number over a kernel": (
+        _set("model", "kernel", value={"name": "composed", "outer": 0.5, "inner": {"name": "linear"}}),
+        "kernel.outer' must be a JSON object",
+    ),
+    "a kernel over a number": (
+        _set("model", "kernel", value={"name": "composed", "outer": {"name": "linear"}, "inner": 2}),
+        "kernel.inner' must be a JSON object",
+    ),
+    "normalized number": (_set("model", "kernel", value={"name": "normalized", "base": 1}), "base' must be a JSON obj"),
+    "a kernel for gamma": (
+        _set("model", "kernel", value={"name": "rbf", "gamma": {"name": "linear"}}),
+        "kernel.gamma' must be a number",
+    ),
     "deep kernel": (
         _set("model", "kernel", value=eval("{'name': 'normalized', 'base': " * 40 + "1" + "}" * 40)),
         "at most 8",
@@ -585,22 +602,115 @@ FORGERIES = {
         "stands nowhere else",
     ),
     "another's array": (_set("model", "record", "score", value={"$array": 7}), "a reference to an array"),
-    "steps of a pipeline": (_set("steps", value=[{"name": "a", "step": {"class": "os"}}]), "that Votron knows"),
-    "steps by number": (_set("steps", value=7), "must be a list"),
-    "no pipeline": (_set("pipeline", value=None), "true or false"),
+    "steps of a pipeline": (_set("steps", value=forging.steps_before({"class": "os"})), "that Votron knows"),
+    "steps by number": (_set("steps", value=7), "must be a (JSON object|list)"),
+    "steps of nothing": (_set("steps", value=None), "must be a (JSON object|list)"),
+    "no name": (_set("steps", value={"before": []}), "must be a text"),
+    "no step": (_set("steps", value={"before": [{"name": "a"}], "last": "b"}), "must be a JSON object. Got nothing"),
+    "names twice": (_set("steps", value=_twice("b", "b", "c")), "must have different names"),
+    "names twice at the end": (_set("steps", value=_twice("b", "c", "c")), "must have different names"),
+    "more of a step": (_set("steps", value=_twice("b", "c", "d", evil=1)), "evil' is not one that Votron knows"),
+    "no model": (lambda manifest, arrays: manifest.pop("model"), "manifest.model' must be"),
+    "model of nothing": (_set("model", value=None), "manifest.model' must be a JSON object"),
     "provenance by number": (_set("provenance", value=7), "a JSON object"),
     "many moments": (_set("model", "record", "n_steps", value=2**61), None),
     "wide and sparse": (_widen, "below 67,108,864 where vectors are sparse"),
-    "format 2": (_set("format", value=2), "upgrade Votron"),
-    "format 0": (_set("format", value=0), "no format number"),
-    "format of text": (_set("format", value="1"), "no format number"),
+}
+HEADERS = {
+    "a later format": ({"format": 3}, "of format 3, of a later version of Votron; .* up to 2: upgrade Votron"),
+    "format 0": ({"format": 0}, "no format number"),
+    "format of text": ({"format": "1"}, "no format number"),
+    "sections of format 1": ({"format": 1}, "manifest.steps' must be there"),
+    "no version": ({"votron": None}, "manifest.votron' must be a text"),
+    "sections by number": ({"sections": 7}, "manifest.sections' must be a JSON object"),
+    "a field beside the sections": ({"pipeline": True}, "manifest.pipeline' is not one that Votron knows"),
+}
+HEADERS_OF_FORMAT_1 = {
+    "no pipeline": ({"pipeline": None}, "true or false"),
+    "no truth": ({"pipeline": 1}, "true or false"),
+    "steps of no pipeline": ({"steps": [{}]}, "pipeline' must be true where there are steps"),
+    "steps by number": ({"steps": 7}, "must be a list"),
+    "name by number": ({"name": 7}, "must be a text"),
+    "provenance by number": ({"provenance": 7}, "a JSON object"),
+    "summary of nothing": ({"summary": None}, "a JSON object"),
+    "a field too many": ({"evil": 1}, "manifest.evil' is not one that Votron knows"),
+    "sections, too": ({"sections": {}}, "manifest.sections' is not one that Votron knows"),
+    "format 2": ({"format": 2}, "manifest.sections' must be a JSON object"),
 }
 
 
-@pytest.mark.parametrize("name", FORGERIES)
-def test_forgeries_are_refused(good, name, tmp_path):
-    change, sentence = FORGERIES[name]
+@pytest.mark.parametrize(
+    ("number", "name"), [(2, name) for name in HEADERS] + [(1, name) for name in HEADERS_OF_FORMAT_1]
+)
+def test_headers_of_manifests_that_are_refused(good, number, name, tmp_path):
+    header, sentence = (HEADERS if number == 2 else HEADERS_OF_FORMAT_1)[name]
+    path = forged(good, tmp_path, lambda manifest, arrays: None, number, header)
+    for read in (load, read_manifest):
+        with pytest.raises(ModelFileError, match=sentence) as error:
+            read(path)
+        assert re.fullmatch(r"The model file [^\n]{20,400}\.", str(error.value))
+
+
+UNKNOWN = {"weights": "'weights'", "": "''", "\x1b[2J": "'\\x1b[2J'", "x" * 999: f"'{'x' * 57}...'"}
+"""Names of sections that there are not, and how they are shown."""
+
+
+@pytest.mark.parametrize(("name", "shown"), UNKNOWN.items(), ids=UNKNOWN.values())
+def test_a_section_that_is_not_known_is_refused_by_its_name(good, name, shown, tmp_path):
+    """Whatever it holds, and whether the model is built or only looked at: nothing of a file is skipped."""
+    sentence = f"it has a section {shown} that this version of Votron does not know: upgrade Votron."
+    for value in ({}, {"a": {"$array": "more"}}, None, 7):
+
+        def change(sections, arrays, value=value):
+            sections[name], arrays["more"] = value, np.ones(3)
+
+        path = forged(good, tmp_path, change)
+        for read in (load, read_manifest):
+            with pytest.raises(ModelFileError) as error:
+                read(path)
+            assert str(error.value) == f"The model file '{path}' cannot be opened: {sentence}"
+
+
+def test_only_the_model_has_to_be_there(good, tmp_path):
+    def change(sections, arrays):
+        for name in set(sections) - {"model"}:
+            del sections[name]
+
     path = forged(good, tmp_path, change)
+    assert load(path).record_.equals(MODELS["voted csr"][0].record_)
+    manifest = read_manifest(path)
+    assert (manifest.summary, manifest.provenance, manifest.certificate, manifest.steps) == ({}, {}, None, [])
+
+
+@pytest.mark.parametrize("name", [path.stem.partition("-")[2] for path in sorted(FORMATS.glob("format1-*.votron"))])
+def test_files_of_all_formats_say_the_same(name):
+    """The same kinds of models were written in each format."""
+    first, *others = (read_manifest(FORMATS / f"format{number}-{name}.votron") for number in forging.FORMATS)
+    for other in others:
+        for each in ("estimator", "classes", "steps", "columns"):
+            assert getattr(other, each) == getattr(first, each)
+        assert set(other.summary) == set(first.summary)
+        assert (other.certificate is None) == (first.certificate is None)
+
+
+def test_what_columns_hold_is_checked(tmp_path):
+    """It is written down for those who do not build the model, and cannot be other than what the steps take."""
+    content = forging.fresh("table")
+    [part] = [each for each in content["steps"]["before"][0]["step"]["columns"] if "sky" in each["columns"]]
+    assert part["holds"] == "discrete"
+    part["holds"] = "text"
+    with pytest.raises(ModelFileError, match=r"holds' must be one of 'discrete'\. Got text instead"):
+        load(forging.write(tmp_path / "m", content))
+    part["holds"] = "\x1b"
+    with pytest.raises(ModelFileError, match=r"holds' must be one of 'number', 'discrete', 'truth', 'text'\. Got"):
+        read_manifest(forging.write(tmp_path / "m", content))
+
+
+@pytest.mark.parametrize("number", forging.FORMATS)
+@pytest.mark.parametrize("name", FORGERIES)
+def test_forgeries_are_refused(good, name, number, tmp_path):
+    change, sentence = FORGERIES[name]
+    path = forged(good, tmp_path, change, number)
     if sentence is None:  # it opens, and ends in a sentence later
         model = load(path)
         model.n_epochs_ = 1e300
@@ -658,8 +768,9 @@ def test_no_file_opens_another(kind, tmp_path):
     os.mkfifo(tmp_path / "fifo")
 
     def change(manifest, arrays):
-        manifest["steps"][0]["step"]["params"]["input"] = "filename" if kind == "fifo" else kind
-        manifest["steps"][0]["step"]["words"][0] = str(tmp_path / "fifo") if kind == "fifo" else "/etc/hostname"
+        step = manifest["steps"]["before"][0]["step"]
+        step["params"]["input"] = "filename" if kind == "fifo" else kind
+        step["words"][0] = str(tmp_path / "fifo") if kind == "fifo" else "/etc/hostname"
 
     with pytest.raises(ModelFileError, match="The 'input' of a CountVectorizer in a model file must be 'content'"):
         load(forged((tmp_path / "texts").read_bytes(), tmp_path, change))
@@ -712,7 +823,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path):
 
 def test_memory_is_asked_for_before_it_is_taken(tmp_path, monkeypatch):
     MODELS["voted"][0].save(tmp_path / "m")
-    monkeypatch.setattr("votron.estimators._states.available_memory", lambda: 10)
+    monkeypatch.setattr("votron.saving.classifiers.kernel.available_memory", lambda: 10)
     with pytest.raises(ModelFileError, match="GB are free"):
         load(tmp_path / "m")
 

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.stats import binomtest
 
 from votron import AveragedPerceptronClassifier, KernelAdatronClassifier, VotedPerceptronClassifier, certify
-from votron.theory.facts import MEAN_RANDOM, ONE_RANDOM
+from votron.theory.evidence import MEAN_RANDOM, ONE_RANDOM
 
 DELTA = 0.05
 """δ of the long run."""

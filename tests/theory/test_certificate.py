@@ -238,7 +238,7 @@ def with_more_mistakes(model, times):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_run_that_does_is_an_error_in_votron(digits, n_classes, monkeypatch):
     taken = theory.Assumption("same data", None, "your claim")
-    monkeypatch.setattr("votron.estimators._voted_facts._check_same_run", lambda *args: taken)
+    monkeypatch.setattr("votron.theory.evidence.gathering.compare_run", lambda *args: taken)
     X, y = digits[0][:100], digits[1][:100] % n_classes
     model = voted(epochs=None).fit(X, y)
     most = int(max(bound(certify(model, X, y), "Block & Novikoff").values))

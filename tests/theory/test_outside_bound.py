@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from votron import VotedPerceptronClassifier, VotronError, certify, load, save
-from votron.theory.facts import LAST
+from votron.theory.evidence import LAST
 from votron.theory.statements import GUARANTEE, Statement, register_bound
 
 X, y = load_iris(return_X_y=True)
@@ -56,7 +56,7 @@ def test_what_is_no_bound():
 
 def test_a_package_that_brings_it(tmp_path):
     (tmp_path / "brought.py").write_text(
-        "from votron.theory.facts import LAST\nfrom votron.theory.statements import GUARANTEE, Statement\n"
+        "from votron.theory.evidence import LAST\nfrom votron.theory.statements import GUARANTEE, Statement\n"
         "one = Statement('always one', '1', GUARANTEE, 'error', LAST, (), lambda facts, c, delta: (1.0, 'by nature'))\n"
     )
     info = tmp_path / "brought-1.0.dist-info"
@@ -76,3 +76,12 @@ def test_a_package_that_brings_it(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "always one" in done.stdout
     assert "No package that is installed brings a bound 'nowhere'." in done.stderr
+
+
+def test_the_former_home_of_the_names_of_predictors():
+    from votron.theory import facts
+
+    with pytest.warns(
+        DeprecationWarning, match=r"LAST has moved from votron\.theory\.facts to votron\.theory\.evidence"
+    ):
+        assert facts.LAST == LAST

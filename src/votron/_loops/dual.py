@@ -587,6 +587,14 @@ def credit(c, survival, alive, tallies):
 
 
 @compiled
+def credit_alive(now, alive, tallies):
+    """Add the vectors that are still alive to the tallies."""
+    for c in range(alive.born.shape[0]):
+        if alive.born[c] > 0:
+            credit(c, np.float64(now - alive.born[c]), alive, tallies)
+
+
+@compiled
 def scan_errors(K, first_event, n_events, mistakes, n_rows, codes, F, errors):
     """Carry scores over events and count, after each event, the rows that the vectors of that moment get wrong.
 

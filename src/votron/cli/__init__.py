@@ -19,9 +19,13 @@ from collections.abc import Sequence
 from votron.cli._commands import build, command_in
 from votron.cli._output import discard_stdout, printable, printing_all, warnings_as_sentences
 from votron.cli._parser import UsageError, normalised
+from votron.cli._wording import sentence
 from votron.errors import BoundViolatedError, VotronError
 
 __all__ = ["main"]
+
+ABOUT_DATA = ("Input X contains", "Input y contains", "X has ", "Found array with")
+"""How scikit-learn begins to speak of data that it does not take."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,11 +46,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     >>> main(["reproduce", "--degrees", "0"])
     2
     """
-    given = list(sys.argv[1:] if argv is None else argv)
-    prog = " ".join(filter(None, ["votron", command_in(given)]))
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    prog = " ".join(filter(None, ["votron", command_in(arguments)]))
     try:
         with warnings_as_sentences(prog), printing_all():
-            status = _run(normalised(given), shlex.join(["votron", *given]))
+            status = _run(normalised(arguments), shlex.join(["votron", *arguments]))
             sys.stdout.flush()
         return status
     except SystemExit as stop:  # argparse has printed a help text or the version
@@ -55,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         discard_stdout()
         return 1
     except BaseException as error:
-        return _told(prog, error)
+        return _report(prog, error)
 
 
 def _run(arguments: list[str], command: str) -> int:
@@ -67,14 +71,16 @@ def _run(arguments: list[str], command: str) -> int:
     with contextlib.suppress(ValueError):  # only the main thread can; SIGTERM ends workers as well, as Ctrl-C does
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     args.command_line = command
+    if getattr(args, "remark", None) and not getattr(args, "quiet", False):
+        _say(f"votron: {args.remark}", 0)
     status: int = args.run(args)
     return status
 
 
-def _told(prog: str, error: BaseException) -> int:
+def _report(prog: str, error: BaseException) -> int:
     """Say in a sentence what went wrong; return the exit status."""
     if isinstance(error, UsageError):
-        return _say(f"{prog}: {error}", 2)
+        return _say(f"{prog}: {sentence(error)}", 2)
     if isinstance(error, KeyboardInterrupt):
         kept = "What is finished is kept; the same command goes on from there."
         line = "\n" if sys.stderr.isatty() else ""  # a terminal shows ^C, and perhaps a bar
@@ -84,7 +90,9 @@ def _told(prog: str, error: BaseException) -> int:
     if isinstance(error, OSError):
         return _say(f"{prog}: {_os_sentence(error)}", 1)
     if isinstance(error, VotronError) and not isinstance(error, BoundViolatedError):
-        return _say(f"{prog}: {error}", 1)
+        return _say(f"{prog}: {sentence(error)}", 1)
+    if isinstance(error, ValueError) and str(error).startswith(ABOUT_DATA):
+        return _say(f"{prog}: {' '.join(str(error).split())}", 1)
     return _unexpected(prog, error)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from votron.cli import _options
-from votron.cli._as_trained import section
-from votron.cli._loading import file_digest, held_out, in_words_of_options, read_labelled, rows_of
+from votron.cli._loading import file_digest, held_out, read_labelled, rows_of
+from votron.cli._model_data import section
 from votron.cli._models import Saved, load_model
 from votron.cli._output import Notes, checked_output, print_json, printable
 from votron.cli._parser import Parser, UsageError, file_argument, share
@@ -36,7 +36,11 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_model(parser)
     _options.add_data(parser, "the training data")
     parser.add_argument(
-        "--delta", type=share, default=0.05, metavar="P", help="how often a guarantee may fail (default: 0.05)"
+        "--delta",
+        type=share,
+        default=0.05,
+        metavar="P",
+        help="probability with which a guarantee may fail (default: 0.05)",
     )
     file_argument(
         parser,
@@ -60,11 +64,11 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
 
 def _find_bounds(names: list[str]) -> None:
     """Look for bounds that other packages bring."""
-    from votron.theory.statements import BROUGHT
+    from votron.theory.statements import REGISTERED_BOUNDS
 
     for name in names:
-        if BROUGHT.find(name) is None:
-            known = f" Those that are there: {', '.join(map(repr, BROUGHT))}." if BROUGHT else ""
+        if REGISTERED_BOUNDS.find(name) is None:
+            known = f" Those that are there: {', '.join(map(repr, REGISTERED_BOUNDS))}." if REGISTERED_BOUNDS else ""
             raise UsageError(f"No package that is installed brings a bound {name!r}.{known}")
 
 
@@ -82,8 +86,7 @@ def run(args: argparse.Namespace) -> int:
     saved = load_model(args.model, args.data)
     _refuse_passes(saved)
     X, y, X_test, y_test = _data(saved, args)
-    with in_words_of_options():
-        found = certify(saved.model, X, y, args.delta, X_test=X_test, y_test=y_test)
+    found = certify(saved.model, X, y, args.delta, X_test=X_test, y_test=y_test)
     _tell_if_other(saved, args.data, notes)
     if args.figure:
         _draw(found, args.figure)

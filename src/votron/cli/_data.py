@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from votron._sentences import counted, on_one_line, shortened
 from votron.cli import _options
-from votron.cli._loading import base_name, in_words_of_options, read, reading
-from votron.cli._output import Notes, checked_output, counted, downloading, pairs, percent, print_json, printable, table
+from votron.cli._loading import base_name, read, reading
+from votron.cli._output import Notes, checked_output, downloading, pairs, percent, print_json, printable, table
 from votron.cli._parser import Parser, UsageError, file_argument
-from votron.data.formats import KNOWN_SETS, WRITTEN_FORMATS
+from votron.cli._wording import worded
+from votron.data.formats import KNOWN_SETS, written_formats
 from votron.errors import DataError
 
 KNOWN = dict(zip(KNOWN_SETS, ("8 x 8", "28 x 28", "28 x 28"), strict=True))
@@ -86,7 +88,10 @@ def _add_convert(actions: Any) -> None:
     _options.add_data(made)
     file_argument(made, "output", metavar="OUT", help="the file to write; - is standard output")
     made.add_argument(
-        "--to", choices=WRITTEN_FORMATS, metavar="NAME", help=f"format of OUT: {', '.join(WRITTEN_FORMATS)}"
+        "--to",
+        choices=_options.FormatNames(written_formats(), lambda format: format.is_written),
+        metavar="NAME",
+        help=f"format of OUT: {', '.join(written_formats())}",
     )
     _options.add_label(made, "the column with the labels, if there are any")
     _options.add_common(made)
@@ -165,7 +170,7 @@ def run_convert(args: argparse.Namespace) -> int:
     if args.output == "-" and args.to is None:
         raise UsageError("--to must say which format standard output gets.")
     data = read(args.data, **{**reading(args), "labels": "required" if args.label else "optional"})
-    with in_words_of_options({"--format": "--to", "Got None for": "Got"}), tempfile.TemporaryDirectory() as folder:
+    with worded({"format": "--to", "format of a file": ""}), tempfile.TemporaryDirectory() as folder:
         kept = os.path.join(folder, "data")
         write_examples(data, kept if args.output == "-" else os.path.realpath(args.output), args.to)
         if args.output == "-":
@@ -221,7 +226,7 @@ def _columns(columns: list[dict[str, Any]]) -> str:
     rows = [["column", "kind", "missing", "distinct", "range or values"]]
     for column in columns[:_SHOWN_COLUMNS]:
         counts = [f"{column['missing']:,}" if column["missing"] else "", f"{column['distinct']:,}"]
-        rows.append([_short(column["name"]), column["kind"], *counts, _range(column)])
+        rows.append([shortened(on_one_line(column["name"]), _LONGEST), column["kind"], *counts, _range(column)])
     more = len(columns) - _SHOWN_COLUMNS
     return table(rows, left=(0, 1, 4)) + (f"\n... and {counted(more, 'more column')}" if more > 0 else "")
 
@@ -230,18 +235,20 @@ def _range(column: dict[str, Any]) -> str:
     if column.get("min") is not None:
         return f"{column['min']:g} to {column['max']:g}"
     values = [str(value) for value in column.get("values", [])]
-    return _short(", ".join(values) + (", ..." if column["distinct"] > len(values) > 0 else ""))
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+    listed = ", ".join(values) + (", ..." if column["distinct"] > len(values) > 0 else "")
+    return shortened(on_one_line(listed), _LONGEST)
 
 
 def _classes(classes: list[dict[str, Any]], label: str | None) -> str:
     total = sum(entry["count"] for entry in classes)
     rows = [["class" if label is None else f"class ({label})", "rows", "share"]]
     for entry in classes[:_SHOWN_CLASSES]:
-        rows.append([_short(str(entry["label"])), f"{entry['count']:,}", percent(entry["count"] / total)])
+        rows.append(
+            [
+                shortened(on_one_line(str(entry["label"])), _LONGEST),
+                f"{entry['count']:,}",
+                percent(entry["count"] / total),
+            ]
+        )
     more = len(classes) - _SHOWN_CLASSES
     return table(rows) + (f"\n... and {counted(more, 'more class', 'more classes')}" if more > 0 else "")

@@ -15,11 +15,13 @@ from functools import cache
 from numbers import Integral
 from typing import Any
 
-from sklearn.utils._param_validation import StrOptions
-
+from votron._sentences import joined
 from votron.cli._docstrings import documented, first_sentence
 from votron.cli._parser import Parser, UsageError, whole
-from votron.tuning import ESTIMATORS
+from votron.cli._wording import as_typed, option_of
+from votron.errors import VotronError
+from votron.estimators import ESTIMATORS
+from votron.estimators.parameters import check_parameters, parameter_constraints
 
 DEFAULT = "voted"
 EVERY = "*"
@@ -66,7 +68,7 @@ def add_estimator_options(parser: Parser, name: str) -> None:
         parameter.add_to(group)
     if not any(parameter.name == "random_state" for parameter in parameters_of(name)):
         add_seed(group)
-    parser.explain_unknown = lambda option: _whose(option, name)
+    parser.explain_unknown = lambda option: _owners_of(option, name)
 
 
 def add_seed(group: Any) -> None:
@@ -80,7 +82,7 @@ def add_seed(group: Any) -> None:
     )
 
 
-def given_params(args: argparse.Namespace) -> dict[str, Any]:
+def typed_params(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters that were given as options."""
     names = [parameter.name for parameter in parameters_of(args.estimator)]
     return {name: value for name, value in vars(args).items() if name in names}
@@ -90,69 +92,13 @@ def make_estimator(name: str, params: dict[str, Any]) -> Any:
     """Return the estimator with these parameters, which are checked: an error names the option."""
     estimator = ESTIMATORS[name](**params)
     try:
-        estimator._validate_params()
-        _check_resources(params)
-    except ValueError as error:
-        raise UsageError(as_option(str(error))) from None
+        check_parameters(estimator)
+    except VotronError as error:
+        raise UsageError(error) from None
     return estimator
 
 
-def as_option(message: str) -> str:
-    """Return a message about a parameter as one about an option.
-
-    Examples
-    --------
-    >>> as_option("The 'max_sweeps' parameter of KernelAdatronClassifier must be an int. Got 0 instead.")
-    '--max-sweeps must be an int. Got 0 instead.'
-    """
-    return re.sub(r"\b[Tt]he '(\w+)' parameter of \w+", lambda match: option_of(match[1]), message)
-
-
-def option_of(parameter: str) -> str:
-    """Return the option for a parameter."""
-    return "--" + parameter.replace("_", "-")
-
-
-def as_arguments(params: dict[str, Any]) -> list[str]:
-    """Return parameters as one would type them.
-
-    Examples
-    --------
-    >>> as_arguments({"degree": 3, "normalize_kernel": True, "shuffle": False, "epochs": None})
-    ['--degree', '3', '--normalize-kernel', '--no-shuffle', '--epochs', 'none']
-    """
-    typed: list[str] = []
-    for name, value in params.items():
-        option = option_of(name)
-        if isinstance(value, bool):
-            typed.append(option if value else f"--no-{option[2:]}")
-        else:
-            typed += [option, shown(value)]
-    return typed
-
-
-def shown(value: Any) -> str:
-    """Return a value as one would type it."""
-    if value is None:
-        return "none"
-    if isinstance(value, list | tuple):
-        return ",".join(map(shown, value))
-    if isinstance(value, float):
-        return f"{value:g}" if float(f"{value:g}") == value else repr(value)  # to be read back to the last bit
-    return str(value)
-
-
-def _check_resources(params: dict[str, Any]) -> None:
-    """Refuse what the estimators find out in ``fit`` only."""
-    from votron._resources import effective_threads, parse_memory_limit
-
-    if "memory_limit" in params:
-        parse_memory_limit(params["memory_limit"])
-    if "n_jobs" in params:
-        effective_threads(params["n_jobs"])
-
-
-def _whose(option: str, mine: str) -> str | None:
+def _owners_of(option: str, mine: str) -> str | None:
     """Return which estimators have an option that this one does not have."""
     plain = option[5:] if option.startswith("--no-") else option[2:]
     parameter = plain.replace("-", "_")
@@ -161,15 +107,14 @@ def _whose(option: str, mine: str) -> str | None:
     owners = [name for name in ESTIMATORS if any(p.name == parameter for p in parameters_of(name))]
     if not owners or mine in owners:
         return None
-    which = " and ".join(filter(None, [", ".join(owners[:-1]), owners[-1]]))
-    return f"{option} is an option of --estimator {which}, and not of {mine}."
+    return f"{option} is an option of --estimator {joined(owners)}, and not of {mine}."
 
 
 # -- parameters -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Parameter:
+class EstimatorParameter:
     """A parameter of an estimator, as an option.
 
     Attributes
@@ -232,7 +177,7 @@ class Parameter:
 
     def add_to(self, group: Any) -> None:
         """Add the option; only what is given appears in the namespace."""
-        default = "on" if self.default is True else "off" if self.default is False else shown(self.default)
+        default = "on" if self.default is True else "off" if self.default is False else as_typed(self.default)
         if "random_state" in self.constraints:
             default += ", which draws a seed and prints it"
         words = f"{self.words} (default: {default})".replace("%", "%%")
@@ -246,7 +191,7 @@ class Parameter:
         """Return the value that a text stands for; the estimator checks its range."""
         if self._may_be_none and text.lower() == "none":
             return None
-        if text in self.choices or self._brought(text):
+        if text in self.choices or self._comes_from_a_package(text):
             return text
         if "array-like" in self.constraints:
             return [self._number(part, float, text) for part in text.split(",")]
@@ -259,9 +204,9 @@ class Parameter:
             raise self._refusal(text)
         return value
 
-    def _brought(self, text: str) -> bool:
-        """Tell whether it is a name that another package brings."""
-        names = [one for one in self.constraints if isinstance(one, StrOptions) and one.is_satisfied_by(text)]
+    def _comes_from_a_package(self, text: str) -> bool:
+        """Tell whether it is a name that another package brings, which asking for it loads."""
+        names = [one for one in self.constraints if hasattr(one, "options") and one.is_satisfied_by(text)]
         return any(text in _options_of(one) for one in names)
 
     def _number(self, part: str, kind: type, text: str) -> Any:
@@ -280,8 +225,7 @@ class Parameter:
         else:
             what = ["an int" if self.numbers is int else "a number"]
         what += [*self.choices, *(["none"] if self._may_be_none else [])]
-        allowed = " or ".join(filter(None, [", ".join(what[:-1]), what[-1]]))
-        return argparse.ArgumentTypeError(f"must be {allowed}. Got {text!r} instead.")
+        return argparse.ArgumentTypeError(f"must be {joined(what, 'or')}. Got {text!r} instead.")
 
 
 def _options_of(constraint: Any) -> Collection[str]:
@@ -291,7 +235,7 @@ def _options_of(constraint: Any) -> Collection[str]:
 
 
 @cache
-def parameters_of(name: str) -> tuple[Parameter, ...]:
+def parameters_of(name: str) -> tuple[EstimatorParameter, ...]:
     """Return the parameters of an estimator that can be given as options.
 
     Examples
@@ -303,12 +247,12 @@ def parameters_of(name: str) -> tuple[Parameter, ...]:
     if name == EVERY:
         return tuple({p.name: p for each in ESTIMATORS for p in parameters_of(each)}.values())
     cls = ESTIMATORS[name]
-    found = documented(cls, ESTIMATORS.values())
+    found, allowed = documented(cls, ESTIMATORS.values()), parameter_constraints(cls)
     return tuple(
-        Parameter(
+        EstimatorParameter(
             parameter.name,
             parameter.default,
-            tuple(cls._parameter_constraints[parameter.name]),
+            allowed[parameter.name],
             *first_sentence(found.get(parameter.name, ("", "")), set(found), option_of),
         )
         for parameter in inspect.signature(cls).parameters.values()
@@ -316,12 +260,12 @@ def parameters_of(name: str) -> tuple[Parameter, ...]:
     )
 
 
-def why_no_stream(estimator: Any) -> str | None:
+def why_no_stream(estimator: Any) -> UsageError | None:
     """Return why an estimator cannot learn batch by batch, or None."""
     try:
         estimator.partial_fit  # noqa: B018  # asking tells the reason
     except AttributeError as error:
-        if not hasattr(type(estimator), "partial_fit"):
-            return f"--stream is not for {type(estimator).__name__}, which needs all data at once."
-        return as_option(str(error))
+        if isinstance(error.__cause__, VotronError):
+            return UsageError(error.__cause__)
+        return UsageError(f"--stream is not for {type(estimator).__name__}, which needs all data at once.")
     return None

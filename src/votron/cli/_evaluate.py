@@ -8,13 +8,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from votron._sentences import counted, first_of
 from votron._text_tables import as_text
 from votron.cli import _options
-from votron.cli._as_trained import labelled
-from votron.cli._loading import in_words_of_options
 from votron.cli._measure import Confusion, clopper_pearson
+from votron.cli._model_data import labelled
 from votron.cli._models import Saved, load_model
-from votron.cli._output import Notes, bold, counted, filled, percent, print_json, printable, table, width
+from votron.cli._output import Notes, bold, filled, percent, print_json, printable, table, width
 from votron.cli._parser import Parser, share
 from votron.cli._predict import add_rule, with_rule
 from votron.errors import VotronError
@@ -44,9 +44,11 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_model(parser)
     _options.add_data(parser)
     _options.add_label(parser, "the column with the labels (default: as in training)")
-    parser.add_argument("--all-rules", action="store_true", help="all rules of a voted model, side by side")
+    parser.add_argument("--all-rules", action="store_true", help="compare all rules of a voted model")
     add_rule(parser)
-    parser.add_argument("--confidence", type=share, default=0.95, metavar="P", help="of the interval (default: 0.95)")
+    parser.add_argument(
+        "--confidence", type=share, default=0.95, metavar="P", help="confidence of the interval (default: 0.95)"
+    )
     _options.add_common(parser)
     group = _options.add_reading(parser, missing=False, for_model=True)
     group.add_argument(
@@ -63,12 +65,11 @@ def run(args: argparse.Namespace) -> int:
     how = saved.how_to_read(args, labels="required")
     found = Confusion()
     rules = {rule: Confusion() for rule in _rules_of(saved)} if args.all_rules else {}
-    with in_words_of_options():
-        for rows, y in labelled(args.data, how, notes.once):
-            X = saved.transformed(rows)
-            found.add(y, saved.estimator.predict(X))
-            for rule, labels in _by_rule(saved, X, list(rules)):
-                rules[rule].add(y, labels)
+    for rows, y in labelled(args.data, how, notes.once):
+        X = saved.transformed(rows)
+        found.add(y, saved.estimator.predict(X))
+        for rule, labels in _by_rule(saved, X, list(rules)):
+            rules[rule].add(y, labels)
     if not found.n:
         raise VotronError(f"There are no rows in {args.data!r} to evaluate on.")
     if args.json:
@@ -127,7 +128,7 @@ def _text(saved: Saved, found: Confusion, rules: dict[Any, Confusion], args: arg
     ]
     strange = labels[len(saved.classes) :]
     if strange:
-        named = ", ".join(map(str, strange[:5])) + (", ..." if len(strange) > 5 else "")
+        named = first_of(list(map(str, strange)), 5)
         parts.append(filled(f"Of these labels the model has never seen any, so all their rows are wrong: {named}"))
     if rules:
         parts.append(_rule_table(rules, args.confidence))

@@ -6,9 +6,10 @@ import argparse
 import os
 from collections.abc import Sequence
 
+from votron._sentences import rounded_bytes
 from votron.cli import _options
 from votron.cli._models import Saved, load_model
-from votron.cli._output import checked_output, filled, n_bytes, print_json, printable
+from votron.cli._output import checked_output, filled, print_json, printable
 from votron.cli._parser import Parser, UsageError, file_argument
 from votron.cli._predict import add_rule, with_rule
 from votron.errors import VotronError
@@ -82,8 +83,8 @@ def _lines(written: dict[str, object]) -> list[str]:
     lines = []
     for kind, found in written.items():
         assert isinstance(found, dict)
-        was = f" (it was {n_bytes(found['bytes_before'])})" if "bytes_before" in found else ""
-        lines.append(printable(f"{kind}: {found['file']}, {n_bytes(found['bytes'])}{was}"))
+        was = f" (it was {rounded_bytes(found['bytes_before'])})" if "bytes_before" in found else ""
+        lines.append(printable(f"{kind}: {found['file']}, {rounded_bytes(found['bytes'])}{was}"))
         if found.get("gave_up"):
             lines.append(filled(f"It gave up: {'; '.join(found['gave_up'])}."))
     return lines

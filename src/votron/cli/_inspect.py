@@ -7,9 +7,10 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from votron._sentences import first_of, rounded_bytes, shortened
 from votron.cli import _options
 from votron.cli._models import model_source
-from votron.cli._output import bold, n_bytes, pairs, print_json
+from votron.cli._output import bold, pairs, print_json
 from votron.cli._parser import Parser
 
 if TYPE_CHECKING:
@@ -57,14 +58,15 @@ def _document(found: Manifest) -> dict[str, Any]:
 
 
 def _text(found: Manifest, path: str) -> str:
-    shown = ", ".join(_cut(str(label), _LONGEST_NAME) for label in found.classes[:_SHOWN_CLASSES])
-    more = ", ..." if len(found.classes) > _SHOWN_CLASSES else ""
+    shown = first_of(
+        [shortened(str(label), _LONGEST_NAME) for label in found.classes[: _SHOWN_CLASSES + 1]], _SHOWN_CLASSES
+    )
     file = "standard input" if path == "-" else path
     head = {
-        "model": f"{file}, {n_bytes(found.n_bytes)}, format {found.format}, by Votron {found.votron}",
+        "model": f"{file}, {rounded_bytes(found.n_bytes)}, format {found.format}, by Votron {found.votron}",
         "estimator": found.estimator,
-        "classes": f"{len(found.classes)}: {shown}{more}",
-        **{name.replace("_", " "): _words(value) for name, value in _told(found.summary)},
+        "classes": f"{len(found.classes)}: {shown}",
+        **{name.replace("_", " "): _words(value) for name, value in _facts(found.summary)},
         "sha256": found.sha256,
     }
     parts = [_pairs(head)]
@@ -89,11 +91,7 @@ def _section(name: str, found: dict[str, str]) -> str:
 
 def _pairs(found: dict[str, str], indent: int = 0) -> str:
     """Return names and what they are, and not all of long texts: a file may have them in any place."""
-    return pairs({name: _cut(words, _LONGEST) for name, words in found.items()}, indent)
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+    return pairs({name: shortened(words, _LONGEST) for name, words in found.items()}, indent)
 
 
 def _flat(found: dict[str, Any], depth: int = 1) -> dict[str, str]:
@@ -101,14 +99,14 @@ def _flat(found: dict[str, Any], depth: int = 1) -> dict[str, str]:
     flat: dict[str, str] = {}
     for name, value in found.items():
         if isinstance(value, dict) and depth < _DEEPEST:
-            before = _cut(name, _LONGEST_NAME)
+            before = shortened(name, _LONGEST_NAME)
             flat |= {f"{before} {inner}": words for inner, words in _flat(value, depth + 1).items()}
         else:
             flat[name] = f"{_words(value)[:16]}..." if name == "sha256" else _words(value)  # --json has all of it
     return flat
 
 
-def _told(summary: dict[str, Any]) -> list[tuple[str, Any]]:
+def _facts(summary: dict[str, Any]) -> list[tuple[str, Any]]:
     """Return what there is to say; the support of the only vector is the support."""
     alone = len(_listed(summary.get("n_support"))) == 1
     return [(n, value) for n, value in summary.items() if value is not None and not (n == "n_support" and alone)]

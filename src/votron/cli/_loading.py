@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import hashlib
 import os
-import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.data.formats import STRATEGIES
+from votron.data.options import options_of
+from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, VotronError
 
 if TYPE_CHECKING:
@@ -29,33 +26,21 @@ _CHUNK = 1 << 20
 
 def reading(args: argparse.Namespace) -> dict[str, Any]:
     """Return how to read data, as `votron.data.read_examples` takes it, from what was typed."""
-    missing = getattr(args, "missing", "refuse")
-    given = {
-        "label": getattr(args, "label", None),
-        "format": args.format,
-        "drop": tuple(args.drop),
-        "missing": "keep" if missing in STRATEGIES else missing,
-        "na_values": args.na_values,
-        "part": getattr(args, "part", None),
-        "max_bytes": args.max_expanded,
-        "as_text": (*getattr(args, "discrete", ()), *getattr(args, "text", ())),
-        "header": args.header,
-        "delimiter": args.delimiter,
-        "quote": args.quote,
-        "n_features": getattr(args, "features", None),
-        "colour": args.colour or None,
-        "resize": args.resize,
-        "zero_based": args.zero_based,
-    }
-    return {name: value for name, value in given.items() if value not in (None, ())}
+    commands = {name: option.command for name, option in options_of().items() if option.command is not None}
+    given = {name: getattr(args, command.dest, None) for name, command in commands.items()}
+    if given["missing"] in STRATEGIES:
+        given["missing"] = "keep"
+    given["label"] = getattr(args, "label", None)
+    given["as_text"] = [*getattr(args, "discrete", ()), *getattr(args, "text", ())]
+    found = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    return {name: value for name, value in found.items() if value is not None and value != ()}
 
 
 def read(path: str, **how: Any) -> Examples:
     """Return the examples of a file."""
     from votron.data import read_examples
 
-    with in_words_of_options():
-        return read_examples(path, **how)
+    return read_examples(path, **how)
 
 
 def read_labelled(path: str, **how: Any) -> tuple[Examples, NDArray[Any]]:
@@ -70,74 +55,7 @@ def batches(path: str, **how: Any) -> Any:
     """Return the examples of a file in batches."""
     from votron.data import open_batches
 
-    with in_words_of_options():
-        return open_batches(path, **how)
-
-
-_OPTIONS = {
-    r"'?max_bytes'?": "--max-expanded",
-    r"\bread it in batches with open_batches\b": "train from it with --stream",
-    r"\bopen_batches reads in batches\b": "--stream reads in batches",
-    r"header=False": "--no-header",
-    r"header=True": "--header",
-    r"quote=''": "--quote ''",
-    r"missing='drop'": "--missing drop",
-    r"\bwith missing\b": "with --missing",
-    r"\bwith label\b": "with --label",
-    r"leave label out": "leave --label out",
-    r"drop=(\d+)": r"--drop \1",
-    r"\bn_features\b(?!=\d)": "--features",
-    r" \((?:in partial_fit|the first call of partial_fit)[^)]*\)": "",
-    r", for data of n_samples=(\d+), n_features=\d+ instead": r" in \1 rows instead",
-    r"\bbinarize=([\d.]+)": r"--binarize \1",
-    r"\bzero_based=True\b": "--zero-based",
-    r"\bzero_based\b": "--zero-based",
-    r"\bas_text\b": "--discrete",
-    r"'?\bna_values\b'?": "--na-values",
-    r"'probabilities' and 'discrete' of \w+": "--probabilities and --discrete",
-}
-
-
-_ABOUT_DATA = ("Input X contains", "Input y contains", "X has ", "Found array with")
-"""How scikit-learn begins to speak of data that it does not take."""
-
-
-@contextmanager
-def in_words_of_options(instead: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Let errors speak of options, where they speak of parameters of a function, and say some things otherwise."""
-    from votron.cli._estimators import as_option
-
-    try:
-        yield
-    except VotronError as error:
-        text = as_option(str(error))
-        for name, option in _OPTIONS.items():
-            text = re.sub(name, option, text)
-        for words, others in (instead or {}).items():
-            text = text.replace(words, others)
-        text += _meant(text)
-        if text != str(error):
-            raise type(error)(text) from None
-        raise
-    except ValueError as error:
-        if not str(error).startswith(_ABOUT_DATA):
-            raise
-        raise DataError(f"{' '.join(str(error).split())}") from None
-
-
-def _meant(text: str) -> str:
-    """Return a question about the name that may have been meant, where a column is not there.
-
-    Examples
-    --------
-    >>> _meant("The label must be a column of 'a.csv', which has 'Temp', 'Play'. Got 'Ply' instead.")
-    " Did you mean 'Play'?"
-    """
-    match = re.search(r"which has (?P<names>.*)\. Got '(?P<got>[^']*)' instead\.$", text)
-    if not match:
-        return ""
-    near = difflib.get_close_matches(match["got"], re.findall(r"'([^']*)'", match["names"]), n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    return open_batches(path, **how)
 
 
 def file_digest(path: str) -> str | None:
@@ -152,10 +70,8 @@ def file_digest(path: str) -> str | None:
 
 
 def rows_of(X: Any, which: NDArray[np.int64]) -> Any:
-    """Return some rows of a frame or a matrix."""
-    from sklearn.utils import _safe_indexing
-
-    return _safe_indexing(X, which)
+    """Return some rows of a frame of polars or of a matrix."""
+    return X[which]
 
 
 def held_out(y: NDArray[Any], fraction: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -167,17 +83,12 @@ def held_out(y: NDArray[Any], fraction: float, seed: int) -> tuple[NDArray[np.in
     >>> len(kept), len(tested)
     (16, 4)
     """
-    from sklearn.model_selection import train_test_split
+    from votron.estimators._validation import held_out_split
 
-    counts = np.unique(y, return_counts=True)[1]
     n_test = int(np.ceil(fraction * len(y)))
-    enough = counts.min() >= 2 and min(n_test, len(y) - n_test) >= len(counts)
     if n_test >= len(y):
         raise VotronError(f"--test {fraction:g} leaves nothing to learn from, of {len(y)} rows.")
-    kept, tested = train_test_split(
-        np.arange(len(y)), test_size=n_test, stratify=y if enough else None, random_state=seed
-    )
-    return np.sort(kept), np.sort(tested)
+    return held_out_split(y, n_test, seed, every_class_trained=False)
 
 
 def once_only(path: str) -> bool:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from votron.cli._as_trained import as_trained, classes_of
 from votron.cli._encoding import classifier_of, columns_of
+from votron.cli._model_data import classes_of, reading_for_model
 from votron.cli._parser import UsageError
 from votron.errors import DataError
 
@@ -58,7 +58,7 @@ class Saved:
     def how_to_read(self, args: argparse.Namespace, labels: str, *, test: str | None = None) -> dict[str, Any]:
         """Return how to read the data of a command for it, or data to test with beside them: as it was trained."""
         path, beside = (args.data, False) if test is None else (test, True)
-        return as_trained(args, path, self.model, self.provenance, labels=labels, beside=beside)
+        return reading_for_model(args, path, self.model, self.provenance, labels=labels, beside=beside)
 
     def transformed(self, X: Any) -> Any:
         """Return rows as the classifier itself takes them."""
@@ -85,7 +85,7 @@ class Saved:
 
 def load_model(path: str, data: str = "") -> Saved:
     """Return the model in a file, or from standard input, where data do not come from there."""
-    from votron.estimators.saved import load_with_manifest
+    from votron.saving.models import load_with_manifest
 
     if path == data == "-":
         raise UsageError("MODEL and DATA cannot both be standard input.")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from votron.cli._parser import Parser, file_argument, size, whole
-from votron.data.formats import FORMATS, NUMERIC, STRATEGIES, stands_between
+from votron.data.formats import Format, choosable_formats, format_named
+from votron.data.options import OLD_NAMES, Command, options_of
+from votron.data.vocabulary import NUMERIC, STRATEGIES, stands_between
 
 MISSING = ("refuse", "drop", *STRATEGIES)
 DATA = "a file (CSV, TSV, Parquet, Arrow, svmlight, IDX, .npy, .npz), a folder of images, digits, mnist, fashion, or -"
@@ -31,7 +33,7 @@ def add_output(parser: Any, words: str, *, required: bool = False, default: str 
 def add_common(parser: Any, *, json: str = "print one JSON document instead of text") -> None:
     """Add what every command has."""
     parser.add_argument("--json", action="store_true", help=json)
-    parser.add_argument("--quiet", action="store_true", help="no progress and no remarks on standard error")
+    parser.add_argument("--quiet", action="store_true", help="print no progress and no remarks on standard error")
 
 
 def add_label(parser: Any, words: str) -> argparse.Action:
@@ -42,66 +44,46 @@ def add_label(parser: Any, words: str) -> argparse.Action:
 
 def add_reading(parser: Parser, *, missing: bool = True, for_model: bool = False) -> argparse._ArgumentGroup:
     """Add how data are read, ``for_model`` as in training where nothing is said; return the group of options."""
-    before = "default: as in training" if for_model else ""
     group = parser.add_argument_group("reading data")
-    add = group.add_argument
-    add(
-        "--format",
-        choices=FORMATS,
-        metavar="NAME",
-        help=f"{', '.join(FORMATS)} (default: by the name and the first bytes)",
-    )
-    add("--drop", metavar="COL", action="append", default=[], help="a column to leave out; may be given several times")
-    if missing:
-        add(
-            "--missing",
-            choices=MISSING,
-            default="refuse",
-            metavar="HOW",
-            help="where values are missing: refuse, drop the rows, or fill in the mean, median or most-frequent value "
-            "(default: refuse)",
-        )
-    add(
-        "--na-values",
-        metavar="TEXT",
-        action="append",
-        help="a text that means missing; may be given several times "
-        f"({before or 'default: empty, NA, NaN, null, ? and the like'})",
-    )
-    add("--part", choices=("train", "test"), help="of digits, mnist or fashion, which part (default: train)")
-    columns = "columns are called c0, c1, ..." + (f" ({before})" if before else "")
-    add(
-        "--header",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="whether the first line of CSV names the columns (default: it has to, and is refused if it looks like "
-        f"data); without such a line {columns}",
-    )
-    add("--delimiter", type=_character, metavar="C", help="between the fields of CSV (default: the one that fits)")
-    fits = before or "default: the one that fits"
-    add("--quote", type=_quote, metavar="C", help=f"around fields of CSV; '' for none ({fits})")
-    if not for_model:  # which knows how many it takes
-        add(
-            "--features",
-            type=whole(),
-            metavar="N",
-            help="of svmlight, how many there are (default: as many as occur)",
-        )
-    add(
-        "--zero-based",
-        action="store_const",
-        const=True,
-        help=f"the features of svmlight count from 0 ({before or 'default: if there is a feature 0'})",
-    )
-    add("--colour", action="store_true", help="images in red, green and blue instead of grey")
-    add("--resize", type=_height_and_width, metavar="HxW", help="bring images to this height and width")
-    add(
-        "--max-expanded",
-        type=size,
-        metavar="SIZE",
-        help="what compressed input may expand to, such as 10GB (default: 4GiB); free memory is a limit beside it",
-    )
+    for name, option in options_of().items():
+        command = option.command
+        if command is None or (command.main_only and for_model) or (name == "missing" and not missing):
+            continue
+        words = command.words(kept=for_model and option.kept).replace("{formats}", ", ".join(choosable_formats()))
+        group.add_argument(command.flag, help=words, **_AS_TYPED[command.takes], **_metavar(command))
+        for old in (old for old, new in OLD_NAMES.items() if new == name):
+            _add_old_flag(parser, old, command)
     return group
+
+
+def _add_old_flag(parser: Parser, old: str, command: Command) -> None:
+    hidden = argparse.SUPPRESS
+    parser.add_argument(f"--{old}", action=_OldFlag, const=command, nargs=0, default=hidden, help=hidden)
+
+
+class _OldFlag(argparse.Action):
+    """The switch that an option was called, which works on, and is remarked upon."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        """Set what the new name sets."""
+        setattr(namespace, self.const.dest, True)
+        namespace.remark = f"{option_string} is now called {self.const.flag}."
+
+
+class FormatNames(list[str]):
+    """Names of formats to choose from: what other packages bring is among them once it is asked for."""
+
+    def __init__(self, names: Iterable[str], fits: Callable[[Format], bool]) -> None:
+        super().__init__(names)
+        self._fits = fits
+
+    def __contains__(self, name: object) -> bool:
+        found = format_named(name) if isinstance(name, str) else None
+        return found is not None and self._fits(found)
+
+
+def _metavar(command: Command) -> dict[str, Any]:
+    return {} if command.metavar is None else {"metavar": command.metavar}
 
 
 def add_encoding(parser: Parser) -> argparse._ArgumentGroup:
@@ -112,16 +94,22 @@ def add_encoding(parser: Parser) -> argparse._ArgumentGroup:
         "--numeric",
         choices=NUMERIC,
         metavar="HOW",
-        help="numbers are kept, or scaled to standard deviation 1, to 0..1 or by the largest: keep, standard, minmax, "
-        "maxabs (default: standard; for winnow keep)",
+        help="how to scale numbers: keep (not at all), standard (to standard deviation 1), minmax (to 0..1) or maxabs "
+        "(by the largest) (default: standard; for winnow keep)",
     )
     add_discrete(group)
-    add("--probabilities", metavar="COL", action="append", default=[], help="a column of numbers from 0 to 1, kept")
-    add("--text", metavar="COL", action="append", default=[], help="a column of texts, taken apart into words")
+    add(
+        "--probabilities",
+        metavar="COL",
+        action="append",
+        default=[],
+        help="a column of numbers from 0 to 1, kept as they are",
+    )
+    add("--text", metavar="COL", action="append", default=[], help="a column of text, split into words")
     add(
         "--text-features",
         choices=("hashing", "tfidf"),
-        help="what words become: hashing or tfidf (default: hashing; for naive-bayes tfidf)",
+        help="how words become features: hashing or tfidf (default: hashing; for naive-bayes tfidf)",
     )
     return group
 
@@ -129,7 +117,11 @@ def add_encoding(parser: Parser) -> argparse._ArgumentGroup:
 def add_discrete(group: argparse._ArgumentGroup) -> None:
     """Add which columns hold names."""
     group.add_argument(
-        "--discrete", metavar="COL", action="append", default=[], help="a column whose numbers are names, as postcodes"
+        "--discrete",
+        metavar="COL",
+        action="append",
+        default=[],
+        help="a column whose numbers are names, such as postcodes",
     )
 
 
@@ -147,13 +139,13 @@ def as_typed(actions: Iterable[argparse.Action], args: argparse.Namespace) -> li
     """
     typed: list[str] = []
     for action in actions:
-        given = getattr(args, action.dest)
-        if given == action.default:
+        found = getattr(args, action.dest)
+        if found == action.default:
             continue
         if action.nargs == 0:  # the last name of --header and --no-header is the one that says no
-            typed.append(action.option_strings[-1 if given is False else 0])
+            typed.append(action.option_strings[-1 if found is False else 0])
             continue
-        for value in given if isinstance(given, list) else [given]:
+        for value in found if isinstance(found, list) else [found]:
             typed += _pair(action.option_strings[-1], _shown(value))
     return typed
 
@@ -187,3 +179,19 @@ def _height_and_width(text: str) -> tuple[int, int]:
     if len(parts) != 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise argparse.ArgumentTypeError(f"must be height and width, such as 28x28. Got {text!r} instead.")
     return int(parts[0]), int(parts[1])
+
+
+_AS_TYPED: dict[str, dict[str, Any]] = {
+    "format": {"choices": FormatNames(choosable_formats(), lambda format: format.choosable)},
+    "texts": {"action": "append"},
+    "filling": {"choices": MISSING, "default": "refuse"},
+    "part": {"choices": ("train", "test")},
+    "yes": {"action": "store_const", "const": True},
+    "yes or no": {"action": argparse.BooleanOptionalAction, "default": None},
+    "count": {"type": whole()},
+    "size": {"type": size},
+    "character": {"type": _character},
+    "quote": {"type": _quote},
+    "height and width": {"type": _height_and_width},
+}
+"""What argparse is told of an option, by what comes after it."""

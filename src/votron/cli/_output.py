@@ -125,37 +125,6 @@ def percent(value: float) -> str:
     return f"{100 * value:.2f} %" if value < 0.1 else f"{100 * value:.1f} %"
 
 
-def n_bytes(value: int) -> str:
-    """Return a number of bytes as text.
-
-    Examples
-    --------
-    >>> n_bytes(999), n_bytes(85_300), n_bytes(2_000_000)
-    ('999 bytes', '85 kB', '2.0 MB')
-    """
-    if value < 1000:
-        return f"{value} bytes"
-    power = min(4, int(math.log10(value) // 3))
-    number = value / 1000**power
-    return f"{number:.0f} {' kMGT'[power]}B" if number >= 10 else f"{number:.1f} {' kMGT'[power]}B"
-
-
-def seconds(value: float) -> str:
-    """Return a time as text."""
-    return f"{value:.2f} s" if value < 10 else f"{value:.0f} s"
-
-
-def counted(n: int, thing: str, many: str = "") -> str:
-    """Return a number of things.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(1200, "row"), counted(2, "class", "classes")
-    ('1 row', '1,200 rows', '2 classes')
-    """
-    return f"{n:,} {thing if n == 1 else many or thing + 's'}"
-
-
 class Notes:
     """Where a command says what it does: standard error, or nowhere."""
 
@@ -234,9 +203,9 @@ def checked_output(
     if path == "-":
         return
     target = Path(os.path.realpath(path))
-    for given in inputs:
-        if given != "-" and target.exists() and os.path.exists(given) and os.path.samefile(given, target):
-            raise VotronError(f"{option} must be another file than {given!r}, which is read.")
+    for source in inputs:
+        if source != "-" and target.exists() and os.path.exists(source) and os.path.samefile(source, target):
+            raise VotronError(f"{option} must be another file than {source!r}, which is read.")
     if replaces and _is_special(target) and not target.is_dir():
         raise VotronError(f"{option} must be a plain file for {what}. Got the device or pipe {path!r} instead.")
     if target.is_dir():

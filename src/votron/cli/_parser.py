@@ -10,6 +10,8 @@ import shutil
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
+from votron._sentences import joined
+from votron.cli._wording import did_you_mean
 from votron.errors import VotronError
 
 FILE = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
@@ -125,8 +127,7 @@ class Parser(argparse.ArgumentParser):
         if known:
             return known
         names = [name for action in self._actions for name in action.option_strings]
-        near = difflib.get_close_matches(option, names, n=1)
-        meant = f" Did you mean {near[0]}?" if near else f" {self.prog} --help lists those there are."
+        meant = did_you_mean(option, names) or f" {self.prog} --help lists those there are."
         return f"There is no option {option}.{meant}"
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -162,7 +163,7 @@ def _sentence(message: str) -> str:
     required = "the following arguments are required: "
     if message.startswith(required):
         names = message[len(required) :].split(", ")
-        return f"{' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))} must be given."
+        return f"{joined(names)} must be given."
     match = _ARGUMENT.fullmatch(message)
     if match:
         name, words = match["name"].replace("/", ", "), match["words"]

@@ -12,17 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._sentences import counted
 from votron.cli import _options
-from votron.cli._loading import batches, in_words_of_options
+from votron.cli._loading import batches
 from votron.cli._models import Saved, load_model
-from votron.cli._output import Notes, as_json, checked_output, counted, plain, printable, writing
+from votron.cli._output import Notes, as_json, checked_output, plain, printable, writing
 from votron.cli._parser import Parser, UsageError
+from votron.cli._wording import worded
 from votron.data.formats import FORMATS
 from votron.errors import VotronError
 
-_MISSING = {
-    "Say what to do about them with --missing.": "Fill them in, or train with --missing mean, median or most-frequent."
-}
+_WORDS = {"missing values": "Fill them in, or train with --missing mean, median or most-frequent."}
+"""What to do about missing values, which have to be known in training."""
 
 Kept = dict[str, list[Any]]
 
@@ -47,22 +48,25 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_data(parser)
     _options.add_output(parser, "where the labels go (default: -, standard output)", default="-")
     parser.add_argument(
-        "--scores", action="store_true", help="a column a class beside the label; for two classes one, called score"
+        "--scores",
+        action="store_true",
+        help="also write the score of each class; for two classes one column, called score",
     )
     parser.add_argument(
         "--keep",
         metavar="COL",
         action="append",
         default=[],
-        help="a column of the table to put before the label, such as a customer's number; may be given several times",
+        help="a column of the table to copy in front of the label, such as a customer's number; may be given "
+        "several times",
     )
     add_rule(parser)
-    _options.add_label(parser, "the column with labels, which are left out (default: as in training, if it is there)")
+    _options.add_label(parser, "the column with labels, which is ignored (default: as in training, if it is there)")
     _options.add_common(parser, json="write a JSON object a line instead of CSV")
     _options.add_reading(parser, missing=False, for_model=True)
 
 
-def _looked_up(text: str) -> str:
+def _rule_name(text: str) -> str:
     """Return the name of a rule, having looked whether another package brings it."""
     from votron.rules import RULES
 
@@ -76,7 +80,7 @@ def add_rule(parser: Any) -> None:
 
     parser.add_argument(
         "--rule",
-        type=_looked_up,
+        type=_rule_name,
         choices=RULES,
         metavar="R",
         help=f"predict by another rule of a voted model, without training again: {', '.join(RULES)}",
@@ -97,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
         _keep_columns(args, saved, how)
     source = batches(args.data, **how)
     n, on_screen = 0, args.output == "-" and sys.stdout.isatty()
-    with writing(args.output) as file, in_words_of_options(_MISSING):
+    with writing(args.output) as file, worded(_WORDS):
         for text, rows in _texts(saved, source, args, notes):
             file.write((printable(text, keep="\n") if on_screen else text).encode("utf-8", "backslashreplace"))
             n += rows

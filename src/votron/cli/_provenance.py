@@ -11,9 +11,8 @@ from typing import Any
 
 from votron import __version__
 from votron.cli._loading import base_name, file_digest, reading
+from votron.data.options import options_of
 from votron.errors import VotronError
-
-_READING = ("format", "drop", "missing", "na_values", "part", "header", "quote", "colour", "resize", "zero_based")
 
 
 def now() -> str:
@@ -26,10 +25,10 @@ def now() -> str:
     '1970-01-01T00:00:00Z'
     >>> del os.environ["SOURCE_DATE_EPOCH"]
     """
-    given = os.environ.get("SOURCE_DATE_EPOCH")
-    if given is not None and not (given.isascii() and given.isdecimal() and int(given) < 253402300800):
-        raise VotronError(f"SOURCE_DATE_EPOCH must be seconds since 1970, as a whole number. Got {given!r} instead.")
-    moment = datetime.now(UTC) if given is None else datetime.fromtimestamp(int(given), UTC)
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if epoch is not None and not (epoch.isascii() and epoch.isdecimal() and int(epoch) < 253402300800):
+        raise VotronError(f"SOURCE_DATE_EPOCH must be seconds since 1970, as a whole number. Got {epoch!r} instead.")
+    moment = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(int(epoch), UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -43,7 +42,9 @@ def of_command(args: argparse.Namespace, data: Any) -> dict[str, Any]:
     """Return which command it was, when, with which versions, and how it read its data."""
     how = reading(args)
     how["missing"] = None if args.missing == "refuse" else args.missing
-    how |= {name: getattr(data, name) for name in ("zero_based", "header", "quote")}  # as it was found to be
+    kept = [name for name, option in options_of().items() if option.kept]
+    how |= {name: getattr(data, name) for name in kept if hasattr(data, name)}  # as it was found to be
+    recorded = [name for name, option in options_of().items() if option.recorded]
     return {
         "votron": __version__,
         "python": platform.python_version(),
@@ -51,9 +52,9 @@ def of_command(args: argparse.Namespace, data: Any) -> dict[str, Any]:
         "scikit-learn": version("scikit-learn"),
         "created": now(),
         "command": args.command_line,
-        "reading": {name: _listed(how[name]) for name in _READING if how.get(name) is not None},
+        "reading": {name: _for_json(how[name]) for name in recorded if how.get(name) is not None},
     }
 
 
-def _listed(value: Any) -> Any:
+def _for_json(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value

@@ -66,7 +66,7 @@ def _texts(name: str) -> Iterator[tuple[str, str]]:
             yield f"votron data {action} --help", _of(parser, action).format_help()
     if name in ("train", "tune"):
         from votron.cli._estimators import DEFAULT
-        from votron.tuning import ESTIMATORS
+        from votron.estimators import ESTIMATORS
 
         for estimator in (each for each in ESTIMATORS if each != DEFAULT):
             text = _of(build([name, f"--estimator={estimator}"]), name).format_help()

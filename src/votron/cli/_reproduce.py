@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from votron._sentences import duration
 from votron._text_tables import wants_colour
 from votron.cli._output import Notes, downloading
 from votron.cli._parser import Parser, UsageError
 from votron.errors import VotronError
-from votron.experiments._reproduce_settings import WHAT, Settings, parse_degrees
+from votron.experiments.settings import WHAT, Settings, parse_degrees
 
 if TYPE_CHECKING:
     from votron.experiments.reproduce import Reproduction
@@ -103,7 +104,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     try:
         degrees = parse_degrees(args.degrees)
     except VotronError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(error) from None
     what = WHAT if not args.what or "all" in args.what else tuple(w for w in WHAT if w in args.what)
     return Settings(what, degrees, args.permutations, float(args.epochs), args.jobs)
 
@@ -136,4 +137,4 @@ def _show(made: Reproduction) -> None:
         print(f"\n{sum(claim.holds is True for claim in made.claims)} of {len(made.claims)} claims hold.")
     for note in made.notes:
         print(note)
-    print(f"\nTook {made.seconds:.0f} s.")
+    print(f"\nTook {duration(made.seconds)}.")

@@ -11,24 +11,24 @@ import argparse
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from votron._progress import Progress
-from votron.cli._as_trained import error_on_test, label_kind
+from votron._sentences import counted, rounded_bytes
 from votron.cli._encoding import discrete_of, encoder_for, numeric_of
-from votron.cli._estimators import option_of, why_no_stream
-from votron.cli._loading import base_name, batches, in_words_of_options, once_only, reading
-from votron.cli._output import Notes, counted, n_bytes
+from votron.cli._estimators import why_no_stream
+from votron.cli._loading import base_name, batches, once_only, reading
+from votron.cli._model_data import error_on_test, label_kind
+from votron.cli._output import Notes
 from votron.cli._parser import Parser, UsageError, size, whole
 from votron.cli._provenance import of_command, of_data
-from votron.data.formats import TRUTH
+from votron.cli._summary import Trained
+from votron.cli._wording import option_of
+from votron.data.vocabulary import TRUTH
 from votron.rules import RULES
-
-if TYPE_CHECKING:
-    from votron.cli._train import Trained
 
 BATCH_BYTES = 16_000_000
 _NOT_IN_STREAMS = ("epochs", "shuffle", "early_stopping", "validation_fraction")
@@ -41,15 +41,15 @@ def add_options(parser: Parser) -> None:
     """Add what only streams have."""
     group = parser.add_argument_group("data larger than memory")
     add = group.add_argument
-    add("--stream", action="store_true", help="read in batches, and learn from one after the other, in their order")
-    add("--passes", type=whole(), metavar="N", help="with --stream, how often to go through the data (default: 1)")
+    add("--stream", action="store_true", help="read in batches, and learn from them one after the other")
+    add("--passes", type=whole(), metavar="N", help="with --stream, number of passes through the data (default: 1)")
     add(
         "--batch",
         type=size,
         metavar="SIZE",
-        help=f"with --stream, bytes of a batch (default: {BATCH_BYTES // 10**6}MB)",
+        help=f"with --stream, size of a batch in bytes (default: {BATCH_BYTES // 10**6}MB)",
     )
-    add("--classes", metavar="A,B,...", help="with --stream from standard input or a pipe, all labels that will come")
+    add("--classes", metavar="A,B,...", help="with --stream from standard input or a pipe, all labels that will occur")
 
 
 def check_options(args: argparse.Namespace, estimator: Any) -> None:
@@ -61,7 +61,7 @@ def check_options(args: argparse.Namespace, estimator: Any) -> None:
         return
     why_not = why_no_stream(estimator)
     if why_not:
-        raise UsageError(why_not)
+        raise why_not
     for name in _NOT_IN_STREAMS:
         if name in vars(args):
             raise UsageError(
@@ -86,16 +86,13 @@ def train(args: argparse.Namespace, estimator: Any, notes: Notes) -> Trained:
     """Learn batch by batch; return the model."""
     from sklearn.pipeline import Pipeline
 
-    from votron.cli._train import Trained
-
     if hasattr(estimator, "verbose"):
         estimator.set_params(verbose=0)  # the bar of one batch says nothing
     limit = args.batch or BATCH_BYTES
     notes(_memory_words(args.estimator, limit))
     start = time.monotonic()
     learner = _Learner(args, estimator, notes)
-    with in_words_of_options():
-        found = learner.learn(limit)
+    found = learner.learn(limit)
     took = time.monotonic() - start
     model = estimator if learner.encoder is None else Pipeline([("encoder", learner.encoder), ("model", estimator)])
     provenance = of_command(args, found) | {
@@ -106,7 +103,7 @@ def train(args: argparse.Namespace, estimator: Any, notes: Notes) -> Trained:
     error = error_on_test(args, model, provenance, batch_bytes=limit) if args.test else {}
     provenance["test"] = {"name": base_name(args.test), **error} if args.test else None
     trained = Trained(model, learner.rows, found.format, found.label, took, error, provenance)
-    trained.remarks["stream"] = f"{counted(learner.n_batches, 'batch', 'batches')} of at most {n_bytes(limit)}"
+    trained.remarks["stream"] = f"{counted(learner.n_batches, 'batch', 'batches')} of at most {rounded_bytes(limit)}"
     if args.certificate is None and args.estimator in ("voted", "averaged"):
         trained.remarks["certificate"] = (
             "left out, since a stream is not held in memory: `votron certify` computes it"
@@ -123,8 +120,8 @@ def _memory_words(estimator: str, limit: int) -> str:
         "averaged": "three numbers a feature and class",
     }.get(estimator, "the numbers of each feature and class")
     return (
-        f"Streaming: beside {grows}, memory holds a batch of {n_bytes(limit)} of input, which takes up to {_TIMES} "
-        f"times that, {n_bytes(_TIMES * limit)}, while it is read and encoded; --batch makes it smaller."
+        f"Streaming: beside {grows}, memory holds a batch of {rounded_bytes(limit)} of input, which takes up to "
+        f"{_TIMES} times that, {rounded_bytes(_TIMES * limit)}, while it is read and encoded; --batch makes it smaller."
     )
 
 
@@ -149,16 +146,16 @@ class _Learner:
                 f"Data such as {base_name(self.args.data)} cannot be read in parts: they are in memory as a whole."
             )
         if source.rewindable:
-            source = self._looked_through(source, limit)
+            source = self._scanned(source, limit)
         with Progress(None, self.notes.live, label="Training", erase=True) as progress:
             for turn in range(passes):
                 self.rows = 0
                 for batch in source:
-                    self._one(batch)
+                    self._learn_from(batch)
                     progress.update(turn, f"pass {turn + 1} of {passes}, {counted(self.rows, 'row')}{self._mistakes()}")
         return batch
 
-    def _looked_through(self, source: Any, limit: int) -> Any:
+    def _scanned(self, source: Any, limit: int) -> Any:
         """Find out which labels there are, and what the encoder has to know; return the data to be read anew."""
         from votron.data import scan_stream
 
@@ -184,7 +181,7 @@ class _Learner:
         names = {"discrete": discrete, "probabilities": args.probabilities, "text": args.text}
         return {"numeric": numeric_of(args), "missing": args.missing, **names}
 
-    def _one(self, batch: Any) -> None:
+    def _learn_from(self, batch: Any) -> None:
         if self.classes is None:
             self.classes = _named_classes(self.args.classes, batch.y)
         if self.encoder is None and self.n_batches == 0 and batch.columns is not None:
@@ -208,7 +205,7 @@ def _check_matrix(args: argparse.Namespace) -> None:
         raise UsageError("--numeric with --stream is for tables. Got it with data that are numbers without names.")
 
 
-def _named_classes(given: str | None, y: Any) -> NDArray[Any]:
+def _named_classes(typed: str | None, y: Any) -> NDArray[Any]:
     """Return the labels that were named, in the type of those that were read.
 
     Examples
@@ -218,20 +215,20 @@ def _named_classes(given: str | None, y: Any) -> NDArray[Any]:
     >>> _named_classes("2,1", np.array([1]))
     array([1, 2])
     """
-    if given is None:
+    if typed is None:
         return np.unique(y)
-    names, truth = _names(given), y.dtype.kind == "b"
+    names, truth = _names(typed), y.dtype.kind == "b"
     if y.dtype.kind == "U":
         return np.array(names)
     try:
         return np.unique(np.array([TRUTH[name.lower()] if truth else _number(name) for name in names]).astype(y.dtype))
     except (KeyError, ValueError):
         what = "true and false" if truth else "numbers"
-        raise UsageError(f"--classes must be {what}, as the labels of the data are. Got {given!r} instead.") from None
+        raise UsageError(f"--classes must be {what}, as the labels of the data are. Got {typed!r} instead.") from None
 
 
-def _names(given: str) -> list[str]:
-    return sorted({name.strip() for name in given.split(",") if name.strip()})
+def _names(typed: str) -> list[str]:
+    return sorted({name.strip() for name in typed.split(",") if name.strip()})
 
 
 def _number(name: str) -> int | float:

@@ -1,16 +1,36 @@
-"""What training was like, for people and for machines."""
+"""A model that was trained, and what there is to say of it, for people and for machines."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
+from votron._sentences import counted, first_of, rounded_bytes
+from votron.cli._encoding import classifier_of
 from votron.cli._loading import base_name
-from votron.cli._output import counted, n_bytes, pairs, percent, print_json
+from votron.cli._output import pairs, percent, print_json
 
-if TYPE_CHECKING:
-    from votron.cli._train import Trained
+
+@dataclass
+class Trained:
+    """A model, and what there is to say of it."""
+
+    model: Any
+    rows: int
+    format: str
+    label: str | None
+    seconds: float
+    error: dict[str, Any]
+    provenance: dict[str, Any] = field(default_factory=dict)
+    certificate: Any = None
+    remarks: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def estimator(self) -> Any:
+        """The classifier itself."""
+        return classifier_of(self.model)
 
 
 def show(args: argparse.Namespace, trained: Trained, size: int) -> None:
@@ -27,7 +47,7 @@ def show(args: argparse.Namespace, trained: Trained, size: int) -> None:
 def _words(args: argparse.Namespace, trained: Trained, size: int) -> dict[str, str]:
     estimator, error = trained.estimator, trained.error
     classes = estimator.classes_.tolist()
-    named = ", ".join(map(str, classes[:10])) + (", ..." if len(classes) > 10 else "")
+    named = first_of(list(map(str, classes[:11])), 10)
     features = counted(int(estimator.n_features_in_), "feature")
     words = {
         "data": f"{base_name(args.data)}: {counted(trained.rows, 'row')}, {features}",
@@ -44,7 +64,7 @@ def _words(args: argparse.Namespace, trained: Trained, size: int) -> dict[str, s
         words[f"{error['on']} error"] = of
     words["seconds"] = f"{trained.seconds:.2f}"
     words |= trained.remarks
-    words["model"] = f"{'standard output' if args.output == '-' else args.output}, {n_bytes(size)}"
+    words["model"] = f"{'standard output' if args.output == '-' else args.output}, {rounded_bytes(size)}"
     return words
 
 

@@ -9,26 +9,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from votron._sentences import counted, duration
 from votron.cli import _options, _stream
-from votron.cli._as_trained import error_of, error_on_test
-from votron.cli._encoding import classifier_of, make_model, remarks_on
-from votron.cli._estimators import add_estimator_options, estimator_in, given_params, make_estimator
-from votron.cli._loading import base_name, held_out, in_words_of_options, read_labelled, reading, rows_of
+from votron.cli._encoding import make_model, remarks_on
+from votron.cli._estimators import add_estimator_options, estimator_in, make_estimator, typed_params
+from votron.cli._loading import base_name, held_out, read_labelled, reading, rows_of
 from votron.cli._measure import Confusion
-from votron.cli._output import (
-    Notes,
-    checked_output,
-    counted,
-    refuse_terminal,
-    seconds,
-)
+from votron.cli._model_data import error_of, error_on_test
+from votron.cli._output import Notes, checked_output, refuse_terminal
 from votron.cli._parser import Parser, UsageError
 from votron.cli._provenance import of_command, of_data
-from votron.cli._summary import show
+from votron.cli._summary import Trained, show
 
 MOST_CERTIFIED = 10_000
 """Rows up to which a certificate is computed without being asked for: beyond, it takes longer than training."""
@@ -53,11 +47,11 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     parser.set_defaults(run=run)
     _options.add_data(parser)
     _options.add_label(parser, "the column with the labels: its name or number (.npz: a key; IDX: the file of labels)")
-    _options.add_output(parser, "the model file, by custom NAME.votron; - is standard output", required=True)
+    _options.add_output(parser, "the model file, usually NAME.votron; - is standard output", required=True)
     parser.add_argument(
         "--test",
         metavar="FRACTION|FILE",
-        help="hold out this share of the rows, or take these data, and print the error on them",
+        help="hold out this share of the rows, or read these data, and print the error on them",
     )
     parser.add_argument(
         "--certificate",
@@ -76,26 +70,6 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Trained:
-    """A model, and what there is to say of it."""
-
-    model: Any
-    rows: int
-    format: str
-    label: str | None
-    seconds: float
-    error: dict[str, Any]
-    provenance: dict[str, Any] = field(default_factory=dict)
-    certificate: Any = None
-    remarks: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def estimator(self) -> Any:
-        """The classifier itself."""
-        return classifier_of(self.model)
-
-
 def run(args: argparse.Namespace) -> int:
     """Train, and write the model when all has gone well."""
     notes = Notes(args.quiet)
@@ -112,16 +86,16 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _checked_test(given: str | None, stream: bool) -> float | str | None:
+def _checked_test(typed: str | None, stream: bool) -> float | str | None:
     """Return the share to hold out, or the file to test with."""
-    if given is None:
+    if typed is None:
         return None
     try:
-        share = float(given)
+        share = float(typed)
     except ValueError:
-        return given
+        return typed
     if not 0 < share < 1:
-        raise UsageError(f"--test must be a number in the range (0, 1), or a file. Got {given!r} instead.")
+        raise UsageError(f"--test must be a number in the range (0, 1), or a file. Got {typed!r} instead.")
     if stream:
         raise UsageError("--test must be a file with --stream, since rows are not held in memory to be drawn from.")
     return share
@@ -129,7 +103,7 @@ def _checked_test(given: str | None, stream: bool) -> float | str | None:
 
 def _estimator(args: argparse.Namespace, notes: Notes) -> tuple[Any, int]:
     """Return the classifier with what was typed, and the seed of all that is random."""
-    params = given_params(args)
+    params = typed_params(args)
     seed = getattr(args, "random_state", None)
     if seed is None:
         seed = secrets.randbelow(2**31)  # drawn here, so that the model file can say how to repeat the run
@@ -153,14 +127,13 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
         kept, tested = held_out(y, args.test, seed)
         test = rows_of(X, tested), y[tested]
         X, y = rows_of(X, kept), y[kept]
-    with in_words_of_options():
-        model = make_model(args, estimator, data, X)
-        start = time.monotonic()
-        model.fit(X, y)
-        took = time.monotonic() - start
+    model = make_model(args, estimator, data, X)
+    start = time.monotonic()
+    model.fit(X, y)
+    took = time.monotonic() - start
     provenance = of_command(args, data) | {"data": of_data(args.data, data.format, data.n_rows), "label": data.label}
     error = error_on_test(args, model, provenance) if isinstance(args.test, str) else _error(model, X, y, test)
-    provenance["test"] = _test_words(args.test, seed, error)
+    provenance["test"] = _test_facts(args.test, seed, error)
     trained = Trained(model, len(y), data.format, data.label, took, error, provenance)
     if data.dropped:
         trained.remarks["left out"] = f"{counted(data.dropped, 'row')} with missing values"
@@ -178,10 +151,10 @@ def _error(model: Any, X: Any, y: Any, test: tuple[Any, Any] | None) -> dict[str
     return {"on": "training", "wrong": found.wrong, "rows": found.n, "error": found.error}
 
 
-def _test_words(given: float | str | None, seed: int, error: dict[str, Any]) -> dict[str, Any] | None:
-    if given is None:
+def _test_facts(test: float | str | None, seed: int, error: dict[str, Any]) -> dict[str, Any] | None:
+    if test is None:
         return None
-    how = {"fraction": given, "seed": seed} if isinstance(given, float) else {"name": base_name(given)}
+    how = {"fraction": test, "seed": seed} if isinstance(test, float) else {"name": base_name(test)}
     return how | {name: value for name, value in error.items() if name != "on"}
 
 
@@ -205,7 +178,7 @@ def _certify(args: argparse.Namespace, trained: Trained, X: Any, y: Any) -> None
     summary = trained.certificate.to_dict()["summary"]
     if not any(bound.applies for bound in trained.certificate.bounds if bound.kind == "guarantee"):
         summary += " `votron certify` tells which theorems there are, and what would earn them."
-    trained.remarks["certificate"] = f"{summary} ({seconds(time.monotonic() - start)})"
+    trained.remarks["certificate"] = f"{summary} ({duration(time.monotonic() - start)})"
 
 
 # -- the file ---------------------------------------------------------------------------------------------------------

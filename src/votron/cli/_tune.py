@@ -9,23 +9,22 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from votron._progress import Progress
+from votron._sentences import duration, rounded_bytes
 from votron.cli import _options
 from votron.cli._encoding import encoder_for, make_model
 from votron.cli._estimators import (
     DEFAULT,
     EVERY,
     add_estimator,
-    as_arguments,
-    as_option,
     estimator_in,
     make_estimator,
     parameters_of,
 )
-from votron.cli._loading import in_words_of_options, read_labelled, reading
-from votron.cli._output import Notes, checked_output, filled, n_bytes, percent, print_json, printable, seconds, table
+from votron.cli._loading import read_labelled, reading
+from votron.cli._output import Notes, checked_output, filled, percent, print_json, printable, table
 from votron.cli._parser import Parser, UsageError, positive, whole
 from votron.cli._provenance import of_command, of_data
-from votron.errors import VotronError
+from votron.cli._wording import as_arguments
 from votron.tuning import TuningResult, TuningRow, tune
 
 _ALIASES = {
@@ -66,8 +65,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     name = estimator_in(arguments)
     parser.describe(
         "votron tune DATA --label COL [-o MODEL] [options]",
-        "Choose parameters by cross-validation. Each setting is fitted once a fold; epochs and rules come free from "
-        "that fit. Prints a table of errors, and the command that trains the best.",
+        "Choose parameters by cross-validation. Each setting is fitted once for each fold; epochs and rules come free "
+        "from that fit. Prints a table of errors, and the command that trains the best.",
         EXAMPLES,
     )
     _options.add_data(parser)
@@ -76,10 +75,25 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     add = parser.add_argument
     add("--folds", type=whole(2), default=5, metavar="N", help="number of folds (default: 5)")
     add("--random-state", type=whole(0), default=0, metavar="N", help="seed of folds and fits (default: 0)")
-    add("--max-rows", type=whole(4), default=20_000, metavar="N", help="of more rows, draw so many (default: 20000)")
-    add("--max-seconds", type=positive, metavar="S", help="begin no setting after this time (default: no limit)")
-    add("--one-standard-error", action="store_true", help="the simplest setting within one standard error of the best")
-    add("--rows", type=whole(), default=15, metavar="N", help="rows of the table to print (default: 15)")
+    add(
+        "--max-rows",
+        type=whole(4),
+        default=20_000,
+        metavar="N",
+        help="tune on at most this many rows, drawn at random (default: 20000)",
+    )
+    add(
+        "--max-seconds",
+        type=positive,
+        metavar="S",
+        help="start no new setting after this many seconds (default: no limit)",
+    )
+    add(
+        "--one-standard-error",
+        action="store_true",
+        help="choose the simplest setting within one standard error of the best",
+    )
+    add("--rows", type=whole(), default=15, metavar="N", help="number of rows of the table to print (default: 15)")
     _options.add_common(parser)
     _add_grid(parser, name)
     groups = _options.add_reading(parser), _options.add_encoding(parser)
@@ -155,8 +169,7 @@ def run(args: argparse.Namespace, how: Sequence[str]) -> int:
             if not str(value).startswith("scale*"):
                 make_estimator(args.estimator, {name: value})  # refuses what is out of range before the work
     data, _ = read_labelled(args.data, **reading(args))
-    with in_words_of_options():
-        encoder = encoder_for(args, data, data.X)
+    encoder = encoder_for(args, data, data.X)
     result = _searched(args, data, grid, encoder, notes)
     written = None if args.output is None else _refit(args, data, result)
     command = _best_command(args, how, result)
@@ -166,7 +179,7 @@ def run(args: argparse.Namespace, how: Sequence[str]) -> int:
     print(_text(result, args.rows))
     print(f"\nTo train it:\n  {printable(command)}")
     if written:
-        size = n_bytes(written["bytes"])
+        size = rounded_bytes(written["bytes"])
         print(printable(f"\nThe best, trained on all {data.n_rows:,} rows: {args.output}, {size}", keep="\n"))
     return 0
 
@@ -179,7 +192,7 @@ def _text(result: TuningResult, n: int) -> str:
     why = f" ({result.stopped})" if result.stopped else ""
     lines = [
         f"{result.n_tried} of {result.n_settings} settings{why}, {result.folds} folds of {rows_used}, "
-        f"{seconds(result.seconds)}",
+        f"{duration(result.seconds)}",
         "",
         _table(shown),
     ]
@@ -217,23 +230,20 @@ def _setting(params: dict[str, Any], names: Sequence[str]) -> str:
 
 
 def _searched(args: argparse.Namespace, data: Any, grid: dict[str, Any], encoder: Any, notes: Notes) -> TuningResult:
-    try:
-        with in_words_of_options(), Progress(None, notes.live, label="Tuning", erase=True) as progress:
-            return tune(
-                data.X,
-                data.y,
-                estimator=args.estimator,
-                grid=grid,
-                encoder=encoder,
-                folds=args.folds,
-                random_state=args.random_state,
-                max_rows=args.max_rows,
-                max_seconds=args.max_seconds,
-                one_standard_error=args.one_standard_error,
-                callback=_reporting_to(progress),
-            )
-    except VotronError as error:
-        raise type(error)(as_option(str(error))) from None
+    with Progress(None, notes.live, label="Tuning", erase=True) as progress:
+        return tune(
+            data.X,
+            data.y,
+            estimator=args.estimator,
+            grid=grid,
+            encoder=encoder,
+            folds=args.folds,
+            random_state=args.random_state,
+            max_rows=args.max_rows,
+            max_seconds=args.max_seconds,
+            one_standard_error=args.one_standard_error,
+            callback=_reporting_to(progress),
+        )
 
 
 def _reporting_to(progress: Progress) -> Callable[..., None]:

@@ -1,4 +1,4 @@
-"""Reading what users have."""
+"""Data of users: read, described, encoded and written."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from votron.data.batches import Batches, open_batches
+    from votron.data.batches import ExampleBatches, open_batches
     from votron.data.describing import describe_examples
     from votron.data.encoding import encoder_columns, make_encoder
     from votron.data.examples import Examples
-    from votron.data.idx import load_digits_folder, read_idx
+    from votron.data.idx import load_mnist_folder, read_idx
     from votron.data.image_sets import ImageSet, load_image_set
     from votron.data.reading import read_examples
     from votron.data.streaming import StreamFacts, scan_stream
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from votron.data.writing import write_examples
 
 _HOMES = {  # loaded when asked for: most need scikit-learn, and the names in votron.data.formats need nothing
-    "Batches": "batches",
+    "ExampleBatches": "batches",
     "Examples": "examples",
     "ImageSet": "image_sets",
     "StreamFacts": "streaming",
     "describe_examples": "describing",
     "encoder_columns": "encoding",
-    "load_digits_folder": "idx",
+    "load_mnist_folder": "idx",
     "load_image_set": "image_sets",
     "make_encoder": "encoding",
     "open_batches": "batches",
@@ -35,15 +35,17 @@ _HOMES = {  # loaded when asked for: most need scikit-learn, and the names in vo
     "write_examples": "writing",
 }
 
+_OLD_HOMES = {"Batches": "batches", "load_digits_folder": "idx"}  # which say what they are called now
+
 __all__ = [
-    "Batches",
+    "ExampleBatches",
     "Examples",
     "ImageSet",
     "StreamFacts",
     "describe_examples",
     "encoder_columns",
-    "load_digits_folder",
     "load_image_set",
+    "load_mnist_folder",
     "make_encoder",
     "open_batches",
     "read_examples",
@@ -55,6 +57,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"votron.data.{_HOMES[name]}"), name)
+    home = _HOMES.get(name) or _OLD_HOMES.get(name)
+    if home is not None:
+        return getattr(importlib.import_module(f"votron.data.{home}"), name)
     raise AttributeError(f"module 'votron.data' has no attribute {name!r}")

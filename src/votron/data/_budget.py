@@ -7,15 +7,16 @@ it may be, once expanded. The share of free memory is about the machine, and no 
 from __future__ import annotations
 
 from votron._resources import available_memory
-from votron.errors import DataError
+from votron._sentences import exact_bytes, rounded_bytes
+from votron.errors import DataError, Parameter, Phrase
 
 MAX_BYTES = 4 << 30
 """What compressed input, standard input or an archive may expand to, if not told otherwise: 4 GiB."""
 SHARE = 0.8
 """The part of the free memory that reading may take."""
-IN_BATCHES = "read it in batches with open_batches"
+IN_BATCHES = Phrase("in batches", "read it in batches with open_batches")
 """What to do about data that are too large, where reading in batches helps."""
-EXPAND = "expand it on disk and read it in batches with open_batches"
+EXPAND = Phrase("expand", "expand it on disk and ", IN_BATCHES)
 """What to do where it helps with plain files only."""
 
 
@@ -24,13 +25,15 @@ def memory_budget() -> int:
     return int(SHARE * available_memory())
 
 
-def check_memory(n: float, name: str, *, budget: int | None = None, remedy: str = IN_BATCHES) -> None:
+def check_memory(n: float, name: str, *, budget: int | None = None, remedy: str | Phrase = IN_BATCHES) -> None:
     """Refuse what would take so many bytes of memory, if that is more than the budget: by default that of now."""
     allowed = memory_budget() if budget is None else budget
     if n > allowed:
         raise DataError(
-            f"Reading {name} would take {about(n)} of memory or more, and may take {about(allowed)}, {SHARE:.0%} of "
-            f"what is free: {remedy}, or where more memory is free."
+            f"Reading {name} would take {rounded_bytes(n)} of memory or more, and may take {rounded_bytes(allowed)}, "
+            f"{SHARE:.0%} of what is free: ",
+            remedy,
+            ", or where more memory is free.",
         )
 
 
@@ -38,31 +41,7 @@ def check_expanded(n: int, max_bytes: int, what: str) -> None:
     """Refuse what expands to so many bytes, if that is more than the limit."""
     if n > max_bytes:
         raise DataError(
-            f"{what} expands to more than the {shown_bytes(max_bytes)} that max_bytes allows: raise it if that is "
-            "right."
+            f"{what} expands to more than the {exact_bytes(max_bytes)} that ",
+            Parameter("max_bytes"),
+            " allows: raise it if that is right.",
         )
-
-
-def about(n: float) -> str:
-    """Return a number of bytes with two digits or so.
-
-    Examples
-    --------
-    >>> about(5.23e9), about(730e6), about(12)
-    ('5.2 GB', '730 MB', '1 MB')
-    """
-    return f"{n / 1e9:,.1f} GB" if n >= 1e9 else f"{max(1, round(n / 1e6))} MB"
-
-
-def shown_bytes(n: int) -> str:
-    """Return a number of bytes as it was given.
-
-    Examples
-    --------
-    >>> shown_bytes(4 << 30), shown_bytes(1500)
-    ('4 GiB', '1500 bytes')
-    """
-    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if n >= 1 << power and n % (1 << power) == 0:
-            return f"{n >> power} {unit}"
-    return f"{n} bytes"

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from votron._frames import columns_of, floats_of, in_pandas
+from votron._sentences import on_one_line, shortened
 from votron.data._polars import kind_of
 from votron.errors import DataError
 
@@ -103,8 +104,7 @@ def _kind_of_value(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = " ".join(repr(value).split())  # on one line
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+    return shortened(on_one_line(repr(value)), _SHOWN)
 
 
 # -- transformers -----------------------------------------------------------------------------------------------------

@@ -61,19 +61,19 @@ class Layout:
     kinds: Mapping[str, str] = field(default_factory=dict)
     """What columns must hold, as told; `authority` says by whom."""
     authority: str = "as when the model was trained"
-    seen: Mapping[str, str] = field(default_factory=dict)
+    kinds_before: Mapping[str, str] = field(default_factory=dict)
     """What other columns must hold since the rows before do."""
     commas: frozenset[str] = frozenset()
     """Columns of numbers that had decimal commas in the rows before."""
 
     def kind_of(self, name: str) -> str | None:
         """Return what a column must hold, as far as that is known."""
-        return self.kinds.get(name, self.seen.get(name))
+        return self.kinds.get(name, self.kinds_before.get(name))
 
 
 @dataclass(frozen=True)
-class Table:
-    """A frame, and where its rows are in the file."""
+class CsvRows:
+    """Some rows as a frame, and where its rows are in the file."""
 
     frame: Any
     data: bytes
@@ -133,8 +133,8 @@ def _first_record(data: bytes, whole: bool, dialect: Dialect, name: str) -> slic
     raise DataError(f"The first line of {name}, which must name the columns, does not end within {len(data)} bytes.")
 
 
-def read_part(data: bytes, layout: Layout, first_line: int) -> Table:
-    """Return the table of some whole records, without the header."""
+def read_rows(data: bytes, layout: Layout, first_line: int) -> CsvRows:
+    """Return the rows of some whole records, without the header."""
     check_text(data, layout.name, first_line)
     more = Meter(layout.dialect.delimiter, layout.name)(data)  # the text itself is in memory already
     check_memory((BYTES_A_BYTE - 1) * len(data) + more, layout.name)
@@ -145,10 +145,10 @@ def read_part(data: bytes, layout: Layout, first_line: int) -> Table:
         frame = _parsed(*_body(data, records, layout), layout)
     if frame.height != len(records.starts):
         raise DataError(f"Cannot read {layout.name}: its quotes and line ends do not fit together.")
-    table = Table(frame, data, records, first_line)
-    columns = [typed(column, layout, table.place) for column in frame.get_columns()]
+    rows = CsvRows(frame, data, records, first_line)
+    columns = [typed(column, layout, rows.place) for column in frame.get_columns()]
     _check_header(columns, layout)
-    return Table(frame.with_columns(columns), data, records, first_line, _with_commas(frame, columns, layout))
+    return CsvRows(frame.with_columns(columns), data, records, first_line, _with_commas(frame, columns, layout))
 
 
 class Meter:

@@ -1,4 +1,4 @@
-"""What a column of a text file holds: numbers, truth values, or text.
+"""Contents of a column of a text file: numbers, truth values, or text.
 
 What a column must hold is either told, or was seen in the rows before. The rows before bind more tightly, so that a
 file read in parts is the file read at once, or is refused: 1 and 0 are no truth values after true and false, and 007 is
@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from votron._sentences import on_one_line, shortened
 from votron.data._polars import polars
-from votron.errors import DataError
+from votron.errors import DataError, Parameter, Phrase
 
 if TYPE_CHECKING:
     from votron.data._csv import Layout
@@ -48,8 +49,7 @@ def typed(column: Any, layout: Layout, place: Place) -> Any:
 def shown(value: Any) -> str:
     """Return a value for a sentence, on one line and not too long."""
     text = repr(value[:_LOOKED_AT] if isinstance(value, str) else value)
-    text = " ".join(text[:_LOOKED_AT].split())
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+    return shortened(on_one_line(text[:_LOOKED_AT]), _SHOWN)
 
 
 def zero_led(column: Any) -> Any:
@@ -119,7 +119,12 @@ def _check_commas(column: Any, commas: Any, layout: Layout, place: Place) -> Non
     """Refuse commas that may separate thousands: 1,234 beside 1234.5, or where all are followed by three digits."""
     points = column.str.contains(".", literal=True).fill_null(False)
     head = f"The column {column.name!r} of {layout.name} must have"
-    remedy = "write numbers with a point and without thousands, or say with as_text that it is a column of names"
+    remedy = Phrase(
+        "decimal mark",
+        "write numbers with a point and without thousands, or say with ",
+        Parameter("as_text"),
+        " that it is a column of names",
+    )
     if points.any():
         with_point = int(points.arg_true()[0])
         other = "decimal commas before it"
@@ -127,8 +132,9 @@ def _check_commas(column: Any, commas: Any, layout: Layout, place: Place) -> Non
             row = int(commas.arg_true()[0])
             other = f"{shown(column[row])} in {place(row)}"
         raise DataError(
-            f"{head} one decimal mark. Got {shown(column[with_point])} in {place(with_point)} and {other} instead: "
-            f"{remedy}."
+            f"{head} one decimal mark. Got {shown(column[with_point])} in {place(with_point)} and {other} instead: ",
+            remedy,
+            ".",
         )
     if column.name not in layout.commas and commas.any():
         thousands = column.str.contains(_PERHAPS_THOUSANDS).fill_null(False)
@@ -136,7 +142,9 @@ def _check_commas(column: Any, commas: Any, layout: Layout, place: Place) -> Non
             row = int(commas.arg_true()[0])
             raise DataError(
                 f"{head} numbers that can be read in one way. Got {shown(column[row])} in {place(row)} instead, whose "
-                f"comma may be a decimal comma or separate thousands: {remedy}."
+                f"comma may be a decimal comma or separate thousands: ",
+                remedy,
+                ".",
             )
 
 
@@ -184,11 +192,12 @@ def _refuse(bad: Any, column: Any, layout: Layout, place: Place) -> None:
         return
     row = int(bad.arg_true()[0])
     told = layout.kinds.get(column.name)
-    what = _WHAT[told] if told is not None else _WHAT[layout.seen[column.name]].removesuffix(", or 1 and 0")
-    why = layout.authority if told is not None else "as in the rows before it (as_text says that a column holds names)"
+    what = _WHAT[told] if told is not None else _WHAT[layout.kinds_before[column.name]].removesuffix(", or 1 and 0")
+    before = Phrase("before", "as in the rows before it (", Parameter("as_text"), " says that a column holds names)")
     raise DataError(
-        f"The column {column.name!r} of {layout.name} must hold {what}, {why}. "
-        f"Got {shown(column[row])} in {place(row)} instead."
+        f"The column {column.name!r} of {layout.name} must hold {what}, ",
+        layout.authority if told is not None else before,
+        f". Got {shown(column[row])} in {place(row)} instead.",
     )
 
 
@@ -197,6 +206,9 @@ def _almost_numbers(column: Any, bad: Any, layout: Layout, place: Place) -> Data
     row = int(bad.arg_true()[0])
     return DataError(
         f"The column {column.name!r} of {layout.name} must hold numbers alone, as most of its values are. Got "
-        f"{shown(column[row])} in {place(row)} instead: mend it, name it in na_values if it means that nothing is "
-        "there, or say with as_text that it is a column of names."
+        f"{shown(column[row])} in {place(row)} instead: mend it, name it in ",
+        Parameter("na_values"),
+        " if it means that nothing is there, or say with ",
+        Parameter("as_text"),
+        " that it is a column of names.",
     )

@@ -1,4 +1,4 @@
-"""How a file of separated values is laid out: its dialect, its header, its records.
+"""Layout of a file of separated values: its dialect, its header, its records.
 
 A record ends at a newline outside of quotes, and outside means: after an even number of quote characters. All checks
 here are on bytes, a chunk at a time, so that what polars is given afterwards has as many fields in every record.
@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.errors import DataError
+from votron._sentences import first_of
+from votron.errors import DataError, Parameter
 
 DELIMITERS = ",\t;|"
 BOM = b"\xef\xbb\xbf"
@@ -212,7 +213,9 @@ def check_records(
         line = first_line + data.count(b"\n", 0, records.odd_quote)
         raise DataError(
             f"Line {line} of {name} has a quote {dialect.quote} inside a field: put the field in quotes and write the "
-            "quote twice, or say that quotes are characters like others with quote=''."
+            "quote twice, or say that quotes are characters like others with ",
+            Parameter("quote", ""),
+            ".",
         )
     if records.unclosed:
         raise DataError(f"{_start(name)} ends inside a quoted field: a quote {dialect.quote} is not closed.")
@@ -316,8 +319,11 @@ def checked_header(names: list[str], name: str, header: bool | None) -> list[str
 
 def shown_header(names: Sequence[str], name: str) -> DataError:
     """Return the error of a first line that seems to be a row."""
-    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    shown = first_of(names, 3)
     return DataError(
-        f"The first line of {name} must name the columns. Got {shown[:100]} instead: add such a line, or say "
-        "header=False, which calls them c0, c1, and so on, or header=True if these are names."
+        f"The first line of {name} must name the columns. Got {shown[:100]} instead: add such a line, or say ",
+        Parameter("header", False),
+        ", which calls them c0, c1, and so on, or ",
+        Parameter("header", True),
+        " if these are names.",
     )

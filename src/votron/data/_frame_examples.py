@@ -14,7 +14,7 @@ from votron.data._csv_columns import shown
 from votron.data._labels import check_length, tidy_labels
 from votron.data._polars import kind_of, polars
 from votron.data.examples import Examples
-from votron.errors import DataError
+from votron.errors import DataError, Parameter, Phrase
 
 Place = Callable[[int], str]
 _MAX_LISTED = 12
@@ -72,7 +72,10 @@ def find_column(key: str | int, names: Sequence[str], what: str, name: str) -> s
         n = len(names) - (1 if len(names) > 1 and is_nameless(names[-1]) else 0)
         if number >= -n:
             return names[number] if number >= 0 else names[n + number]
-    raise DataError(f"The {what} must be a column of {name}, which has {listed(names)}. Got {shown(key)} instead.")
+    raise DataError(
+        f"The {what} must be a column of {name}, which has {listed(names)}. Got {shown(key)} instead.",
+        Phrase("meant", parameter="label" if what == "label" else "drop", got=key, names=names),
+    )
 
 
 def is_nameless(name: str) -> bool:
@@ -88,6 +91,9 @@ def listed(names: Sequence[str]) -> str:
 
 def frame_examples(frame: Any, options: TableOptions, place: Place, about: Examples, name: str) -> Examples:
     """Return the examples of a frame; `about` says where they are from, `name` is what sentences call it."""
+    texts = [one for one in frame.columns if one in options.as_text and frame[one].dtype.is_numeric()]
+    if texts:
+        frame = frame.with_columns(polars().col(texts).cast(polars().String))
     label = _label_column(options, list(frame.columns), name)
     y = None if label is None or options.labels == "none" else frame[label]
     wanted = _wanted(frame, options, label, name)
@@ -99,14 +105,29 @@ def frame_examples(frame: Any, options: TableOptions, place: Place, about: Examp
     if kept is not None:
         n_dropped = int((~kept).sum())
         X, y = X.filter(kept), None if y is None else y.filter(kept)
+    _check_finite(frame.select(wanted), place, name)
     labels = None if y is None else tidy_labels(label_array(y, name), f"The label column {label!r} of {name}")
     return replace(about, X=X, y=labels, label=label if labels is not None else None, dropped=n_dropped)
+
+
+def _check_finite(X: Any, place: Place, name: str) -> None:
+    """Refuse infinite numbers."""
+    for column in X.get_columns():
+        infinite = column.is_infinite() if column.dtype.is_float() else None
+        if infinite is not None and infinite.any():
+            row = int(infinite.arg_true()[0])
+            raise DataError(
+                f"The column {column.name!r} of {name} must hold finite numbers. "
+                f"Got {column[row]} in {place(row)} instead."
+            )
 
 
 def _label_column(options: TableOptions, names: list[str], name: str) -> str | None:
     if options.label is None:
         if options.labels == "required":
-            raise DataError(f"Say which column of {name} holds the labels, with label: it has {listed(names)}.")
+            raise DataError(
+                f"Say which column of {name} holds the labels, with ", Parameter("label"), f": it has {listed(names)}."
+            )
         return None
     if options.labels != "required":
         found = options.label_in(names)
@@ -146,7 +167,9 @@ def _without_unnamed(frame: Any, names: list[str], name: str) -> list[str]:
             continue
         raise DataError(
             f"Each column of {name} must have a name. Got none for column {number + 1} (numbers of rows, perhaps) "
-            f"instead: name it, or leave it out with drop={number}."
+            "instead: name it, or leave it out with ",
+            Parameter("drop", number),
+            ".",
         )
     return names
 
@@ -195,14 +218,17 @@ def _missing_values(holes: list[Any], y: Any, gone: Any, X: Any, place: Place, n
         row = int(missing_cells(y).arg_true()[0])
         return DataError(
             f"Every row of {name} must have a label. Got none in column {y.name!r} of {place(row)} instead: add it, or "
-            "drop such rows with missing='drop'."
+            "drop such rows with ",
+            Parameter("missing", "drop"),
+            ".",
         )
     row = int(gone.arg_true()[0])
     first = next(column.name for column in holes if missing_cells(column)[row])
     n = int(gone.sum())
     return DataError(
         f"There must be no missing values in {name}, and {n} of {X.height} rows {'has' if n == 1 else 'have'} some: "
-        f"the first is in {place(row)}, column {first!r}. Say what to do about them with missing."
+        f"the first is in {place(row)}, column {first!r}. ",
+        Phrase("missing values", "Say what to do about them with ", Parameter("missing"), "."),
     )
 
 

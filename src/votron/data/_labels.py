@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from votron.data._budget import check_memory
 from votron.data._csv_columns import shown
-from votron.data.formats import TRUTH
+from votron.data.vocabulary import TRUTH
 from votron.errors import DataError
 
 _MAX_CHARACTERS = 200

@@ -1,4 +1,4 @@
-"""Fetching images from OpenML through scikit-learn, with what its `fetch_openml` lacks: progress and a time limit."""
+"""Images from OpenML through scikit-learn, with what its `fetch_openml` lacks: progress and a time limit."""
 
 import http.client
 import tempfile

@@ -1,4 +1,4 @@
-"""Where bytes come from: files and standard input, plain or compressed, expanded up to a limit and no further.
+"""Sources of bytes: files and standard input, plain or compressed, expanded up to a limit and no further.
 
 Compression is recognised by the first bytes, not by the name. What a compressed file expands to is never known before
 it is expanded, so limits hold while it is; and what expands as nothing does that somebody wrote is measured before any
@@ -19,8 +19,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from votron.data._budget import IN_BATCHES, MAX_BYTES, check_memory, memory_budget, shown_bytes
-from votron.errors import DataError
+from votron._sentences import exact_bytes
+from votron.data._budget import IN_BATCHES, MAX_BYTES, check_memory, memory_budget
+from votron.errors import DataError, Parameter, Phrase
 
 STDIN = "-"
 HEAD = 1 << 20
@@ -35,15 +36,35 @@ _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 _WINDOW = 1 << 27  # what zstd itself expands without being told to
 
 
-class Source:
+class Location:
+    """Where data are: a file, a folder, standard input, or a name that stands for data.
+
+    Attributes
+    ----------
+    location : str
+        As it was given.
+    name : str
+        What it is called in sentences, quoted.
+    path : Path or None
+        The file or folder; None for standard input.
+    """
+
+    head = b""
+    rewindable = True
+    size: int | None = None
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        self.path = None if location == STDIN else Path(os.path.expanduser(location))
+        self.name = "standard input" if self.path is None else repr(location)
+        self.is_folder = self.path is not None and self.path.is_dir()
+
+
+class Source(Location):
     """A file, or standard input, to read bytes from.
 
     Attributes
     ----------
-    name : str
-        What it is called in sentences, quoted.
-    path : Path or None
-        The file, or None for standard input.
     compression : str or None
         How it is compressed.
     head : bytes
@@ -52,11 +73,9 @@ class Source:
         What it may expand to, if it is not a plain file.
     """
 
-    def __init__(self, given: str, max_bytes: int = MAX_BYTES) -> None:
-        self.given = given
+    def __init__(self, location: str, max_bytes: int = MAX_BYTES) -> None:
+        super().__init__(location)
         self.max_bytes = max_bytes
-        self.path = None if given == STDIN else Path(os.path.expanduser(given))
-        self.name = "standard input" if self.path is None else repr(given)
         # What is no file, such as a pipe, can be read once only: it stays open, and its first bytes are put back.
         self._once = self.path is None or (self.path.exists() and not self.path.is_file())
         self._pipe: Any = None
@@ -77,7 +96,7 @@ class Source:
         return path.suffix.lower()
 
     @property
-    def rewindable(self) -> bool:
+    def rewindable(self) -> bool:  # type: ignore[override]  # known when it is opened
         """Whether it can be read more than once."""
         return not self._once
 
@@ -87,7 +106,7 @@ class Source:
         return None if self._once or self.compression is not None else self.path
 
     @property
-    def size(self) -> int | None:
+    def size(self) -> int | None:  # type: ignore[override]
         """Its size in bytes, if that is known before reading: that of a plain file."""
         return None if self.plain_path is None else self.plain_path.stat().st_size
 
@@ -113,7 +132,9 @@ class Source:
             file.close()
             raise
 
-    def read(self, multiple: float, remedy: str = IN_BATCHES, more: Callable[[bytes], int] | None = None) -> bytes:
+    def read(
+        self, multiple: float, remedy: str | Phrase = IN_BATCHES, more: Callable[[bytes], int] | None = None
+    ) -> bytes:
         """Return all of its bytes; refuse what would take too much memory.
 
         That is `multiple` times as many bytes, and what `more` says of each chunk of them.
@@ -207,10 +228,12 @@ class _Bounded(io.RawIOBase):
         return DataError(f"The {source.compression} compression of {source.name} is damaged: {reason}.")
 
     def _too_long(self) -> DataError:
-        name, compression, limit = self._source.name, self._source.compression, shown_bytes(self._source.max_bytes)
+        name, compression, limit = self._source.name, self._source.compression, exact_bytes(self._source.max_bytes)
         what = f"What is in {name}" if compression is None else f"The {compression} compression of {name}"
         verb = "has" if compression is None else "expands to"
-        return DataError(f"{what} {verb} more than the {limit} that max_bytes allows: raise it if that is right.")
+        return DataError(
+            f"{what} {verb} more than the {limit} that ", Parameter("max_bytes"), " allows: raise it if that is right."
+        )
 
     def close(self) -> None:
         if not self.closed:

@@ -1,4 +1,4 @@
-"""Reading data larger than memory, a batch at a time.
+"""Batches of data larger than memory.
 
 Text is cut at ends of lines outside of quotes, and each part read as a file of its own, with the types of the first
 part. A batch of text takes about twelve times its bytes in memory while it is read, and up to forty times if its fields
@@ -8,33 +8,22 @@ are of a character each; the one before is not kept.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
-from votron.data._batch_readers import (
-    array_batches,
-    columnar_batches,
-    idx_batches,
-    separated_batches,
-    slices,
-    svmlight_batches,
-)
-from votron.data._budget import MAX_BYTES
-from votron.data._options import ReadOptions, check_count
-from votron.data._sources import STDIN, Source
 from votron.data.examples import Examples
-from votron.data.formats import KNOWN_SETS
-from votron.data.reading import check_label_use, find_format, finished, given_path, read_examples, whole
+from votron.data.options import BatchOptions, takes
+from votron.data.reading import location_of, read_parts, recognised, whole
 from votron.errors import DataError
 
-__all__ = ["Batches", "open_batches"]
+__all__ = ["ExampleBatches", "open_batches"]
 
-BATCH_BYTES = 32 << 20
 _UNLIMITED = 1 << 62
-_SEQUENTIAL = ("csv", "tsv", "svmlight", "idx")
 
 
-class Batches:
+class ExampleBatches:
     r"""Batches of examples from one source, read when they are asked for.
 
     Attributes
@@ -62,24 +51,16 @@ class Batches:
     [(0, ['no']), (1, ['yes', 'yes'])]
     """
 
-    def __init__(self, given: str, options: ReadOptions, batch_bytes: int) -> None:
-        self.source = given
-        self._options, self._batch_bytes = options, batch_bytes
+    def __init__(self, location: str, options: BatchOptions) -> None:
+        self.source = location
+        self._options = options
         self.n_features = None if options.n_features is None else int(options.n_features)
         self._used = False
-        self._file: Source | None = None
-        if given in KNOWN_SETS or (given != STDIN and os.path.isdir(os.path.expanduser(given))):
-            self.format, self.bounded = "images", False
-            return
-        self._file = Source(given, options.max_bytes)
-        self.format = find_format(self._file, options.format)
-        check_label_use(options, self.format, self._file.name)
-        if self.format in _SEQUENTIAL:
-            self._file.max_bytes = _UNLIMITED  # no more than a batch is kept
-        plain = self._file.size is not None
-        self.bounded = (
-            self.format in _SEQUENTIAL or (plain and self.format in ("npy", "parquet")) or self._is_arrow_file()
-        )
+        self._format, self._location = recognised(location, options)
+        self.format = self._format.name
+        self.bounded = self._format.in_bounded_memory(self._location)
+        if self._format.sequential and self.bounded:
+            self._location.max_bytes = _UNLIMITED  # no more than a batch is kept
 
     @property
     def rewindable(self) -> bool:
@@ -91,21 +72,21 @@ class Batches:
         >>> open_batches("digits").rewindable
         True
         """
-        return self._file is None or self._file.rewindable
+        return bool(self._location.rewindable)
 
     @property
-    def may_count_from_zero(self) -> bool:
-        """Whether it is a file of svmlight of which nobody said if its features count from 0 or from 1.
+    def zero_based_unknown(self) -> bool:
+        """Whether features may count from 0 or from 1, as in svmlight, and nobody said which.
 
         Examples
         --------
         >>> from votron.data import open_batches
-        >>> open_batches("digits").may_count_from_zero
+        >>> open_batches("digits").zero_based_unknown
         False
         """
-        return self.format == "svmlight" and self._options.zero_based is None
+        return "zero_based" in self._format.options and self._options.zero_based is None
 
-    def numbered_as_in_the_file(self) -> Iterator[Examples]:
+    def from_feature_zero(self) -> Iterator[Examples]:
         r"""Yield batches whose column 0 is feature 0, whether or not there is one.
 
         Where it is not known, the first batch cannot tell; one pass with these can.
@@ -118,15 +99,26 @@ class Batches:
         ...     path = pathlib.Path(folder, "data.svm")
         ...     _ = path.write_text("1 1:5\n-1 0:7\n")
         ...     batches = open_batches(path, batch_bytes=6)
-        ...     [batch.X.toarray().tolist() for batch in batches.numbered_as_in_the_file()]
+        ...     [batch.X.toarray().tolist() for batch in batches.from_feature_zero()]
         [[[0.0, 5.0]], [[7.0]]]
         """
         return self._read(replace(self._options, zero_based=True, n_features=None))
 
+    @property
+    def may_count_from_zero(self) -> bool:
+        """The old name of `zero_based_unknown`."""
+        _renamed("may_count_from_zero", "zero_based_unknown")
+        return self.zero_based_unknown
+
+    def numbered_as_in_the_file(self) -> Iterator[Examples]:
+        """Do as `from_feature_zero`: this is its old name."""
+        _renamed("numbered_as_in_the_file", "from_feature_zero")
+        return self.from_feature_zero()
+
     def __iter__(self) -> Iterator[Examples]:
         return self._read(self._options)
 
-    def _read(self, options: ReadOptions) -> Iterator[Examples]:
+    def _read(self, options: BatchOptions) -> Iterator[Examples]:
         if self._used and not self.rewindable:
             raise DataError("Standard input, or a pipe, can be read once only: give a file.")
         self._used = True
@@ -134,55 +126,34 @@ class Batches:
         for batch in self._batches(options):
             if batch.n_rows:
                 found = True
-                yield finished(batch, options)
+                yield batch
+            del batch  # not to be in memory while the next is read
         if not found:
             raise DataError(f"There are no examples in {self.source!r}, or none is left.")
 
-    def _batches(self, options: ReadOptions) -> Iterator[Examples]:
-        if self._file is None:
-            return slices(read_examples(self.source, **vars(options)), self._batch_bytes)
-        if not self.bounded:
-            return slices(whole(self._file, options), self._batch_bytes)
-        readers = {
-            "csv": separated_batches,
-            "tsv": separated_batches,
-            "svmlight": svmlight_batches,
-            "idx": idx_batches,
-            "npy": array_batches,
-        }
-        about = Examples(None, None, self.format, self.source)
-        return readers.get(self.format, columnar_batches)(self._file, about, options, self._batch_bytes)
-
-    def _is_arrow_file(self) -> bool:
-        source = self._file
-        return (
-            self.format == "arrow" and source is not None and source.size is not None and source.head[:6] == b"ARROW1"
-        )
+    def _batches(self, options: BatchOptions) -> Iterator[Examples]:
+        n_bytes = int(options.batch_bytes)
+        if self.bounded:
+            return read_parts(self._format, self._location, options, n_bytes)
+        return _slices(whole(self._format, self._location, options), n_bytes)
 
 
-def open_batches(
-    path: str | os.PathLike[str],
-    *,
-    label: str | int | os.PathLike[str] | None = None,
-    labels: str = "required",
-    label_kind: str | None = None,
-    format: str | None = None,
-    drop: Iterable[str | int] = (),
-    missing: str = "refuse",
-    na_values: Iterable[str] | None = None,
-    columns: Mapping[str, str] | None = None,
-    as_text: Iterable[str] = (),
-    n_features: int | None = None,
-    zero_based: bool | None = None,
-    max_bytes: int = MAX_BYTES,
-    part: str | None = None,
-    header: bool | None = None,
-    delimiter: str | None = None,
-    quote: str | None = None,
-    colour: bool = False,
-    resize: tuple[int, int] | None = None,
-    batch_bytes: int = BATCH_BYTES,
-) -> Batches:
+def _renamed(old: str, new: str) -> None:
+    warnings.warn(f"{old} is now called {new}.", DeprecationWarning, stacklevel=3)
+
+
+def _slices(whole: Examples, batch_bytes: int) -> Iterator[Examples]:
+    """Yield examples that are in memory already, in batches."""
+    n_bytes = whole.X.estimated_size() if whole.columns is not None else whole.X.shape[1] * 8 * whole.n_rows
+    n = max(1, int(whole.n_rows * batch_bytes // max(n_bytes, 1)))
+    for begin in range(0, whole.n_rows, n):
+        y = None if whole.y is None else whole.y[begin : begin + n]
+        files = None if whole.files is None else whole.files[begin : begin + n]
+        yield replace(whole, X=whole.X[begin : begin + n], y=y, first_row=begin, files=files)
+
+
+@takes(BatchOptions)
+def open_batches(path: str | os.PathLike[str], options: BatchOptions) -> ExampleBatches:
     """Open data to read them a batch at a time.
 
     CSV and TSV, svmlight and IDX are read from files, compressed files and standard input in bounded memory; plain
@@ -190,22 +161,16 @@ def open_batches(
 
     Parameters
     ----------
-    path, label, labels, label_kind, format, drop, missing, na_values, columns, as_text, n_features, zero_based, part
+    path : str or path-like
         As in `read_examples`. What the first batch shows (types of columns, whether features count from 0) holds
-        for the others, and what does not fit is refused.
-    header, delimiter, quote, colour, resize
-        As in `read_examples`.
-    max_bytes : int, default=4 GiB
-        As in `read_examples`, but for text and IDX, which may be of any length, since no more than a batch is kept. A
-        record of text may have 64 MiB; of Parquet and Arrow, a group of rows, once expanded, must fit into 80 % of the
-        memory that is free.
-    batch_bytes : int, default=32 MiB
-        How many bytes of text, or of numbers, a batch has, about. While text is read it takes about twelve times as
-        much in memory, and up to forty times if its fields are of a character each.
+        for the others, and what does not fit is refused. Text and IDX may be of any length whatever ``max_bytes`` says,
+        since no more than a batch is kept. A record of text may have 64 MiB; of Parquet and Arrow, a group of rows,
+        once expanded, must fit into 80 % of the memory that is free.
+    {options}
 
     Returns
     -------
-    Batches
+    ExampleBatches
         To iterate over, as often as wanted unless it is standard input.
 
     Raises
@@ -219,6 +184,11 @@ def open_batches(
     >>> sum(len(batch) for batch in open_batches("digits", batch_bytes=10_000))
     1200
     """
-    options = ReadOptions.of("open_batches", locals())
-    check_count("open_batches", "batch_bytes", batch_bytes)
-    return Batches(given_path(path), options, int(batch_bytes))
+    return ExampleBatches(location_of(path), options)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Batches":
+        warnings.warn("votron.data.Batches is now called ExampleBatches.", DeprecationWarning, stacklevel=2)
+        return ExampleBatches
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

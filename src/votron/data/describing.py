@@ -1,4 +1,4 @@
-"""What examples are like, in numbers."""
+"""Descriptions of examples, in numbers."""
 
 from __future__ import annotations
 

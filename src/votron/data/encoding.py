@@ -16,16 +16,16 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
 from votron._frames import is_frame
-from votron.data import formats
+from votron.data import vocabulary
 from votron.data._columns import _Chance, _Discrete, _Number, _Text, _Truth
-from votron.data.formats import STRATEGIES
 from votron.data.tables import checked_names, tabular_encoder, transformer_keys
-from votron.errors import DataError, VotronError
+from votron.data.vocabulary import STRATEGIES
+from votron.errors import DataError, Parameter, VotronError
 
 __all__ = ["encoder_columns", "make_encoder"]
 
 TEXT_FEATURES = ("hashing", "tfidf")
-MISSING = (*formats.MISSING, *STRATEGIES)
+MISSING = (*vocabulary.MISSING, *STRATEGIES)
 _N_TEXT_FEATURES = 2**18
 _WORD = re.compile(r"\w\w")
 
@@ -159,11 +159,11 @@ def _check(frame: Any, text_features: Any, n_text_features: Any, missing: Any) -
     for name, given, choices in (("text_features", text_features, TEXT_FEATURES), ("missing", missing, MISSING)):
         if given not in choices:
             rule = ", ".join(map(repr, choices))
-            raise VotronError(f"The {name!r} parameter of make_encoder must be one of {rule}. Got {given!r} instead.")
+            raise VotronError(Parameter(name, of="make_encoder"), f" must be one of {rule}. Got {given!r} instead.")
     if not isinstance(n_text_features, int) or not 1 <= n_text_features < 2**31:
         raise VotronError(
-            "The 'n_text_features' parameter of make_encoder must be an int in the range [1, 2**31). "
-            f"Got {n_text_features!r} instead."
+            Parameter("n_text_features", of="make_encoder"),
+            f" must be an int in the range [1, 2**31). Got {n_text_features!r} instead.",
         )
 
 

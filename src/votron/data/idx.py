@@ -12,6 +12,7 @@ import gzip
 import math
 import os
 import struct
+import warnings
 import zlib
 from pathlib import Path
 from typing import IO, Any
@@ -22,9 +23,9 @@ from numpy.typing import NDArray
 from votron.data._budget import check_memory
 from votron.errors import DataError
 
-__all__ = ["load_digits_folder", "read_idx"]
+__all__ = ["load_mnist_folder", "read_idx"]
 
-_DTYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _MAX_DIMENSIONS = 64  # NumPy's
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_MAX_RATIO = 1032  # what DEFLATE can reach: 258 bytes from 2 bits
@@ -117,8 +118,8 @@ def shown_count(n: int) -> str:
 
 def read_header(file: IO[bytes] | gzip.GzipFile, name: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
     magic = file.read(4)
-    if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in _DTYPES:
-        codes = ", ".join(f"{code:02x}" for code in _DTYPES)
+    if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in TYPES:
+        codes = ", ".join(f"{code:02x}" for code in TYPES)
         raise DataError(
             f"{name!r} is not an IDX file: expected it to start with the bytes 00 00, a type (one of "
             f"{codes}) and the number of dimensions. Got {magic.hex(' ') or 'nothing'} instead."
@@ -131,10 +132,10 @@ def read_header(file: IO[bytes] | gzip.GzipFile, name: str) -> tuple[np.dtype[An
     sizes = file.read(4 * n_dimensions)
     if len(sizes) < 4 * n_dimensions:
         raise DataError(f"The IDX file {name!r} ends within the header of its {n_dimensions} dimensions.")
-    return np.dtype(_DTYPES[magic[2]]), struct.unpack(f">{n_dimensions}I", sizes)
+    return np.dtype(TYPES[magic[2]]), struct.unpack(f">{n_dimensions}I", sizes)
 
 
-def load_digits_folder(
+def load_mnist_folder(
     folder: str | os.PathLike[str] | None = None, name: str = "mnist"
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]:
     """Load images and labels from a folder with the four files of MNIST.
@@ -164,14 +165,14 @@ def load_digits_folder(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from votron.data import load_digits_folder
+    >>> from votron.data import load_mnist_folder
     >>> with tempfile.TemporaryDirectory() as folder:  # two images of 2 x 3 pixels, for both parts
     ...     for part in ("train", "t10k"):
     ...         images = bytes([0, 0, 0x08, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3]) + bytes(range(12))
     ...         labels = bytes([0, 0, 0x08, 1, 0, 0, 0, 2]) + bytes([7, 4])
     ...         _ = pathlib.Path(folder, f"{part}-images-idx3-ubyte").write_bytes(images)
     ...         _ = pathlib.Path(folder, f"{part}-labels-idx1-ubyte").write_bytes(labels)
-    ...     X_train, y_train, X_test, y_test = load_digits_folder(folder)
+    ...     X_train, y_train, X_test, y_test = load_mnist_folder(folder)
     >>> X_train
     array([[ 0,  1,  2,  3,  4,  5],
            [ 6,  7,  8,  9, 10, 11]], dtype=uint8)
@@ -181,7 +182,7 @@ def load_digits_folder(
     given = os.fspath(folder) if folder is not None else ""
     given = given or os.environ.get("VOTRON_DATA", "")  # `make mnist` without a folder passes an empty one
     if not given:
-        raise DataError(f"No folder with the files of {name!r}: set --data or VOTRON_DATA to it.")
+        raise DataError(f"No folder with the files of {name!r}: say which, or set VOTRON_DATA to it.")
     root = Path(given).expanduser()
     base = root / name if (root / name).is_dir() else root
     X_train, y_train = _load_part(base, "train", name)
@@ -217,6 +218,13 @@ def _load_ubyte(base: Path, stem: str, n_dimensions: int, name: str) -> NDArray[
                 )
             return array
     raise DataError(
-        f"No file '{stem}' or '{stem}.gz' in '{base}': set --data or VOTRON_DATA to the folder with the "
-        f"files of {name!r}, or to the folder above it."
+        f"No file '{stem}' or '{stem}.gz' in '{base}': give the folder with the files of {name!r}, or the "
+        "folder above it, or set VOTRON_DATA to it."
     )
+
+
+def __getattr__(name: str) -> Any:
+    if name == "load_digits_folder":
+        warnings.warn("load_digits_folder is now called load_mnist_folder.", DeprecationWarning, stacklevel=2)
+        return load_mnist_folder
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from sklearn.datasets import get_data_home, load_digits
 from sklearn.model_selection import train_test_split
 
+from votron._sentences import joined
 from votron.data._openml import NotFetchedError, Report, fetch_pixels
-from votron.data.idx import load_digits_folder
+from votron.data.idx import load_mnist_folder
 from votron.errors import DataError
 
 __all__ = ["ImageSet", "load_image_set"]
@@ -267,7 +268,7 @@ def _from_folder(folder: Path, name: str, source: str) -> ImageSet:
             f"The folder '{folder}' has no {_in_words(missing)}: it must have the files {_in_words(_FILES)}, "
             "each plain or with '.gz' at the end."
         )
-    arrays = load_digits_folder(folder, name=".")
+    arrays = load_mnist_folder(folder, name=".")
     shape, shape_of_tests = (_height_and_width(folder / stem) for stem in (_FILES[0], _FILES[2]))
     if shape != shape_of_tests:
         raise DataError(
@@ -288,8 +289,7 @@ def _height_and_width(path: Path) -> tuple[int, int]:
 
 
 def _in_words(names: Sequence[str]) -> str:
-    quoted = [f"'{name}'" for name in names]
-    return " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
+    return joined(f"'{name}'" for name in names)
 
 
 def _nowhere(known: _Known, why: str, passed_over: list[str]) -> DataError:

@@ -1,4 +1,4 @@
-"""What one pass over batches can find out, so that a second pass can learn from them."""
+"""One pass over batches, which finds out what a second pass has to know to learn from them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 
-from votron.data._seen import Seen
-from votron.data.batches import Batches
+from votron.data._stream_statistics import StreamStatistics
+from votron.data.batches import ExampleBatches
 from votron.data.encoding import encoder_columns, make_encoder
 from votron.data.examples import Examples
-from votron.errors import DataError, VotronError
+from votron.errors import DataError, Parameter, VotronError
 
 __all__ = ["StreamFacts", "scan_stream"]
 
@@ -114,20 +114,21 @@ def scan_stream(
     """
     if missing in ("median", "most-frequent"):
         raise VotronError(
-            "The 'missing' parameter of scan_stream must be 'refuse', 'drop', 'keep' or 'mean': other fillings need "
-            f"all rows at once. Got {missing!r} instead."
+            Parameter("missing", of="scan_stream"),
+            " must be 'refuse', 'drop', 'keep' or 'mean': other fillings need "
+            f"all rows at once. Got {missing!r} instead.",
         )
     names = {"discrete": _listed(discrete), "probabilities": _listed(probabilities), "text": _listed(text)}
-    seen = Seen(set(names["discrete"]), set(names["text"]), set(names["probabilities"]), max_values)
-    raw = batches if isinstance(batches, Batches) and batches.may_count_from_zero else None
-    for batch in batches if raw is None else raw.numbered_as_in_the_file():
-        seen.add(batch)
-    if not seen.n_rows:
+    found = StreamStatistics(set(names["discrete"]), set(names["text"]), set(names["probabilities"]), max_values)
+    raw = batches if isinstance(batches, ExampleBatches) and batches.zero_based_unknown else None
+    for batch in batches if raw is None else raw.from_feature_zero():
+        found.add(batch)
+    if not found.n_rows:
         raise DataError("There are no examples in the stream.")
     encoder = None
-    if seen.columns:
+    if found.columns:
         made = make_encoder(
-            seen.sample(),
+            found.sample(),
             numeric=numeric,
             missing=missing,
             n_text_features=n_text_features,
@@ -135,32 +136,32 @@ def scan_stream(
             probabilities=names["probabilities"],
             text=names["text"],
         )
-        encoder = seen.fitted(made, filled_in=missing == "mean")
-    return _facts(seen, encoder, raw)
+        encoder = found.fitted(made, filled_in=missing == "mean")
+    return _facts(found, encoder, raw)
 
 
 def _listed(names: Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def _facts(seen: Seen, encoder: ColumnTransformer | None, raw: Batches | None) -> StreamFacts:
+def _facts(found: StreamStatistics, encoder: ColumnTransformer | None, raw: ExampleBatches | None) -> StreamFacts:
     """Return what was found. `raw`: batches whose column 0 was feature 0, whether or not there is one."""
     classes = counts = None
-    if seen.counts is not None:
-        classes = np.array(sorted(seen.counts))
-        counts = np.array([seen.counts[one] for one in classes.tolist()], dtype=np.int64)
-    width = seen.n_features
+    if found.counts is not None:
+        classes = np.array(sorted(found.counts))
+        counts = np.array([found.counts[one] for one in classes.tolist()], dtype=np.int64)
+    width = found.n_features
     if encoder is not None:
-        width = int(encoder.transform(seen.sample()[:1]).shape[1])
+        width = int(encoder.transform(found.sample()[:1]).shape[1])
     elif raw is not None:
-        width = raw.n_features or max(1, width - (0 if seen.has_zero else 1))
+        width = raw.n_features or max(1, width - (0 if found.has_zero else 1))
     return StreamFacts(
-        n_rows=seen.n_rows,
-        dropped=seen.dropped,
+        n_rows=found.n_rows,
+        dropped=found.dropped,
         classes=classes,
         class_counts=counts,
         n_features=width,
         columns=None if encoder is None else encoder_columns(encoder),
-        zero_based=seen.zero_based if raw is None else seen.has_zero,
+        zero_based=found.zero_based if raw is None else found.has_zero,
         encoder=encoder,
     )

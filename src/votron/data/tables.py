@@ -30,8 +30,8 @@ from votron.data._columns import (
     refusal,
 )
 from votron.data._polars import kind_of
-from votron.data.formats import NUMERIC
-from votron.errors import DataError, VotronError
+from votron.data.vocabulary import NUMERIC
+from votron.errors import DataError, Parameter, Phrase, VotronError
 
 __all__ = ["tabular_encoder"]
 
@@ -113,7 +113,7 @@ def tabular_encoder(
     if not (isinstance(numeric, str) and numeric in SCALERS):
         choices = ", ".join(map(repr, SCALERS))
         raise VotronError(
-            f"The 'numeric' parameter of tabular_encoder must be one of {choices}. Got {numeric!r} instead."
+            Parameter("numeric", of="tabular_encoder"), f" must be one of {choices}. Got {numeric!r} instead."
         )
     names = _checked_columns(frame)
     kept = set(checked_names("probabilities", probabilities, names))
@@ -121,8 +121,9 @@ def tabular_encoder(
     for name in names:
         if name in kept and name in coded:
             raise VotronError(
-                "The 'probabilities' and 'discrete' of tabular_encoder must not share a column. "
-                f"Got {name!r} in both instead."
+                "The ",
+                Phrase("shared", "'probabilities' and 'discrete' of tabular_encoder", parameter="probabilities"),
+                f" must not share a column. Got {name!r} in both instead.",
             )
     columns = dict(zip(names, columns_of(frame), strict=True))
     values = {name: _values(one, name, as_text=name in coded, as_chance=name in kept) for name, one in columns.items()}
@@ -164,8 +165,8 @@ def checked_names(parameter: str, given: Any, columns: list[str]) -> list[str]:
     for name in names:
         if not isinstance(name, str) or name not in there:
             raise VotronError(
-                f"The {parameter!r} parameter of tabular_encoder must be names of columns of the frame, "
-                f"which are {columns}. Got {name!r} instead."
+                Parameter(parameter, of="tabular_encoder"),
+                f" must be names of columns of the frame, which are {columns}. Got {name!r} instead.",
             )
     return names
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from votron._arrays import chunks, rows_in_bytes
 from votron._types import Rows
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 
 __all__ = ["ActiveRows", "active_rows"]
 
@@ -78,8 +78,9 @@ def active_rows(X: Rows, binarize: float | None = None, owner: str = "WinnowClas
     if sp.issparse(X):
         if binarize is not None and binarize < 0:
             raise VotronError(
-                f"The 'binarize' parameter of {owner} must be a number in the range [0, inf) for sparse data, since "
-                f"the zeros that they leave out would all be above it. Got {binarize!r} instead."
+                Parameter("binarize", of=owner),
+                f" must be a number in the range [0, inf) for sparse data, since "
+                f"the zeros that they leave out would all be above it. Got {binarize!r} instead.",
             )
         rows = np.repeat(np.arange(n), np.diff(X.indptr))
         on = _is_on(X.data, binarize, owner, lambda k: (int(rows[k[0]]), int(X.indices[k[0]])))
@@ -105,8 +106,10 @@ def _is_on(
         at = np.unravel_index(int(bad.argmax()), bad.shape)
         row, column = where(at)
         raise VotronError(
-            f"The features of X must be Boolean, 0 or 1, unless the 'binarize' parameter of {owner} says where to cut "
-            f"(binarize=0.5 takes what is above 0.5 for 1). Got {values[at].item()!r} at row {row}, column {column} "
-            "instead."
+            "The features of X must be Boolean, 0 or 1, unless ",
+            Parameter("binarize", of=owner),
+            " says where to cut (",
+            Parameter("binarize", 0.5),
+            f" takes what is above 0.5 for 1). Got {values[at].item()!r} at row {row}, column {column} instead.",
         )
     return on

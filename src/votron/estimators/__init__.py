@@ -1,4 +1,6 @@
-"""The scikit-learn faces of Votron."""
+"""The classifiers of Votron, in scikit-learn's interface."""
+
+from typing import Any
 
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.averaged import AveragedPerceptronClassifier
@@ -8,6 +10,7 @@ from votron.estimators.voted import VotedPerceptronClassifier
 from votron.estimators.winnow import WinnowClassifier
 
 __all__ = [
+    "ESTIMATORS",
     "AveragedPerceptronClassifier",
     "CompactClassifier",
     "KernelAdatronClassifier",
@@ -15,3 +18,12 @@ __all__ = [
     "VotedPerceptronClassifier",
     "WinnowClassifier",
 ]
+
+ESTIMATORS: dict[str, type[Any]] = {
+    "voted": VotedPerceptronClassifier,
+    "averaged": AveragedPerceptronClassifier,
+    "adatron": KernelAdatronClassifier,
+    "winnow": WinnowClassifier,
+    "naive-bayes": NaiveBayesLinearClassifier,
+}
+"""The classifiers that can be trained, by the names they have on the command line."""

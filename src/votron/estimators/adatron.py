@@ -15,34 +15,35 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
-from votron.engine import MaximalMargin, solve_adatron
-from votron.estimators import _inputs
-from votron.estimators._certified import (
-    around,
-    check_number_of_rows,
-    check_training_data,
-    kernel_fixed,
-    measured,
-    same_data,
-    same_rows,
-    vector_labels,
-    wrong_labels,
+from votron._types import Floats, Rows
+from votron.engine import MaximalMargin, TrainingRun, solve_adatron
+from votron.estimators import _validation
+from votron.estimators._callbacks import CallbackSupportMixin, under_callbacks, watching_fit
+from votron.estimators._kernel_parameters import (
+    KERNEL_CONSTRAINTS,
+    learnable_rows,
+    set_tags,
+    validated_with_kernel,
 )
-from votron.estimators._forms import Expansion, Form
-from votron.estimators._kept import KeptClassifier
-from votron.estimators._kernel import KERNEL_CONSTRAINTS, checked, lengths_of, set_tags
-from votron.estimators._scores import ScoreClassifier
-from votron.estimators._watch import CallbackSupportMixin, under_callbacks, watching
+from votron.estimators._score_functions import Expansion, Form
+from votron.estimators.base import ScoreClassifier, outside_votron
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
-from votron.products import Floats, Index, Rows
-from votron.theory.facts import MAXIMAL, Assumption, Facts, Measured, Run
-from votron.theory.geometry import Margins
+from votron.theory.evidence import MAXIMAL, Evidence, Measured
+from votron.theory.evidence.gathering import MaximalVectors, evidence_of_maximal_margin
+from votron.theory.geometry import Margins, lengths_of
 
 __all__ = ["KernelAdatronClassifier"]
 
+_SWITCHES = {
+    "consistent": "C=None with a kernel that separates the data",
+    "R known": "normalize_kernel=True",
+    "K(x, x) > 0": "kernel='poly' with coef0=1",
+}
+"""Parameters to set for assumptions of bounds."""
 
-class KernelAdatronClassifier(CallbackSupportMixin, KeptClassifier, ScoreClassifier):
+
+class KernelAdatronClassifier(CallbackSupportMixin, ScoreClassifier):
     """Kernel adatron: the vector of maximal margin, by steps like the perceptron's.
 
     It finds, through the origin of the kernel's feature space, the vector with the largest margin that any has on these
@@ -96,8 +97,9 @@ class KernelAdatronClassifier(CallbackSupportMixin, KeptClassifier, ScoreClassif
 
     Notes
     -----
-    There is no bias; the polynomial kernel with ``coef0`` > 0 has one in its feature space. Where C is None and the
-    data are not separable (no normalised margin above 1e-4), a ConvergenceWarning says so.
+    Scores are w·x, 1 or more beyond the margin. There is no bias; the polynomial kernel with ``coef0`` > 0 has one in
+    its feature space. Where C is None and the data are not separable (no normalised margin above 1e-4), a
+    ConvergenceWarning says so.
 
     References
     ----------
@@ -156,39 +158,20 @@ class KernelAdatronClassifier(CallbackSupportMixin, KeptClassifier, ScoreClassif
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> KernelAdatronClassifier:
-        """Train on data and labels.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            The examples; with ``kernel="precomputed"`` their kernel values with each other.
-        y : array of shape (n_samples,)
-            The labels: whole numbers, text, or anything else that can be sorted.
-
-        Returns
-        -------
-        self : KernelAdatronClassifier
-            The fitted model.
-        """
-        with _inputs.unchanged_on_error(self):
-            rows, codes = self._checked(X, y)
-            self._from_file = False
-            found, interrupted = under_callbacks(self, lambda: self._solve(rows, codes))
-            self._keep(rows, found)
-        if interrupted:
-            raise KeyboardInterrupt("Training stopped; the model has what it found until then.")
-        self._warn()
-        return self
+    def _learn(self, rows: Rows, codes: NDArray[np.int64]) -> TrainingRun:
+        """Find the vectors, and set the attributes."""
+        found, interrupted = under_callbacks(self, lambda: self._solve(rows, codes))
+        self._keep(rows, found)
+        return TrainingRun(0, self.converged_, interrupted)
 
     def _checked(self, X: Any, y: Any) -> tuple[Rows, NDArray[np.int64]]:
         """Validate parameters and data; set ``classes_`` and ``kernel_``."""
         self._validate_params()
         effective_threads(self.n_jobs, type(self).__name__)
-        X, y, kernel = checked(self, X, y, reset=True)
-        self.classes_, codes = _inputs.encode_labels(y)
-        _inputs.check_two_classes(self.classes_, X.shape)
-        self._learnable_of(X, _inputs.learnable_rows(X, kernel), 1, "K(x, x) = 0", repr(kernel))
+        X, y, kernel = validated_with_kernel(self, X, y, reset=True)
+        self.classes_, codes = _validation.encode_labels(y)
+        _validation.check_two_classes(self.classes_, X.shape)
+        self._learnable_of(X, learnable_rows(X, kernel), 1, "K(x, x) = 0", repr(kernel))
         self.kernel_, self._n_rows = kernel, X.shape[0]
         return X, codes
 
@@ -196,7 +179,7 @@ class KernelAdatronClassifier(CallbackSupportMixin, KeptClassifier, ScoreClassif
         """Find the vector of each class, one after another."""
         found, most = [], int(self.max_sweeps)
         words = "{:,} examples at work, {:,} support vectors".format
-        with watching(self, most * self._n_vectors, most, part="class", unit="", words=words) as watch:
+        with watching_fit(self, most * self._n_vectors, most, part="class", unit="", words=words) as watch:
             for c in range(self._n_vectors):
                 watch.before = c * most
                 found.append(
@@ -237,8 +220,11 @@ class KernelAdatronClassifier(CallbackSupportMixin, KeptClassifier, ScoreClassif
         found: Floats = self._dual_coef
         return found
 
-    def _warn(self) -> None:
-        if self.converged_:
+    def _after_fit(self, run: TrainingRun) -> None:
+        """Tell of Ctrl-C, or that the margin is not as near to the best as was asked for."""
+        if run.interrupted:
+            raise KeyboardInterrupt("Training stopped; the model has what it found until then.")
+        if run.converged:
             return
         names = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         hard = [
@@ -249,26 +235,8 @@ class KernelAdatronClassifier(CallbackSupportMixin, KeptClassifier, ScoreClassif
         warnings.warn(
             f"The adatron stopped before the maximal margin: {what}. Give {remedy}, or a larger tol or max_sweeps.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=outside_votron(),
         )
-
-    def decision_function(self, X: Any) -> Floats:
-        """Return the scores w·x of the rows under each vector; 1 or more beyond the margin.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to score; with ``kernel="precomputed"`` their kernel values with the training examples.
-
-        Returns
-        -------
-        array of shape (n_samples,) for two classes, else (n_samples, n_classes)
-            Positive for the second class; the largest for the predicted one. Of two classes, a score of 0 predicts the
-            second: it is returned as 2.2e-308, so that the sign always tells the label.
-        """
-        check_is_fitted(self)
-        rows, _ = _inputs.validated(self, X, kernel=self.kernel_, reset=False)
-        return self._shaped(self._scores(rows))
 
     def _scores(self, rows: Rows) -> Floats:
         return self._expansion().scores(rows, effective_threads(self.n_jobs))
@@ -283,85 +251,52 @@ class KernelAdatronClassifier(CallbackSupportMixin, KeptClassifier, ScoreClassif
     def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
         """Return what `votron.theory.margins` asks for; there is one vector, whatever is asked for."""
         check_is_fitted(self)
-        rows, y = _inputs.validated(self, X, y, kernel=self.kernel_, reset=False)
-        codes = _inputs.encode_labels(y, self.classes_)[1]
+        rows, y = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
+        codes = _validation.encode_labels(y, self.classes_)[1]
         lengths, factor = lengths_of(self.kernel_, rows)
         return Margins(factor[:, None] * self._scores(rows), self._signs(codes), self.norm_, lengths)
 
-    def _facts(self, X: Any, y: Any, comparators: Any) -> Facts:
+    def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
         """Return what `votron.theory.certify` asks for; its margin is the best, so "auto" compares it with no other."""
-        found = self._in_feature_space(X, y, "last")
-        kept = found.lengths > 0
-        rows, labels = _inputs.validated(self, X, y, kernel=self.kernel_, reset=False)
-        data = self._check_data(found, rows)
-        from votron.estimators._comparators import Comparators  # which has an adatron for others
-
-        compare = Comparators(self.kernel_, rows, labels, self.classes_, found.signs, effective_threads(self.n_jobs))
-        others = {} if isinstance(comparators, str) and comparators == "auto" else compare.margins(comparators)
-        near = f"to {self.tol:g}, relatively" if self.converged_ else "which it is not: it has not converged"
-        exact = Assumption(
-            "exact",
-            None if self.converged_ else False,
-            f"the vector is the best there is ({near})",
-            "" if self.converged_ else "a C, or a larger max_sweeps",
-        )
-        return Facts(
-            model=type(self).__name__,
-            uses=MAXIMAL,
-            m=int(kept.sum()),
-            left_out=int((~kept).sum()),
-            first_m=int(kept.sum()),
-            epochs=0.0,
-            presentations=0,
-            tau=0.0,
-            lengths=found.lengths[kept],
+        check_is_fitted(self)
+        rows, labels = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
+        model = self._trained_model(
+            rows,
+            labels,
+            {"its own": self._in_feature_space(X, y, "last")},
+            () if isinstance(comparators, str) and comparators == "auto" else comparators,
+            predictor=MAXIMAL,
+            n_rows=self._n_rows,
             lengths_known=self.kernel_.unit_length,
-            candidates={"its own": found.each[kept], **{name: each[kept] for name, each in others.items()}},
-            runs=tuple(
-                self._run(label, found.each[:, c] <= 0, self.support_[self.dual_coef_[c] != 0], kept)
-                for c, label in enumerate(vector_labels(self.classes_))
-            ),
-            together=self._run("all", wrong_labels(found.scores, found.signs), self.support_, kept)
-            if self._n_vectors > 1
-            else None,
-            assumptions={a.name: a for a in (kernel_fixed(self), exact)},
-            around=around(self, data),
-            switches={
-                "consistent": "C=None with a kernel that separates the data",
-                "R known": "normalize_kernel=True",
-                "K(x, x) > 0": "kernel='poly' with coef0=1",
-            },
+            switches=_SWITCHES,
         )
-
-    def _check_data(self, found: Margins, rows: Rows) -> Assumption:
-        """Refuse data of which this is not the vector of maximal margin; return what was compared."""
-        check_number_of_rows(rows.shape[0], self._n_rows)
-        there = is_precomputed(self.kernel_) or same_rows(self.support_vectors_, rows[self.support_])
-        signs = found.signs[self.support_].T
-        expected = np.where(self.dual_coef_ != 0, np.sign(self.dual_coef_), signs)
-        same_support = there and np.array_equal(expected, signs)
-        check_training_data(same_support, "rows of the support, or their labels, are not those of training")
-        kept = found.lengths > 0
-        near = np.isclose(found.each[kept].min(axis=0), self.margin_, rtol=1e-6, atol=1e-9 * found.radius)
-        check_training_data(bool(near.all()), "the margins on them are not those of training")
-        outside = np.tile(kept[:, None], (1, found.scores.shape[1]))
-        outside[self.support_] &= self.dual_coef_.T == 0
-        if self.converged_ and (found.each[outside] > 0).all():
-            return Assumption("same data", True, "of these data the vector is the one of maximal margin")
-        check_training_data(not self.converged_, "the vector errs on rows outside its support")
-        return same_data("the number of rows, the margins, and the rows of the support with their labels, agree")
-
-    def _run(self, label: Any, errs: NDArray[np.bool_], support: Index, kept: NDArray[np.bool_]) -> Run:
-        outside = int((errs & kept).sum() - errs[support].sum())
-        return Run(label=label, support=len(support), consistent=not errs[kept].any(), outside=outside)
+        vectors = MaximalVectors(
+            support=self.support_,
+            support_rows=None if is_precomputed(self.kernel_) else self.support_vectors_,
+            coefficients=self.dual_coef_,
+            attained=self.margin_,
+            converged=self.converged_,
+            tolerance=self.tol,
+        )
+        return evidence_of_maximal_margin(model, vectors)
 
     def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
         """Return the errors on test data."""
-        rows, y = _inputs.validated(self, X, y, kernel=self.kernel_, reset=False)
-        signs = self._signs(_inputs.encode_labels(y, self.classes_)[1])
-        return {MAXIMAL: measured(self._scores(rows), signs)}
+        rows, y = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
+        signs = self._signs(_validation.encode_labels(y, self.classes_)[1])
+        return {MAXIMAL: Measured.of(self._scores(rows), signs)}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         set_tags(tags, self.kernel, poor_if_linear=True)
         return tags
+
+
+def maximal_margins(kernel: Kernel, rows: Rows, labels: Any, n_threads: int, **params: Any) -> Margins:
+    """Return the margins of the adatron's vectors on these data; ones that are not quite the best will do."""
+    model = KernelAdatronClassifier(kernel=kernel, n_jobs=n_threads, **params)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        model.fit(rows, labels)
+    return model._in_feature_space(rows, labels, "last")

@@ -17,19 +17,34 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
+from votron._types import Floats, Index, Rows
 from votron.engine import PrimalTrainer, TrainingRun
-from votron.estimators import _inputs
-from votron.estimators._epochs import EpochClassifier
-from votron.estimators._fixed import check_unchanged
-from votron.estimators._forms import Form, Linear, linear_scores
+from votron.estimators import _validation
+from votron.estimators._score_functions import Form, Linear, linear_scores
+from votron.estimators._validation import check_unchanged
+from votron.estimators.base import EpochClassifier
 from votron.kernels import Kernel, LinearKernel, PolynomialKernel
-from votron.products import Floats, Index, Rows
 from votron.products import squares as squared_lengths
 from votron.record import labels_of
-from votron.theory.facts import Facts, Measured
+from votron.rules import row_draws
+from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
+from votron.theory.evidence.gathering import evidence_of_weights
+from votron.theory.evidence.same_data import Weights, WeightsRun
 from votron.theory.geometry import Margins
 
 __all__ = ["AveragedPerceptronClassifier"]
+
+_SWITCHES = {
+    ONE_VOTE: "VotedPerceptronClassifier(kernel='linear', rule='vote')",
+    ONE_RANDOM: "VotedPerceptronClassifier(kernel='linear', rule='random')",
+    LAST: "average=False",
+    AVERAGE: "average=True",
+    "consistent": "epochs=None with features that separate the data",
+    "unit length": "examples of length 1",
+    "R known": "examples of length 1",
+    "K(x, x) > 0": "fit_intercept=True",
+}
+"""Parameters to set for predictors and assumptions of bounds."""
 
 
 class AveragedPerceptronClassifier(EpochClassifier):
@@ -52,8 +67,8 @@ class AveragedPerceptronClassifier(EpochClassifier):
     shuffle : bool, default=True
         Shuffle the examples once, before the first pass.
     early_stopping : bool, default=False
-        In `fit`, set ``validation_fraction`` of the data aside, the same share of every class where there are enough,
-        end after `PATIENCE` passes in a row that do not predict it better, and keep the vectors of the best pass.
+        In `fit`, set ``validation_fraction`` of the data aside (the same share of every class where there are enough),
+        stop after three passes in a row without improvement on it, and keep the vectors of the best pass.
         `partial_fit` makes its one pass over all it is given.
     validation_fraction : float, default=0.1
         Share of the data that ``early_stopping`` sets aside in ``fit``.
@@ -93,13 +108,14 @@ class AveragedPerceptronClassifier(EpochClassifier):
 
     Notes
     -----
-    A mistake is y · score ≤ 0, and a score of 0 predicts the second class; of several classes, one against the rest,
-    the highest score wins. The vector alive at a step is the one after it, so the first step's counts, and v = 0 does
-    not. Values are added up in float64, whatever their type, so dense and sparse data give the same weights to the last
-    bit. Data are not copied, except that with several epochs up to 256 MB of rows in shuffled order are kept until the
-    end of `fit`, where there is room. ``coef_`` and ``intercept_`` are read-only: they follow from training. Ctrl-C
-    raises KeyboardInterrupt as usual, but leaves a fitted model of what was learnt until then; a second one breaks off
-    at once, and leaves the model as it was before. Features of different units want scaling first.
+    Scores are ``X @ coef_.T + intercept_``. A mistake is y · score ≤ 0, and a score of 0 predicts the second class; of
+    several classes, one against the rest, the highest score wins. The vector alive at a step is the one after it, so
+    the first step's counts, and v = 0 does not. Values are added up in float64, whatever their type, so dense and
+    sparse data give the same weights to the last bit. Data are not copied, except that with several epochs up to 256 MB
+    of rows in shuffled order are kept until the end of `fit`, where there is room. ``coef_`` and ``intercept_`` are
+    read-only: they follow from training. Ctrl-C raises KeyboardInterrupt as usual, but leaves a fitted model of what
+    was learnt until then; a second one breaks off at once, and leaves the model as it was before. Features of different
+    units want scaling first.
 
     References
     ----------
@@ -121,10 +137,8 @@ class AveragedPerceptronClassifier(EpochClassifier):
     _n_seen: int
     _n_given: int
     """Examples that were presented, and rows that were given."""
-    _once: bool
-    """Whether no example was presented twice."""
-    _cut_off: bool
-    """Whether training was interrupted."""
+
+    _REMEDY = "the data may not be separable; give a number of epochs"
 
     PATIENCE: ClassVar[int] = 3
     """Passes without a better prediction of the held-out part after which ``early_stopping`` ends training."""
@@ -165,41 +179,27 @@ class AveragedPerceptronClassifier(EpochClassifier):
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> AveragedPerceptronClassifier:
-        """Train on data and labels.
+    def _learn(self, rows: Rows, codes: NDArray[np.int64]) -> TrainingRun:
+        """Train, and set the attributes."""
+        learnable, rng = self._learnable(rows, at_least=1), check_random_state(self.random_state)
+        order, held_out = self._presentation(learnable, codes, rng, hold_out=self.early_stopping)
+        n_steps = self._n_steps(len(order))
+        trainer = self._new_trainer()
+        if self.early_stopping:
+            run, trainer = self._train_until_best(trainer, rows, codes, order, n_steps, held_out)
+        else:
+            run = self._train(trainer, rows, codes, order, n_steps)
+            self.__dict__.pop("validation_scores_", None)
+            if self.epochs is not None and not run.interrupted:
+                trainer.time = n_steps  # after convergence the vectors only grow older
+        self._keep(trainer, run.steps / len(order), run.converged)
+        self._n_seen, self._n_given = len(order), rows.shape[0]
+        self._once, self._cut_off = run.steps <= len(order), run.interrupted
+        return run
 
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            The examples.
-        y : array of shape (n_samples,)
-            The labels: whole numbers, text, or anything else that can be sorted.
-
-        Returns
-        -------
-        self : AveragedPerceptronClassifier
-            The fitted model.
-        """
-        with _inputs.unchanged_on_error(self):
-            rows, codes = self._checked(X, y)
-            self._from_file = False
-            order, held_out = self._presentation(self._learnable(rows, at_least=1), codes)
-            n_steps = self._n_steps(len(order))
-            trainer = self._new_trainer()
-            if self.early_stopping:
-                run, trainer = self._train_until_best(trainer, rows, codes, order, n_steps, held_out)
-            else:
-                run = self._train(trainer, rows, codes, order, n_steps)
-                self.__dict__.pop("validation_scores_", None)
-                if self.epochs is not None and not run.interrupted:
-                    trainer.time = n_steps  # after convergence the vectors only grow older
-            self._keep(trainer, run.steps / len(order), run.converged)
-            self._n_seen, self._n_given = len(order), rows.shape[0]
-            self._once, self._cut_off = run.steps <= len(order), run.interrupted
-        self._raise_if(run.interrupted, run.steps)
-        given_up = not (run.converged or self.early_stopping)
-        self._warn_if(given_up, "the data may not be separable; give a number of epochs")
-        return self
+    def _after_fit(self, run: TrainingRun) -> None:
+        """Tell what happened; early stopping is no failure to converge."""
+        super()._after_fit(replace(run, converged=run.converged or bool(self.early_stopping)))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> AveragedPerceptronClassifier:
         """Go on learning: one pass over new data, in their order.
@@ -234,7 +234,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
         True
         """
         first = not hasattr(self, "_trainer")
-        with _inputs.unchanged_on_error(self):
+        with _validation.unchanged_on_error(self):
             rows, codes = self._checked(X, y, classes=classes, first=first)
             order = self._learnable(rows, at_least=0)
             trainer = self._new_trainer() if first else self._trainer
@@ -254,12 +254,12 @@ class AveragedPerceptronClassifier(EpochClassifier):
         """Validate parameters and data; set ``classes_``."""
         self._validate_params()
         effective_threads(self.n_jobs, type(self).__name__)
-        X, y = _inputs.validated(self, X, y, kernel=None, reset=first)
+        X, y = _validation.validated(self, X, y, kernel=None, reset=first)
         if not first:
             self._check_same_classes(classes)
             check_unchanged(self, {"fit_intercept": self._trainer.bias})
-        self.classes_, codes = _inputs.encode_labels(y, classes if first else self.classes_)
-        _inputs.check_two_classes(self.classes_, X.shape)
+        self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
+        _validation.check_two_classes(self.classes_, X.shape)
         return X, codes
 
     def _new_trainer(self) -> PrimalTrainer:
@@ -275,14 +275,6 @@ class AveragedPerceptronClassifier(EpochClassifier):
             return np.arange(rows.shape[0])
         nonzero = (rows != 0).sum(axis=1) if sp.issparse(rows) else (rows != 0).any(axis=1)
         return self._learnable_of(rows, np.flatnonzero(np.asarray(nonzero)), at_least, "no value but 0")
-
-    def _presentation(self, order: Index, codes: NDArray[np.int64]) -> tuple[Index, Index]:
-        """Return the rows to present, in order, and the rows held out."""
-        rng = check_random_state(self.random_state)
-        held_out = np.empty(0, dtype=np.int64)
-        if self.early_stopping:
-            order, held_out = _inputs.held_out_split(order, codes, self.validation_fraction, type(self).__name__, rng)
-        return rng.permutation(order) if self.shuffle else order, held_out
 
     def _train(
         self,
@@ -312,7 +304,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
         best = [trainer]
 
         def no_better() -> bool:
-            scores.append(float(np.mean(self._codes(self._scores(unseen, trainer)) == answers)))
+            scores.append(float(np.mean(self._codes(linear_scores(unseen, *self._linear(trainer))) == answers)))
             if scores[-1] > max(scores[:-1], default=-1.0):
                 best[0] = trainer.copy()
             return len(scores) - 1 - scores.index(max(scores)) >= self.PATIENCE
@@ -346,37 +338,19 @@ class AveragedPerceptronClassifier(EpochClassifier):
             trainer = self._trainer
         return trainer.average() if self.average else trainer.last()
 
-    def _scores(self, rows: Rows, trainer: PrimalTrainer | None = None) -> Floats:
-        return linear_scores(rows, *self._linear(trainer))
+    def _scores(self, rows: Rows) -> Floats:
+        self._validate_params()
+        return linear_scores(rows, *self._linear())
 
     def _codes(self, scores: Floats) -> NDArray[np.int64]:
         """Return the numbers of the vectors for which rows are positive, as training has them."""
         return 1 - labels_of(scores) if scores.shape[1] == 1 else labels_of(scores)
 
-    def decision_function(self, X: Any) -> Floats:
-        """Return the scores: ``X @ coef_.T + intercept_``.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        array of shape (n_samples,) for two classes, else (n_samples, n_classes)
-            Positive for the second class; the largest for the predicted one. Of two classes, a score of 0 predicts the
-            second: it is returned as 2.2e-308, so that the sign always tells the label.
-        """
-        check_is_fitted(self)
-        self._validate_params()
-        rows, _ = _inputs.validated(self, X, kernel=None, reset=False)
-        return self._shaped(self._scores(rows))
-
     def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
         """Return what `votron.theory.margins` asks for; the feature that is always one counts."""
         check_is_fitted(self)
-        rows, y = _inputs.validated(self, X, y, kernel=None, reset=False)
-        codes = _inputs.encode_labels(y, self.classes_)[1]
+        rows, y = _validation.validated(self, X, y, kernel=None, reset=False)
+        codes = _validation.encode_labels(y, self.classes_)[1]
         made = self._trainer.average() if vector == "average" else self._trainer.last()
         squares = squared_lengths(rows) + bool(self._trainer.bias)
         norms = np.sqrt(row_norms(made[0], squared=True) + made[1] ** 2)
@@ -386,17 +360,42 @@ class AveragedPerceptronClassifier(EpochClassifier):
         """Return the kernel of the feature space: the feature that is always one adds a constant."""
         return PolynomialKernel(1) if self._trainer.bias else LinearKernel()
 
-    def _facts(self, X: Any, y: Any, comparators: Any) -> Facts:
+    def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
         """Return what `votron.theory.certify` asks for."""
-        from votron.estimators._averaged_facts import facts_of  # most models are never certified
+        check_is_fitted(self)
+        rows, labels = _validation.validated(self, X, y, kernel=None, reset=False)
+        model = self._trained_model(
+            rows,
+            labels,
+            {name: self._in_feature_space(rows, labels, name) for name in ("last", "average")},
+            comparators,
+            predictor=AVERAGE if self.average else LAST,
+            n_rows=self._n_given,
+            lengths_known=False,
+            switches=_SWITCHES,
+            row_hashes=row_draws(rows, 0),
+        )
+        run = WeightsRun(
+            weights=(self.n_mistakes_, self._trainer.last()),
+            n_examples=self._n_seen,
+            n_steps=self._trainer.time,
+            held_out=hasattr(self, "validation_scores_"),
+            retrain=partial(self._retrained, rows, _validation.encode_labels(labels, self.classes_)[1]),
+        )
+        return evidence_of_weights(model, self._passes_run(), run, own_vector="average" if self.average else "last")
 
-        return facts_of(self, X, y, comparators)
+    def _retrained(self, rows: Rows, codes: NDArray[np.int64], order: Index, n_steps: int) -> Weights:
+        """Return mistakes and weights of another run."""
+        trainer = self._new_trainer()
+        trainer.run(rows, codes, order, n_steps, n_threads=effective_threads(self.n_jobs))
+        return trainer.n_mistakes, trainer.last()
 
     def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
         """Return the errors of both predictors on test data."""
-        from votron.estimators._averaged_facts import measured_of
-
-        return measured_of(self, X, y)
+        rows, labels = _validation.validated(self, X, y, kernel=None, reset=False)
+        signs = self._signs(_validation.encode_labels(labels, self.classes_)[1])
+        made = {LAST: self._trainer.last(), AVERAGE: self._trainer.average()}
+        return {name: Measured.of(linear_scores(rows, *weights), signs) for name, weights in made.items()}
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         """Return the weights, and what is given up by keeping no more."""

@@ -8,24 +8,23 @@ from typing import Any, ClassVar
 from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
+from votron._types import Floats, Rows
 from votron.errors import VotronError
-from votron.estimators import _inputs
-from votron.estimators._forms import Expansion, Form, Linear, Sequence
-from votron.estimators._kept import KeptClassifier
-from votron.estimators._scores import ScoreClassifier
+from votron.estimators._score_functions import Expansion, Form, Linear, Sequence
+from votron.estimators.base import ScoreClassifier
 from votron.kernels.registry import is_precomputed
-from votron.products import Floats
 
 __all__ = ["CompactClassifier"]
 
 
-class CompactClassifier(KeptClassifier, ScoreClassifier):
-    """What a fitted classifier predicts with, and nothing else; made by its method ``compact``.
+class CompactClassifier(ScoreClassifier):
+    """A fitted classifier that can predict, and nothing else; made by its method ``compact``.
 
     The rule of the model is settled. Rules that score by one vector a class ("last", "average", "pocket", "holdout")
     become one coefficient a support vector, or plain weights where the kernel is linear; "vote" and "random" keep the
     order of the mistakes. Scores are those of the model, up to rounding; where kernel values are whole numbers, scores
-    of 0 stay 0, and so labels are the same.
+    of 0 stay 0, and so labels are the same. Of a `NaiveBayesLinearClassifier` of two classes, a score of 0 is returned
+    as 0, and predicts the first.
 
     Parameters
     ----------
@@ -114,25 +113,13 @@ class CompactClassifier(KeptClassifier, ScoreClassifier):
             raise AttributeError(f"This {type(self).__name__} has no 'dual_coef_': its form is no expansion.")
         return form.dual_coef if form.divisor is None else form.dual_coef / form.divisor[:, None]
 
-    def decision_function(self, X: Any) -> Floats:
-        """Return the scores, as the model did.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        array of shape (n_samples,) for two classes, else (n_samples, n_classes)
-            Positive for the second class; the largest for the predicted one.
-        """
-        check_is_fitted(self)
+    def _scores(self, rows: Rows) -> Floats:
         self._validate_params()
-        rows, _ = _inputs.validated(self, X, kernel=self._predictor.kernel, reset=False)
-        scores = self._predictor.scores(rows, effective_threads(self.n_jobs, type(self).__name__))
-        # Naive Bayes predicts the first of two classes where their probabilities are equal; scores of 0 stay 0.
-        return scores[:, 0] if self._ties_to_first and len(self.classes_) == 2 else self._shaped(scores)
+        return self._predictor.scores(rows, effective_threads(self.n_jobs, type(self).__name__))
+
+    def _shaped(self, scores: Floats) -> Floats:
+        """Return scores as the model had them: of two classes, naive Bayes predicts the first where they are 0."""
+        return scores[:, 0] if self._ties_to_first and len(self.classes_) == 2 else super()._shaped(scores)
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         return self._predictor, self.gave_up_

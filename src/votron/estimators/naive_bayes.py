@@ -23,13 +23,12 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from votron.errors import VotronError
-from votron.estimators import _inputs
-from votron.estimators._boolean import cut
-from votron.estimators._fixed import check_unchanged
-from votron.estimators._forms import Form, Linear
-from votron.estimators._kept import KeptClassifier
-from votron.products import Floats
+from votron._types import Floats
+from votron.errors import Parameter, VotronError
+from votron.estimators import _validation
+from votron.estimators._score_functions import Form, Linear
+from votron.estimators._validation import binarized, check_unchanged
+from votron.estimators.base import SavableClassifier
 
 __all__ = ["NaiveBayesLinearClassifier"]
 
@@ -37,7 +36,7 @@ _FIXED = ("alpha", "binarize")
 """The parameters that may not change between calls of partial_fit."""
 
 
-class NaiveBayesLinearClassifier(KeptClassifier, BernoulliNB):
+class NaiveBayesLinearClassifier(SavableClassifier, BernoulliNB):
     """Naive Bayes for binary features, with the weights of the linear classifier that it is.
 
     Learning, probabilities and predictions are those of scikit-learn's `BernoulliNB`, on which this class is built; it
@@ -150,7 +149,7 @@ class NaiveBayesLinearClassifier(KeptClassifier, BernoulliNB):
         self : NaiveBayesLinearClassifier
             The fitted model.
         """
-        with _inputs.unchanged_on_error(self), np.errstate(all="ignore"):  # what is no number is refused in words
+        with _validation.unchanged_on_error(self), np.errstate(all="ignore"):  # what is no number is refused in words
             rows, labels, _ = self._checked(X, y, None, sample_weight, first=True)
             super().fit(rows, labels, sample_weight)
             self._check_finite()
@@ -176,7 +175,7 @@ class NaiveBayesLinearClassifier(KeptClassifier, BernoulliNB):
             The model.
         """
         first = not hasattr(self, "classes_")
-        with _inputs.unchanged_on_error(self), np.errstate(all="ignore"):
+        with _validation.unchanged_on_error(self), np.errstate(all="ignore"):
             rows, labels, known = self._checked(X, y, classes, sample_weight, first=first)
             if not first:  # BernoulliNB adds to these in place, and they are to be as before if something fails
                 self.feature_count_, self.class_count_ = self.feature_count_.copy(), self.class_count_.copy()
@@ -192,10 +191,10 @@ class NaiveBayesLinearClassifier(KeptClassifier, BernoulliNB):
         if not first:
             check_unchanged(self, self._fixed)
             if classes is not None:
-                _inputs.check_same_classes(_inputs.read_classes(classes), self.classes_)
-        rows, labels = _inputs.validated(self, X, y, kernel=None, reset=first)
-        known, _ = _inputs.encode_labels(labels, classes if first else self.classes_)
-        _inputs.check_two_classes(known, rows.shape)
+                _validation.check_same_classes(_validation.read_classes(classes), self.classes_)
+        rows, labels = _validation.validated(self, X, y, kernel=None, reset=first)
+        known, _ = _validation.encode_labels(labels, classes if first else self.classes_)
+        _validation.check_two_classes(known, rows.shape)
         rows = self._binary(rows)
         self._check_class_prior(known)
         if weights is not None:
@@ -217,8 +216,8 @@ class NaiveBayesLinearClassifier(KeptClassifier, BernoulliNB):
             fine = False
         if not fine:
             raise VotronError(
-                f"The 'class_prior' parameter of {type(self).__name__} must be {len(classes)} positive numbers, one "
-                f"for each class. Got {self.class_prior!r} instead."
+                Parameter("class_prior", of=type(self).__name__),
+                f" must be {len(classes)} positive numbers, one for each class. Got {self.class_prior!r} instead.",
             )
 
     def _check_finite(self) -> None:
@@ -228,9 +227,10 @@ class NaiveBayesLinearClassifier(KeptClassifier, BernoulliNB):
         if len(bad):
             c, i = map(int, bad[0])
             raise VotronError(
-                f"The 'alpha' parameter of {type(self).__name__} must keep the probability of each feature in each "
+                Parameter("alpha", of=type(self).__name__),
+                f" must keep the probability of each feature in each "
                 "class between 0 and 1, or a weight is infinite, and the probability of feature "
-                f"{i} in class {self.classes_.tolist()[c]!r} is {np.exp(present[c, i]):g}. Got {self.alpha!r} instead."
+                f"{i} in class {self.classes_.tolist()[c]!r} is {np.exp(present[c, i]):g}. Got {self.alpha!r} instead.",
             )
 
     # -- the weights --------------------------------------------------------------------------------------------------
@@ -247,17 +247,17 @@ class NaiveBayesLinearClassifier(KeptClassifier, BernoulliNB):
 
     @property
     def presence_log_ratio_(self) -> Floats:
-        """What the presence of each feature says."""
+        """Log-ratio p of each feature's presence."""
         return self._against_the_first(self._log_probabilities()[0])
 
     @property
     def absence_log_ratio_(self) -> Floats:
-        """What the absence of each feature says."""
+        """Log-ratio q of each feature's absence."""
         return self._against_the_first(self._log_probabilities()[1])
 
     @property
     def class_log_odds_(self) -> Floats:
-        """What is said before any feature is seen."""
+        """Log-odds of the classes before any feature is seen."""
         check_is_fitted(self)
         return self._against_the_first(self.class_log_prior_)
 
@@ -379,11 +379,11 @@ class NaiveBayesLinearClassifier(KeptClassifier, BernoulliNB):
     def _check_X(self, X: Any) -> Any:
         """Return data to predict as 0/1 data; BernoulliNB asks here as well, whatever it predicts."""
         check_is_fitted(self)
-        return self._binary(_inputs.validated(self, X, kernel=None, reset=False)[0])
+        return self._binary(_validation.validated(self, X, kernel=None, reset=False)[0])
 
     def _binary(self, rows: Any) -> Any:
         """Return data cut where ``binarize`` says, or refuse what is not cut already."""
-        return cut(rows, self.binarize)
+        return binarized(rows, self.binarize)
 
 
 def _check_weights(weights: Any) -> None:

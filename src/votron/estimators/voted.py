@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import functools
 import math
 from collections import abc
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -18,39 +18,59 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads, parse_memory_limit
+from votron._types import Floats, Index, Rows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
-from votron.errors import VotronError
-from votron.estimators import _inputs
-from votron.estimators._epochs import EpochClassifier
-from votron.estimators._forms import Expansion, Form, Sequence
-from votron.estimators._kernel import KERNEL_CONSTRAINTS, checked, lengths_of, reads_gamma, set_tags
-from votron.estimators._names import NameIn
-from votron.estimators._where import WhereItMakesSense
+from votron.errors import Parameter, VotronError
+from votron.estimators import _validation
+from votron.estimators._kernel_parameters import (
+    KERNEL_CONSTRAINTS,
+    learnable_rows,
+    reads_gamma,
+    set_tags,
+    validated_with_kernel,
+)
+from votron.estimators._score_functions import Expansion, Form, Sequence
+from votron.estimators._validation import NameIn
+from votron.estimators.base import AvailableWhere, EpochClassifier
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
-from votron.products import Floats, Index, Rows
 from votron.record import MistakeRecord
-from votron.rules import RULES, Vectors
-from votron.theory.facts import Facts, Measured
-from votron.theory.geometry import Margins
+from votron.rules import RULES, Vectors, row_draws
+from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
+from votron.theory.evidence.gathering import evidence_of_record
+from votron.theory.evidence.same_data import RecordedRun
+from votron.theory.geometry import Margins, lengths_of
 
 __all__ = ["VotedPerceptronClassifier"]
 
+_SWITCHES = {
+    ONE_VOTE: "rule='vote'",
+    ONE_RANDOM: "rule='random'",
+    LAST: "rule='last'",
+    AVERAGE: "rule='average'",
+    "τ = 0": "margin=0",
+    "consistent": "epochs=None with a kernel that separates the data",
+    "unit length": "normalize_kernel=True",
+    "R known": "normalize_kernel=True",
+    "K(x, x) > 0": "kernel='poly' with coef0=1",
+}
+"""Parameters to set for predictors and assumptions of bounds."""
 _MOST_MOMENTS = 100_000
 """Ends of epochs at which scores are given without being asked for."""
 
 
-def _why_no_partial_fit(model: Any) -> str | None:
+def _why_no_partial_fit(model: Any) -> VotronError | None:
     name = type(model).__name__
     if is_precomputed(model.kernel):
-        return (
+        return VotronError(
             f"{name} has no partial_fit with kernel='precomputed', "
             "since rows that arrive later have no kernel values with earlier ones."
         )
     if isinstance(model.gamma, str) and reads_gamma(model.kernel):
-        return (
-            f"The 'gamma' parameter of {name} must be a number for partial_fit, since the data that decide what "
-            f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead."
+        return VotronError(
+            Parameter("gamma", of=name),
+            f" must be a number for partial_fit, since the data that decide what "
+            f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead.",
         )
     return None
 
@@ -143,17 +163,16 @@ class VotedPerceptronClassifier(EpochClassifier):
     Notes
     -----
     A mistake is y · score ≤ 0 and a score of 0 predicts the second class; `votron.record` states all conventions.
+    Scores are by the model's rule: those of "vote" are mean votes, from -1 to 1.
     Ctrl-C during `fit` raises KeyboardInterrupt as usual, but leaves a fitted model of what was learnt until then; a
     second one breaks off at once, and leaves the model as it was before.
     """
 
+    _REMEDY = "the data may not be separable with this kernel; give a number of epochs, or raise the degree"
+
     kernel_: Kernel
-    _once: bool
-    """Whether no example was presented twice."""
     _mixed: bool
-    """Whether partial_fit came after several epochs of fit."""
-    _cut_off: bool
-    """Whether training was interrupted."""
+    """True if partial_fit came after several epochs of fit."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
@@ -205,44 +224,24 @@ class VotedPerceptronClassifier(EpochClassifier):
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> VotedPerceptronClassifier:
-        """Train on data and labels.
+    def _learn(self, rows: Rows, codes: NDArray[np.int64]) -> TrainingRun:
+        """Train, and set the attributes."""
+        rng = check_random_state(self.random_state)
+        learnable, hold_out = self._learnable(rows, at_least=1), RULES[self.rule].needs_held_out
+        order, held_out = self._presentation(learnable, codes, rng, hold_out=hold_out)
+        n_steps = self._n_steps(len(order))
+        trainer = self._new_trainer(rows, n_steps)
+        run = self._train(trainer, rows, codes, order, n_steps)
+        counted = run.steps if self.epochs is None or run.interrupted else n_steps
+        self._keep(trainer.support_rows, trainer.record(len(order), counted), _new_seed(rng))
+        self.n_epochs_, self.converged_ = run.steps / len(order), run.converged
+        self._n_named, self._once = rows.shape[0], run.steps <= len(order)
+        self._mixed, self._cut_off = False, run.interrupted
+        if len(held_out):
+            self._set_holdout(rows[held_out], codes[held_out])
+        return run
 
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            The examples; with ``kernel="precomputed"`` their kernel values with each other.
-        y : array of shape (n_samples,)
-            The labels: whole numbers, text, or anything else that can be sorted.
-
-        Returns
-        -------
-        self : VotedPerceptronClassifier
-            The fitted model.
-        """
-        with _inputs.unchanged_on_error(self):
-            rows, codes = self._checked(X, y)
-            self._from_file = False
-            rng = check_random_state(self.random_state)
-            order, held_out = self._presentation(self._learnable(rows, at_least=1), codes, rng)
-            n_steps = self._n_steps(len(order))
-            trainer = self._new_trainer(rows, n_steps)
-            run = self._train(trainer, rows, codes, order, n_steps)
-            counted = run.steps if self.epochs is None or run.interrupted else n_steps
-            self._keep(trainer.support_rows, trainer.record(len(order), counted), _new_seed(rng))
-            self.n_epochs_, self.converged_ = run.steps / len(order), run.converged
-            self._n_named, self._once = rows.shape[0], run.steps <= len(order)
-            self._mixed, self._cut_off = False, run.interrupted
-            if len(held_out):
-                self._set_holdout(rows[held_out], codes[held_out])
-        self._raise_if(run.interrupted, self.record_.n_steps)
-        self._warn_if(
-            not run.converged,
-            "the data may not be separable with this kernel; give a number of epochs, or raise the degree",
-        )
-        return self
-
-    @functools.partial(WhereItMakesSense, _why_no_partial_fit)
+    @partial(AvailableWhere, _why_no_partial_fit)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> VotedPerceptronClassifier:
         """Go on learning: one pass over new data, in their order, from where the record ends.
 
@@ -265,7 +264,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         self : VotedPerceptronClassifier
             The model.
         """
-        with _inputs.unchanged_on_error(self):
+        with _validation.unchanged_on_error(self):
             first = not hasattr(self, "record_")
             rows, codes = self._checked(X, y, classes=classes, first=first)
             order = self._learnable(rows, at_least=0)
@@ -302,11 +301,11 @@ class VotedPerceptronClassifier(EpochClassifier):
         self._validate_params()
         parse_memory_limit(self.memory_limit, type(self).__name__)
         effective_threads(self.n_jobs, type(self).__name__)
-        X, y, kernel = checked(self, X, y, reset=first)
+        X, y, kernel = validated_with_kernel(self, X, y, reset=first)
         if not first:
             self._check_same(kernel, classes)
-        self.classes_, codes = _inputs.encode_labels(y, classes if first else self.classes_)
-        _inputs.check_two_classes(self.classes_, X.shape)
+        self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
+        _validation.check_two_classes(self.classes_, X.shape)
         self.kernel_ = kernel
         return X, codes
 
@@ -320,15 +319,8 @@ class VotedPerceptronClassifier(EpochClassifier):
 
     def _learnable(self, rows: Rows, at_least: int) -> Index:
         """Return the numbers of the rows that can be learnt, and tell of the others."""
-        learnable = _inputs.learnable_rows(rows, self.kernel_)
+        learnable = learnable_rows(rows, self.kernel_)
         return self._learnable_of(rows, learnable, at_least, "K(x, x) = 0", repr(self.kernel_))
-
-    def _presentation(self, order: Index, codes: NDArray[np.int64], rng: Any) -> tuple[Index, Index]:
-        """Return the rows to present, in order, and the rows held out."""
-        held_out = np.empty(0, dtype=np.int64)
-        if RULES[self.rule].needs_held_out:
-            order, held_out = _inputs.held_out_split(order, codes, self.validation_fraction, type(self).__name__, rng)
-        return rng.permutation(order) if self.shuffle else order, held_out
 
     def _train(
         self,
@@ -342,11 +334,18 @@ class VotedPerceptronClassifier(EpochClassifier):
         """Run the engine."""
         if not n_steps:
             return TrainingRun(0, False, False)
-        run = functools.partial(trainer.run, n_threads=effective_threads(self.n_jobs))
+        run = self._runner(trainer, order, n_steps, ids)
+        return self._watched(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
+
+    def _runner(
+        self, trainer: DualTrainer | LinearTrainer, order: Index, n_steps: int, ids: Index | None = None
+    ) -> Callable[..., TrainingRun]:
+        """Return the engine's ``run``, with the threads and the memory that it may use."""
+        run = partial(trainer.run, n_threads=effective_threads(self.n_jobs))
         if isinstance(trainer, DualTrainer):
             repeats = n_steps > len(order) or trainer.n_events > trainer.n_support
-            run = functools.partial(run, ids=ids, memory=parse_memory_limit(self.memory_limit) if repeats else 0)
-        return self._watched(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
+            run = partial(run, ids=ids, memory=parse_memory_limit(self.memory_limit) if repeats else 0)
+        return run
 
     def _keep(self, rows: Rows, record: MistakeRecord, seed: int) -> None:
         """Set the attributes that follow from the record and its examples."""
@@ -365,26 +364,11 @@ class VotedPerceptronClassifier(EpochClassifier):
 
     # -- prediction ---------------------------------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> Floats:
-        """Return the scores by the model's rule.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to score; with ``kernel="precomputed"`` their kernel values with the training examples.
-
-        Returns
-        -------
-        array of shape (n_samples,) for two classes, else (n_samples, n_classes)
-            Positive for the second class; the largest for the predicted one. The scores of "vote" are mean votes, from
-            -1 to 1. Of two classes, a score of 0 predicts the second: it is returned as 2.2e-308, so that the sign
-            always tells the label.
-        """
-        check_is_fitted(self)
-        rows, _ = _inputs.validated(self, X, kernel=self.kernel_, reset=False)
+    def _scores(self, rows: Rows) -> Floats:
+        """Return the scores by the model's rule."""
         self._validate_params()
         choice = self.rule, bool(self.normalize_vectors)
-        return self._shaped(self._vectors.scores(rows, *choice, n_threads=effective_threads(self.n_jobs)))
+        return self._vectors.scores(rows, *choice, n_threads=effective_threads(self.n_jobs))
 
     def with_rule(
         self,
@@ -431,8 +415,8 @@ class VotedPerceptronClassifier(EpochClassifier):
         if X_val is not None and not RULES[rule].needs_held_out:
             raise VotronError(f"X_val and y_val are for the rule 'holdout' only. Got the rule {rule!r} instead.")
         if X_val is not None:
-            rows, y_val = _inputs.validated(self, X_val, y_val, kernel=self.kernel_, reset=False)
-            other._set_holdout(rows, _inputs.encode_labels(y_val, self.classes_)[1])
+            rows, y_val = _validation.validated(self, X_val, y_val, kernel=self.kernel_, reset=False)
+            other._set_holdout(rows, _validation.encode_labels(y_val, self.classes_)[1])
         elif RULES[rule].needs_held_out and self._vectors.holdout is None:
             raise VotronError(f"The rule {rule!r} needs held-out data: give X_val and y_val, or fit with that rule.")
         return other
@@ -494,7 +478,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         10 {'vote': (150, 3), ('last', True): (150, 3)}
         """
         check_is_fitted(self)
-        rows, _ = _inputs.validated(self, X, kernel=self.kernel_, reset=False)
+        rows, _ = _validation.validated(self, X, kernel=self.kernel_, reset=False)
         moments, times = self._moments(at)
         choices = _choices([(self.rule, bool(self.normalize_vectors))] if rules is None else rules)
         stages = self._vectors.staged(rows, times, list(choices.values()), n_threads=effective_threads(self.n_jobs))
@@ -527,8 +511,8 @@ class VotedPerceptronClassifier(EpochClassifier):
     def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
         """Return what `votron.theory.margins` asks for."""
         check_is_fitted(self)
-        rows, y = _inputs.validated(self, X, y, kernel=self.kernel_, reset=False)
-        codes = _inputs.encode_labels(y, self.classes_)[1]
+        rows, y = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
+        codes = _validation.encode_labels(y, self.classes_)[1]
         lengths, factor = lengths_of(self.kernel_, rows)
         n_threads = effective_threads(self.n_jobs)
         scores = factor[:, None] * self._vectors.scores(rows, vector, n_threads=n_threads)
@@ -540,17 +524,79 @@ class VotedPerceptronClassifier(EpochClassifier):
         norm2 = np.einsum("cs,sc->c", coefficients, own)  # ‖w‖² is the sum of its scores on its own examples
         return Margins(scores, self._signs(codes), np.sqrt(np.maximum(norm2, 0.0)), lengths)
 
-    def _facts(self, X: Any, y: Any, comparators: Any) -> Facts:
+    def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
         """Return what `votron.theory.certify` asks for."""
-        from votron.estimators._voted_facts import facts_of  # most models are never certified
+        check_is_fitted(self)
+        if self._mixed:
+            raise VotronError(
+                "A model that was trained by fit for several epochs and then by partial_fit has no certificate: its "
+                "examples were presented unequally often. Train it by one of the two."
+            )
+        rows, labels = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
+        precomputed = is_precomputed(self.kernel_)
+        model = self._trained_model(
+            rows,
+            labels,
+            {name: self._in_feature_space(rows, labels, name) for name in ("last", "average")},
+            comparators,
+            predictor=self._predictor_name(),
+            n_rows=self._n_named,
+            lengths_known=self.kernel_.unit_length,
+            switches=_SWITCHES,
+            row_hashes=None if precomputed else row_draws(rows, 0),
+        )
+        run = RecordedRun(
+            record=self.record_,
+            support_rows=None if precomputed else self.support_vectors_,
+            retrain=partial(self._retrained, rows, _validation.encode_labels(labels, self.classes_)[1]),
+            scores_at=partial(self._scores_at, rows),
+        )
+        return evidence_of_record(
+            model,
+            self._passes_run(),
+            run,
+            tau=float(self.margin),
+            own_scores=None if RULES[self.rule].needs_held_out else self._scores(rows),
+            unit_vectors=bool(self.normalize_vectors),
+        )
 
-        return facts_of(self, X, y, comparators)
+    def _predictor_name(self) -> str:
+        """Return what ``predict`` predicts by, in words."""
+        training = "one epoch" if self._once else f"{self.record_.n_steps / self.record_.n_examples:g} epochs"
+        return RULES[self.rule].predictor(training, bool(self.normalize_vectors))
+
+    def _retrained(self, rows: Rows, codes: NDArray[np.int64], order: Index) -> MistakeRecord:
+        """Return the record of another run, of as many steps."""
+        n_examples, n_steps = self.record_.n_examples, self.record_.n_steps
+        trainer = self._new_trainer(rows, n_steps)
+        self._runner(trainer, order, n_steps)(rows, codes, order, n_steps)
+        return trainer.record(n_examples, n_steps)
+
+    def _scores_at(self, rows: Rows, times: list[int]) -> list[dict[str, Floats]]:
+        """Return the scores by two rules at some moments of training."""
+        rules = ("vote", "last")
+        stages = self._vectors.staged(
+            rows, times, [(rule, False) for rule in rules], n_threads=effective_threads(self.n_jobs)
+        )
+        return [{rule: stage.scores[rule, False] for rule in rules} for stage in stages]
 
     def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
-        """Return the errors of the predictors on test data."""
-        from votron.estimators._voted_facts import measured_of
-
-        return measured_of(self, X, y)
+        """Return the errors of all predictors on test data, from one scan over the record."""
+        rows, labels = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
+        signs = self._signs(_validation.encode_labels(labels, self.classes_)[1])
+        record, unit = self.record_, bool(self.normalize_vectors)
+        own = self.rule, unit
+        choices = list(dict.fromkeys([("vote", unit), ("random", unit), ("last", unit), ("average", False), own]))
+        times = [min(record.n_examples, record.n_steps), record.n_steps]
+        first, end = self._vectors.staged(rows, times, choices, n_threads=effective_threads(self.n_jobs))
+        found = {
+            ONE_VOTE: first.scores["vote", unit],
+            ONE_RANDOM: first.scores["random", unit],
+            LAST: end.scores["last", unit],
+            AVERAGE: end.scores["average", False],
+            self._predictor_name(): end.scores[own],
+        }
+        return {name: Measured.of(scores, signs) for name, scores in found.items()}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,16 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
+from votron._types import Floats, Index
 from votron.engine import TrainingRun, WinnowTrainer
 from votron.engine.boolean import ActiveRows, active_rows
 from votron.errors import NotRepresentableError
-from votron.estimators import _inputs
-from votron.estimators._epochs import EpochClassifier
-from votron.estimators._fixed import check_unchanged
-from votron.estimators._forms import Form, Linear
-from votron.products import Floats, Index
+from votron.estimators import _validation
+from votron.estimators._score_functions import Form, Linear
+from votron.estimators._validation import check_unchanged
+from votron.estimators.base import EpochClassifier
 from votron.theory.winnow import CONSTRAINTS
 
 __all__ = ["WinnowClassifier"]
@@ -109,19 +108,24 @@ class WinnowClassifier(EpochClassifier):
     refused. scikit-learn's `check_estimator` feeds real numbers, so it passes with ``binarize`` given, as in
     ``check_estimator(WinnowClassifier(binarize=0.0))``, and not at the defaults.
 
-    A mistake is a wrong prediction, and a score of 0 predicts the second class. The perceptron's mistakes, y · score ≤
-    0, include a score of 0 whatever the label, since a vector that starts at 0 would never leave it otherwise; these
-    weights start at 1. In Winnow2 no weight falls below 2.2e-308, the least normal number, so that each can rise again.
-    A positive example without any active feature scores −θ, whatever the weights: it is a mistake in every pass.
-    ``weights_`` and ``coef_`` are read-only: they follow from training. Ctrl-C during `fit` raises KeyboardInterrupt as
-    usual, but leaves a fitted model of what was learnt until then; a second one breaks off at once, and leaves the
-    model as it was before.
+    Scores are sums of active weights, less the threshold. A mistake is a wrong prediction, and a score of 0 predicts
+    the second class. The perceptron's mistakes, y · score ≤ 0, include a score of 0 whatever the label, since a vector
+    that starts at 0 would never leave it otherwise; these weights start at 1. In Winnow2 no weight falls below
+    2.2e-308, the least normal number, so that each can rise again. A positive example without any active feature scores
+    −θ, whatever the weights: it is a mistake in every pass. ``weights_`` and ``coef_`` are read-only: they follow from
+    training. Ctrl-C during `fit` raises KeyboardInterrupt as usual, but leaves a fitted model of what was learnt until
+    then; a second one breaks off at once, and leaves the model as it was before.
 
     References
     ----------
     N. Littlestone (1988). Learning quickly when irrelevant attributes abound: a new linear-threshold algorithm. Machine
     Learning 2, 285-318.
     """
+
+    _REMEDY = (
+        "it may be that no threshold over these features tells the classes apart; give a number of epochs, or try "
+        "complement=True"
+    )
 
     n_features_in_: int
     _fixed: dict[str, Any]
@@ -160,35 +164,14 @@ class WinnowClassifier(EpochClassifier):
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> WinnowClassifier:
-        """Train on data and labels.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            The examples, of values 0 and 1, or any numbers if ``binarize`` says where to cut.
-        y : array of shape (n_samples,)
-            The labels: whole numbers, text, or anything else that can be sorted.
-
-        Returns
-        -------
-        self : WinnowClassifier
-            The fitted model.
-        """
-        with _inputs.unchanged_on_error(self):
-            rows, codes = self._checked(X, y, first=True)
-            n = len(codes)
-            order = check_random_state(self.random_state).permutation(n) if self.shuffle else np.arange(n)
-            trainer = self._new_trainer()
-            run = self._train(trainer, rows, codes, order, self._n_steps(n))
-            self._keep(trainer, run.steps / n, run.converged)
-        self._raise_if(run.interrupted, run.steps)
-        self._warn_if(
-            not run.converged,
-            "it may be that no threshold over these features tells the classes apart; give a number of epochs, or try "
-            "complement=True",
-        )
-        return self
+    def _learn(self, rows: ActiveRows, codes: NDArray[np.int64]) -> TrainingRun:
+        """Train, and set the attributes."""
+        n = len(codes)
+        order = check_random_state(self.random_state).permutation(n) if self.shuffle else np.arange(n)
+        trainer = self._new_trainer()
+        run = self._train(trainer, rows, codes, order, self._n_steps(n))
+        self._keep(trainer, run.steps / n, run.converged)
+        return run
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> WinnowClassifier:
         """Go on learning: one pass over new data, in their order, from the weights there are.
@@ -210,7 +193,7 @@ class WinnowClassifier(EpochClassifier):
             The model.
         """
         first = not hasattr(self, "_trainer")
-        with _inputs.unchanged_on_error(self):
+        with _validation.unchanged_on_error(self):
             rows, codes = self._checked(X, y, first=first, classes=classes)
             trainer = self._new_trainer() if first else self._copied_trainer()
             run = self._train(trainer, rows, codes, np.arange(len(codes)), len(codes))
@@ -218,16 +201,18 @@ class WinnowClassifier(EpochClassifier):
         self._raise_if(run.interrupted, run.steps)
         return self
 
-    def _checked(self, X: Any, y: Any, *, first: bool, classes: Any = None) -> tuple[ActiveRows, NDArray[np.int64]]:
+    def _checked(
+        self, X: Any, y: Any, *, classes: Any = None, first: bool = True
+    ) -> tuple[ActiveRows, NDArray[np.int64]]:
         """Validate parameters and data; set ``classes_`` and what may not change from here on."""
         self._validate_params()
         if not first:
             self._check_same_classes(classes)
             check_unchanged(self, self._fixed)
-        X, y = _inputs.validated(self, X, y, kernel=None, reset=first)
+        X, y = _validation.validated(self, X, y, kernel=None, reset=first)
         rows = active_rows(X, self.binarize, type(self).__name__)
-        self.classes_, codes = _inputs.encode_labels(y, classes if first else self.classes_)
-        _inputs.check_two_classes(self.classes_, X.shape)
+        self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
+        _validation.check_two_classes(self.classes_, X.shape)
         self._fixed = {name: getattr(self, name) for name in _FIXED}
         return rows, codes
 
@@ -281,7 +266,7 @@ class WinnowClassifier(EpochClassifier):
 
     @property
     def intercept_(self) -> Floats:
-        """What is added to a score."""
+        """Constants that are added to scores."""
         return self._trained().linear()[1]
 
     @property
@@ -301,26 +286,11 @@ class WinnowClassifier(EpochClassifier):
 
     # -- prediction ---------------------------------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> Floats:
-        """Return the scores: sums of active weights, less the threshold.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        array of shape (n_samples,) for two classes, else (n_samples, n_classes)
-            Positive for the second class; the largest for the predicted one. Of two classes, a score of 0 predicts the
-            second: it is returned as 2.2e-308, so that the sign always tells the label.
-        """
-        check_is_fitted(self)
-        X, _ = _inputs.validated(self, X, kernel=None, reset=False)
-        scores = self._trainer.scores(active_rows(X, self._fixed["binarize"], type(self).__name__))
+    def _scores(self, rows: Any) -> Floats:
+        scores = self._trainer.scores(active_rows(rows, self._fixed["binarize"], type(self).__name__))
         if not np.isfinite(scores).all():
             raise NotRepresentableError("Scores exceed the largest float64 on these rows: lower 'promotion'.")
-        return self._shaped(scores)
+        return scores
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         """Return the coefficients, and what is given up by keeping no more."""

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC
 
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.experiments._one_vs_rest import Data, images
+from votron.experiments.images import EIGHT, FOUR, Deskew, Shift, Thicken, with_copies
 from votron.experiments.machines import fast_svc
-from votron.images import EIGHT, FOUR, Deskew, Shift, Thicken, with_copies
 from votron.kernels import GaussianKernel, Kernel, LinearKernel, NormalizedKernel, PolynomialKernel
 from votron.record import labels_of
 
@@ -89,12 +89,15 @@ class Setting:
         for name, allowed in (("learner", LEARNERS), ("features", FEATURES), ("copies", COPIES), ("rule", RULES)):
             value = getattr(self, name)
             if value not in allowed:
-                raise VotronError(f"The '{name}' of a Setting must be one of {allowed}. Got {value!r} instead.")
+                raise VotronError(
+                    Parameter(name, of="a Setting", short=True), f" must be one of {allowed}. Got {value!r} instead."
+                )
         if self.copies == "all" and not self.deskewed:
             raise VotronError("The copies 'all' are of deskewed images: give such features.")
         if self.looks and self.learner != "perceptron":
             raise VotronError(
-                f"The 'looks' of a Setting are the perceptron's. Got the learner {self.learner!r} instead."
+                Parameter("looks", of="a Setting", short=True),
+                f" are the perceptron's. Got the learner {self.learner!r} instead.",
             )
 
     @property

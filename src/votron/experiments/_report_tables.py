@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from votron._sentences import duration
 from votron.experiments.claims import Claim
 from votron.experiments.papers import running_time
 from votron.experiments.tables import Cell, Row, Table, series
@@ -30,20 +31,6 @@ RULE_OF_AGREEMENT = (
     "ours and the rounding of theirs; a recalled one (~), within 0.2 percentage points (0.7 for d = 1 at T = 0.1); a "
     "count within 2 %, a recalled one within 3 %."
 )
-
-
-def duration(seconds: float) -> str:
-    """Return a time in words that fit its size.
-
-    Examples
-    --------
-    >>> duration(0.123), duration(12.34), duration(192), duration(7380)
-    ('0.12 s', '12.3 s', '3 min 12 s', '2 h 3 min')
-    """
-    if seconds < 60:
-        return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def signed(cell: Cell) -> str:

@@ -9,7 +9,7 @@ Both learners get the same features and the same kernel:
 ===============  ===================================================================================================
 raw              pixels, divided by the root mean square length of the training images, all by the same number
 unit             each image divided by its own length
-deskewed         the same two on images that `votron.images.Deskew` has set upright
+deskewed         the same two on images that `votron.experiments.images.Deskew` has set upright
 ===============  ===================================================================================================
 
 For the perceptron the division is a matter of the kernel, and its pixels stay whole numbers. SVMs are sklearnex's

@@ -17,11 +17,11 @@ from votron._progress import counting
 from votron.data import ImageSet
 from votron.errors import VotronError
 from votron.experiments._command_line import environment
-from votron.experiments._reproduce_settings import EPOCHS_OF_DEGREE_1, WHAT, Settings
 from votron.experiments.claims import Claim, claims
 from votron.experiments.machines import MachineResult, all_kept, machines, solver
 from votron.experiments.runner import perform_missing
 from votron.experiments.runs import RunKey, RunResult, RunStore, vector_labels
+from votron.experiments.settings import EPOCHS_OF_DEGREE_1, WHAT, Settings
 from votron.experiments.tables import Runs, Table, sparsity, table1, table2, table3
 
 __all__ = ["WHAT", "Reproduction", "Settings", "reproduce", "write_tables"]

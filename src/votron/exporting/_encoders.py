@@ -14,7 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, Standa
 from votron.data._columns import _Chance, _Discrete, _Number, _Text, _Truth
 from votron.errors import VotronError
 from votron.exporting._graph import Graph
-from votron.saving.encoders import fills_nan
+from votron.saving.steps.tables import fills_nan
 
 
 def encoded(graph: Graph, steps: list[Any], n_features: int) -> str:

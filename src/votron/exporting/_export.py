@@ -15,9 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from votron import __version__
 from votron._files import write_bytes
 from votron.errors import VotronError
-from votron.estimators._forms import Expansion, Linear
-from votron.estimators._kept import KeptClassifier
-from votron.estimators._scores import LEAST_POSITIVE
+from votron.estimators._score_functions import Expansion, Linear
+from votron.estimators.base import LEAST_POSITIVE, SavableClassifier
 from votron.estimators.compact import CompactClassifier
 from votron.exporting import _encoders
 from votron.exporting._expressions import Expression
@@ -120,7 +119,7 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
 def _taken_apart(model: Any) -> tuple[list[Any], Any]:
     """Return the transformers before the classifier, and the classifier."""
     *before, classifier = _encoders.steps_of(model) or [None]
-    if not isinstance(classifier, KeptClassifier):
+    if not isinstance(classifier, SavableClassifier):
         raise VotronError(
             "to_onnx takes a classifier of Votron, or a scikit-learn Pipeline that ends in one. "
             f"Got {type(model if not isinstance(model, Pipeline) else classifier).__name__} instead."

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from votron._sentences import rounded_bytes
 from votron._types import Rows
 from votron.errors import MissingPackageError, VotronError
 
@@ -78,7 +79,7 @@ class Graph:
         self._n_bytes += values.nbytes
         if self._n_bytes > LARGEST:
             raise VotronError(
-                f"The numbers of this model take more than {LARGEST / 1e9:.1f} GB, and an ONNX file ends at 2 GB: "
+                f"The numbers of this model take more than {rounded_bytes(LARGEST)}, and an ONNX file ends at 2 GB: "
                 "train on fewer examples or features."
             )
         name = self._new("constant")
@@ -101,8 +102,9 @@ class Graph:
         n_bytes = rows.shape[0] * rows.shape[1] * rows.dtype.itemsize
         if sp.issparse(rows) and n_bytes > LARGEST:
             raise VotronError(
-                f"The {rows.shape[0]:,} sparse support vectors of {rows.shape[1]:,} features take {n_bytes / 1e9:.1f} "
-                "GB with their zeros, which ONNX writes down, and a file ends at 2 GB: hash the features into fewer."
+                f"The {rows.shape[0]:,} sparse support vectors of {rows.shape[1]:,} features take "
+                f"{rounded_bytes(n_bytes)} with their zeros, which ONNX writes down, and a file ends at 2 GB: hash the "
+                "features into fewer."
             )
         return self.numbers((rows.toarray() if sp.issparse(rows) else np.asarray(rows)).T)
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from votron._arrays import chunks
 from votron._loops._llvm import compiled
 from votron._types import Floats, Index, Rows
-from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
+from votron.errors import IndefiniteKernelError, NotRepresentableError, Parameter, VotronError
 from votron.kernels.features import FeatureMap
 from votron.products import Products, Store, Traits, choose_products, describe
 
@@ -249,7 +249,7 @@ def check_number(kernel: Kernel, name: str, least: float = -math.inf) -> None:
     value: Any = getattr(kernel, name)
     if not (isinstance(value, Real) and math.isfinite(value) and float(value) >= least):
         wanted = "a number" if least == -math.inf else f"a number of at least {least:g}"
-        raise VotronError(f"The '{name}' parameter of {type(kernel).__name__} must be {wanted}. Got {value!r} instead.")
+        raise VotronError(Parameter(name, of=type(kernel).__name__), f" must be {wanted}. Got {value!r} instead.")
 
 
 @compiled

@@ -19,10 +19,29 @@ from votron.kernels.normalized import NormalizedKernel
 from votron.kernels.polynomial import PolynomialKernel
 from votron.kernels.precomputed import PrecomputedKernel
 
-KERNELS: Registry[type[Kernel]] = Registry("kernel", "votron.kernels")
-"""The kernels that can be asked for by name."""
 MADE_OF_KERNELS: dict[str, type[Kernel]] = {cls.name: cls for cls in (NormalizedKernel, ComposedKernel)}
-"""Those that need other kernels; model files name them as well."""
+"""Kernels that need other kernels; model files name them as well."""
+_PARAMETERS = (bool, int, float, str)
+"""What a parameter of a kernel may be, so that a model file can hold it."""
+
+
+def _admitted(cls: Any) -> tuple[str, type[Kernel]]:
+    """Return a kernel's name and class, or refuse what is none that everything works with."""
+    if not (dataclasses.is_dataclass(cls) and isinstance(cls, type) and issubclass(cls, Kernel) and cls.name):
+        raise VotronError(f"A kernel to register must be a dataclass derived from Kernel, with a name. Got {cls!r}.")
+    if cls.name in MADE_OF_KERNELS:
+        raise VotronError(f"There is a kernel of the name {cls.name!r} already: {MADE_OF_KERNELS[cls.name]!r}.")
+    for field in dataclasses.fields(cls):
+        if type(field.default) not in _PARAMETERS:
+            raise VotronError(
+                "The parameters of a kernel to register must have defaults that are numbers, truth values or texts. "
+                f"Got {field.name!r} of {cls.__name__} without one instead."
+            )
+    return cls.name, cls
+
+
+KERNELS: Registry[type[Kernel]] = Registry("kernel", "votron.kernels", _admitted)
+"""The kernels that can be asked for by name."""
 
 
 def register_kernel(cls: type[Kernel]) -> type[Kernel]:
@@ -59,13 +78,7 @@ def register_kernel(cls: type[Kernel]) -> type[Kernel]:
     >>> make_kernel(register_kernel(CauchyKernel).name, gamma=0.5)([[0.0, 0.0]], [[2.0, 0.0]])
     array([[0.33333333]])
     """
-    given: Any = cls
-    if not (dataclasses.is_dataclass(given) and isinstance(given, type) and issubclass(given, Kernel) and given.name):
-        raise VotronError(f"A kernel to register must be a dataclass derived from Kernel, with a name. Got {cls!r}.")
-    if any(field.default is dataclasses.MISSING for field in dataclasses.fields(given)):
-        raise VotronError(f"The parameters of a kernel to register must have defaults. Got {cls!r} instead.")
-    KERNELS.register(cls.name, cls)
-    return cls
+    return KERNELS.register(cls)
 
 
 for _cls in (LinearKernel, PolynomialKernel, GaussianKernel, ConjunctionKernel, PrecomputedKernel):

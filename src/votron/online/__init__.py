@@ -21,7 +21,7 @@ What is computed: sums have neither η nor 1/‖u‖ in them; both are multiplie
 prediction, to the bit, and on integer data (below 2^53) the lemmas hold exactly, not up to rounding.
 """
 
+from votron.online._game import Round
 from votron.online._learner import OnlinePerceptron
-from votron.online._round import Round
 
 __all__ = ["OnlinePerceptron", "Round"]

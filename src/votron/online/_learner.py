@@ -1,23 +1,22 @@
-"""The on-line perceptron."""
+"""The on-line perceptron: a learner that takes one example at a time."""
 
 from __future__ import annotations
 
 import math
+import warnings
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from votron._types import Floats
-from votron.errors import IndefiniteKernelError, VotronError
+from votron.errors import IndefiniteKernelError, Parameter, VotronError
 from votron.kernels import KERNELS, Kernel, make_kernel
 from votron.kernels.registry import is_precomputed
-from votron.online._examples import OWNER, has_names, read_label, read_row, refuse_names_with_kernel
-from votron.online._guesses import Guess, KernelGuess, NamedGuess, VectorGuess
+from votron.online._game import NotKeptError, Round, RunningNumbers, finite, read_target
 from votron.online._river import RiverClassifier, announce
-from votron.online._round import Round
-from votron.online._standing import NotKeptError, Standing, finite
-from votron.online._target import read_target
+from votron.online._validation import OWNER, has_names, read_label, read_row, refuse_names_with_kernel
+from votron.online._weight_vectors import DenseWeights, KernelWeights, NamedWeights, WeightVector
 
 
 class OnlinePerceptron(RiverClassifier):
@@ -114,12 +113,12 @@ class OnlinePerceptron(RiverClassifier):
         self._rate = _checked_rate(learning_rate)
         if not isinstance(keep_history, bool | np.bool_):
             raise VotronError(
-                f"The 'keep_history' parameter of {OWNER} must be True or False. Got {keep_history!r} instead."
+                Parameter("keep_history", of=OWNER), f" must be True or False. Got {keep_history!r} instead."
             )
         self._kernel = _checked_kernel(kernel)
         known = None if target is None else read_target(target, self._kernel)
-        self._guess: Guess | None = None if known is None else known.like_mine()
-        self._standing = Standing(self._rate, known)
+        self._guess: WeightVector | None = None if known is None else known.like_this()
+        self._numbers = RunningNumbers(self._rate, known)
         self._rounds: list[Round] | None = [] if keep_history else None
         announce()
 
@@ -134,8 +133,8 @@ class OnlinePerceptron(RiverClassifier):
 
     # -- the learner --------------------------------------------------------------------------------------------------
 
-    def score(self, x: Any) -> float:
-        """Return v·x.
+    def decision(self, x: Any) -> float:
+        """Return the score v·x of an example, whose sign decides the prediction.
 
         Parameters
         ----------
@@ -144,6 +143,11 @@ class OnlinePerceptron(RiverClassifier):
         """
         guess = self._guess_for(x)
         return finite(self._rate * guess.dot(guess.read(x)), "The score")
+
+    def score(self, x: Any) -> float:
+        """Return `decision` of an example: the former name, which scikit-learn has for an accuracy."""
+        warnings.warn(f"{OWNER}.score(x) is now called decision(x).", DeprecationWarning, stacklevel=2)
+        return self.decision(x)
 
     def predict(self, x: Any) -> int:
         """Predict the label of an example.
@@ -181,28 +185,28 @@ class OnlinePerceptron(RiverClassifier):
         x = guess.read(x)
         dot = finite(guess.dot(x), "The score")
         score, mistake = finite(self._rate * dot, "The score"), sign * dot <= 0
-        standing = self._after(guess, x, sign, dot)
+        numbers = self._after(guess, x, sign, dot)
         if mistake:
             guess.add(sign, x)
-        self._guess, self._standing = guess, standing
+        self._guess, self._numbers = guess, numbers
         if self._rounds is not None:
             self._rounds.append(self._round(self._rounds, x, sign, score, 1 if dot >= 0 else -1))
         return mistake
 
-    def _guess_for(self, x: Any) -> Guess:
+    def _guess_for(self, x: Any) -> WeightVector:
         """Return the guess, or a new one for examples like this."""
         if self._guess is not None:
             return self._guess
         if has_names(x):
             if self._kernel is not None:
                 refuse_names_with_kernel()
-            return NamedGuess()
+            return NamedWeights()
         n_features = read_row(x).shape[-1]
-        return VectorGuess(n_features) if self._kernel is None else KernelGuess(self._kernel, n_features)
+        return DenseWeights(n_features) if self._kernel is None else KernelWeights(self._kernel, n_features)
 
-    def _after(self, guess: Guess, x: Any, y: int, dot: float) -> Standing:
-        """Return where the game stands after this example, or refuse it."""
-        before, target = self._standing, self._standing.target
+    def _after(self, guess: WeightVector, x: Any, y: int, dot: float) -> RunningNumbers:
+        """Return the numbers after this example, or refuse it."""
+        before, target = self._numbers, self._numbers.target
         after = before.after(y, dot, guess.square(x), None if target is None else target.dot(x))
         # Rounding can make ‖v‖², a sum of k² kernel values, slightly negative; only what is no kernel can do more.
         slack = (1e-7 + after.k**2 * float(np.finfo(np.float32).eps)) * after.radius2
@@ -216,7 +220,7 @@ class OnlinePerceptron(RiverClassifier):
     def _round(self, rounds: list[Round], x: Any, y: int, score: float, prediction: int) -> Round:
         mistake = self.k > (rounds[-1].k if rounds else 0)
         v = self.v if mistake else rounds[-1].v
-        s = self._standing
+        s = self._numbers
         running = s.t, x, y, score, prediction, mistake, s.k, v, s.norm2, s.radius2, s.lemma2
         return Round(*running, *(() if s.target is None else (s.v_dot_u, s.margin, s.lemma1, s.mistake_bound)))
 
@@ -239,18 +243,18 @@ class OnlinePerceptron(RiverClassifier):
 
     @property
     def keep_history(self) -> bool:
-        """Whether rounds are kept."""
+        """True if rounds are kept."""
         return self._rounds is not None
 
     @property
     def k(self) -> int:
         """Mistakes so far."""
-        return self._standing.k
+        return self._numbers.k
 
     @property
     def t(self) -> int:
         """Examples so far."""
-        return self._standing.t
+        return self._numbers.t
 
     @property
     def v(self) -> Any:
@@ -289,22 +293,22 @@ class OnlinePerceptron(RiverClassifier):
     @property
     def norm2(self) -> float:
         """‖v‖², from ‖v'‖² = ‖v‖² + 2y(v·x) + ‖x‖² at each mistake (with η in it)."""
-        return self._standing.norm2
+        return self._numbers.norm2
 
     @property
     def radius2(self) -> float:
         """R², the largest ‖x‖² so far: Cohen's R."""
-        return self._standing.radius2
+        return self._numbers.radius2
 
     @property
     def lemma2(self) -> float:
         """η² k R², which ‖v‖² never exceeds."""
-        return self._standing.lemma2
+        return self._numbers.lemma2
 
     @property
     def v_dot_u(self) -> float:
         """v·u; with a target only."""
-        return self._standing.v_dot_u
+        return self._numbers.v_dot_u
 
     @property
     def margin(self) -> float:
@@ -312,17 +316,17 @@ class OnlinePerceptron(RiverClassifier):
 
         At 0 or below player A broke the rule, the target does not separate the examples, and nothing is bounded.
         """
-        return self._standing.margin
+        return self._numbers.margin
 
     @property
     def lemma1(self) -> float:
         """η k γ, which v·u is never below; with a target only."""
-        return self._standing.lemma1
+        return self._numbers.lemma1
 
     @property
     def mistake_bound(self) -> float:
         """R²/γ², which k never exceeds; inf where γ ≤ 0; with a target only."""
-        return self._standing.mistake_bound
+        return self._numbers.mistake_bound
 
 
 def _checked_rate(rate: Any) -> float:
@@ -333,9 +337,7 @@ def _checked_rate(rate: Any) -> float:
         number = math.inf
     if 0 < number < math.inf:
         return number
-    raise VotronError(
-        f"The 'learning_rate' parameter of {OWNER} must be a positive finite number. Got {rate!r} instead."
-    )
+    raise VotronError(Parameter("learning_rate", of=OWNER), f" must be a positive finite number. Got {rate!r} instead.")
 
 
 def _checked_kernel(kernel: Any) -> Kernel | None:
@@ -347,8 +349,9 @@ def _checked_kernel(kernel: Any) -> Kernel | None:
     made = make_kernel(kernel) if known else None
     if made is None or is_precomputed(made):
         raise VotronError(
-            f"The 'kernel' parameter of {OWNER} must be None, one of {', '.join(map(repr, names))}, a Kernel or a "
+            Parameter("kernel", of=OWNER),
+            f" must be None, one of {', '.join(map(repr, names))}, a Kernel or a "
             "function, and not precomputed, since a matrix has no values for examples to come. "
-            f"Got {kernel!r} instead."
+            f"Got {kernel!r} instead.",
         )
     return made

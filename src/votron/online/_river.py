@@ -1,4 +1,4 @@
-"""What river asks of a classifier, so that a learner can be the last step of its pipelines.
+"""The interface of river's classifiers, so that a learner can be the last step of its pipelines.
 
 river is not needed for any of it. It tells a classifier by ``isinstance(model, river.base.Classifier)``; the learner
 does not inherit from that class, which would make river a dependency, but is registered with it once river is loaded.
@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any, Self
 
 from votron.errors import VotronError
-from votron.online._examples import read_truth
+from votron.online._validation import read_truth
 
 
 class RiverClassifier:

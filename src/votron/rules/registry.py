@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from votron._registry import Registry
 from votron.errors import VotronError
@@ -10,7 +10,19 @@ from votron.rules.base import DrawnRule, MomentRule, Rule, TallyRule
 
 __all__ = ["RULES", "register_rule", "rule_named"]
 
-RULES: Registry[Rule] = Registry("rule", "votron.rules")
+
+def _admitted(rule: Any) -> tuple[str, Rule]:
+    """Return a rule's name and the rule, given it or its class; or refuse what is none."""
+    cls = rule if isinstance(rule, type) else type(rule)
+    if not (issubclass(cls, TallyRule | MomentRule | DrawnRule) and cls.name):
+        raise VotronError(
+            "A rule to register must be a class derived from TallyRule, MomentRule or DrawnRule, with a name. "
+            f"Got {rule!r} instead."
+        )
+    return cls.name, rule() if isinstance(rule, type) else rule
+
+
+RULES: Registry[Rule] = Registry("rule", "votron.rules", _admitted)
 """The prediction rules, by name."""
 
 RuleClass = TypeVar("RuleClass", bound=type[Rule])
@@ -54,12 +66,7 @@ def register_rule(cls: RuleClass) -> RuleClass:
     >>> bool((model.decision_function(X) == until.decision_function(X)).all())
     True
     """
-    if not (isinstance(cls, type) and issubclass(cls, TallyRule | MomentRule | DrawnRule) and cls.name):
-        raise VotronError(
-            "A rule to register must be a class derived from TallyRule, MomentRule or DrawnRule, with a name. "
-            f"Got {cls!r} instead."
-        )
-    RULES.register(cls.name, cls())
+    RULES.register(cls)
     return cls
 
 

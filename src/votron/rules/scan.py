@@ -222,13 +222,14 @@ class BlockScan:
     def _with_current(self, choice: Choice, time: int) -> Floats:
         """Return a tally with the vectors that are still alive."""
         total = self.sums[choice].copy()
-        names, none = self._tally(choice).compiled, np.zeros((0, self.width))
-        for c in np.flatnonzero(self.alive.born):
-            if names is None:
-                self._credit(choice, int(c), time + 1, total)
-            else:
-                into = {name: total if name == names[choice[1]] else none for name in _loops.Tallies._fields}
-                _loops.credit(c, float(time + 1 - self.alive.born[c]), self.alive, _loops.Tallies(**into))
+        names = self._tally(choice).compiled
+        if names is None:
+            for c in np.flatnonzero(self.alive.born).tolist():
+                self._credit(choice, c, time + 1, total)
+        else:
+            none = total[:0]
+            into = (total if name == names[choice[1]] else none for name in _loops.Tallies._fields)
+            _loops.credit_alive(time + 1, self.alive, _loops.Tallies(*into))
         return total
 
 

@@ -1,8 +1,16 @@
 """Model files: what they are made of, and how they are read without trust.
 
-`votron.save` and `votron.load` are the doors; here is what stands behind them: the file itself (`container`,
-`strict_json`), what is in it (`fields`), how kernels, records and encoders are written down (`values`, `encoders`),
-which step can follow which (`flow`), and what a file says of its model (`manifest`).
+`votron.save` and `votron.load` are the doors. From the model to the bytes of a file, and back:
+
+- `models`: `save` and `load`.
+- `classifiers`, `steps`: how each class is stored, one object a class; `flow`: which step can follow which.
+- `values`: how labels, kernels, records and parameters are stored, which all classes share.
+- `fields`: values of JSON and arrays, put aside when they are written and checked one by one when they are read.
+- `sections`: the parts of a manifest, by name; `format1`: manifests of the first format, as such sections.
+- `manifest`: what a file says of its model, without the model.
+- `container`: the file itself; `strict_json`: JSON from strangers.
+
+Everything that opens a file refuses what it does not know, and nothing in a file is run or imported.
 """
 
 from votron.saving.manifest import Manifest, read_manifest

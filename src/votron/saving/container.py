@@ -1,4 +1,4 @@
-"""The file: arrays in the safetensors format, and beside them a JSON manifest and a digest.
+"""The file itself: arrays in the safetensors format, and beside them a JSON manifest and a digest.
 
 A model file is a safetensors file: eight bytes with the length of a header, the header in JSON, and the bytes of the
 arrays. Its ``__metadata__`` has one entry, ``votron``: the manifest, in JSON again. The manifest's ``sha256`` is the
@@ -12,7 +12,7 @@ JSON is measured before it is parsed, since a list of nothing takes twenty times
 Both directions are done here and not by the package safetensors: it writes under names of its own, which a process that
 is killed leaves behind, and what it reads it has to be trusted with.
 
-Formats: 1 (the first).
+Formats: 1 (the first), 2 (a manifest of named sections: `votron.saving.sections`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from votron.saving.strict_json import measured, parsed
 
 __all__ = ["FORMAT", "Container", "read_container", "write_container"]
 
-FORMAT = 1
+FORMAT = 2
 """The number of the format that is written."""
 _LONGEST_HEADER = 100_000_000  # that of safetensors
 _LONGEST_MANIFEST = 48_000_000  # which may be twice as long in the header, where its quotes are escaped
@@ -88,8 +88,8 @@ class Container:
 
     Examples
     --------
-    >>> Container({"format": 1}, {}, "0" * 64, 200).manifest["format"]
-    1
+    >>> Container({"format": 2}, {}, "0" * 64, 200).manifest["format"]
+    2
     """
 
     manifest: dict[str, Any]

@@ -1,4 +1,4 @@
-"""What stands in a manifest: values that JSON has, and arrays, which stand in the file beside it.
+"""Fields of a manifest: values that JSON has, and arrays, which stand in the file beside it.
 
 Writing, `packed` puts arrays aside and a reference in their place. Reading, `Fields` gives out one field after another,
 each only if it is what it has to be: the reader says which type, size and range, and nothing is built before.
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from votron.errors import ModelFileError
 
 if TYPE_CHECKING:
-    from votron.products import Rows
+    from votron._types import Rows
 
 __all__ = ["Fields", "packed"]
 
@@ -158,6 +158,13 @@ class Fields:
     def plain(self, name: str) -> Any:
         """Return whatever JSON value there is."""
         return self._take(name, "there")
+
+    def object(self, name: str) -> dict[str, Any]:
+        """Return a JSON object, whatever is in it."""
+        value = self._take(name, "a JSON object")
+        if not isinstance(value, dict):
+            raise self.wrong(name, "a JSON object", value)
+        return value
 
     def peek(self, name: str) -> Any:
         """Return a JSON value, whatever it is, and leave it to be asked for."""

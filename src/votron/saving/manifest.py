@@ -1,4 +1,4 @@
-"""What a model file says of its model, read without building it, and without loading what would build it."""
+"""The manifest of a model file: what it says of its model, read without loading what would build it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,14 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from votron.errors import ModelFileError
-from votron.saving.container import FORMAT, Container, called, read_container
+from votron.saving.container import Container, called, read_container
 from votron.saving.fields import Fields
+from votron.saving.sections import sections_of
 
 __all__ = ["Manifest", "read_manifest"]
 
-_KINDS = {
-    "Discrete": "discrete",
-    "Truth": "truth",
-    "Text": "text",
-    "HashingVectorizer": "text",
-    "CountVectorizer": "text",
-    "TfidfVectorizer": "text",
-}
-"""What a column holds, by the transformer that its values meet first; numbers otherwise."""
+_HOLDS = ("number", "discrete", "truth", "text")
+"""What a column can hold."""
 _LONGEST_REASON = 400
 """Characters of a reason that are shown: a file may have anything where a number should be."""
 
@@ -117,20 +111,20 @@ def read_manifest(path: str | os.PathLike[str] | BinaryIO, *, name: str | None =
 def manifest_of(found: Container, name: str) -> Manifest:
     """Return what a file that was read says of its model."""
     with naming(name):
-        fields = fields_of(found)
-        states = [each.part("step") for each in fields.parts("steps")]
-        model = fields.part("model")
+        sections = sections_of(found)
+        model = sections.part("model")
+        steps = [each.part("step") for each in sections.part("steps").parts("before")] if sections.has("steps") else []
         return Manifest(
             format=found.manifest["format"],
             votron=found.manifest["votron"],
             estimator=model.text("class"),
-            params=object_in(model, "params"),
+            params=model.object("params"),
             classes=_listed(model.part("classes"), "values"),
-            summary=object_in(fields, "summary"),
-            steps=[state.text("class") for state in states],
-            columns={name: kind for state in states for name, kind in _columns(state)},
-            provenance=object_in(fields, "provenance"),
-            certificate=object_in(fields, "certificate") if fields.has("certificate") else None,
+            summary=sections.plain("summary") if sections.has("summary") else {},
+            steps=[step.text("class") for step in steps],
+            columns={name: holds for step in steps for name, holds in _columns(step)},
+            provenance=sections.plain("provenance") if sections.has("provenance") else {},
+            certificate=sections.plain("certificate") if sections.has("certificate") else None,
             sha256=found.sha256,
             n_bytes=found.n_bytes,
         )
@@ -152,21 +146,6 @@ class naming:
             raise ModelFileError(f"The model file {self._name} cannot be opened: {text}") from None
 
 
-def fields_of(found: Container) -> Fields:
-    """Return the manifest's fields, those of the container left out."""
-    fields = Fields(found.manifest, dict(found.arrays), "manifest")
-    fields.count("format", 1, FORMAT + 1)
-    fields.text("votron")
-    return fields
-
-
-def object_in(fields: Fields, name: str) -> dict[str, Any]:
-    value = fields.plain(name)
-    if not isinstance(value, dict):
-        raise fields.wrong(name, "a JSON object", value)
-    return value
-
-
 def _listed(fields: Fields, name: str) -> list[Any]:
     value = fields.plain(name)
     if not isinstance(value, list):
@@ -181,12 +160,8 @@ def _columns(state: Fields) -> list[tuple[str, str]]:
     if state.peek("columns") is None:
         return []
     return [
-        (name, kind)
+        (name, holds)
         for each in state.parts("columns")
-        for kind in [_KINDS.get(_first_class(each.part("part")), "number")]
+        for holds in [each.text("holds", _HOLDS)]
         for name in each.texts("columns")
     ]
-
-
-def _first_class(state: Fields) -> str:
-    return _first_class(state.parts("steps")[0].part("step")) if state.peek("steps") else state.text("class")

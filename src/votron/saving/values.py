@@ -1,4 +1,4 @@
-"""How labels, kernels, records and parameters are written down in a model file, and read again."""
+"""Labels, kernels, records and parameters: how they are written down in a model file, and read again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.errors import ModelFileError, VotronError
+from votron.errors import ModelFileError, Parameter, VotronError
 from votron.kernels import Kernel
 from votron.kernels.registry import KERNELS, MADE_OF_KERNELS
 from votron.record import MistakeRecord
@@ -124,6 +124,8 @@ def kernel_state(kernel: Kernel) -> dict[str, Any]:
 def _kernel_value(value: Any) -> Any:
     if isinstance(value, Kernel):
         return kernel_state(value)
+    if isinstance(value, bool | str):
+        return value
     return float(value) if isinstance(value, Real) and not isinstance(value, Integral) else int(value)
 
 
@@ -150,10 +152,16 @@ def kernel_from(fields: Fields, depth: int = 0) -> Kernel:
 
 
 def _kernel_field(fields: Fields, field: dataclasses.Field[Any], depth: int) -> Any:
-    """Return a parameter of a kernel: a whole number, a number, or a kernel."""
-    if isinstance(fields.peek(field.name), dict):
+    """Return a parameter of a kernel, of the type of its default; what has none is a kernel."""
+    default: Any = field.default
+    kind: Any = type(default)
+    if default is dataclasses.MISSING:
         return kernel_from(fields.part(field.name), depth + 1)
-    return fields.count(field.name) if field.type == "int" else fields.number(field.name)
+    if kind is bool:
+        return fields.flag(field.name)
+    if kind is int:
+        return fields.count(field.name, -LARGEST)
+    return fields.text(field.name) if kind is str else fields.number(field.name)
 
 
 # -- records ----------------------------------------------------------------------------------------------------------
@@ -243,9 +251,7 @@ def _param(model: Any, name: str, value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     what = "a file cannot hold a function" if callable(value) else "a file holds numbers, texts and the like"
-    raise ModelFileError(
-        f"The {name!r} parameter of {type(model).__name__} cannot be saved, since {what}. Got {value!r}."
-    )
+    raise ModelFileError(Parameter(name, of=type(model).__name__), f" cannot be saved, since {what}. Got {value!r}.")
 
 
 def params_from(fields: Fields, cls: Any, *, leave_out: tuple[str, ...] = (), **fixed: Any) -> Any:

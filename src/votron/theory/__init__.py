@@ -1,4 +1,4 @@
-"""What a record guarantees: margins, bounds, certificates."""
+"""Guarantees of a record: margins, bounds, evidence, certificates."""
 
 from votron.theory.bounds import (
     BestMargin,
@@ -34,7 +34,7 @@ from votron.theory.essential import (
     svm_leave_one_out,
     vapnik_svm_bound,
 )
-from votron.theory.facts import Assumption, Measured
+from votron.theory.evidence import Assumption, Measured
 from votron.theory.geometry import Margins, margins
 from votron.theory.one_pass import fixed_draw_bound, one_pass_bound
 from votron.theory.winnow import disjunction_mistake_bound

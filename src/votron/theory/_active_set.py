@@ -11,7 +11,7 @@ from votron._types import Floats, Index
 from votron.errors import VotronError
 
 Position = tuple[list[int], Floats, Floats]
-"""Where it stands: the active examples, their weights, the inverse of their part of B."""
+"""The state of a search: the active examples, their weights, the inverse of their part of B."""
 
 
 class ActiveSet:
@@ -31,7 +31,7 @@ class ActiveSet:
     ZERO = 1e-13
     """Weight that is none."""
     TRIES = 5
-    """How often an example may join without a fall of the objective that can be seen."""
+    """Times that an example may join without a fall of the objective that can be seen."""
 
     def __init__(self, B: Floats, c: Floats, group: Index, floor: float = -math.inf) -> None:
         self.B, self.c, self.group, self.floor = B, c, group, floor

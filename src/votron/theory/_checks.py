@@ -1,4 +1,4 @@
-"""What bounds take: each parameter checked in one sentence."""
+"""Checks of the parameters of bounds, each with its sentence."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 
 
 def _number(name: str, value: Any, kind: Any, what: str) -> Any:
     if not isinstance(value, kind) or isinstance(value, bool) or not math.isfinite(value):
-        raise VotronError(f"The '{name}' of a bound must be {what}. Got {value!r} instead.")
+        raise VotronError(Parameter(name, of="a bound", short=True), f" must be {what}. Got {value!r} instead.")
     return value
 
 
@@ -19,7 +19,7 @@ def count(name: str, value: Any, least: int) -> int:
     """Return a whole number, or say that it is none."""
     what = f"an int in the range [{least}, inf)"
     if _number(name, value, Integral, what) < least:
-        raise VotronError(f"The '{name}' of a bound must be {what}. Got {value!r} instead.")
+        raise VotronError(Parameter(name, of="a bound", short=True), f" must be {what}. Got {value!r} instead.")
     return int(value)
 
 
@@ -27,7 +27,7 @@ def not_negative(name: str, value: Any) -> float:
     """Return a number that is not negative, or say that it is none."""
     what = "a number in the range [0, inf)"
     if _number(name, value, Real, what) < 0:
-        raise VotronError(f"The '{name}' of a bound must be {what}. Got {value!r} instead.")
+        raise VotronError(Parameter(name, of="a bound", short=True), f" must be {what}. Got {value!r} instead.")
     return float(value)
 
 
@@ -35,7 +35,7 @@ def share(name: str, value: Any) -> float:
     """Return a number above 0 and up to 1, or say that it is none."""
     what = "a number in the range (0, 1]"
     if not 0 < _number(name, value, Real, what) <= 1:
-        raise VotronError(f"The '{name}' of a bound must be {what}. Got {value!r} instead.")
+        raise VotronError(Parameter(name, of="a bound", short=True), f" must be {what}. Got {value!r} instead.")
     return float(value)
 
 
@@ -43,8 +43,9 @@ def positive_margin(owner: str, value: Any) -> float:
     """Return a margin, or say that it is none."""
     if _number("margin", value, Real, "a positive number") <= 0:
         raise VotronError(
-            f"The 'margin' of {owner} must be a positive number: a vector that does not separate the examples has no "
-            f"margin, and inseparable_bound is for those. Got {value!r} instead."
+            Parameter("margin", of=owner, short=True),
+            f" must be a positive number: a vector that does not separate the examples has no "
+            f"margin, and inseparable_bound is for those. Got {value!r} instead.",
         )
     return float(value)
 
@@ -52,5 +53,8 @@ def positive_margin(owner: str, value: Any) -> float:
 def probability(value: Any) -> float:
     """Return δ, or say that it is none."""
     if not 0 < _number("delta", value, Real, "a number in the range (0, 1)") < 1:
-        raise VotronError(f"The 'delta' of a bound must be a number in the range (0, 1). Got {value!r} instead.")
+        raise VotronError(
+            Parameter("delta", of="a bound", short=True),
+            f" must be a number in the range (0, 1). Got {value!r} instead.",
+        )
     return float(value)

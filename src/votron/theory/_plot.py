@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from votron._plotting import INK, MUTED, STYLE, plain, title
 from votron.errors import VotronError
 from votron.theory._rendering import error_groups, percent
-from votron.theory.facts import Measured
+from votron.theory.evidence import Measured
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 COLOURS = {GUARANTEE: "#1f4e9c", ESTIMATE: "#c8641b"}
 MEASURED = "#2b8a3e"
 FADED = 0.3
-"""How strongly bounds are drawn that do not apply to the model."""
+"""Strength of the colour of bounds that do not apply to the model."""
 
 Lines = list[tuple[str, Any]]
-"""What stands in each line: a name, and its bound or measured error; None for the name of a predictor."""
+"""The lines of the picture: a name, and its bound or measured error; None for the name of a predictor."""
 
 
 def draw(found: Certificate, ax: Any = None) -> Any:

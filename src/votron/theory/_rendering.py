@@ -1,4 +1,4 @@
-"""How a certificate looks: as text, as HTML, as rows and as a dict."""
+"""Renderings of a certificate: as text, as HTML, as rows and as a dict."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from votron._text_tables import as_text as aligned
-from votron.theory.facts import Assumption, Measured
+from votron.theory.evidence import Assumption, Measured
 from votron.theory.statements import FACT, GUARANTEE
 
 if TYPE_CHECKING:
@@ -183,7 +183,10 @@ def summary(found: Certificate) -> str:
         measured = found.measured[found.predictor]
         limit = percent(measured.guaranteed(found.delta))
         errors = f"{measured.total:,} errors on {measured.n:,} test examples"
-        text += f" By its {errors} it is at most {limit}, with the same probability."
+        text += f" By its {errors} its error is at most {limit}, with probability {1 - found.delta:g}"
+        # how many of them are rows of training too, where some are: there it may be a guarantee of nothing
+        repeated = "" if found.test_data is None else found.test_data.because.rpartition("; ")[0]
+        text += f"; but {repeated}." if repeated else "."
     return text
 
 

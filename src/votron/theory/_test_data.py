@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from votron.errors import VotronError
-from votron.theory.facts import Assumption
+from votron.theory.evidence import Assumption
 
 
 def check_test_data(X: Any, X_test: Any) -> Assumption:
@@ -21,27 +23,25 @@ def check_test_data(X: Any, X_test: Any) -> Assumption:
     >>> check_test_data(X, X_test).because.split("; ")[0]
     '1 of the 3 is a row of the training data too'
     """
-    same = X is X_test
-    if not same and getattr(X, "shape", 0) == getattr(X_test, "shape", 1) and hasattr(X, "dtype"):
-        same = not (X_test != X).sum()
-    if same:
+    rows = known = None
+    with suppress(TypeError, ValueError):  # not numbers, or not a matrix: the model will say so
+        rows, known = Counter(_contents(X_test)), Counter(_contents(X))
+    if X is X_test or (rows is not None and rows == known):
         raise VotronError(
             "X_test and y_test must be data that had no part in training, or what is measured on them guarantees "
             "nothing. Got the training data instead."
         )
     claim = "they are independent draws from the same distribution, and had no part in training: your claim"
-    return Assumption("test data", None, "; ".join([*_repeated(X, X_test), claim]))
+    return Assumption("test data", None, "; ".join([*_repeated(rows, known), claim]))
 
 
-def _repeated(X: Any, X_test: Any) -> list[str]:
+def _repeated(rows: Counter[Any] | None, known: Counter[Any] | None) -> list[str]:
     """Return how many rows are among the training rows, in a sentence; nothing where there are none."""
-    try:
-        known, rows = set(_contents(X)), _contents(X_test)
-    except (TypeError, ValueError):
-        return []  # not numbers, or not a matrix: the model will say so
-    n = sum(row in known for row in rows)
+    if rows is None or known is None:
+        return []
+    n = sum(times for row, times in rows.items() if row in known)
     are = "is a row" if n == 1 else "are rows"
-    return [f"{n:,} of the {len(rows):,} {are} of the training data too"] if n else []
+    return [f"{n:,} of the {rows.total():,} {are} of the training data too"] if n else []
 
 
 def _contents(X: Any) -> list[Any]:

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import betaincinv, betaln
 
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 from votron.theory._checks import count, not_negative, positive_margin, probability
 from votron.theory.one_pass import one_pass_bound
 
@@ -52,7 +52,7 @@ __all__ = [
 
 
 ROUNDING = 1e-9
-"""How far a bound on whole numbers may lie below one by rounding, relatively."""
+"""Relative distance that a bound on whole numbers may lie below one by rounding."""
 
 
 # -- mistakes ---------------------------------------------------------------------------------------------------------
@@ -114,8 +114,9 @@ def unit_length_bound(margin: float) -> float:
     margin = positive_margin("unit_length_bound", margin)
     if margin > 1 + 1e-9:
         raise VotronError(
-            f"The 'margin' of unit_length_bound must be in the range (0, 1], since |u·x| ≤ ‖u‖‖x‖ = 1 for examples of "
-            f"length 1: normalise them, or take novikoff_bound. Got {margin!r} instead."
+            Parameter("margin", of="unit_length_bound", short=True),
+            f" must be in the range (0, 1], since |u·x| ≤ ‖u‖‖x‖ = 1 for examples of "
+            f"length 1: normalise them, or take novikoff_bound. Got {margin!r} instead.",
         )
     return _square(1.0 / margin)
 
@@ -379,8 +380,9 @@ def compression_bound(m: int, d: int, delta: float) -> float:
     m, d, delta = count("m", m, 1), count("d", d, 0), probability(delta)
     if d >= m:
         raise VotronError(
-            f"The 'd' of compression_bound must be less than m = {m}: examples that the predictor does not depend on "
-            f"are what testifies for it. Got {d} instead."
+            Parameter("d", of="compression_bound", short=True),
+            f" must be less than m = {m}: examples that the predictor does not depend on "
+            f"are what testifies for it. Got {d} instead.",
         )
     return (log_binomial(m, d) + math.log(m) + math.log(1 / delta)) / (m - d)
 
@@ -426,8 +428,8 @@ def agnostic_compression_bound(m: int, d: int, errors: int, delta: float) -> flo
     errors, n = count("errors", errors, 0), m - d
     if errors > n:
         raise VotronError(
-            f"The 'errors' of agnostic_compression_bound must be at most m - d = {n}, the examples that the predictor "
-            f"does not depend on. Got {errors} instead."
+            Parameter("errors", of="agnostic_compression_bound", short=True),
+            f" must be at most m - d = {n}, the examples that the predictor does not depend on. Got {errors} instead.",
         )
     r = errors / n
     if r in (0.0, 1.0):
@@ -504,12 +506,13 @@ def margin_bound_simple(m: int, kappa: int, delta: float, n: float = 4.0) -> flo
     m, kappa, delta = count("m", m, 1), count("kappa", kappa, 1), probability(delta)
     if not 4 * kappa < m:
         raise VotronError(
-            f"The 'kappa' of margin_bound_simple must be less than m/4 = {m / 4:g}; margin_bound has no such limit. "
-            f"Got {kappa} instead."
+            Parameter("kappa", of="margin_bound_simple", short=True),
+            f" must be less than m/4 = {m / 4:g}; margin_bound has no such limit. Got {kappa} instead.",
         )
     if not 4 <= n < m / kappa:
         raise VotronError(
-            f"The 'n' of margin_bound_simple must be in the range [4, m/κ) = [4, {m / kappa:g}). Got {n!r} instead."
+            Parameter("n", of="margin_bound_simple", short=True),
+            f" must be in the range [4, m/κ) = [4, {m / kappa:g}). Got {n!r} instead.",
         )
     return (kappa * math.log(2 * math.e * m / kappa) + n / (n - 1) * (math.log(m) + math.log(1 / delta))) / m
 
@@ -541,8 +544,9 @@ def pac_margin_bound(m: int, kappa: float, delta: float) -> float:
     m, kappa, delta = count("m", m, 1), not_negative("kappa", kappa), probability(delta)
     if not 0 < kappa < 2 * math.e * m / 16:
         raise VotronError(
-            f"The 'kappa' of pac_margin_bound must be in the range (0, em/8) = (0, {math.e * m / 8:g}), beyond which "
-            f"the formula means nothing. Got {kappa!r} instead."
+            Parameter("kappa", of="pac_margin_bound", short=True),
+            f" must be in the range (0, em/8) = (0, {math.e * m / 8:g}), beyond which "
+            f"the formula means nothing. Got {kappa!r} instead.",
         )
     dimension = 64 * kappa * math.log2(2 * math.e * m / (16 * kappa)) * math.log2(32 * m)
     return 2 / m * (dimension + math.log2(2 * m) + math.log2(1 / delta))
@@ -574,7 +578,9 @@ def held_out_bound(errors: int, m: int, delta: float) -> float:
     """
     errors, m, delta = count("errors", errors, 0), count("m", m, 1), probability(delta)
     if errors > m:
-        raise VotronError(f"The 'errors' of held_out_bound must be at most m = {m}. Got {errors} instead.")
+        raise VotronError(
+            Parameter("errors", of="held_out_bound", short=True), f" must be at most m = {m}. Got {errors} instead."
+        )
     return 1.0 if errors == m else float(betaincinv(errors + 1, m - errors, 1 - delta))
 
 
@@ -603,5 +609,5 @@ def log_binomial(m: int, d: int) -> float:
     """
     m, d = count("m", m, 0), count("d", d, 0)
     if d > m:
-        raise VotronError(f"The 'd' of log_binomial must be at most m = {m}. Got {d} instead.")
+        raise VotronError(Parameter("d", of="log_binomial", short=True), f" must be at most m = {m}. Got {d} instead.")
     return 0.0 if d in (0, m) else -math.log1p(m) - float(betaln(m - d + 1, d + 1))

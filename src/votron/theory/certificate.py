@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from votron.errors import BoundViolatedError, VotronError
+from votron.errors import BoundViolatedError, Parameter, VotronError
 from votron.theory import _rendering
+from votron.theory._pipelines import unwrapped
 from votron.theory._test_data import check_test_data
-from votron.theory._wrapped import unwrapped
-from votron.theory.facts import Assumption, Facts, Measured
+from votron.theory.evidence import Assumption, Evidence, Measured
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE, Statement, statements_for
 
 __all__ = ["Bound", "Certificate", "certify"]
 
 SLACK = 1e-6
-"""How far, relatively, a mistake bound may lie below the mistakes by rounding."""
+"""Relative distance that a mistake bound may lie below the mistakes by rounding."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,10 @@ class Bound:
     joint: float | None = None
     event: str = ""
 
+    def __str__(self) -> str:
+        value = f"{100 * self.error:.3g} %" if self.quantity == "error" else f"{self.error:,.0f} {self.quantity}"
+        return f"{self.name}: at most {value} ({self.kind}{f', {self.predictor}' if self.predictor else ''})"
+
     @property
     def error(self) -> float:
         """The bound on the share of wrong labels: ``joint`` where there is one, else ``total``."""
@@ -78,7 +82,7 @@ class Bound:
 
     @property
     def applies(self) -> bool:
-        """Whether it has a value, and the model has all that it wants, as far as the model can tell."""
+        """True if it has a value, and the model has all that it wants, as far as the model can tell."""
         return math.isfinite(self.error) and not self.failing
 
     @property
@@ -93,18 +97,18 @@ class Bound:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """What would make the failing assumptions hold."""
+        """Changes that would make the failing assumptions hold."""
         return tuple(dict.fromkeys(a.change for a in self.failing))
 
     @property
     def vacuous(self) -> bool:
-        """Whether it is a bound on an error of 1 or more, which says nothing."""
+        """True for a bound on an error of 1 or more, which says nothing."""
         return self.quantity == "error" and self.error >= 1
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What the theorems say of a fitted model; made by `certify`.
+    """The bounds that hold for a fitted model, and those that do not; made by `certify`.
 
     Printed, it is a table; notebooks show it as one.
 
@@ -186,7 +190,10 @@ class Certificate:
             together; but the least of (7), the one-pass bound and the PAC bound may fail as often as any of them.
         """
         if kind not in (GUARANTEE, ESTIMATE):
-            raise VotronError(f"The 'kind' of best must be {GUARANTEE!r} or {ESTIMATE!r}. Got {kind!r} instead.")
+            raise VotronError(
+                Parameter("kind", of="best", short=True),
+                f" must be {GUARANTEE!r} or {ESTIMATE!r}. Got {kind!r} instead.",
+            )
         found = [
             bound
             for bound in self.bounds
@@ -197,7 +204,7 @@ class Certificate:
 
     @property
     def claims(self) -> tuple[Assumption, ...]:
-        """What is taken on somebody's word: yours, or a file's; each assumption that nothing here could check."""
+        """Assumptions taken on somebody's word, yours or a file's: those that nothing here could check."""
         found = [a for bound in self.bounds for a in bound.claims]
         if self.test_data is not None:
             found.append(self.test_data)
@@ -318,47 +325,50 @@ def certify(
             f"X_test and y_test go together. Got {'y_test' if X_test is None else 'X_test'} alone instead."
         )
     if not (isinstance(delta, int | float | np.number) and 0 < delta < 1):
-        raise VotronError(f"The 'delta' of certify must be a number in the range (0, 1). Got {delta!r} instead.")
-    estimator, transform, broken = unwrapped(model, "_facts")
+        raise VotronError(
+            Parameter("delta", of="certify", short=True),
+            f" must be a number in the range (0, 1). Got {delta!r} instead.",
+        )
+    estimator, transform, broken = unwrapped(model, "_evidence")
     rows = transform(X)
-    facts: Facts = _with_assumptions(estimator._facts(rows, y, comparators), broken)
+    evidence: Evidence = _with_assumptions(estimator._evidence(rows, y, comparators), broken)
     test_data = None
     if X_test is not None:
         X_test = transform(X_test)
         test_data = check_test_data(rows, X_test)
-    bounds = tuple(_bound(statement, facts, float(delta)) for statement in statements_for(facts))
-    _check(facts, bounds)
+    bounds = tuple(_bound(statement, evidence, float(delta)) for statement in statements_for(evidence))
+    _check(evidence, bounds)
     measured = {} if X_test is None else estimator._measured(X_test, y_test)
-    return replace(_certificate(facts, float(delta), bounds), measured=measured, test_data=test_data)
+    return replace(_certificate(evidence, float(delta), bounds), measured=measured, test_data=test_data)
 
 
-def _certificate(facts: Facts, delta: float, bounds: tuple[Bound, ...]) -> Certificate:
-    each = facts.candidates.items()
-    lengths = facts.lengths[:, None]
+def _certificate(evidence: Evidence, delta: float, bounds: tuple[Bound, ...]) -> Certificate:
+    each = evidence.candidates.items()
+    lengths = evidence.lengths[:, None]
     return Certificate(
-        model=facts.model,
-        predictor=facts.uses,
-        labels=tuple(run.label for run in facts.runs),
-        m=facts.m,
-        epochs=facts.epochs,
+        model=evidence.model,
+        predictor=evidence.uses,
+        labels=tuple(run.label for run in evidence.runs),
+        m=evidence.m,
+        epochs=evidence.epochs,
         delta=delta,
-        tau=facts.tau,
-        radius=facts.radius,
-        mistakes=tuple(int(run.mistakes or 0) for run in facts.runs) if facts.by_mistakes else None,
-        support=tuple(run.support for run in facts.runs),
-        support_known=all(run.support_known for run in facts.runs),
+        tau=evidence.tau,
+        radius=evidence.radius,
+        mistakes=tuple(int(run.mistakes or 0) for run in evidence.runs) if evidence.by_mistakes else None,
+        support=tuple(run.support for run in evidence.runs),
+        support_known=all(run.support_known for run in evidence.runs),
         margins={name: tuple(values.min(axis=0).tolist()) for name, values in each},
         normalized_margins={name: tuple((values / lengths).min(axis=0).tolist()) for name, values in each},
         bounds=bounds,
     )
 
 
-def _bound(statement: Statement, facts: Facts, delta: float) -> Bound:
-    n = len(facts.runs)
-    found = [statement.value(facts, c, delta) for c in range(n)]
+def _bound(statement: Statement, evidence: Evidence, delta: float) -> Bound:
+    n = len(evidence.runs)
+    found = [statement.value(evidence, c, delta) for c in range(n)]
     # of δ only guarantees depend
-    shared = [statement.value(facts, c, delta / n) for c in range(n)] if statement.kind == GUARANTEE else found
-    joint = statement.together(facts, delta)
+    shared = [statement.value(evidence, c, delta / n) for c in range(n)] if statement.kind == GUARANTEE else found
+    joint = statement.together(evidence, delta)
     return Bound(
         name=statement.name,
         formula=statement.formula,
@@ -368,18 +378,18 @@ def _bound(statement: Statement, facts: Facts, delta: float) -> Bound:
         values=tuple(float(value) for value, _ in found),
         remarks=tuple(remark for _, remark in found),
         total=float(sum(value for value, _ in shared)),
-        assumptions=statement.assumptions(facts),
+        assumptions=statement.assumptions(evidence),
         joint=None if joint is None else float(joint[0]),
         event=statement.event,
     )
 
 
-def _check(facts: Facts, bounds: tuple[Bound, ...]) -> None:
+def _check(evidence: Evidence, bounds: tuple[Bound, ...]) -> None:
     """Compare the mistakes with what they cannot exceed."""
     for bound in bounds:
         if bound.kind != FACT or bound.failing:
             continue
-        for run, value in zip(facts.runs, bound.values, strict=True):
+        for run, value in zip(evidence.runs, bound.values, strict=True):
             # ‖α‖₁, the mistakes, lies between ‖α‖₀ and its bound, so it is what to compare
             count = run.mistakes or 0
             if count > value * (1 + SLACK):  # never, where there is no value
@@ -387,23 +397,23 @@ def _check(facts: Facts, bounds: tuple[Bound, ...]) -> None:
                     f"{count} mistakes for class {run.label!r} exceed {value:.6g}, the bound of {bound.name}: this "
                     "cannot be, and is an error in Votron. Please report it, with the data and the parameters."
                 )
-        if any(run.support > (run.mistakes or 0) for run in facts.runs):
+        if any(run.support > (run.mistakes or 0) for run in evidence.runs):
             raise BoundViolatedError(
                 "A vector depends on more examples than it made mistakes: this cannot be, and is an error in Votron. "
                 "Please report it, with the data and the parameters."
             )
 
 
-def _with_assumptions(facts: Facts, broken: list[Assumption]) -> Facts:
-    """Return the facts with what stands around the model: what is claimed of it, and what breaks, in one assumption."""
+def _with_assumptions(evidence: Evidence, broken: list[Assumption]) -> Evidence:
+    """Return the evidence with what surrounds the model: what is claimed of it, and what breaks, in one assumption."""
     claimed = tuple(a for a in broken if a.holds is None)
     broken = [a for a in broken if a.holds is False]
-    facts = replace(facts, around=(*facts.around, *claimed))
-    mine = facts.assumptions["kernel fixed"]
+    evidence = replace(evidence, around=(*evidence.around, *claimed))
+    mine = evidence.assumptions["kernel fixed"]
     failing = [*([mine] if mine.holds is False else []), *broken]
     if not failing:
-        return facts
+        return evidence
     because = ", and ".join(a.because for a in failing)
     change, another_run = " + ".join(a.change for a in failing), any(a.another_run for a in failing)
     whole = Assumption(mine.name, False, because, change, another_run)
-    return replace(facts, assumptions={**facts.assumptions, mine.name: whole})
+    return replace(evidence, assumptions={**evidence.assumptions, mine.name: whole})

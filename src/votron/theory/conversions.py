@@ -32,7 +32,7 @@ SLICES = ("voted", "leave-one-out", "mixture")
 
 
 class OnlineLearner(Protocol):
-    """What `OnlinePerceptron` is, and any other learner may be."""
+    """An on-line learner: `OnlinePerceptron`, or any other."""
 
     def predict(self, x: Any) -> Any:
         """Return +1 or -1."""

@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from votron._types import Floats, Index
-from votron.errors import IndefiniteKernelError, VotronError
+from votron.errors import IndefiniteKernelError, Parameter, VotronError
 from votron.theory._active_set import ActiveSet
 from votron.theory._checks import count, not_negative
 from votron.theory.bounds import novikoff_bound
@@ -58,7 +58,7 @@ MOST = 2000
 NOTHING = 1e-4
 """Margin, beside the radius of the data, below which they pass for inseparable: rounding would decide the rest."""
 SLACK = 1e-5
-"""What rounding (to float32, say) may do to a Gram matrix: to its symmetry, and to its least eigenvalue."""
+"""Changes that rounding (to float32, say) may make to a Gram matrix: to its symmetry, and to its least eigenvalue."""
 
 
 # -- the sphere -------------------------------------------------------------------------------------------------------
@@ -227,11 +227,11 @@ def essential_support_vectors(
     >>> len(found.on_margin), len(found.essential), round(found.margin, 9)
     (10, 0, 1.0)
     """
-    sample = _sample("essential_support_vectors", K, y, threshold)
+    sample = _gram_sample("essential_support_vectors", K, y, threshold)
     if not 0 < tol < 1:
         raise VotronError(
-            "The 'tol' parameter of essential_support_vectors must be a number in the range (0, 1). "
-            f"Got {tol!r} instead."
+            Parameter("tol", of="essential_support_vectors"),
+            f" must be a number in the range (0, 1). Got {tol!r} instead.",
         )
     plane = sample.solve("essential_support_vectors")
     left_out = sample.left_out_scores(plane)
@@ -255,7 +255,7 @@ def _extent(K: Floats, some: Index, threshold: bool) -> float:
 
 
 class LeftOut(NamedTuple):
-    """How a hyperplane of maximal margin does on each example when it is trained on the others.
+    """A hyperplane of maximal margin on each example, when it is trained on the others.
 
     Attributes
     ----------
@@ -302,7 +302,7 @@ def svm_leave_one_out(K: ArrayLike, y: ArrayLike, *, threshold: bool = True) -> 
     >>> left_out.scores.round(3).tolist(), left_out.errors  # without -1 the middle is at -4
     ([9.0, -0.6, 0.333, 2.0], array([1]))
     """
-    sample = _sample("svm_leave_one_out", K, y, threshold)
+    sample = _gram_sample("svm_leave_one_out", K, y, threshold)
     scores = sample.left_out_scores(sample.solve("svm_leave_one_out"))
     return LeftOut(scores, np.flatnonzero(scores <= 0))
 
@@ -362,7 +362,7 @@ class _Plane(NamedTuple):
     scores: Floats
 
 
-class _Sample:
+class _GramSample:
     """Examples, and their hyperplanes of maximal margin.
 
     Through the origin, w has the direction of the point nearest to it in the convex hull of the vectors y x; with a
@@ -441,38 +441,38 @@ def _scaled(K: Floats) -> tuple[Floats, float]:
 def _checked_gram(owner: str, K: ArrayLike) -> Floats:
     given = np.asarray(K)
     if given.dtype.kind not in "buif":
-        raise VotronError(f"The 'K' parameter of {owner} must be numbers. Got dtype {given.dtype} instead.")
+        raise VotronError(Parameter("K", of=owner), f" must be numbers. Got dtype {given.dtype} instead.")
     matrix: Floats = given.astype(np.float64)
-    what = f"The 'K' parameter of {owner} must be a square matrix, the kernel values of examples with each other"
+    what = Parameter("K", of=owner), " must be a square matrix, the kernel values of examples with each other"
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
-        raise VotronError(f"{what}. Got shape {matrix.shape} instead.")
+        raise VotronError(*what, f". Got shape {matrix.shape} instead.")
     if len(matrix) > MOST:
-        raise VotronError(f"{what}, of at most {MOST}: take a sample of them. Got {len(matrix)} instead.")
+        raise VotronError(*what, f", of at most {MOST}: take a sample of them. Got {len(matrix)} instead.")
     if not np.isfinite(matrix).all():
-        raise VotronError(f"{what}, all finite. Got NaN or infinity among them instead.")
+        raise VotronError(*what, ", all finite. Got NaN or infinity among them instead.")
     size = float(np.abs(matrix).max())
     if np.abs(matrix - matrix.T).max() > SLACK * size:
-        raise VotronError(f"{what}, and symmetric. Got K(x, z) and K(z, x) that differ instead.")
+        raise VotronError(*what, ", and symmetric. Got K(x, z) and K(z, x) that differ instead.")
     matrix = (matrix + matrix.T) / 2
     lowest = float(np.linalg.eigvalsh(matrix)[0])
     if lowest < -SLACK * size:
         raise IndefiniteKernelError(
-            f"The 'K' parameter of {owner} must be positive semi-definite, as kernel values are. "
-            f"Got the eigenvalue {lowest:g} instead."
+            Parameter("K", of=owner),
+            f" must be positive semi-definite, as kernel values are. Got the eigenvalue {lowest:g} instead.",
         )
     return matrix
 
 
-def _sample(owner: str, K: ArrayLike, y: ArrayLike, threshold: bool) -> _Sample:
+def _gram_sample(owner: str, K: ArrayLike, y: ArrayLike, threshold: bool) -> _GramSample:
     matrix, labels = _checked_gram(owner, K), np.asarray(y)
     if labels.shape != (len(matrix),):
         raise VotronError(
-            f"The 'y' parameter of {owner} must have a label for each of the {len(matrix)} examples. "
-            f"Got shape {labels.shape} instead."
+            Parameter("y", of=owner),
+            f" must have a label for each of the {len(matrix)} examples. Got shape {labels.shape} instead.",
         )
     if not np.isin(labels, (-1, 1)).all() or len(np.unique(labels)) < 2:
         raise VotronError(
-            f"The 'y' parameter of {owner} must be labels +1 and -1, both of them. "
-            f"Got {np.unique(labels)[:3].tolist()} instead."
+            Parameter("y", of=owner),
+            f" must be labels +1 and -1, both of them. Got {np.unique(labels)[:3].tolist()} instead.",
         )
-    return _Sample(matrix, labels.astype(np.float64), bool(threshold))
+    return _GramSample(matrix, labels.astype(np.float64), bool(threshold))

@@ -21,9 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._types import Floats
-from votron.errors import VotronError
-from votron.theory._wrapped import unwrapped
+from votron._types import Floats, Rows
+from votron.errors import Parameter, VotronError
+from votron.kernels import Kernel
+from votron.kernels.registry import is_precomputed
+from votron.theory._pipelines import unwrapped
 
 __all__ = ["Margins", "margins"]
 
@@ -126,8 +128,29 @@ def margins(model: Any, X: Any, y: Any, *, vector: str = "last") -> Margins:
     """
     if vector not in VECTORS:
         raise VotronError(
-            f"The 'vector' of margins must be one of {', '.join(map(repr, VECTORS))}. Got {vector!r} instead."
+            Parameter("vector", of="margins", short=True),
+            f" must be one of {', '.join(map(repr, VECTORS))}. Got {vector!r} instead.",
         )
     estimator, transform, _ = unwrapped(model, "_in_feature_space")
     found: Margins = estimator._in_feature_space(transform(X), y, vector)
     return found
+
+
+def lengths_of(kernel: Kernel, rows: Rows) -> tuple[Floats, Floats]:
+    """Return ‖x‖ in feature space for each row, and what its scores lack as a factor.
+
+    Scores by a normalised precomputed kernel lack 1 / √K(x, x): of rows to predict it is not known. Of the training
+    examples' own matrix it is.
+    """
+    if not is_precomputed(kernel):
+        return np.sqrt(kernel.diag(rows)), np.ones(rows.shape[0])
+    if rows.shape[0] != rows.shape[1]:
+        raise VotronError(
+            "With kernel='precomputed' margins need the square matrix of the training examples, whose diagonal has "
+            f"their lengths. Got shape {rows.shape} instead."
+        )
+    squares = np.diagonal(rows).astype(np.float64)
+    lengths = np.sqrt(kernel.diagonal(squares))
+    if not kernel.unit_length:
+        return lengths, np.ones(len(lengths))
+    return lengths, np.divide(1.0, np.sqrt(squares), out=np.zeros_like(squares), where=squares > 0)

@@ -6,7 +6,7 @@ import math
 
 from scipy.optimize import brentq
 
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 from votron.theory._checks import count, not_negative, probability, share
 
 __all__ = ["fixed_draw_bound", "one_pass_bound"]
@@ -54,7 +54,8 @@ def one_pass_bound(mistakes: int, m: int, delta: float, *, deterministic: bool =
     k, m, delta = not_negative("mistakes", mistakes), count("m", m, 1), probability(delta)
     if k > m:
         raise VotronError(
-            f"The 'mistakes' of one_pass_bound must be at most m = {m}, since it speaks of one pass. Got {k:g} instead."
+            Parameter("mistakes", of="one_pass_bound", short=True),
+            f" must be at most m = {m}, since it speaks of one pass. Got {k:g} instead.",
         )
     bound = k / m + math.sqrt(2 * math.log(1 / delta) / m)
     return 2 * bound if deterministic else bound

@@ -1,4 +1,4 @@
-"""What the theorems say of a training run: each bound with its predictor, its kind, its assumptions and its value.
+"""Theorems about a training run: each bound with its predictor, its kind, its assumptions and its value.
 
 Three kinds:
 
@@ -39,12 +39,17 @@ from votron.theory.bounds import (
     unit_length_bound,
     vapnik_chervonenkis_bound,
 )
-from votron.theory.facts import AVERAGE, LAST, MAXIMAL, MEAN_RANDOM, ONE_RANDOM, ONE_VOTE, Assumption, Facts
+from votron.theory.evidence import AVERAGE, LAST, MAXIMAL, MEAN_RANDOM, ONE_RANDOM, ONE_VOTE, Assumption, Evidence
 from votron.theory.one_pass import fixed_draw_bound, one_pass_bound
 
 __all__ = ["ESTIMATE", "FACT", "GUARANTEE", "STATEMENTS", "Statement", "register_bound"]
 
 FACT, GUARANTEE, ESTIMATE = "fact", "guarantee", "estimate"
+ASSUMPTIONS = (
+    *("i.i.d.", "kernel fixed", "labels known", "R known", "draws"),
+    *("one epoch", "τ = 0", "planned end", "its rule", "consistent", "exact", "unit length", "K(x, x) > 0"),
+)
+"""What bounds may want."""
 
 Value = tuple[float, str]
 """A value, NaN where there is none, and a remark on where it comes from, or why there is none."""
@@ -87,49 +92,62 @@ class Statement:
     quantity: str
     predictor: str
     wants: tuple[str, ...]
-    value: Callable[[Facts, int, float], Value]
+    value: Callable[[Evidence, int, float], Value]
     joint: bool = False
     event: str = "(7)"
 
-    def together(self, facts: Facts, delta: float) -> Value | None:
-        """Return the value for all vectors as one predictor, where there are several and it holds for them so."""
-        if facts.together is None or not self.joint:
-            return None
-        return self.value(replace(facts, runs=(facts.together,)), 0, delta)
+    def __post_init__(self) -> None:
+        """Refuse what certificates do not know."""
+        for what, value, known in (
+            ("kind", self.kind, (FACT, GUARANTEE, ESTIMATE)),
+            ("quantity", self.quantity, ("mistakes", "support", "error")),
+            *(("wants", want, ASSUMPTIONS) for want in self.wants),
+        ):
+            if value not in known:
+                raise VotronError(
+                    f"The {what!r} of the bound {self.name!r} must be among {', '.join(map(repr, known))}. "
+                    f"Got {value!r} instead."
+                )
 
-    def assumptions(self, facts: Facts) -> tuple[Assumption, ...]:
+    def together(self, evidence: Evidence, delta: float) -> Value | None:
+        """Return the value for all vectors as one predictor, where there are several and it holds for them so."""
+        if evidence.together is None or not self.joint:
+            return None
+        return self.value(replace(evidence, runs=(evidence.together,)), 0, delta)
+
+    def assumptions(self, evidence: Evidence) -> tuple[Assumption, ...]:
         """Return what it wants, and whether the run has it."""
         wants = self.wants
         if self.quantity == "error":
             wants = (
                 *wants,
-                *(["labels known"] if len(facts.runs) > 1 else []),
-                *(["K(x, x) > 0"] if facts.left_out else []),
+                *(["labels known"] if len(evidence.runs) > 1 else []),
+                *(["K(x, x) > 0"] if evidence.left_out else []),
             )
-        return (*(_assumption(name, facts, self.predictor) for name in wants), *facts.around)
+        return (*(_assumption(name, evidence, self.predictor) for name in wants), *evidence.around)
 
 
-def statements_for(facts: Facts) -> tuple[Statement, ...]:
+def statements_for(evidence: Evidence) -> tuple[Statement, ...]:
     """Return the statements that speak of a perceptron's run, or of the vector of maximal margin."""
-    found = [s for s in (*STATEMENTS, *BROUGHT.values()) if (s.predictor == MAXIMAL) != facts.by_mistakes]
-    if facts.by_mistakes and facts.uses != LAST:
-        found.insert(0, replace(OWN, predictor=facts.uses))
+    found = [s for s in (*STATEMENTS, *REGISTERED_BOUNDS.values()) if (s.predictor == MAXIMAL) != evidence.by_mistakes]
+    if evidence.by_mistakes and evidence.uses != LAST:
+        found.insert(0, replace(OWN, predictor=evidence.uses))
     return tuple(found)
 
 
-def _assumption(name: str, facts: Facts, predictor: str) -> Assumption:
-    if name in facts.assumptions:
-        return facts.assumptions[name]
+def _assumption(name: str, evidence: Evidence, predictor: str) -> Assumption:
+    if name in evidence.assumptions:
+        return evidence.assumptions[name]
     if name == "its rule":
-        return _right_predictor(facts, predictor)
-    consistent = all(run.consistent for run in facts.runs)
+        return _right_predictor(evidence, predictor)
+    consistent = all(run.consistent for run in evidence.runs)
     found: dict[str, tuple[bool | None, str]] = {
         "i.i.d.": (None, "examples are drawn independently from one distribution: your claim"),
-        "τ = 0": (facts.tau == 0, f"updates were made up to a margin of τ = {facts.tau:g}"),
+        "τ = 0": (evidence.tau == 0, f"updates were made up to a margin of τ = {evidence.tau:g}"),
         "consistent": (consistent, f"the final vectors {'do not err' if consistent else 'err'} on training examples"),
         "unit length": (
-            facts.unit_length,
-            "examples have length 1" if facts.unit_length else "examples have lengths other than 1",
+            evidence.unit_length,
+            "examples have length 1" if evidence.unit_length else "examples have lengths other than 1",
         ),
         "draws": (
             None,
@@ -139,83 +157,83 @@ def _assumption(name: str, facts: Facts, predictor: str) -> Assumption:
         "labels known": (None, "no label is to come that training did not have: your claim"),
         "K(x, x) > 0": (
             False,
-            f"{facts.left_out} rows of length 0 were left out, and of such examples nothing is said",
+            f"{evidence.left_out} rows of length 0 were left out, and of such examples nothing is said",
         ),
         "R known": (
-            True if facts.lengths_known else None,
-            "no example to come is longer than R" + ("" if facts.lengths_known else ": your claim"),
+            True if evidence.lengths_known else None,
+            "no example to come is longer than R" + ("" if evidence.lengths_known else ": your claim"),
         ),
     }
-    holds, because = found[name]
-    change = "" if holds else facts.switches.get(name, "")
+    holds, because = found.get(name, (False, f"nothing is known of {name!r} for such a model"))
+    change = "" if holds else evidence.switches.get(name, "")
     return Assumption(name, holds, because, change, name == "K(x, x) > 0", name == "consistent")
 
 
-def _right_predictor(facts: Facts, predictor: str) -> Assumption:
-    mine = facts.uses == predictor
-    because = f"the model predicts by the {facts.uses}" + ("" if mine else f", not by the {predictor}")
-    return Assumption("its rule", mine, because, "" if mine else facts.switches.get(predictor, ""))
+def _right_predictor(evidence: Evidence, predictor: str) -> Assumption:
+    mine = evidence.uses == predictor
+    because = f"the model predicts by the {evidence.uses}" + ("" if mine else f", not by the {predictor}")
+    return Assumption("its rule", mine, because, "" if mine else evidence.switches.get(predictor, ""))
 
 
 # -- mistakes ---------------------------------------------------------------------------------------------------------
 
 
-def _novikoff(facts: Facts, c: int, delta: float) -> Value:
-    margin, name = facts.best_margin(c)
-    if margin <= 0:
+def _novikoff(evidence: Evidence, c: int, delta: float) -> Value:
+    attained, name = evidence.attained_margin(c)
+    if attained <= 0:
         return math.nan, "no vector at hand separates the data"
-    return novikoff_bound(facts.radius * facts.stretch, margin), f"margin {margin:.3g} of {name}"
+    return novikoff_bound(evidence.radius * evidence.stretch, attained), f"margin {attained:.3g} of {name}"
 
 
-def _unit_length(facts: Facts, c: int, delta: float) -> Value:
-    margin, name = facts.best_margin(c, normalized=True)
-    if margin <= 0:
+def _unit_length(evidence: Evidence, c: int, delta: float) -> Value:
+    attained, name = evidence.attained_margin(c, normalized=True)
+    if attained <= 0:
         return math.nan, "no vector at hand separates the data"
-    return facts.stretch**2 * unit_length_bound(min(1.0, margin)), f"normalised margin {margin:.3g} of {name}"
+    return evidence.stretch**2 * unit_length_bound(min(1.0, attained)), f"normalised margin {attained:.3g} of {name}"
 
 
-def _inseparable(facts: Facts, c: int, delta: float) -> Value:
-    return _least_inseparable(facts, c, facts.presentations)[:2]
+def _inseparable(evidence: Evidence, c: int, delta: float) -> Value:
+    return _least_inseparable(evidence, c, evidence.presentations)[:2]
 
 
-def _least_inseparable(facts: Facts, c: int, times: int) -> tuple[float, str, str, float]:
+def _least_inseparable(evidence: Evidence, c: int, times: int) -> tuple[float, str, str, float]:
     """Return the least ((R + D)/γ)² over candidates and γ, where it comes from, and the candidate and γ themselves."""
     key = "inseparable", c, times
-    if key not in facts.known:
-        facts.known[key] = _search_inseparable(facts, c, times)
-    found: tuple[float, str, str, float] = facts.known[key]
+    if key not in evidence.known:
+        evidence.known[key] = _search_inseparable(evidence, c, times)
+    found: tuple[float, str, str, float] = evidence.known[key]
     return found
 
 
-def _search_inseparable(facts: Facts, c: int, times: int) -> tuple[float, str, str, float]:
-    radius = facts.radius * facts.stretch
-    found = [(best_inseparable_bound(each[:, c], radius, times), name) for name, each in facts.candidates.items()]
+def _search_inseparable(evidence: Evidence, c: int, times: int) -> tuple[float, str, str, float]:
+    radius = evidence.radius * evidence.stretch
+    found = [(best_inseparable_bound(each[:, c], radius, times), name) for name, each in evidence.candidates.items()]
     best, name = min(found, key=lambda pair: pair[0].bound)
     remark = f"γ = {best.margin:.3g}, D = {best.deviation:.3g} of {name}"
     return best.bound, "no γ says more than their number" if math.isinf(best.margin) else remark, name, best.margin
 
 
-def _inseparable_mistakes(facts: Facts, c: int, delta: float) -> Value:
-    run = facts.runs[c]
+def _inseparable_mistakes(evidence: Evidence, c: int, delta: float) -> Value:
+    run = evidence.runs[c]
     if run.wrong is None or run.times is None:
         return math.nan, "the model does not keep which examples had mistakes"
-    return _of_mistakes(facts, c, run.wrong, run.times, facts.presentations)
+    return _of_mistakes(evidence, c, run.wrong, run.times, evidence.presentations)
 
 
-def _of_mistakes(facts: Facts, c: int, rows: Index, times: Any, presentations: int) -> Value:
+def _of_mistakes(evidence: Evidence, c: int, rows: Index, times: Any, presentations: int) -> Value:
     """Return ((R + D)/γ)² with R and D of the mistakes only, for the γ and u that are best over all presentations.
 
     As γ grows it falls to the number of mistakes itself: its infimum says nothing that counting does not.
     """
-    _, _, name, margin = _least_inseparable(facts, c, presentations)
+    _, _, name, gamma = _least_inseparable(evidence, c, presentations)
     if not len(rows):
         return 0.0, "no mistakes"
-    if math.isinf(margin):
+    if math.isinf(gamma):
         return math.nan, "no γ says more than the count itself"
-    short = np.maximum(0.0, margin - facts.candidates[name][rows, c])
+    short = np.maximum(0.0, gamma - evidence.candidates[name][rows, c])
     deviation = math.sqrt(float(np.sum(times * np.square(short))))
-    radius = float(facts.lengths[rows].max()) * facts.stretch
-    return inseparable_bound(radius, deviation, margin), f"γ = {margin:.3g}, D = {deviation:.3g} of {name}"
+    radius = float(evidence.lengths[rows].max()) * evidence.stretch
+    return inseparable_bound(radius, deviation, gamma), f"γ = {gamma:.3g}, D = {deviation:.3g} of {name}"
 
 
 # -- errors after one epoch -------------------------------------------------------------------------------------------
@@ -223,33 +241,33 @@ def _of_mistakes(facts: Facts, c: int, rows: Index, times: Any, presentations: i
 UNKNOWN = math.nan, "the mistakes of the first epoch are not known any more"
 
 
-def _leave_one_out(deterministic: bool) -> Callable[[Facts, int, float], Value]:
-    def value(facts: Facts, c: int, delta: float) -> Value:
-        k = facts.runs[c].first_pass
+def _leave_one_out(deterministic: bool) -> Callable[[Evidence, int, float], Value]:
+    def value(evidence: Evidence, c: int, delta: float) -> Value:
+        k = evidence.runs[c].first_pass
         if k is None:
             return UNKNOWN
-        return leave_one_out_bound(k, facts.first_m, deterministic=deterministic), f"{k} mistakes in the first epoch"
+        return leave_one_out_bound(k, evidence.first_m, deterministic=deterministic), f"{k} mistakes in the first epoch"
 
     return value
 
 
-def _corollary_1(facts: Facts, c: int, delta: float) -> Value:
-    bound, remark = _least_inseparable(facts, c, 1)[:2]
-    return 2 * bound / (facts.first_m + 1), remark
+def _corollary_1(evidence: Evidence, c: int, delta: float) -> Value:
+    bound, remark = _least_inseparable(evidence, c, 1)[:2]
+    return 2 * bound / (evidence.first_m + 1), remark
 
 
-def _corollary_2(facts: Facts, c: int, delta: float) -> Value:
-    rows = facts.runs[c].first_wrong
+def _corollary_2(evidence: Evidence, c: int, delta: float) -> Value:
+    rows = evidence.runs[c].first_wrong
     if rows is None:
         return UNKNOWN
-    bound, remark = _of_mistakes(facts, c, rows, np.ones(len(rows)), 1)
-    return 2 * bound / (facts.first_m + 1), remark
+    bound, remark = _of_mistakes(evidence, c, rows, np.ones(len(rows)), 1)
+    return 2 * bound / (evidence.first_m + 1), remark
 
 
-def _one_pass_vote(facts: Facts, c: int, delta: float) -> Value:
+def _one_pass_vote(evidence: Evidence, c: int, delta: float) -> Value:
     # The theorem is about the vectors at times 0..m-1, the vote about those at 1..m. Where the vote errs at least m/2
     # of its votes are wrong, so at least m/2 - 1 of the theorem's.
-    k, m = facts.runs[c].first_pass, facts.first_m
+    k, m = evidence.runs[c].first_pass, evidence.first_m
     if k is None:
         return UNKNOWN
     if m <= 2:
@@ -257,117 +275,117 @@ def _one_pass_vote(facts: Facts, c: int, delta: float) -> Value:
     return one_pass_bound(k, m, delta) * 2 * m / (m - 2), f"{k} mistakes in the first epoch"
 
 
-def _one_pass_mean(facts: Facts, c: int, delta: float) -> Value:
+def _one_pass_mean(evidence: Evidence, c: int, delta: float) -> Value:
     # The theorem is about times 0..m-1, the rule draws from 0..m: one slice more, which may err always.
-    k, m = facts.runs[c].first_pass, facts.first_m
+    k, m = evidence.runs[c].first_pass, evidence.first_m
     if k is None:
         return UNKNOWN
     return (m * one_pass_bound(k, m, delta) + 1) / (m + 1), f"{k} mistakes in the first epoch"
 
 
-def _one_pass_fixed(facts: Facts, c: int, delta: float) -> Value:
+def _one_pass_fixed(evidence: Evidence, c: int, delta: float) -> Value:
     # Three things may fail, each at δ/3: the mean over the pass, the limit on how likely a row is, and the draws.
-    mean, remark = _one_pass_mean(facts, c, delta / 3)
+    mean, remark = _one_pass_mean(evidence, c, delta / 3)
     if math.isnan(mean):
         return mean, remark
-    if facts.most_repeated is None:
+    if evidence.most_repeated is None:
         return math.nan, "which rows are equal is not known with a precomputed kernel"
-    heaviest = held_out_bound(facts.most_repeated, len(facts.lengths), delta / 3)  # of all rows, held out or not
-    times = "no row came twice" if facts.most_repeated == 1 else f"one row came {facts.most_repeated:,} times"
+    heaviest = held_out_bound(evidence.most_repeated, len(evidence.lengths), delta / 3)  # of all rows, held out or not
+    times = "no row came twice" if evidence.most_repeated == 1 else f"one row came {evidence.most_repeated:,} times"
     return fixed_draw_bound(mean, heaviest, delta / 3), f"{remark}, {times}"
 
 
 # -- errors of one vector ---------------------------------------------------------------------------------------------
 
 
-def _vapnik_chervonenkis(facts: Facts, c: int, delta: float) -> Value:
-    run = facts.runs[c]
+def _vapnik_chervonenkis(evidence: Evidence, c: int, delta: float) -> Value:
+    run = evidence.runs[c]
     if not run.consistent:
         return math.nan, "the vector errs on training examples"
     rows: Index | slice = slice(None) if run.wrong is None else run.wrong
-    margin, name = facts.best_margin(c, rows) if run.support else (0.0, "")
-    if margin <= 0:
-        return vapnik_chervonenkis_bound(facts.m, run.support), f"{run.support} support vectors"
-    radius = float(facts.lengths[rows].max())
-    value = vapnik_chervonenkis_bound(facts.m, run.support, radius * facts.stretch, margin)
-    by_margin = (radius * facts.stretch / margin) ** 2 < run.support
-    return value, f"margin {margin:.3g} of {name}" if by_margin else f"{run.support} support vectors"
+    attained, name = evidence.attained_margin(c, rows) if run.support else (0.0, "")
+    if attained <= 0:
+        return vapnik_chervonenkis_bound(evidence.m, run.support), f"{run.support} support vectors"
+    radius = float(evidence.lengths[rows].max())
+    value = vapnik_chervonenkis_bound(evidence.m, run.support, radius * evidence.stretch, attained)
+    by_margin = (radius * evidence.stretch / attained) ** 2 < run.support
+    return value, f"margin {attained:.3g} of {name}" if by_margin else f"{run.support} support vectors"
 
 
-def _support_share(facts: Facts, c: int, delta: float) -> Value:
-    support = facts.runs[c].support
-    return vapnik_chervonenkis_bound(facts.m, support), f"{support} support vectors"
+def _support_share(evidence: Evidence, c: int, delta: float) -> Value:
+    support = evidence.runs[c].support
+    return vapnik_chervonenkis_bound(evidence.m, support), f"{support} support vectors"
 
 
-def _compression(facts: Facts, c: int, delta: float) -> Value:
-    run = facts.runs[c]
+def _compression(evidence: Evidence, c: int, delta: float) -> Value:
+    run = evidence.runs[c]
     if not run.consistent:
         return math.nan, "the vector errs on training examples"
-    return _by_sparsity(facts, c, delta, compression_bound)
+    return _by_sparsity(evidence, c, delta, compression_bound)
 
 
-def _by_sparsity(facts: Facts, c: int, delta: float, bound: Callable[[int, int, float], float]) -> Value:
-    run = facts.runs[c]
-    if run.support >= facts.m:
+def _by_sparsity(evidence: Evidence, c: int, delta: float, bound: Callable[[int, int, float], float]) -> Value:
+    run = evidence.runs[c]
+    if run.support >= evidence.m:
         return math.nan, f"too many support vectors ({run.support})"
-    return bound(facts.m, run.support, delta), f"{run.support} support vectors"
+    return bound(evidence.m, run.support, delta), f"{run.support} support vectors"
 
 
-def _agnostic(facts: Facts, c: int, delta: float) -> Value:
-    run = facts.runs[c]
-    if run.outside > facts.m - run.support:
+def _agnostic(evidence: Evidence, c: int, delta: float) -> Value:
+    run = evidence.runs[c]
+    if run.outside > evidence.m - run.support:
         return math.nan, "too few examples outside the support"
-    value, remark = _by_sparsity(facts, c, delta, lambda m, d, δ: agnostic_compression_bound(m, d, run.outside, δ))
+    value, remark = _by_sparsity(evidence, c, delta, lambda m, d, δ: agnostic_compression_bound(m, d, run.outside, δ))
     return value, remark if math.isnan(value) else f"{remark}, {run.outside} of the other examples wrong"
 
 
-def _own_rule(facts: Facts, c: int, delta: float) -> Value:
-    run = facts.runs[c]
+def _own_rule(evidence: Evidence, c: int, delta: float) -> Value:
+    run = evidence.runs[c]
     if run.own_outside is None:
         return math.nan, "the rule depends on held-out examples too"
-    return _agnostic(replace(facts, runs=(replace(run, outside=run.own_outside),)), 0, delta)
+    return _agnostic(replace(evidence, runs=(replace(run, outside=run.own_outside),)), 0, delta)
 
 
-def _kappa(facts: Facts, c: int) -> Value:
+def _kappa(evidence: Evidence, c: int) -> Value:
     """Return κ = ⌈(R/γ)²⌉ for the best margin at hand."""
-    margin, name = facts.best_margin(c)
-    if margin <= 0:
+    attained, name = evidence.attained_margin(c)
+    if attained <= 0:
         return math.nan, "no vector at hand separates the data"
-    bound = novikoff_bound(facts.radius * facts.stretch, margin)
+    bound = novikoff_bound(evidence.radius * evidence.stretch, attained)
     if math.isinf(bound):
         return math.nan, f"(R/γ)² is too large by the margin of {name}"
     kappa = math.ceil(bound * (1 - ROUNDING))
     return float(kappa), f"(R/γ)² = {kappa:,} by the margin of {name}"
 
 
-def _margin(facts: Facts, c: int, delta: float) -> Value:
-    kappa, remark = _kappa(facts, c)
-    if not facts.runs[c].consistent:
+def _margin(evidence: Evidence, c: int, delta: float) -> Value:
+    kappa, remark = _kappa(evidence, c)
+    if not evidence.runs[c].consistent:
         return math.nan, "the vector errs on training examples"
-    if not kappa < facts.m:
+    if not kappa < evidence.m:
         return math.nan, remark if math.isnan(kappa) else f"{remark}, not less than m"
-    return compression_bound(facts.m, int(kappa), delta), remark
+    return compression_bound(evidence.m, int(kappa), delta), remark
 
 
-def _margin_simple(facts: Facts, c: int, delta: float) -> Value:
-    kappa, remark = _kappa(facts, c)
-    if not facts.runs[c].consistent:
+def _margin_simple(evidence: Evidence, c: int, delta: float) -> Value:
+    kappa, remark = _kappa(evidence, c)
+    if not evidence.runs[c].consistent:
         return math.nan, "the vector errs on training examples"
-    if not kappa < facts.m / 4:
+    if not kappa < evidence.m / 4:
         return math.nan, remark if math.isnan(kappa) else f"{remark}, not less than m/4"
-    n = max(4.0, facts.m / kappa * (1 - 1e-12))  # the larger n, the smaller the bound
-    return margin_bound_simple(facts.m, int(kappa), delta, n), remark
+    n = max(4.0, evidence.m / kappa * (1 - 1e-12))  # the larger n, the smaller the bound
+    return margin_bound_simple(evidence.m, int(kappa), delta, n), remark
 
 
-def _pac(name: str) -> Callable[[Facts, int, float], Value]:
-    def value(facts: Facts, c: int, delta: float) -> Value:
-        margin = float(facts.candidates[name][:, c].min())
-        if margin <= 0:
+def _pac(name: str) -> Callable[[Evidence, int, float], Value]:
+    def value(evidence: Evidence, c: int, delta: float) -> Value:
+        attained = float(evidence.candidates[name][:, c].min())
+        if attained <= 0:
             return math.nan, "the vector errs on training examples"
-        kappa = novikoff_bound(facts.radius, margin)
-        if not kappa < math.e * facts.m / 8:
+        kappa = novikoff_bound(evidence.radius, attained)
+        if not kappa < math.e * evidence.m / 8:
             return math.nan, f"(R/γ)² = {kappa:,.0f} for its own margin, too large beside m"
-        return pac_margin_bound(facts.m, kappa, delta), f"(R/γ)² = {kappa:,.0f} for its own margin"
+        return pac_margin_bound(evidence.m, kappa, delta), f"(R/γ)² = {kappa:,.0f} for its own margin"
 
     return value
 
@@ -451,9 +469,26 @@ OWN = Statement(
     "(7) with errors", "kl(errors/(m−d) ‖ ·) as in (7)", GUARANTEE, "error", "",
     ("i.i.d.", "kernel fixed", "planned end"), _own_rule, True,
 )  # fmt: skip
-"""What holds for whatever rule the model has, since the support determines all of its vectors."""
+"""The bound for whatever rule the model has, since the support determines all of its vectors."""
 
-BROUGHT: Registry[Statement] = Registry("bound", "votron.bounds")
+
+def _admitted(statement: Any) -> tuple[str, Statement]:
+    """Return a bound's name and the bound, or refuse what is none, or has the name of one of Votron's."""
+    if not isinstance(statement, Statement):
+        raise VotronError(f"A bound to register must be a Statement. Got {statement!r} instead.")
+    if any(statement.name == known.name for known in (*STATEMENTS, OWN)):
+        raise VotronError(f"There is a bound of the name {statement.name!r} already: it is one of Votron's.")
+    return statement.name, statement
+
+
+def _origin(statement: Statement) -> Any:
+    """Return where a bound's function is defined; a lambda is none but itself."""
+    value: Any = statement.value
+    named = "<lambda>" not in getattr(value, "__qualname__", "<lambda>")
+    return (value.__module__, value.__qualname__) if named else id(value)
+
+
+REGISTERED_BOUNDS: Registry[Statement] = Registry("bound", "votron.bounds", _admitted, _origin)
 """Those from outside the package, by name."""
 
 
@@ -475,14 +510,11 @@ def register_bound(statement: Statement) -> Statement:
 
     Examples
     --------
-    >>> from votron.theory.facts import LAST
+    >>> from votron.theory.evidence import LAST
     >>> from votron.theory.statements import ESTIMATE, Statement, register_bound
     >>> share = Statement("share of the support", "d/m", ESTIMATE, "error", LAST, ("i.i.d.", "its rule"),
-    ...     lambda facts, c, delta: (facts.runs[c].support / facts.m, "by counting"))
+    ...     lambda evidence, c, delta: (evidence.runs[c].support / evidence.m, "by counting"))
     >>> register_bound(share).name
     'share of the support'
     """
-    if not isinstance(statement, Statement):
-        raise VotronError(f"A bound to register must be a Statement. Got {statement!r} instead.")
-    BROUGHT.register(statement.name, statement)
-    return statement
+    return REGISTERED_BOUNDS.register(statement)

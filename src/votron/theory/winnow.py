@@ -1,4 +1,4 @@
-"""How many mistakes Winnow can make: Littlestone's bound for disjunctions."""
+"""Littlestone's bound on the mistakes of Winnow, for disjunctions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "threshold": [Interval(Real, 0, None, closed="neither"), None],
     "demotion": [StrOptions({"divide", "eliminate"})],
 }
-"""What the parameters of Winnow may be."""
+"""Values that the parameters of Winnow may have."""
 
 
 def disjunction_mistake_bound(

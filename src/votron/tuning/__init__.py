@@ -4,7 +4,8 @@ A fit of the voted perceptron to the most epochs holds every rule at every earli
 is fitted once a fold, and one scan over its record gives the whole table of epochs and rules.
 """
 
-from votron.tuning._grid import ESTIMATORS, default_grid
+from votron.estimators import ESTIMATORS
+from votron.tuning._grid import default_grid
 from votron.tuning._result import TuningResult, TuningRow
 from votron.tuning._tune import tune
 

@@ -1,4 +1,4 @@
-"""Which settings to try, and in which order."""
+"""The settings to try, in their order: default grids, what users give instead, and checks before the first fit."""
 
 from __future__ import annotations
 
@@ -10,28 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from votron.errors import VotronError
-from votron.estimators import (
-    AveragedPerceptronClassifier,
-    KernelAdatronClassifier,
-    NaiveBayesLinearClassifier,
-    VotedPerceptronClassifier,
-    WinnowClassifier,
-)
+from votron.errors import Parameter, VotronError
+from votron.estimators import ESTIMATORS
+from votron.estimators.parameters import check_parameters
 from votron.kernels.registry import is_precomputed, kernel_class
 from votron.rules import RULES
 
 Grid = dict[str, list[Any]]
 Params = dict[str, Any]
-
-ESTIMATORS: dict[str, type[Any]] = {
-    "voted": VotedPerceptronClassifier,
-    "averaged": AveragedPerceptronClassifier,
-    "adatron": KernelAdatronClassifier,
-    "winnow": WinnowClassifier,
-    "naive-bayes": NaiveBayesLinearClassifier,
-}
-"""The classifiers that can be tuned, by the names they have on the command line."""
 
 FREE = {"voted": ("epochs", "rule", "normalize_vectors"), "averaged": ("average",)}
 """Parameters that need no fit of their own."""
@@ -99,8 +85,8 @@ def check_estimator(estimator: Any) -> None:
     """Refuse names that stand for no classifier."""
     if not (isinstance(estimator, str) and estimator in ESTIMATORS):
         raise VotronError(
-            f"The 'estimator' parameter of tune must be one of {', '.join(map(repr, ESTIMATORS))}. "
-            f"Got {estimator!r} instead."
+            Parameter("estimator", of="tune"),
+            f" must be one of {', '.join(map(repr, ESTIMATORS))}. Got {estimator!r} instead.",
         )
 
 
@@ -131,10 +117,7 @@ def _check_fits(estimator: str, settings: list[Params], free: Grid) -> None:
     each = [{name: value} for name, values in free.items() for value in values]
     for setting in [*settings, *each]:
         known = setting | {"gamma": 1.0} if multiple_of_scale(setting.get("gamma")) is not None else setting
-        try:
-            cls(**known)._validate_params()
-        except ValueError as error:  # scikit-learn's
-            raise VotronError(str(error)) from None
+        check_parameters(cls(**known))
 
 
 def _product(grid: Grid, kernel: Any) -> list[tuple[tuple[int, ...], Params]]:
@@ -164,8 +147,8 @@ def multiple_of_scale(gamma: Any) -> float | None:
         factor = math.nan
     if not 0 < factor < math.inf:
         raise VotronError(
-            "The 'gamma' of tune must be a number, 'scale', 'auto', or a multiple such as 'scale*0.1'. "
-            f"Got {gamma!r} instead."
+            Parameter("gamma", of="tune", short=True),
+            f" must be a number, 'scale', 'auto', or a multiple such as 'scale*0.1'. Got {gamma!r} instead.",
         )
     return factor
 
@@ -178,14 +161,14 @@ def _check_names(estimator: str, given: Any, parameter: str) -> None:
     known = sorted(set(owner().get_params()) - {"random_state", "verbose"})
     if not isinstance(given, Mapping):
         raise VotronError(
-            f"The {parameter!r} parameter of tune must be a dict of parameters of {owner.__name__}. "
-            f"Got {given!r} instead."
+            Parameter(parameter, of="tune"),
+            f" must be a dict of parameters of {owner.__name__}. Got {given!r} instead.",
         )
     for name in given:
         if name not in known:
             raise VotronError(
-                f"The {parameter!r} parameter of tune must name parameters of {owner.__name__}, "
-                f"which are {', '.join(known)}. Got {name!r} instead."
+                Parameter(parameter, of="tune"),
+                f" must name parameters of {owner.__name__}, which are {', '.join(known)}. Got {name!r} instead.",
             )
 
 

@@ -1,4 +1,4 @@
-"""What tuning found."""
+"""The result of tuning: a table of settings with their errors, and the best of them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from votron._sentences import duration
 from votron._text_tables import as_text
+from votron.estimators import ESTIMATORS
 from votron.kernels import Kernel, make_kernel
-from votron.tuning._grid import ESTIMATORS, Params, multiple_of_scale
+from votron.tuning._grid import Params, multiple_of_scale
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ class TuningResult:
         >>> from votron.tuning import TuningResult, TuningRow
         >>> rows = TuningRow({"epochs": 1}, (0.2, 0.4), 0.5), TuningRow({"epochs": 5}, (0.1, 0.3), 1.0)
         >>> print(TuningResult("averaged", rows, 2, 100, 100, 2, 2, (), 1.5).to_text())
-        AveragedPerceptronClassifier: 2 of 2 settings, 2 folds of 100 rows, 2 s
+        AveragedPerceptronClassifier: 2 of 2 settings, 2 folds of 100 rows, 1.50 s
         <BLANKLINE>
         epochs  error %      ±  fit s
              5    20.00  10.00    1.0
@@ -186,7 +188,7 @@ class TuningResult:
         why = f" ({self.stopped})" if self.stopped else ""
         name = ESTIMATORS[self.estimator].__name__
         done = f"{self.n_tried} of {self.n_settings} settings{why}"
-        return f"{name}: {done}, {self.folds} folds of {rows}, {self.seconds:.0f} s"
+        return f"{name}: {done}, {self.folds} folds of {rows}, {duration(self.seconds)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as values that JSON can hold; ``pandas.DataFrame(result.to_dict()["table"])`` is a frame.

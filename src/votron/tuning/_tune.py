@@ -18,10 +18,10 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from votron.errors import VotronError
-from votron.estimators import _inputs
+from votron.errors import Parameter, VotronError
+from votron.estimators import _validation
+from votron.tuning._fold_errors import Fold, errors_of, free_params, with_number
 from votron.tuning._grid import Grid, Params, multiple_of_scale, settings_of
-from votron.tuning._readings import Fold, errors_of, free_params, with_number
 from votron.tuning._result import TuningResult, TuningRow
 
 Callback = Callable[[int, int, TuningRow, TuningRow], None]
@@ -174,8 +174,8 @@ def _drawn(X: Any, y: Any, max_rows: int | None, seed: int) -> tuple[Any, NDArra
     y, n = np.asarray(y), _num_samples(X)
     if y.shape != (n,):
         raise VotronError(f"tune takes one label for each of the {n} rows of X. Got y of shape {y.shape} instead.")
-    classes, codes = _inputs.encode_labels(y)
-    _inputs.check_two_classes(classes, (n, getattr(X, "shape", (n, 1))[-1]))
+    classes, codes = _validation.encode_labels(y)
+    _validation.check_two_classes(classes, (n, getattr(X, "shape", (n, 1))[-1]))
     if max_rows is None or n <= max_rows:
         return X, y, n
     if max_rows < 2 * len(classes) or np.bincount(codes).min() < 2:
@@ -195,8 +195,8 @@ def _splits(X: Any, y: NDArray[Any], folds: int, seed: int) -> list[tuple[Any, A
         )
     if counts.max() < folds:
         raise VotronError(
-            f"The 'folds' parameter of tune must be at most {counts.max()}, the rows of the largest class. "
-            f"Got {folds!r} instead."
+            Parameter("folds", of="tune"),
+            f" must be at most {counts.max()}, the rows of the largest class. Got {folds!r} instead.",
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds is in some of them only
@@ -209,11 +209,11 @@ def _check_options(folds: Any, random_state: Any, max_rows: Any, max_seconds: An
             continue
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise VotronError(
-                f"The {name!r} parameter of tune must be an int of at least {least}. Got {value!r} instead."
+                Parameter(name, of="tune"), f" must be an int of at least {least}. Got {value!r} instead."
             )
     if max_seconds is not None and not (isinstance(max_seconds, Real) and float(max_seconds) > 0):
         raise VotronError(
-            f"The 'max_seconds' parameter of tune must be a positive number or None. Got {max_seconds!r} instead."
+            Parameter("max_seconds", of="tune"), f" must be a positive number or None. Got {max_seconds!r} instead."
         )
 
 

@@ -35,14 +35,15 @@ def models():
     y = np.arange(40) % 3
     X[np.arange(40), y] += 4
     binary, two = (X > 4).astype(np.uint8), (y > 0).astype(int)
+    thin = sp.csr_matrix(X)
     names = np.array(["ape", "bee", "cat"])[y]
     voted = VotedPerceptronClassifier(degree=2, gamma=1.0, random_state=0).fit(X, names)
     composed = PolynomialKernel(3).of(NormalizedKernel(LinearKernel()))
     yield "voted", voted, X
     yield "voted-holdout", VotedPerceptronClassifier("rbf", rule="holdout", random_state=0).fit(X * 0.5, two), X * 0.5
-    yield "voted-sparse", VotedPerceptronClassifier(composed, margin=0.1).fit(sp.csr_matrix(X, dtype="f4"), y), X
+    yield "voted-sparse", VotedPerceptronClassifier(composed, margin=0.1, random_state=0).fit(thin.astype("f4"), y), X
     yield "averaged", AveragedPerceptronClassifier(random_state=0).fit(X, y), X
-    yield "averaged-sparse", AveragedPerceptronClassifier().fit(sp.csr_matrix(X), two == 1).sparsify(), X
+    yield "averaged-sparse", AveragedPerceptronClassifier(random_state=0).fit(thin, two == 1).sparsify(), X
     yield "adatron", KernelAdatronClassifier(degree=2, gamma=1.0, C=1.0).fit(X, y), X
     yield "winnow", WinnowClassifier(complement=True, random_state=0).fit(binary, y), binary
     yield "bayes", NaiveBayesLinearClassifier(binarize=4.0).fit(X, names), X
@@ -75,7 +76,12 @@ def main():
         plain = rows.to_dict(as_series=False) if isinstance(rows, pl.DataFrame) else np.asarray(rows).tolist()
         given = {"table" if isinstance(X, pl.DataFrame) else "text" if name == "text" else "rows": plain}
         certificate = certify(model, X, model.classes_[np.arange(40) % 3]) if name == "voted" else None
-        save(model, HERE / f"{stem}.votron", provenance={"made by": "tests/formats/write.py"}, certificate=certificate)
+        save(
+            model,
+            HERE / f"{stem}.votron",
+            provenance={"made by": "tests/saving/formats/write.py"},
+            certificate=certificate,
+        )
         scores = model.decision_function(rows).tolist()
         expected[stem] = {"format": FORMAT, **given, "labels": model.predict(rows).tolist(), "scores": scores}
     path.write_text(json.dumps(expected, indent=1) + "\n")

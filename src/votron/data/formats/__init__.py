@@ -1,0 +1,59 @@
+"""Formats of data, one module each."""
+
+from __future__ import annotations
+
+from votron._moved import moved
+from votron.data.formats.arrow import Arrow
+from votron.data.formats.base import FORMATS, Format, Part, format_named, format_of_suffix, register_format
+from votron.data.formats.csv import Csv, Tsv
+from votron.data.formats.idx import Idx
+from votron.data.formats.image_sets import KNOWN_SETS, ImageSets
+from votron.data.formats.images import Images
+from votron.data.formats.npy import Npy
+from votron.data.formats.npz import Npz
+from votron.data.formats.parquet import Parquet
+from votron.data.formats.svmlight import Svmlight
+
+__all__ = [
+    "FORMATS",
+    "KNOWN_SETS",
+    "Format",
+    "Part",
+    "choosable_formats",
+    "format_named",
+    "format_of_suffix",
+    "register_format",
+    "written_formats",
+]
+
+# In this order they are listed; what a text looks like is asked from the end, so that CSV, which takes any, comes last.
+for _format in (Csv, Tsv, Parquet, Arrow, Svmlight, Idx, Npy, Npz, Images, ImageSets):
+    register_format(_format)
+
+__getattr__ = moved(
+    __name__,
+    "votron.data.vocabulary",
+    *("KINDS", "LABELS", "MISSING", "NUMERIC", "STRATEGIES", "TRUTH", "stands_between"),
+)
+
+
+def choosable_formats() -> tuple[str, ...]:
+    """Return the names that can be asked for.
+
+    Examples
+    --------
+    >>> choosable_formats()[:4]
+    ('csv', 'tsv', 'parquet', 'arrow')
+    """
+    return tuple(name for name, format in FORMATS.items() if format.choosable)
+
+
+def written_formats() -> tuple[str, ...]:
+    """Return the names of the formats that can be written.
+
+    Examples
+    --------
+    >>> written_formats()[:6]
+    ('csv', 'tsv', 'parquet', 'arrow', 'svmlight', 'npz')
+    """
+    return tuple(name for name, format in FORMATS.items() if format.is_written)

@@ -1,0 +1,319 @@
+"""Formats: what each of them is asked, and where they are registered.
+
+A format knows how it is recognised, read and written, which options are its own, and where its labels are. Nobody else
+asks for a format's name.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from votron._registry import Registry
+from votron.errors import VotronError
+
+if TYPE_CHECKING:
+    from votron.data._sources import Location, Source
+    from votron.data.examples import Examples
+    from votron.data.options import ReadOptions
+
+__all__ = ["FORMATS", "Format", "Part", "format_named", "format_of_suffix", "register_format"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a source, as a format reads them: the first ones, the next ones, or all.
+
+    What holds for all formats is checked later, in one place: labels and features, missing values, kinds, finite
+    numbers.
+
+    Attributes
+    ----------
+    X : DataFrame of polars, ndarray or CSR matrix
+        The rows. The labels of a table are among its columns, and are found there.
+    y : ndarray or None
+        The labels of what is no table, if there are any.
+    label : str or None
+        The name of what these labels were in.
+    place : function, optional
+        What says where a row of a table is, in words: "line 7". By default rows are counted from 1.
+    about : mapping
+        What else is known: attributes of `Examples`, by name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Part(np.ones((2, 3)), np.array([0, 1])).n_rows
+    2
+    """
+
+    X: Any
+    y: Any = None
+    label: str | None = None
+    place: Callable[[int], str] | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Part(np.ones((2, 3))).n_rows
+        2
+        """
+        return int(self.X.shape[0])
+
+
+class Format:
+    """A format of data: to be derived from, with a name and a way to read it.
+
+    Attributes
+    ----------
+    name : str
+        What it is called, in ``format=`` and after ``--format``.
+    suffixes : tuple of str
+        How the names of its files end, in lower case, with the dot.
+    magic : tuple of bytes
+        How its files begin, if all of them begin so.
+    options : tuple of str
+        The options of `read_examples` that are for this format and few others.
+    label_by : {"column", "number", "key", "file", "place"}
+        What ``label`` is: a column of a table, by name or number; the number of a column without a name; the key of
+        an array; a file; or nothing, since labels have their place.
+    labels_at : str
+        That place, in words.
+    sequential : bool
+        Whether `read` yields one part after another and keeps none, from whatever gives bytes: then ``max_bytes`` is
+        no limit for batches.
+    needs_end : bool
+        Whether nothing can be read before the end of the file is there; then a pipe must begin with one of `magic`.
+    reads : {"file", "folder", "name"}
+        What it is read from; a name is one of `known`.
+    known : tuple of str
+        Names that stand for data, and for no file.
+
+    Examples
+    --------
+    >>> from votron.data.formats import FORMATS
+    >>> svmlight = FORMATS["svmlight"]
+    >>> svmlight.suffixes, svmlight.options, svmlight.labels_at
+    (('.svm', '.svmlight', '.libsvm'), ('n_features', 'zero_based'), 'at the beginning of each line')
+    """
+
+    name: ClassVar[str] = ""
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    magic: ClassVar[tuple[bytes, ...]] = ()
+    options: ClassVar[tuple[str, ...]] = ()
+    label_by: ClassVar[str] = "column"
+    labels_at: ClassVar[str] = ""
+    sequential: ClassVar[bool] = False
+    needs_end: ClassVar[bool] = False
+    reads: ClassVar[str] = "file"
+    known: ClassVar[tuple[str, ...]] = ()
+
+    def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
+        """Yield the rows of a source in parts of about so many bytes; without a number, as it is quickest.
+
+        Parameters
+        ----------
+        source : Source
+            What to read: ``source.open()`` is a file of its bytes, expanded; ``source.read(times)`` returns them all,
+            if there is memory for so many times as many; ``source.name`` is what sentences call it.
+        options : ReadOptions
+            How to read it.
+        batch_bytes : int or None
+            What a part may have; None where all parts are joined.
+
+        Yields
+        ------
+        Part
+            The rows.
+        """
+        raise NotImplementedError
+
+    def write(self, examples: Examples) -> bytes:
+        """Return examples as the content of a file; where this is not defined, the format is read only.
+
+        Parameters
+        ----------
+        examples : Examples
+            What to write.
+
+        Returns
+        -------
+        bytes
+            The file.
+        """
+        raise NotImplementedError
+
+    def looks_like(self, head: bytes) -> bool:
+        """Tell whether a text that begins so can be nothing else.
+
+        Parameters
+        ----------
+        head : bytes
+            The beginning of a file that neither its first bytes nor its name betray.
+
+        Returns
+        -------
+        bool
+            By default False.
+        """
+        return False
+
+    def is_folder(self, folder: Path, options: ReadOptions) -> bool:
+        """Tell whether a folder is read by this format.
+
+        Parameters
+        ----------
+        folder : Path
+            The folder.
+        options : ReadOptions
+            How to read it.
+
+        Returns
+        -------
+        bool
+            By default whether it reads folders at all.
+        """
+        return self.reads == "folder"
+
+    def has_parts(self, source: Location) -> bool:
+        """Tell whether a source has a part to train on and one to test with.
+
+        Parameters
+        ----------
+        source : Location
+            The source.
+
+        Returns
+        -------
+        bool
+            By default False.
+        """
+        return False
+
+    def in_bounded_memory(self, source: Source) -> bool:
+        """Tell whether a part is all that is in memory while a source is read in parts.
+
+        Parameters
+        ----------
+        source : Source
+            The source.
+
+        Returns
+        -------
+        bool
+            By default whether the format is sequential.
+        """
+        return self.sequential
+
+    @property
+    def is_written(self) -> bool:
+        """Whether there is a writer."""
+        return type(self).write is not Format.write
+
+    @property
+    def choosable(self) -> bool:
+        """Whether users can ask for it by name: not for what is known by names of its own."""
+        return self.reads != "name"
+
+
+def _admitted(format: Any) -> tuple[str, Format]:
+    """Return a format's name and the format, given it or its class; or refuse what is none."""
+    cls = format if isinstance(format, type) else type(format)
+    if not (issubclass(cls, Format) and cls.name):
+        raise VotronError(
+            f"A format to register must be a class derived from Format, with a name. Got {format!r} instead."
+        )
+    for other in FORMATS.values():
+        taken = sorted({*other.suffixes} & {*cls.suffixes})
+        if taken and other.name != cls.name:
+            raise VotronError(f"There is a format of the suffix {taken[0]!r} already: {other.name!r}.")
+    return cls.name, format() if isinstance(format, type) else format
+
+
+FORMATS: Registry[Format] = Registry("format", "votron.formats", _admitted)
+"""The formats, by name."""
+
+FormatClass = TypeVar("FormatClass", bound=type[Format])
+
+
+def register_format(cls: FormatClass) -> FormatClass:
+    r"""Make a format known: to `read_examples`, `open_batches`, `write_examples` and the command line.
+
+    A package that brings formats names them as entry points of the group ``votron.formats``, by their names and by
+    each suffix of their files without the dot; then they are found without this call.
+
+    Parameters
+    ----------
+    cls : class
+        A class derived from `Format`, with a ``name``; it takes no arguments.
+
+    Returns
+    -------
+    class
+        The same, so that this can stand above it as a decorator.
+
+    Raises
+    ------
+    VotronError
+        If it is no such class, or another format has its name or one of its suffixes.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from votron.data import read_examples
+    >>> from votron.data.formats import Format, Part, register_format
+    >>> @register_format
+    ... class Bits(Format):
+    ...     name, suffixes, label_by, labels_at = "bits", (".bits",), "place", "at the end of each line"
+    ...     def read(self, source, options, batch_bytes):
+    ...         rows = [list(map(int, line)) for line in source.read(20).decode().split()]
+    ...         yield Part(np.array(rows)[:, :-1], np.array(rows)[:, -1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "few.bits")
+    ...     _ = path.write_text("101\n011\n")
+    ...     read_examples(path).y
+    array([1, 1])
+    """
+    FORMATS.register(cls)
+    return cls
+
+
+def format_named(name: str) -> Format | None:
+    """Return the format of a name, one that another package brings if need be; None if there is none.
+
+    Examples
+    --------
+    >>> format_named("csv").suffixes
+    ('.csv',)
+    """
+    if name not in FORMATS:
+        _brought(name)
+    return FORMATS.get(name)
+
+
+def format_of_suffix(suffix: str) -> Format | None:
+    """Return the format of files whose names end so, one that another package brings if need be; None if there is none.
+
+    Examples
+    --------
+    >>> format_of_suffix(".feather").name, format_of_suffix(".nothing")
+    ('arrow', None)
+    """
+    if not any(suffix in format.suffixes for format in FORMATS.values()):
+        _brought(suffix[1:])
+    return next((format for format in FORMATS.values() if suffix in format.suffixes), None)
+
+
+def _brought(name: str) -> None:
+    """Register what another package names so."""
+    for entry in importlib.metadata.entry_points(group=FORMATS.group, name=name) if name else ():
+        FORMATS.register(entry.load())

@@ -1,0 +1,276 @@
+"""Validation of data, labels and parameters, before the engine has them; and the rows to hold out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import binarize
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from votron._frames import columns_of_words, is_frame
+from votron._registry import Registry
+from votron._types import Index, Rows
+from votron.errors import DataError, Parameter, Phrase, VotronError
+from votron.kernels import Kernel
+from votron.kernels.registry import is_precomputed
+
+
+@contextmanager
+def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
+    """Leave the estimator as it was if fitting fails or is broken off."""
+    before = dict(estimator.__dict__)
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
+
+
+def validated(
+    estimator: BaseEstimator,
+    X: Any,
+    y: Any = "no_validation",
+    *,
+    kernel: Any,
+    reset: bool,
+) -> tuple[Rows, Any]:
+    """Return data, and labels if any, as the engine takes them: no half floats, CSR in canonical form.
+
+    What the user gave is not written to. A kernel that is made already also says whether the data are for it.
+    """
+    _refuse_text(X, type(estimator).__name__)
+    found = validate_data(estimator, X, y, accept_sparse=False if is_precomputed(kernel) else "csr", reset=reset)
+    X, y = found if isinstance(found, tuple) else (found, None)
+    if X.dtype == np.float16 or (X.dtype.kind == "f" and X.dtype.itemsize > 8):
+        X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
+    if not X.dtype.isnative:
+        X = X.astype(X.dtype.newbyteorder("="))
+    if sp.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if isinstance(kernel, Kernel):
+        kernel.check(X)
+    return X, y
+
+
+def _refuse_text(X: Any, owner: str) -> None:
+    """Say what to do about columns of words, and about texts."""
+    if is_frame(X):
+        for name in columns_of_words(X):
+            raise DataError(
+                f"The X of {owner} must be numbers: votron.tabular_encoder turns a table with words into them. "
+                f"Got words in column {name!r} instead."
+            )
+    elif isinstance(X, list | tuple) and len(X) and isinstance(X[0], str):
+        raise DataError(
+            f"The X of {owner} must be numbers: scikit-learn's TfidfVectorizer turns texts into them. "
+            f"Got a list of texts instead."
+        )
+
+
+def binarized(rows: Any, threshold: float | None) -> Any:
+    """Return 1 where values are above the threshold, else 0; None: they are 0 and 1 already, and others are refused."""
+    if threshold is not None:
+        return binarize(rows, threshold=threshold)
+    values = rows.data if sp.issparse(rows) else rows
+    strange = values[(values != 0) & (values != 1)]
+    if len(strange):
+        raise VotronError(f"With binarize=None X must have no values but 0 and 1. Got {strange[0]:g} instead.")
+    return rows
+
+
+# -- labels -----------------------------------------------------------------------------------------------------------
+
+
+def read_classes(classes: Any) -> NDArray[Any]:
+    """Return the classes that a user names, sorted, each once."""
+    if isinstance(classes, set | frozenset | range) or hasattr(classes, "keys"):
+        classes = list(classes)
+    return _sorted("'classes' of partial_fit", np.asarray(classes).reshape(-1))[0]
+
+
+def check_same_classes(classes: NDArray[Any], known: NDArray[Any]) -> None:
+    """Refuse other classes than those of the first call of ``partial_fit``."""
+    if not np.array_equal(classes, known):
+        raise VotronError(
+            Parameter("classes", of="partial_fit", short=True),
+            f" must be the same at every call: {known.tolist()}. Got {classes.tolist()} instead.",
+        )
+
+
+def encode_labels(y: Any, classes: Any = None) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the classes, and for each label the number of the vector for which it is positive.
+
+    Two classes have one vector, number 0, for the second of them: its labels are 0, those of the first class 1.
+    """
+    y = np.asarray(y)
+    if classes is None or y.dtype.kind not in "iubUS":  # it warns of many classes, which a batch may have
+        _check_are_classes(y)
+    found, codes = _sorted("labels", y) if classes is None else _among(y, read_classes(classes))
+    codes = codes.astype(np.int64).reshape(-1)
+    return found, 1 - codes if len(found) == 2 else codes
+
+
+def _check_are_classes(y: NDArray[Any]) -> None:
+    """Refuse numbers that are measured, not counted: classes are what scikit-learn takes for classes."""
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        if "continuous" not in str(error) or y.dtype.kind != "f" or y.ndim != 1:
+            raise
+        fraction = next(value for value in y.tolist() if value != int(value))
+        raise VotronError(
+            "Unknown label type: continuous. The labels must be classes, such as whole numbers or text, since this "
+            f"predicts no quantities. Got {len(np.unique(y)):,} different numbers such as {fraction!r} instead."
+        ) from None
+
+
+def _sorted(what: str, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the distinct values in order, and which of them each value is."""
+    if values.dtype.kind in "fc" and np.isnan(values).any():
+        raise VotronError(f"The {what} must not be missing. Got nan instead.")
+    try:
+        return np.unique(values, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in values.tolist()})
+        raise VotronError(
+            f"The {what} must be of one type, so that they can be sorted: all numbers, or all text. "
+            f"Got {' and '.join(kinds)} instead."
+        ) from None
+
+
+def _among(y: NDArray[Any], found: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    unknown = np.setdiff1d(_sorted("labels", y)[0], found)
+    if len(unknown):
+        raise VotronError(
+            f"The labels must be among the classes {_listed(found)} that this model knows",
+            Phrase("classes", " (the first call of partial_fit can name more with classes=[...])"),
+            f". Got {unknown.tolist()[0]!r} instead.",
+        )
+    return found, np.searchsorted(found, y)
+
+
+def check_two_classes(classes: NDArray[Any], shape: tuple[int, int]) -> None:
+    """Refuse labels that are all the same."""
+    if len(classes) < 2:
+        raise VotronError(
+            "The labels must have at least 2 classes to tell apart",
+            Phrase("classes", " (in partial_fit name them with classes=[...])"),
+            f". Got 1 class, {_listed(classes)}",
+            Phrase("rows", f", for data of n_samples={shape[0]}, n_features={shape[1]}", n=shape[0]),
+            " instead.",
+        )
+
+
+def _listed(values: NDArray[Any]) -> str:
+    shown = ", ".join(repr(v) for v in values[:5].tolist())
+    return f"[{shown}, ...]" if len(values) > 5 else f"[{shown}]"
+
+
+# -- held-out rows ----------------------------------------------------------------------------------------------------
+
+
+def held_out_split(
+    labels: NDArray[Any], n_held: int, rng: Any, *, every_class_trained: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers of the rows to train on and of those set aside: a share of every class, if all have enough.
+
+    Otherwise, with ``every_class_trained``, one row of every class stays, whatever the shares: a class that is not
+    trained would never be predicted. Without it rows are drawn whatever their class, as ``votron train --test`` has
+    always done: what the seed in a model file held out must be found again.
+    """
+    rows = np.arange(len(labels))
+    counts = np.unique(labels, return_counts=True)[1]
+    enough = counts.min() >= 2 and min(n_held, len(rows) - n_held) >= len(counts)
+    kept = held = rows[:0]
+    if enough or not every_class_trained:
+        kept, held = train_test_split(rows, test_size=n_held, stratify=labels if enough else None, random_state=rng)
+    if every_class_trained and len(np.unique(labels[kept])) < len(counts):
+        shuffled = rng.permutation(rows)
+        stays = np.unique(labels[shuffled], return_index=True)[1]
+        others = np.delete(shuffled, stays)
+        kept, held = np.append(shuffled[stays], others[n_held:]), others[:n_held]
+    return np.sort(kept), np.sort(held)
+
+
+def validation_split(
+    order: Index,
+    codes: NDArray[np.int64],
+    fraction: float,
+    owner: str,
+    rng: Any,
+) -> tuple[Index, Index]:
+    """Return the rows to train on, some of every class, and those set aside, a share of every class that has enough."""
+    n_held = int(np.ceil(fraction * len(order)))
+    if n_held >= len(order):
+        raise VotronError(
+            Parameter("validation_fraction", of=owner),
+            f" must leave an example to train on, of {len(order)} that can be learnt. Got {fraction!r} instead.",
+        )
+    kept, held = held_out_split(codes[order], n_held, rng, every_class_trained=True)
+    if not len(held):
+        raise VotronError(
+            f"Too few examples for {owner} to hold some out, since every class keeps one to train on. "
+            f"Got {len(order)} example(s) of {len(np.unique(codes[order]))} class(es)."
+        )
+    return order[kept], order[held]
+
+
+# -- parameters --------------------------------------------------------------------------------------------------------
+
+
+class NameIn(StrOptions):
+    """The constraint that a text be a name in a registry, or of something that another package brings to it.
+
+    Parameters
+    ----------
+    registry : Registry
+        The registry; what is registered later counts as well.
+    for_rows : callable, optional
+        Tells of a thing whether it can predict rows to come.
+    """
+
+    def __init__(self, registry: Registry[Any], for_rows: Callable[[Any], bool] = lambda thing: True) -> None:
+        self.registry, self._for_rows = registry, for_rows
+        super().__init__(set())
+
+    @property
+    def options(self) -> set[str]:
+        """The names that are known now."""
+        return set(self.registry)
+
+    @options.setter
+    def options(self, names: set[str]) -> None:
+        """Names are registered elsewhere."""
+
+    @property
+    def options_for_rows(self) -> set[str]:
+        """Those of things that can predict rows to come."""
+        return {name for name, thing in self.registry.items() if self._for_rows(thing)}
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Tell whether it is such a name."""
+        return isinstance(val, str) and self.registry.find(val) is not None
+
+    def __str__(self) -> str:
+        return f"a str among {{{', '.join(map(repr, self.registry))}}}"
+
+
+def check_unchanged(estimator: BaseEstimator, fixed: Mapping[str, Any]) -> None:
+    """Refuse to go on from what was learnt with other values of these parameters."""
+    for name, value in fixed.items():
+        if getattr(estimator, name) != value:
+            raise VotronError(
+                Parameter(name, of=type(estimator).__name__),
+                f" must be the same at every call of partial_fit: {value!r}. Got {getattr(estimator, name)!r} instead.",
+            )

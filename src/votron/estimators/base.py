@@ -1,0 +1,386 @@
+"""Base classes of the classifiers: for all of them, for those that score, and for those that learn in epochs."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial, update_wrapper
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from votron._progress import Watch
+from votron._resources import available_memory, effective_threads
+from votron._sentences import rounded_bytes
+from votron._types import Floats, Index, Rows
+from votron.engine import TrainingRun
+from votron.errors import Parameter, VotronError
+from votron.estimators._callbacks import CallbackSupportMixin, under_callbacks, watching_fit
+from votron.estimators._validation import (
+    check_same_classes,
+    read_classes,
+    unchanged_on_error,
+    validated,
+    validation_split,
+)
+from votron.record import labels_of
+from votron.theory.comparators import Comparators
+from votron.theory.evidence.gathering import TrainedModel
+from votron.theory.evidence.same_data import Passes
+from votron.theory.geometry import Margins
+
+if TYPE_CHECKING:
+    from votron.estimators._score_functions import Form
+    from votron.estimators.compact import CompactClassifier
+
+LEAST_POSITIVE = float(np.finfo(np.float64).tiny)
+"""The score that stands for 0, of two classes: its sign tells the label."""
+_WORTH_ASKING = 64 << 20
+"""Bytes of weights from which it is asked whether there is room for them."""
+_LONGEST = 2**62
+"""Steps that can be counted."""
+
+
+class SavableClassifier:
+    """A classifier of Votron: it can be saved in a file, and made compact."""
+
+    _from_file: bool = False
+    """True if it was opened from a file, and not trained anew since."""
+
+    def save(self, path: str | os.PathLike[str], *, certificate: Any = None, provenance: Any = None) -> None:
+        """Save the fitted model in one file, which `votron.load` opens.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; by custom its name ends in ``.votron``. What was there is replaced when all is written.
+        certificate : Certificate, optional
+            What `votron.certify` found, to go with the model.
+        provenance : dict, optional
+            Where the model comes from, as text, numbers, lists and dicts.
+        """
+        from votron.saving.models import save  # most models are never saved
+
+        save(self, path, certificate=certificate, provenance=provenance)
+
+    def compact(self) -> CompactClassifier:
+        """Return a model that scores as this one does, up to rounding, and keeps nothing else.
+
+        Returns
+        -------
+        CompactClassifier
+            The model; its ``gave_up_`` says what it cannot do any more.
+        """
+        from votron.estimators.compact import compacted
+
+        return compacted(self)
+
+    def _form(self) -> tuple[Form, tuple[str, ...]]:
+        """Return what the model predicts with, and what is given up by keeping no more."""
+        raise NotImplementedError
+
+
+class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
+    """A classifier with one score for two classes, or one a class."""
+
+    classes_: NDArray[Any]
+    n_features_in_: int
+    _ties_to_first: bool = False
+    """True if of two classes a score of 0 predicts the first."""
+
+    n_jobs: int | None
+
+    # -- training and prediction ---------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on data and labels.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            The examples; with ``kernel="precomputed"`` their kernel values with each other.
+        y : array of shape (n_samples,)
+            The labels: whole numbers, text, or anything else that can be sorted.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        with unchanged_on_error(self):
+            rows, codes = self._checked(X, y)
+            run = self._learn(rows, codes)
+            self._from_file = False
+        self._after_fit(run)
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the scores of rows: the class says what they are.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            Rows to score; with ``kernel="precomputed"`` their kernel values with the training examples.
+
+        Returns
+        -------
+        array of shape (n_samples,) for two classes, else (n_samples, n_classes)
+            Positive for the second class; the largest for the predicted one. Of two classes, a score of 0 predicts the
+            second: it is returned as 2.2e-308, so that the sign always tells the label.
+        """
+        check_is_fitted(self)
+        rows, _ = validated(self, X, kernel=getattr(self, "kernel_", None), reset=False)
+        return self._shaped(self._scores(rows))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the labels.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The predicted labels; of classes with equal scores the first.
+        """
+        codes = labels_of(self.decision_function(X), ties_to_first=self._ties_to_first)
+        return np.asarray(self.classes_[codes])
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[np.int64]]:
+        """Validate parameters and data; return rows, and for each the number of the vector that it is positive for."""
+        raise NotImplementedError
+
+    def _learn(self, rows: Any, codes: NDArray[np.int64]) -> TrainingRun:
+        """Train, and set the attributes."""
+        raise NotImplementedError
+
+    def _after_fit(self, run: TrainingRun) -> None:
+        """Tell what happened, now that the model is fitted."""
+        raise NotImplementedError
+
+    def _scores(self, rows: Any) -> Floats:
+        """Return the scores, (n_rows, n_vectors)."""
+        raise NotImplementedError
+
+    # -- vectors -------------------------------------------------------------------------------------------------------
+
+    def _kernel_of_space(self) -> Any:
+        """Return the kernel of the feature space that the vectors are in."""
+        return getattr(self, "kernel_", None)
+
+    @property
+    def _n_vectors(self) -> int:
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    def _signs(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each row and vector +1 if the vector shall score it positively, else -1."""
+        return np.where(codes[:, None] == np.arange(self._n_vectors), 1, -1)
+
+    def _trained_model(
+        self, rows: Rows, labels: Any, vectors: Mapping[str, Margins], comparators: Any, **more: Any
+    ) -> TrainedModel:
+        """Return this model as `votron.theory.certify` takes it, its training data and its own vectors on them."""
+        from votron.estimators.adatron import maximal_margins
+
+        kernel, n_threads = self._kernel_of_space(), effective_threads(self.n_jobs)
+        compare = Comparators(
+            kernel,
+            rows,
+            labels,
+            classes=self.classes_,
+            signs=next(iter(vectors.values())).signs,
+            n_threads=n_threads,
+            maximize=partial(maximal_margins, kernel, rows, labels, n_threads),
+        )
+        return TrainedModel(
+            name=type(self).__name__,
+            classes=self.classes_,
+            rows=rows,
+            vectors=vectors,
+            comparators=partial(compare.margins, comparators),
+            gamma_from_data=getattr(self, "_gamma_from_data", False),
+            has_kernel=hasattr(self, "kernel"),
+            from_file=self._from_file,
+            **more,
+        )
+
+    def _learnable_of(self, rows: Rows, learnable: Index, at_least: int, why_not: str, whose: str = "X") -> Index:
+        """Return the numbers of the rows that can be learnt, and tell of the others."""
+        n = rows.shape[0]
+        if len(learnable) < at_least:
+            raise VotronError(f"No row of X can be learnt: {whose} has {why_not} for each of the {n}.")
+        if len(learnable) < n:
+            warnings.warn(
+                f"{n - len(learnable)} of {n} rows have {why_not}, can never be learnt, and are left out.",
+                UserWarning,
+                stacklevel=outside_votron(),
+            )
+        return learnable
+
+    def _shaped(self, scores: Floats) -> Floats:
+        """Return scores as users get them: of two classes one, never 0, whose sign tells the label."""
+        if len(self.classes_) > 2:
+            return scores
+        return np.where(scores[:, 0] == 0, LEAST_POSITIVE, scores[:, 0])
+
+
+class EpochClassifier(CallbackSupportMixin, ScoreClassifier):
+    """A classifier that learns in ``epochs`` passes."""
+
+    MAX_EPOCHS: ClassVar[int] = 1000
+    """Passes after which ``epochs=None`` gives up, with a warning."""
+
+    _REMEDY: ClassVar[str]
+    """Advice where ``epochs=None`` gives up."""
+
+    epochs: float | None
+    shuffle: bool
+    validation_fraction: float
+    random_state: Any
+    verbose: int
+    n_epochs_: float
+    converged_: bool
+    _once: bool
+    """True if no example was presented twice."""
+    _cut_off: bool
+    """True if training was interrupted."""
+
+    @property
+    def _passes(self) -> float:
+        """Passes over the data: calls of partial_fit with new rows are parts of one."""
+        n_epochs = float(getattr(self, "n_epochs_", 0.0))
+        return min(1.0, n_epochs) if getattr(self, "_once", False) else n_epochs
+
+    def _passes_run(self) -> Passes:
+        """Return how training went, for the certificate."""
+        return Passes(
+            epochs=self._passes,
+            n_epochs=self.n_epochs_,
+            once=self._once,
+            converged=self.converged_,
+            interrupted=self._cut_off,
+            shuffle=self.shuffle,
+            random_state=self.random_state,
+        )
+
+    def _n_steps(self, n_examples: int) -> int:
+        """Return how many examples to present."""
+        if self.epochs is None:
+            return self.MAX_EPOCHS * n_examples
+        n_steps = round(float(self.epochs) * n_examples)
+        if not 1 <= n_steps <= _LONGEST:
+            raise VotronError(
+                Parameter("epochs", of=type(self).__name__),
+                f" must present between 1 and 2^62 examples, of {n_examples} in an epoch. Got {self.epochs!r} instead.",
+            )
+        return n_steps
+
+    def _presentation(
+        self, learnable: Index, codes: NDArray[np.int64], rng: Any, *, hold_out: bool
+    ) -> tuple[Index, Index]:
+        """Return the rows to present, in order, and the rows held out."""
+        order, held_out = learnable, learnable[:0]
+        if hold_out:
+            order, held_out = validation_split(learnable, codes, self.validation_fraction, type(self).__name__, rng)
+        return rng.permutation(order) if self.shuffle else order, held_out
+
+    def _watched(self, n_steps: int, n_examples: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
+        """Train under a progress bar and callbacks; Ctrl-C ends training early, and what happened says so."""
+
+        def watched() -> TrainingRun:
+            with watching_fit(self, n_steps, n_examples, known=self.epochs is not None) as watch:
+                run = train(watch)
+            return replace(run, interrupted=watch.interrupted)
+
+        return under_callbacks(self, watched)
+
+    def _check_trained(self) -> None:
+        """Refuse to show what a trainer has learnt before there is one."""
+        if not hasattr(self, "_trainer"):
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet: call fit or partial_fit first.")
+
+    def _check_room(self, n_bytes: int) -> None:
+        """Refuse weights for which there is no memory, before the system finds out in its own way."""
+        if n_bytes > _WORTH_ASKING and n_bytes > (free := available_memory()):
+            raise VotronError(
+                f"The weights of {self.n_features_in_:,} features and {len(self.classes_):,} classes take "
+                f"{rounded_bytes(n_bytes)} in training, and {rounded_bytes(free)} are free: select or hash features, "
+                "or take fewer classes."
+            )
+
+    def _check_same_classes(self, classes: Any) -> None:
+        """Refuse other classes than those of the first call of ``partial_fit``."""
+        if classes is not None:
+            check_same_classes(read_classes(classes), self.classes_)
+
+    def _after_fit(self, run: TrainingRun) -> None:
+        """Tell of Ctrl-C, or that training did not converge where it was to go on until then."""
+        self._raise_if(run.interrupted, run.steps)
+        if self.epochs is None and not run.converged:
+            warnings.warn(
+                f"Training made mistakes in each of {self.MAX_EPOCHS} epochs, the most that epochs=None allows: "
+                f"{self._REMEDY}.",
+                ConvergenceWarning,
+                stacklevel=outside_votron(),
+            )
+
+    def _raise_if(self, interrupted: bool, steps: int) -> None:
+        """Hand the user's Ctrl-C on, now that the model is fitted."""
+        if interrupted:
+            raise KeyboardInterrupt(
+                f"Training stopped after {steps:,} examples; the model has what it learnt until then."
+            )
+
+
+def outside_votron() -> int:
+    """Return the stack level of the first caller outside the package: the one whose line a warning is to name."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("votron."):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+# -- methods that are not always there ---------------------------------------------------------------------------------
+
+
+class AvailableWhere:
+    """A method that an object has only where ``why_not`` finds no reason against it; asking elsewhere tells the reason.
+
+    scikit-learn's ``available_if`` does the same, but says only that there is no such attribute. The `AttributeError`
+    has the reason, an error that carries its parameter, as its cause.
+
+    Examples
+    --------
+    >>> class Bird:
+    ...     wings = 0
+    ...     def _why_not(self):
+    ...         return None if self.wings else VotronError("It takes wings to fly.")
+    ...     fly = AvailableWhere(_why_not, lambda bird: "up")
+    >>> hasattr(Bird(), "fly")
+    False
+    >>> Bird().fly
+    Traceback (most recent call last):
+        ...
+    AttributeError: It takes wings to fly.
+    """
+
+    def __init__(self, why_not: Callable[[Any], VotronError | None], method: Callable[..., Any]) -> None:
+        self._why_not, self._method = why_not, method
+        update_wrapper(self, method)  # type: ignore[arg-type]  # it is no callable: that is the point
+
+    def __get__(self, obj: Any, owner: type | None = None) -> Any:
+        if obj is None:
+            return self._method
+        reason = self._why_not(obj)
+        if reason is not None:
+            raise AttributeError(str(reason)) from reason
+        return self._method.__get__(obj, owner)

@@ -1,0 +1,263 @@
+"""The game between players A and B: its target, its running numbers with their bounds, and its rounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from votron.errors import NotRepresentableError, Parameter, VotronError
+from votron.kernels import Kernel
+from votron.online._validation import OWNER, has_names, read_named, read_row, refuse_names_with_kernel
+from votron.online._weight_vectors import DenseWeights, KernelWeights, NamedWeights, WeightVector
+
+# -- the target --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Target:
+    """The target u that a game may have: in the form of the guess, and not divided by its length until it is shown."""
+
+    u: WeightVector
+    norm2: float
+
+    @property
+    def length(self) -> float:
+        """Return ‖u‖ as it was given."""
+        return math.sqrt(self.norm2)
+
+    def dot(self, x: Any) -> float:
+        """Return u·x."""
+        return self.u.dot(x)
+
+    def like_this(self) -> WeightVector:
+        """Return the zero vector in the same form."""
+        if isinstance(self.u, DenseWeights):
+            return DenseWeights(self.u.n_features)
+        return KernelWeights(self.u.kernel, self.u.n_features) if isinstance(self.u, KernelWeights) else NamedWeights()
+
+
+def read_target(target: Any, kernel: Kernel | None) -> Target:
+    """Return a target, or refuse what is none."""
+    if kernel is not None:
+        return _target(*_expansion(target, kernel))
+    if has_names(target):
+        named = NamedWeights()
+        x = read_named(target, "The target")
+        named.add(1.0, x)
+        return _target(named, named.square(x))
+    row = read_row(target, what="The target")
+    vector = DenseWeights(row.shape[-1])
+    vector.add(1.0, row)
+    return _target(vector, vector.square(row))
+
+
+def _target(u: WeightVector, norm2: float) -> Target:
+    if not 0 < norm2 < math.inf:
+        raise VotronError(
+            Parameter("target", of=OWNER),
+            f" must be a vector of positive length, and its square a float64. "
+            f"Got one whose squared length is {norm2:g} instead.",
+        )
+    return Target(u, norm2)
+
+
+def _expansion(target: Any, kernel: Kernel) -> tuple[KernelWeights, float]:
+    """Return Σ c_j Φ(z_j) and its squared length."""
+    try:
+        coefficients, examples = target
+        coefficients = list(coefficients)
+        rows = [_row_of_expansion(z) for z in examples]
+        fits = len(coefficients) == len(rows) > 0 and len({row.shape[-1] for row in rows}) == 1
+        fits &= all(isinstance(c, Real) and math.isfinite(c) for c in coefficients)
+    except (TypeError, ValueError, OverflowError) as error:  # the last of whole numbers of hundreds of digits
+        if isinstance(error, VotronError):
+            raise
+        fits = False
+    if not fits:
+        raise VotronError(
+            Parameter("target", of=OWNER),
+            f" with a kernel must be a pair (coefficients, examples), as many finite "
+            f"numbers as vectors of one length. Got {type(target).__name__} instead.",
+        )
+    u = KernelWeights(kernel, rows[0].shape[-1])
+    for c, row in zip(coefficients, rows, strict=True):
+        u.add(float(c), u.read(row))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return u, float(sum(float(c) * u.dot(row) for c, row in zip(coefficients, rows, strict=True)))
+
+
+def _row_of_expansion(z: Any) -> Any:
+    if has_names(z):
+        refuse_names_with_kernel()
+    return read_row(z, what="An example of the target")
+
+
+# -- running numbers ---------------------------------------------------------------------------------------------------
+
+
+class NotKeptError(VotronError, AttributeError):
+    """Something that a learner does not keep; an AttributeError, so that ``hasattr`` answers."""
+
+
+@dataclass(frozen=True)
+class RunningNumbers:
+    """The numbers of a game after t examples.
+
+    ``norm2_``, ``v_dot_u_`` and ``margin_`` are the sums, with neither η (``rate``) nor 1/‖u‖ in them; the properties
+    without underscore are what is shown. Scaling comes last and in the same way on both sides of an inequality, so
+    what holds for the sums holds for what is shown, rounded or not.
+    """
+
+    rate: float
+    target: Target | None
+    t: int = 0
+    k: int = 0
+    norm2_: float = 0.0
+    radius2: float = 0.0
+    v_dot_u_: float = 0.0
+    margin_: float = math.inf
+
+    def after(self, y: int, dot: float, square: float, along: float | None) -> RunningNumbers:
+        """Return the numbers after one more example, with these values of v·x, x·x and u·x.
+
+        What would exceed float64, now or when shown, is refused.
+        """
+        mistake, towards = y * dot <= 0, 0.0 if along is None else y * along
+        new = RunningNumbers(
+            self.rate,
+            self.target,
+            t=self.t + 1,
+            k=self.k + mistake,
+            norm2_=(self.norm2_ + 2 * y * dot) + square if mistake else self.norm2_,
+            radius2=max(self.radius2, square),
+            v_dot_u_=self.v_dot_u_ + towards if mistake else self.v_dot_u_,
+            margin_=self.margin_ if along is None else min(self.margin_, towards),
+        )
+        for number in (new.norm2, new.lemma2, *(() if along is None else (new.v_dot_u, new.lemma1))):
+            finite(number, "A number that the learner keeps")
+        return new
+
+    @property
+    def norm2(self) -> float:
+        """‖v‖²."""
+        return self.rate * (self.rate * self.norm2_)
+
+    @property
+    def lemma2(self) -> float:
+        """η² k R²."""
+        return self.rate * (self.rate * (self.k * self.radius2))
+
+    @property
+    def v_dot_u(self) -> float:
+        """v·u."""
+        return self.rate * (self.v_dot_u_ / self.known("v_dot_u").length)
+
+    @property
+    def margin(self) -> float:
+        """γ."""
+        return self.margin_ / self.known("margin").length
+
+    @property
+    def lemma1(self) -> float:
+        """η k γ."""
+        length = self.known("lemma1").length
+        return self.rate * (self.k * self.margin_ / length) if self.k else 0.0
+
+    @property
+    def mistake_bound(self) -> float:
+        """R²/γ², rounded once, so that it is not below k where the sums are exact."""
+        norm2 = self.known("mistake_bound").norm2
+        if self.margin_ <= 0:
+            return math.inf
+        if not self.t:
+            return 0.0
+        try:
+            return float(Fraction(self.radius2) * Fraction(norm2) / Fraction(self.margin_) ** 2)
+        except OverflowError:
+            return math.inf
+
+    def known(self, name: str) -> Target:
+        """Return the target, which what is asked for needs."""
+        if self.target is None:
+            raise NotKeptError(f"The '{name}' of {OWNER} needs a target, given when the learner is made: target=u.")
+        return self.target
+
+
+def finite(value: float, what: str) -> float:
+    """Return a number, or refuse the example that would need one beyond float64."""
+    if not math.isfinite(value):
+        raise NotRepresentableError(
+            f"{what} exceeds the largest float64 with this example: scale the examples down, or the learning rate."
+        )
+    return value
+
+
+# -- rounds ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One round of the game between A, who gives an example and its label, and B, who predicts.
+
+    The rounds of `OnlinePerceptron.history` have all that it takes to draw the game of Cohen's section 3.3: examples,
+    labels, every guess, and how it projects on the target.
+
+    Attributes
+    ----------
+    t : int
+        Number of the round, from 1.
+    x : array, CSR matrix of one row, or dict
+        The example, as it was read.
+    y : int
+        Its label, +1 or -1.
+    score : float
+        v·x, with the guess before this round.
+    prediction : int
+        B's prediction.
+    mistake : bool
+        Whether y · score ≤ 0.
+    k : int
+        Mistakes so far, this round's included.
+    v : array, dict, or tuple of pairs (coefficient, example)
+        The guess after this round: the same object as in the round before where there was no mistake.
+    norm2, radius2 : float
+        ‖v‖², and the largest ‖x‖² so far.
+    lemma2 : float
+        η² k R², which ``norm2`` does not exceed.
+    v_dot_u, margin, lemma1, mistake_bound : float or None
+        v·u, the least y (u·x) so far, η k γ, and R²/γ²; None without a target.
+
+    Examples
+    --------
+    >>> from votron import OnlinePerceptron
+    >>> learner = OnlinePerceptron(target=[0, 1], keep_history=True)
+    >>> learner.update([1, 2], +1), learner.update([3, 1], -1)
+    (True, True)
+    >>> for r in learner.history:
+    ...     print(r.t, r.x, r.y, r.score, r.prediction, r.v, r.v_dot_u)
+    1 [1. 2.] 1 0.0 1 [1. 2.] 2.0
+    2 [3. 1.] -1 5.0 1 [-2.  1.] 1.0
+    >>> learner.history[-1].margin  # the second label contradicts the target
+    -1.0
+    """
+
+    t: int
+    x: Any
+    y: int
+    score: float
+    prediction: int
+    mistake: bool
+    k: int
+    v: Any
+    norm2: float
+    radius2: float
+    lemma2: float
+    v_dot_u: float | None = None
+    margin: float | None = None
+    lemma1: float | None = None
+    mistake_bound: float | None = None

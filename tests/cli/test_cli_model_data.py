@@ -1,0 +1,463 @@
+"""Data for a model are read as those of its training were: features, labels, headers, quotes, and through pipes."""
+
+import io
+import json
+import os
+import sys
+
+import numpy as np
+import pytest
+from cli_files import DAYS, svmlight, write_files
+
+from votron import load, save
+from votron.cli import _commands, _options, _reference, main
+from votron.cli._loading import reading
+from votron.saving import read_manifest
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+def run(capsys, *arguments, status=0):
+    """Run a command; return what it printed."""
+    found = main([str(argument) for argument in arguments])
+    said = capsys.readouterr()
+    assert found == status, said.err
+    return said
+
+
+def run_json(capsys, *arguments):
+    return json.loads(run(capsys, *arguments, "--json", "--quiet").out)
+
+
+def trained(capsys, *arguments):
+    """Train with a seed and without a certificate."""
+    return run_json(capsys, "train", *arguments, "-o", "m.votron", "--random-state", "0", "--no-certificate")
+
+
+def zero_based(text):
+    """Return svmlight whose features count from 0."""
+    return " ".join(
+        f"{int(word.partition(':')[0]) - 1}:{word.partition(':')[2]}" if ":" in word else word
+        for word in text.replace("\n", " \n ").split(" ")
+    ).replace(" \n ", "\n")
+
+
+# -- features ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stream", [[], ["--stream", "--estimator", "averaged"]])
+def test_features_of_a_test_file_are_numbered_as_in_training(stream, here, capsys):
+    """A file of zero-based features may have none of feature 0, which alone says from where they count."""
+    text = zero_based(svmlight(200, 8))
+    assert " 0:" in text
+    (here / "z.svm").write_text(text)
+    lines = [line for line in text.splitlines() if " 0:" not in line]
+    assert len(lines) > 20
+    (here / "test.svm").write_text("\n".join(lines) + "\n")
+    made = trained(capsys, "z.svm", "--test", "test.svm", *stream)
+    found = run_json(capsys, "evaluate", "m.votron", "test.svm")
+    assert made["test_error"]["rows"] == found["rows"] == len(lines)
+    assert made["test_error"]["wrong"] == found["wrong"]
+    assert found["error"] < 0.2  # those rows were learnt
+    assert read_manifest("m.votron").provenance["test"]["wrong"] == found["wrong"]
+    assert run_json(capsys, "certify", "m.votron", "z.svm", "--test", "test.svm")["measured"]
+
+
+def test_a_stream_whose_first_batch_has_no_feature_0(here, capsys):
+    rows = sorted(zero_based(svmlight(300, 8)).splitlines(), key=lambda line: " 0:" in line)
+    assert " 0:" not in "".join(rows[:20])
+    (here / "late.svm").write_text("\n".join(rows) + "\n")
+    common = ["--estimator", "averaged", "--stream", "--batch", "500"]
+    trained(capsys, "late.svm", *common)
+    assert read_manifest("m.votron").provenance["reading"]["zero_based"] is True
+    found = read_manifest("m.votron")
+    (here / "whole.svm").write_text("\n".join(rows) + "\n")
+    trained(capsys, "whole.svm", "--estimator", "averaged", "--stream")
+    assert read_manifest("m.votron").summary == found.summary | {"epochs": 1}
+
+
+def test_features_from_a_pipe_can_be_said_to_count_from_0(here, capsys, monkeypatch):
+    rows = sorted(zero_based(svmlight(300, 8)).splitlines(), key=lambda line: " 0:" in line)
+    content = ("\n".join(rows) + "\n").encode()
+    common = ["--stream", "--batch", "500", "--classes=-1,1", "--estimator", "averaged", "-o", "m.votron", "--quiet"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    err = run(capsys, "train", "-", *common, status=1).err
+    assert "say --zero-based if they count from 0" in err
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    run(capsys, "train", "-", "--zero-based", *common)
+    assert read_manifest("m.votron").summary["features"] == 8
+
+
+# -- labels -----------------------------------------------------------------------------------------------------------
+
+LABELS = {
+    "leading zeros": ("01", "1a", "01"),
+    "truth or perhaps": ("true", "maybe", "true"),
+    "numbers and a word": ("1", "other", "1"),
+    "truth": ("true", "false", "true"),
+    "Truth": ("True", "False", "False"),
+    "yes and no": ("yes", "no", "no"),
+    "floats": ("1.0", "2.0", "2.0"),
+    "signs": ("1", "-1", "-1"),
+}
+
+
+def labelled_csv(names, n=40):
+    rng = np.random.RandomState(0)
+    rows = rng.randint(0, 10, (n, 2)).tolist()
+    return "a,b,y\n" + "".join(f"{a},{b},{names[int(a > 4)]}\n" for a, b in rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("label", [None, "y", "2", "-1"])
+@pytest.mark.parametrize("case", list(LABELS))
+def test_labels_of_one_class_are_of_the_kind_that_the_model_learnt(case, label, here, capsys):
+    """Of a file with one class alone nobody can tell what its labels are: 01 is a number, but not here."""
+    first, second, alone = LABELS[case]
+    content = labelled_csv((first, second))
+    (here / "all.csv").write_text(content)
+    rows = [line for line in content.splitlines()[1:] if line.endswith("," + alone)]
+    (here / "one.csv").write_text("a,b,y\n" + "\n".join(rows) + "\n")
+    given = [] if label is None else ["--label", label]
+    made = trained(capsys, "all.csv", "--label", label or "y", "--test", "one.csv", "--kernel", "linear")
+    assert len(made["classes"]) == 2
+    found = run_json(capsys, "evaluate", "m.votron", "one.csv", *given)
+    assert (found["wrong"], found["rows"]) == (0, len(rows))
+    assert (made["test_error"]["wrong"], made["test_error"]["rows"]) == (0, len(rows))
+    assert len(found["classes"]) == 2
+
+
+def test_three_classes_of_which_two_are_truth_values(here, capsys):
+    (here / "all.csv").write_text("a,y\n" + "1,true\n5,false\n9,maybe\n" * 10)
+    (here / "one.csv").write_text("a,y\n" + "1,true\n" * 3)
+    trained(capsys, "all.csv", "--label", "y", "--kernel", "rbf")
+    assert run_json(capsys, "evaluate", "m.votron", "one.csv")["wrong"] == 0
+
+
+@pytest.mark.parametrize(
+    ("classes", "given", "words"),
+    [
+        ([False, True], ["true", "FALSE", "maybe"], "or 1 and 0, as those that the model learnt. Got 'maybe' instead."),
+        ([1, 2], ["1", "two"], "must be numbers, as those that the model learnt. Got 'two' instead."),
+    ],
+)  # fmt: skip
+def test_labels_that_cannot_be_meant(classes, given, words, here, capsys):
+    X = np.arange(20.0)[:, None]
+    np.savez(here / "all.npz", X=X, y=np.array(classes)[(X[:, 0] > 9).astype(int)])
+    np.savez(here / "odd.npz", X=X[: len(given)], y=np.array(given))
+    trained(capsys, "all.npz")
+    assert words in run(capsys, "evaluate", "m.votron", "odd.npz", status=1).err
+    np.savez(here / "text.npz", X=X, y=np.load("all.npz")["y"].astype(str))
+    assert run_json(capsys, "evaluate", "m.votron", "text.npz")["error"] < 0.2
+
+
+@pytest.mark.parametrize("named", ["True,False", "false,true"])
+def test_truth_values_as_classes_of_a_stream(named, here, capsys, monkeypatch):
+    text = labelled_csv(("true", "false")).encode()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    common = ["--label", "y", "--stream", "--estimator", "averaged", "-o", "m.votron"]
+    run(capsys, "train", "-", "--format", "csv", "--classes", named, *common)
+    assert read_manifest("m.votron").classes == [False, True]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    err = run(capsys, "train", "-", "--format", "csv", "--classes", "0,2", "--quiet", *common, status=2).err
+    assert err == (
+        "votron train: --classes must be true and false, as the labels of the data are. Got '0,2' instead.\n"
+    )
+
+
+def test_named_classes_say_that_labels_are_words(here, capsys, monkeypatch):
+    """The first batch has numbers alone."""
+    lines = sorted(labelled_csv(("1", "other"), 300).splitlines()[1:], key=lambda line: line.endswith("other"))
+    text = ("a,b,y\n" + "\n".join(lines) + "\n").encode()
+    (here / "late.csv").write_bytes(text)
+    common = ["--label", "y", "--stream", "--estimator", "averaged", "--batch", "100", "--classes", "1,other"]
+    run(capsys, "train", "late.csv", *common, "-o", "m.votron")
+    assert read_manifest("m.votron").classes == ["1", "other"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    run(capsys, "train", "-", "--format", "csv", *common, "-o", "m.votron")
+    assert read_manifest("m.votron").classes == ["1", "other"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("label", ["y", "-1"])
+@pytest.mark.parametrize("stream", [[], ["--stream", "--batch", "100", "--estimator", "averaged"]])
+def test_numbers_that_are_labels_can_be_said_to_be_names(stream, label, here, capsys):
+    """In a stream, a word among numbers comes as a surprise; the sentence says what to do."""
+    lines = sorted(labelled_csv(("1", "other"), 300).splitlines()[1:], key=lambda line: line.endswith("other"))
+    (here / "late.csv").write_text("a,b,y\n" + "\n".join(lines) + "\n")
+    common = ["train", "late.csv", "--label", label, *stream, "-o", "m.votron"]
+    if stream:
+        assert "(--discrete says that a column holds names). Got 'other'" in run(capsys, *common, status=1).err
+    run(capsys, *common, "--discrete", "y")
+    assert read_manifest("m.votron").classes == ["1", "other"]
+    (here / "numbers.csv").write_text(labelled_csv(("1", "2")))
+    run(capsys, "train", "numbers.csv", "--label", label, *stream, "-o", "m.votron", "--discrete", "y")
+    assert read_manifest("m.votron").classes == ["1", "2"]
+    assert run_json(capsys, "evaluate", "m.votron", "numbers.csv")["error"] < 0.3
+    if not stream:
+        grid = ["--folds", "2", "--kernels", "poly", "--degrees", "1", "--epochs", "1"]
+        assert "--discrete y" in run(capsys, "tune", "numbers.csv", "--label", label, "--discrete", "y", *grid).out
+
+
+def test_rows_to_predict_have_no_labels(here, capsys):
+    """As tables with a column to be filled in do."""
+    trained(capsys, "days.csv", "--label", "Play")
+    expected = run(capsys, "predict", "m.votron", "days.csv").out
+    empty = "".join(line.rpartition(",")[0] + ",\n" for line in DAYS.splitlines()[1:])
+    (here / "empty.csv").write_text("Outlook,Temp,Windy,Play\n" + empty)
+    assert run(capsys, "predict", "m.votron", "empty.csv").out == expected
+    assert run(capsys, "predict", "m.votron", "empty.csv", "--label", "-1").out == expected
+    assert "must have a label" in run(capsys, "evaluate", "m.votron", "empty.csv", status=1).err
+
+
+def test_labels_of_numbers_and_words_can_be_learnt(here, capsys):
+    (here / "mixed.csv").write_text("a,y\n" + "1,1\n4,2\n7,3\n12,other\n" * 5)
+    made = trained(capsys, "mixed.csv", "--label", "y", "--kernel", "rbf")
+    assert made["classes"] == ["1", "2", "3", "other"]
+
+
+def test_columns_of_numbers_and_words_can_be_said_to_be_names(here, capsys):
+    (here / "mixed.csv").write_text("a,y\n" + "1,no\n4,yes\n7,no\n12,yes\nother,no\n" * 5)
+    err = run(capsys, "train", "mixed.csv", "--label", "y", "-o", "m.votron", status=1).err
+    assert "--na-values" in err
+    assert "--discrete" in err
+    assert "as_text" not in err
+    assert "na_values" not in err
+    trained(capsys, "mixed.csv", "--label", "y", "--discrete", "a")
+    assert "other" in run(capsys, "data", "describe", "mixed.csv", "--discrete", "a").out
+    run(capsys, "data", "convert", "mixed.csv", "mixed.parquet", "--discrete", "a", "--quiet")
+
+
+@pytest.mark.parametrize("command", [["train", "-o", "m.votron"], ["tune", "--folds", "2"]])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--discrete", "Temp", "--probabilities", "Temp"], "--probabilities and --discrete must not share a column."),
+        (["--text", "Tempo"], "--text must be names of columns"),
+        (["--probabilities", "Temperature"], "--probabilities must be names of columns"),
+    ],
+)
+def test_sentences_about_tables_speak_of_options(command, options, words, here, capsys):
+    err = run(capsys, command[0], "days.csv", "--label", "Play", *command[1:], *options, status=1).err
+    assert words in err
+    for parameter in ("tabular_encoder", "make_encoder", "parameter"):
+        assert parameter not in err
+
+
+# -- headers and quotes -----------------------------------------------------------------------------------------------
+
+
+def test_files_without_a_header_stay_without(here, capsys):
+    (here / "nh.csv").write_text("".join(DAYS.splitlines(keepends=True)[1:]))
+    trained(capsys, "nh.csv", "--no-header", "--label", "-1", "--test", "nh.csv")
+    assert read_manifest("m.votron").provenance["reading"]["header"] is False
+    assert run(capsys, "predict", "m.votron", "nh.csv").out.count("\n") == 13
+    assert run_json(capsys, "evaluate", "m.votron", "nh.csv")["rows"] == 12
+    assert run_json(capsys, "certify", "m.votron", "nh.csv")["m"] == 12
+
+
+def test_quotes_are_those_of_training(here, capsys):
+    """A quote around words is part of them in one file and not in another, where that is guessed."""
+    text = DAYS.replace("Rainy", "'Rainy'").replace("Sunny", "'Sunny'").replace("Cloudy", "'Cloudy'")
+    (here / "single.csv").write_text(text)
+    (here / "other.csv").write_text(text.replace("Windy", '"Windy"'))
+    trained(capsys, "single.csv", "--label", "Play", "--quote", "'")
+    assert read_manifest("m.votron").provenance["reading"]["quote"] == "'"
+    expected = run(capsys, "predict", "m.votron", "single.csv", "--scores").out
+    (here / "plain.csv").write_text(DAYS)
+    assert run(capsys, "predict", "m.votron", "plain.csv", "--scores").out == expected
+    trained(capsys, "single.csv", "--label", "Play", "--quote", "")
+    assert read_manifest("m.votron").provenance["reading"]["quote"] == ""
+    again = run(capsys, "predict", "m.votron", "single.csv", "--scores").out
+    assert again != run(capsys, "predict", "m.votron", "plain.csv", "--scores").out
+    assert again != run(capsys, "predict", "m.votron", "single.csv", "--scores", "--quote", "'").out
+
+
+def test_the_label_of_an_array_is_the_column_of_training(here, capsys):
+    X = np.arange(40.0).reshape(20, 2)
+    np.save(here / "a.npy", np.column_stack([X, X[:, 0] > 19]))
+    trained(capsys, "a.npy", "--label", "-1", "--test", "a.npy")
+    assert run_json(capsys, "evaluate", "m.votron", "a.npy")["rows"] == 20
+    np.save(here / "x.npy", X)
+    assert run(capsys, "predict", "m.votron", "x.npy").out.count("\n") == 21
+
+
+@pytest.mark.parametrize("provenance", [{"data": "a friend"}, {"reading": 3, "test": [], "stream": "x", "label": 2}])
+def test_provenance_may_be_anything(provenance, here, capsys):
+    """Users of Python keep there what they like."""
+    import votron
+
+    trained(capsys, "days.csv", "--label", "Play")
+    votron.save(votron.load("m.votron"), "mine.votron", provenance=provenance)
+    assert run(capsys, "predict", "mine.votron", "days.csv").out.count("\n") == 13
+    assert run_json(capsys, "evaluate", "mine.votron", "days.csv", "--label", "Play")["rows"] == 12
+    assert run_json(capsys, "certify", "mine.votron", "days.csv", "--label", "Play")["m"] == 12
+    odd = {"reading": {"na_values": 5, "resize": ["a"], "header": "x", "quote": "ab", "missing": []}, "label": "Play"}
+    votron.save(votron.load("m.votron"), "mine.votron", provenance=odd)
+    assert run(capsys, "predict", "mine.votron", "days.csv").out.count("\n") == 13
+
+
+# -- the command of tune ----------------------------------------------------------------------------------------------
+
+TYPED = {
+    "--label": ["y"],
+    "--format": ["csv"],
+    "--drop": ["a", "--drop=-b c"],
+    "--missing": ["median"],
+    "--na-values": ["-", "--na-values", "none at all"],
+    "--part": ["test"],
+    "--no-header": [],
+    "--delimiter": ["tab"],
+    "--quote": [""],
+    "--features": ["7"],
+    "--zero-based": [],
+    "--rgb": [],
+    "--resize": ["8x6"],
+    "--max-expanded": ["10GB"],
+    "--numeric": ["minmax"],
+    "--discrete": ["zip"],
+    "--probabilities": ["p"],
+    "--text": ["t"],
+    "--text-features": ["tfidf"],
+}
+
+
+def test_all_that_says_how_data_are_read_is_typed_again():
+    tune = _reference._of(_commands.build(["tune"]), "tune")
+    groups = [group for group in tune._action_groups if group.title in ("reading data", "tables")]
+    label = next(action for action in tune._actions if action.dest == "label")
+    actions = [label, *(action for group in groups for action in group._group_actions)]
+    names = {action.option_strings[-1 if action.dest == "header" else 0] for action in actions}
+    assert names == set(TYPED)
+    typed = [word for option, values in TYPED.items() for word in (option, *values)]
+    args = tune.parse_args(["data", *typed])
+    again = _reference._of(_commands.build(["train"]), "train").parse_args(
+        ["data", *_options.as_typed(actions, args), "-o", "x"]
+    )
+    assert reading(again) == reading(args)
+    for action in actions:
+        given = getattr(again, action.dest)
+        assert given == getattr(args, action.dest)
+        assert given != action.default, action.dest
+    assert _options.as_typed(actions, tune.parse_args(["data"])) == []
+    assert _options.as_typed(actions, tune.parse_args(["data", "--header"])) == ["--header"]
+
+
+def test_the_command_of_tune_reads_as_tune_did(here, capsys):
+    import shlex
+
+    (here / "odd.csv").write_text(DAYS.replace("Rainy", "'Rainy'").replace(",", ";"))
+    options = ["--label", "Play", "--quote", "", "--delimiter", ";", "--max-expanded", "1GB"]
+    grid = ["--folds", "2", "--kernels", "poly", "--degrees", "1", "--epochs", "1", "--rules", "vote", "--margins", "0"]
+    found = run_json(capsys, "tune", "odd.csv", *options, *grid)
+    words = shlex.split(found["command"])
+    for option in ("--quote", "--delimiter", "--max-expanded"):
+        assert option in words
+    run(capsys, *words[1:])
+    assert read_manifest("model.votron").provenance["reading"]["quote"] == ""
+
+
+# -- pipes ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def through_pipe():
+    """What gives the name of a pipe with some bytes in it, which must fit into it."""
+    opened = []
+
+    def made(content):
+        ours, theirs = os.pipe()
+        assert len(content) < 65_000
+        os.write(theirs, content)
+        os.close(theirs)
+        opened.append(ours)
+        return f"/dev/fd/{ours}"
+
+    yield made
+    for one in opened:
+        os.close(one)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of pipes")
+def test_models_from_pipes_with_a_name(here, capsys, through_pipe):
+    """As in `votron inspect <(curl ...)`."""
+    trained(capsys, "days.csv", "--label", "Play")
+    content = (here / "m.votron").read_bytes()
+    expected = run(capsys, "predict", "m.votron", "days.csv").out
+    assert run(capsys, "predict", through_pipe(content), "days.csv").out == expected
+    assert "Play" in run(capsys, "inspect", through_pipe(content)).out
+    assert run_json(capsys, "evaluate", through_pipe(content), "days.csv")["rows"] == 12
+    assert run_json(capsys, "certify", through_pipe(content), "days.csv")["m"] == 12
+    pipe = through_pipe(content[:-9])
+    assert f"votron predict: The model file {pipe!r} " in run(capsys, "predict", pipe, "days.csv", status=1).err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of pipes")
+def test_streams_from_pipes_with_a_name(here, capsys, through_pipe):
+    content = DAYS.encode()
+    common = ["--label", "Play", "--stream", "--estimator", "averaged", "-o", "m.votron"]
+    pipe = through_pipe(content)
+    err = run(capsys, "train", pipe, *common, status=2).err
+    assert f"--stream from the pipe {pipe!r} needs --classes, since it can be read once only." in err
+    err = run(capsys, "train", pipe, *common, "--classes", "no,yes", "--passes", "2", status=2).err
+    assert f"--passes must be 1 for the pipe {pipe!r}, which can be read once only." in err
+    run(capsys, "train", pipe, *common, "--classes", "no,yes")
+    assert read_manifest("m.votron").classes == ["no", "yes"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of pipes")
+@pytest.mark.parametrize("name", ["x.npz", "x.parquet", "x.arrow", "x.svm"])
+def test_data_from_pipes_with_a_name(name, here, capsys, through_pipe):
+    rng = np.random.RandomState(0)
+    np.savez(here / "x.npz", X=rng.randn(20, 3), y=rng.randint(0, 2, 20))
+    if name != "x.npz":
+        run(capsys, "data", "convert", "x.npz", name, "--quiet")
+    label = ["--label", "label"] if name in ("x.parquet", "x.arrow") else []
+    found = run_json(capsys, "data", "describe", through_pipe((here / name).read_bytes()), *label)
+    assert (found["rows"], found["features"], len(found["classes"])) == (20, 3, 2)
+
+
+# -- certificates of streams ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("estimator", [["averaged"], ["voted", "--gamma", "0.1"]])
+def test_certificates_of_streams(estimator, here, capsys):
+    """One pass has one; for several no theorem holds that counts rows once, so there is a sentence."""
+    common = ["large.svm", "--stream", "--estimator", *estimator, "-o", "m.votron"]
+    out = run(capsys, "train", *common).out
+    assert "`votron certify` computes it" in " ".join(out.split())
+    assert run_json(capsys, "certify", "m.votron", "large.svm")["m"] == 300
+    out = run(capsys, "train", *common, "--passes", "2", "--batch", "1kB").out
+    assert "none for several passes over a stream" in out
+    assert "epochs        2 passes" in out
+    err = run(capsys, "certify", "m.votron", "large.svm", status=1).err
+    assert err == (
+        "votron certify: There is no certificate for 'm.votron', which learnt from 2 passes over a stream: train with "
+        "--passes 1, or without --stream.\n"
+    )
+
+
+def test_the_name_that_rgb_had(here, capsys):
+    image = pytest.importorskip("PIL.Image")
+    for name, colour in (("red", (250, 0, 0)), ("blue", (0, 0, 250))):
+        (here / "images" / name).mkdir(parents=True)
+        for i in range(3):
+            image.new("RGB", (4, 3), (colour[0], i, colour[2])).save(here / "images" / name / f"{i}.png")
+    for flag in ("--rgb", "--colour"):
+        assert main(["train", "images", flag, "-o", "m.votron"]) == 0
+        assert ("votron: --colour is now called --rgb." in capsys.readouterr().err) == (flag == "--colour")
+        assert load("m.votron").n_features_in_ == 36
+    model = load("m.votron")
+    save(model, "old.votron", provenance={"reading": {"colour": True}})  # as files said it before
+    assert run(capsys, "predict", "old.votron", "images", "-o", "-")
+    assert main(["train", "images", "--colour", "--quiet", "-o", "m.votron"]) == 0
+    assert "--rgb" not in capsys.readouterr().err

@@ -1,0 +1,141 @@
+"""Errors in the words of options: parameters are named as options, and what users wrote stays as they wrote it."""
+
+import ast
+import graphlib
+import gzip
+from pathlib import Path
+
+import pytest
+
+import votron.cli
+from votron.cli import _predict, _wording, main
+
+ROWS = "1,2,x\n3,4,y\n5,6,x\n7,8,y\n"
+
+
+def complaint(capsys, *arguments):
+    assert main([*arguments, "-o", "m.votron"]) != 0
+    return capsys.readouterr().err.strip().removeprefix("votron train: ")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "column", ["na_values", "as_text", "max_bytes", "zero_based", "header=False", "missing='drop'"]
+)
+def test_names_of_columns_stay(column, here, capsys):
+    (here / "a.csv").write_text(f"{column},b,label\n{ROWS.replace('3,4', 'warm,4')}")
+    said = complaint(capsys, "train", "a.csv", "--label", "label")
+    assert said == (
+        f"The column {column!r} of 'a.csv' must hold numbers alone, as most of its values are. Got 'warm' in line 3 "
+        "instead: mend it, name it in --na-values if it means that nothing is there, or say with --discrete that it is "
+        "a column of names."
+    )
+
+
+def test_names_of_columns_stay_where_others_are_listed(here, capsys):
+    (here / "a.csv").write_text(f"n_features,with label,y\n{ROWS}")
+    said = complaint(capsys, "train", "a.csv")
+    assert said == "Say which column of 'a.csv' holds the labels, with --label: it has 'n_features', 'with label', 'y'."
+
+
+@pytest.mark.parametrize("name", ["with label.csv", "max_bytes.csv", "as_text.csv", "quote=''.csv", "drop=2.csv"])
+def test_names_of_files_stay(name, here, capsys):
+    (here / name).write_text(f"a,b,c\n{ROWS}")
+    said = complaint(capsys, "train", name)
+    assert said == f"Say which column of {name!r} holds the labels, with --label: it has 'a', 'b', 'c'."
+
+
+def test_a_file_that_expands_too_far_keeps_its_name(here, capsys):
+    (here / "max_bytes.csv.gz").write_bytes(gzip.compress(b"a,b,c\n" + 1000 * b"1,2,x\n"))
+    said = complaint(capsys, "train", "max_bytes.csv.gz", "--label", "c", "--max-expanded", "1000")
+    assert said == (
+        "The gzip compression of 'max_bytes.csv.gz' expands to more than the 1000 bytes that --max-expanded allows: "
+        "raise it if that is right."
+    )
+
+
+def test_labels_stay(here, capsys):
+    (here / "a.csv").write_text(f"a,b,c\n{ROWS.replace('x', 'header=False').replace('y', 'header=False')}")
+    said = complaint(capsys, "train", "a.csv", "--label", "c")
+    assert (
+        said
+        == "The labels must have at least 2 classes to tell apart. Got 1 class, ['header=False'] in 4 rows instead."
+    )
+
+
+def test_values_that_were_typed_stay(here, capsys):
+    (here / "a.csv").write_text(f"a,b,c\n{ROWS}")
+    said = complaint(capsys, "train", "a.csv", "--label", "as_text")
+    assert said == "The label must be a column of 'a.csv', which has 'a', 'b', 'c'. Got 'as_text' instead."
+
+
+def test_a_column_that_sounds_like_a_sentence(here, capsys):
+    """Words of a model that is not there, as an error would have them, are data like others."""
+    (here / "a.csv").write_text(f"The 'x' parameter of Y,b,c\n{ROWS}")
+    said = complaint(capsys, "train", "a.csv")
+    assert said == (
+        "Say which column of 'a.csv' holds the labels, with --label: it has \"The 'x' parameter of Y\", 'b', 'c'."
+    )
+
+
+def test_a_name_that_was_meant_may_have_a_quote(here, capsys):
+    (here / "a.csv").write_text(f"a,b,it's\n{ROWS}")
+    assert complaint(capsys, "train", "a.csv", "--label", "its").endswith("Got 'its' instead. Did you mean \"it's\"?")
+
+
+def test_images_that_are_too_large_name_the_options(here, capsys):
+    from PIL import Image
+
+    for name in ("a", "b"):
+        (here / "images" / name).mkdir(parents=True)
+        Image.new("L", (40, 40)).save(here / "images" / name / "one.png")
+    said = complaint(capsys, "train", "images", "--max-expanded", "1000")
+    assert said.endswith("that --max-expanded allows: make them smaller with --resize, or raise it.")
+
+
+# -- what the command line is built on --------------------------------------------------------------------------------
+
+
+def imports_of_the_command_line():
+    """Yield the modules of the command line, each with what it imports, inside functions too."""
+    for path in sorted(Path(votron.cli.__file__).parent.glob("*.py")):
+        name = "votron.cli" if path.stem == "__init__" else f"votron.cli.{path.stem}"
+        found = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                found |= {f"{node.module}.{one.name}" for one in node.names} | {node.module}
+            elif isinstance(node, ast.Import):
+                found |= {one.name for one in node.names}
+        yield name, found
+
+
+SHARED = {"votron.estimators._validation": "which rows are held out is drawn in one way, for fit and for --test"}
+
+
+def test_private_modules_of_other_packages_are_not_used():
+    private = set()
+    for _, found in imports_of_the_command_line():
+        modules = {one for one in found if one.startswith("votron.") and not one.startswith("votron.cli.")}
+        private |= {".".join(one.split(".")[:3]) for one in modules if "._" in one.removeprefix("votron._")}
+    assert private == set(SHARED)
+
+
+def test_modules_of_the_command_line_import_each_other_one_way():
+    graph = dict(imports_of_the_command_line())
+    # The reference of the command line and its commands are loaded by name, which no import here says.
+    graphlib.TopologicalSorter({name: found & set(graph) for name, found in graph.items()}).prepare()
+
+
+def test_words_are_for_phrases_that_the_library_has():
+    names = set()
+    for path in Path(votron.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Phrase":
+                names.add(node.args[0].value)
+    assert set(_wording._PHRASES) <= names
+    assert set(_predict._WORDS) <= names

@@ -1,0 +1,195 @@
+"""Formats from outside the package, of public names only: they work wherever a format of Votron's does."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import polars
+import pytest
+
+from votron.data import Examples, open_batches, read_examples, scan_stream, write_examples
+from votron.data.formats import FORMATS, Format, Part, register_format
+from votron.errors import DataError, VotronError
+
+FORMAT = '''
+import json
+
+import polars
+from votron.errors import DataError
+from votron.data.formats import Format, Part
+
+class JsonLines(Format):
+    """A JSON object to a line."""
+
+    name, suffixes, sequential = "jsonlines", (".jsonl", ".ndjson"), True
+
+    def read(self, source, options, batch_bytes):
+        with source.open() as file:
+            line = 1
+            while lines := file.readlines(batch_bytes or -1):
+                rows = [self.row(text, line + i, source.name) for i, text in enumerate(lines)]
+                yield Part(polars.DataFrame(rows), place=lambda row, first=line: f"line {first + row}")
+                line += len(rows)
+
+    def row(self, text, line, name):
+        try:
+            return dict(json.loads(text))
+        except (ValueError, TypeError):
+            raise DataError(f"The line {line} of {name} must be a JSON object.") from None
+
+    def write(self, examples):
+        labelled = examples.X.with_columns(polars.Series(examples.label, examples.y))
+        return labelled.write_ndjson().encode()
+'''
+scope = {}
+exec(FORMAT, scope)
+JsonLines = scope["JsonLines"]
+DAYS = [{"Outlook": o, "Temp": t, "Play": p} for o, t, p in (("Rainy", 55, "no"), ("Sunny", 87, "yes")) for _ in "abc"]
+
+
+class Bits(Format):
+    """Rows of 0 and 1, the last of which is the label."""
+
+    name, suffixes, magic = "bits", (".bits",), (b"BITS",)
+    label_by, labels_at = "place", "at the end of each line"
+
+    def read(self, source, options, batch_bytes):
+        for line in source.read(20).decode().split()[1:]:
+            row = np.array([list(map(int, line))])
+            yield Part(row[:, :-1], row[:, -1])
+
+
+@pytest.fixture(autouse=True)
+def _registered():
+    register_format(JsonLines)
+    register_format(Bits)
+    yield
+    for name in ("jsonlines", "bits"):
+        FORMATS.pop(name, None)
+
+
+@pytest.fixture
+def days(tmp_path):
+    path = tmp_path / "days.jsonl"
+    path.write_text("".join(json.dumps(day) + "\n" for day in DAYS))
+    return path
+
+
+def test_it_is_short():
+    assert len(FORMAT.strip().splitlines()) < 40
+
+
+def test_whole_and_batches(days):
+    whole = read_examples(days, label="Play")
+    assert (whole.format, whole.columns, whole.y.tolist()) == (
+        "jsonlines",
+        ["Outlook", "Temp"],
+        ["no"] * 3 + ["yes"] * 3,
+    )
+    batches = open_batches(days, label="Play", batch_bytes=60)
+    assert batches.bounded
+    found = list(batches)
+    assert [batch.first_row for batch in found] == [0, 2, 4]
+    assert polars.concat([batch.X for batch in found]).equals(whole.X)
+    assert scan_stream(batches).classes.tolist() == ["no", "yes"]
+
+
+def test_options_of_all_tables(days):
+    found = read_examples(days, label="Play", drop=["Outlook"], as_text=["Temp"], labels="optional")
+    assert found.X.rows()[0] == ("55",)
+    with days.open("a") as file:
+        file.write('{"Outlook": null, "Temp": 1, "Play": "no"}\n')
+    with pytest.raises(DataError, match="the first is in line 7, column 'Outlook'"):
+        read_examples(days, label="Play")
+    with pytest.raises(DataError, match="the first is in line 7, column 'Outlook'"):
+        list(open_batches(days, label="Play", batch_bytes=60))
+    assert read_examples(days, label="Play", missing="drop").dropped == 1
+
+
+def test_numbers_in_parts_are_joined(tmp_path):
+    path = tmp_path / "some"  # known by its first bytes
+    path.write_text("BITS\n101\n010\n")
+    found = read_examples(path)
+    assert (found.X.tolist(), found.y.tolist(), found.format) == ([[1, 0], [0, 1]], [1, 0], "bits")
+    batches = open_batches(path, batch_bytes=1)
+    assert not batches.bounded
+    assert [batch.y.tolist() for batch in batches] == [[1], [0]]
+    with pytest.raises(DataError, match=r"The labels of .* are at the end of each line: leave label out"):
+        read_examples(path, label="a")
+    with pytest.raises(DataError, match="There is no part 'test'"):
+        read_examples(path, part="test")
+
+
+def test_writing(days, tmp_path):
+    examples = read_examples(days, label="Play")
+    for name, format in (("out.ndjson", None), ("out", "jsonlines")):
+        write_examples(examples, tmp_path / name, format)
+        assert [json.loads(line) for line in (tmp_path / name).read_text().splitlines()] == DAYS
+    with pytest.raises(VotronError, match=r"must be one of 'csv', .*'jsonlines', or the name of the file must say"):
+        write_examples(Examples(np.ones((1, 1)), None, "npy", "one"), tmp_path / "one.bits")
+
+
+def test_refusals(days, tmp_path):
+    days.write_text('{"a": 1}\n[1]\n')
+    with pytest.raises(DataError, match=r"The line 2 of '.*days.jsonl' must be a JSON object\."):
+        read_examples(days, label="a")
+    with pytest.raises(VotronError, match=r"'format' parameter of read_examples must be one of None, 'csv', .*'bits'"):
+        read_examples(days, format="nowhere")
+    FORMATS.pop("jsonlines")
+    with pytest.raises(DataError, match="is JSON, which is not read here"):
+        read_examples(days, label="a")
+
+
+def test_names_and_suffixes_are_taken_once():
+    class Other(Format):
+        name = "bits"
+
+    class Another(Format):
+        name, suffixes = "another", (".csv",)
+
+    with pytest.raises(VotronError, match="There is a format of the name 'bits' already"):
+        register_format(Other)
+    with pytest.raises(VotronError, match=r"There is a format of the suffix '.csv' already: 'csv'"):
+        register_format(Another)
+    with pytest.raises(VotronError, match="must be a class derived from Format"):
+        register_format(int)
+
+
+def test_a_package_that_brings_it(days):
+    folder = days.parent
+    (folder / "brought.py").write_text(FORMAT)
+    info = folder / "brought-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brought\nVersion: 1.0\n")
+    names = "".join(f"{name} = brought:JsonLines\n" for name in ("jsonlines", "jsonl", "ndjson"))
+    (info / "entry_points.txt").write_text(f"[votron.formats]\n{names}")
+    code = (
+        f"import sys; sys.path.insert(0, {str(folder)!r})\n"
+        "from votron.cli import main\n"
+        "assert main(['data', 'list']) == 0 and 'brought' not in sys.modules\n"
+        "assert main(['train', 'days.jsonl', '--label', 'Play', '-o', 'm.votron', '--quiet']) == 0\n"
+        "assert main(['predict', 'm.votron', 'days.jsonl', '-o', 'labels.csv']) == 0\n"
+        "how = ['--stream', '--gamma', '1', '--label', 'Play', '-o', 'n.votron', '--quiet']\n"
+        "assert main(['train', 'days.jsonl', *how]) == 0\n"
+        "assert main(['evaluate', 'm.votron', '-', '--format', 'jsonlines']) == 0\n"
+        "assert main(['data', 'convert', 'days.jsonl', 'days.ndjson', '--label', 'Play']) == 0\n"
+        "assert main(['data', 'convert', 'days.jsonl', 'x', '--to', 'jsonlines', '--label', 'Play']) == 0\n"
+        "assert main(['data', 'describe', 'days.jsonl', '--format', 'nowhere']) == 2\n"
+        "open('days.jsonl', 'w').write('7')\n"
+        "assert main(['data', 'describe', 'days.jsonl']) == 1\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        input=days.read_text(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (folder / "labels.csv").read_text().split()[1:] == ["no"] * 3 + ["yes"] * 3
+    assert [json.loads(line) for line in (folder / "days.ndjson").read_text().splitlines()] == DAYS
+    assert "--format must be one of csv, tsv, " in done.stderr
+    assert "votron data: The line 1 of 'days.jsonl' must be a JSON object." in done.stderr

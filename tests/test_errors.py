@@ -1,0 +1,94 @@
+"""Errors that carry the parameter they are about, and can be said in the words of another interface."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import votron
+from votron.errors import DataError, MissingPackageError, Parameter, Phrase, VotronError
+
+
+def spell(reference):
+    return f"<{reference.name}>"
+
+
+def test_an_error_without_references_is_its_sentence():
+    error = DataError("labels.idx: the file is empty.")
+    assert str(error) == error.args[0] == error.worded(spell) == "labels.idx: the file is empty."
+    assert error.parameter is None
+    assert str(VotronError()) == VotronError().worded(spell) == ""
+
+
+def test_python_spells_references():
+    error = DataError("Say ", Parameter("header", False), " or ", Parameter("label"), ".")
+    assert str(error) == "Say header=False or label."
+    assert error.args == ("Say header=False or label.",)
+    assert error.parameter == "header"
+
+
+def test_another_interface_spells_them_otherwise():
+    error = DataError("Got header=False: ", Phrase("in batches", "read it with ", Parameter("batch")), ".")
+    assert error.worded(spell) == "Got header=False: <in batches>."
+    assert error.worded(lambda reference: None) == str(error) == "Got header=False: read it with batch."
+    only_parameters = error.worded(lambda one: "--batch" if isinstance(one, Parameter) else None)
+    assert only_parameters == "Got header=False: read it with --batch."
+    assert error.parameter == "batch"
+
+
+def test_a_parameter_that_begins_a_sentence_is_written_large():
+    degree = Parameter("degree", of="Kernel")
+    assert str(VotronError(degree, " must be an int.")) == "The 'degree' parameter of Kernel must be an int."
+    assert str(VotronError("Lower ", degree, ".")) == "Lower the 'degree' parameter of Kernel."
+    assert VotronError(degree, " must be an int.").worded(lambda one: "--degree") == "--degree must be an int."
+    assert str(VotronError(Parameter("label"), " must be a name.")) == "label must be a name."
+
+
+def test_an_error_may_tell_another():
+    inner = DataError("with ", Parameter("label"), ".")
+    outer = VotronError("Cannot go on: ", inner)
+    assert str(outer) == "Cannot go on: with label."
+    assert outer.worded(spell) == "Cannot go on: with <label>."
+    assert outer.parameter == "label"
+
+
+@pytest.mark.parametrize("kind", [VotronError, DataError, MissingPackageError])
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
+def test_errors_are_copied_and_sent_whole(kind, again):
+    parts = ("Say ", Parameter("missing", "drop"), Phrase("aside", " (or not)", rows=3), ".")
+    found = again(kind(*parts))
+    assert type(found) is kind
+    assert str(found) == "Say missing='drop' (or not)."
+    assert found.worded(spell) == "Say <missing><aside>."
+    assert found.parameter == "missing"
+
+
+X, Y = np.arange(12.0).reshape(6, 2), np.arange(6) % 2
+REFUSED = {
+    "format": lambda: votron.data.read_examples("a.csv", format="excel"),
+    "batch_bytes": lambda: votron.data.open_batches("a.csv", batch_bytes=0),
+    "degree": lambda: votron.kernels.PolynomialKernel(0),
+    "memory_limit": lambda: votron.VotedPerceptronClassifier(memory_limit="much").fit(X, Y),
+    "n_jobs": lambda: votron.VotedPerceptronClassifier(n_jobs=0).fit(X, Y),
+    "binarize": lambda: votron.WinnowClassifier().fit(X, Y),
+    "learning_rate": lambda: votron.OnlinePerceptron(learning_rate=-1),
+    "folds": lambda: votron.tuning.tune(X, Y, folds=1),
+    "delta": lambda: votron.certify(votron.VotedPerceptronClassifier(random_state=0).fit(X, Y), X, Y, delta=0),
+    "margin": lambda: votron.theory.novikoff_bound(1.0, 0.0),
+}
+
+
+@pytest.mark.parametrize("parameter", REFUSED)
+def test_errors_carry_their_parameter(parameter):
+
+    with pytest.raises(VotronError) as caught:
+        REFUSED[parameter]()
+    assert caught.value.parameter == parameter
+
+
+def test_what_a_file_lacks_names_the_parameter_that_would_help(tmp_path):
+    (tmp_path / "a.csv").write_text("na_values,b\n1,\n2,x\n")
+    with pytest.raises(DataError) as caught:
+        votron.data.read_examples(tmp_path / "a.csv", label="na_values")
+    assert caught.value.parameter == "missing"
