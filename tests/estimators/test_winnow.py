@@ -401,7 +401,7 @@ def test_no_room_for_the_weights(monkeypatch, complement):
 def test_two_thousand_million_features(monkeypatch):
     monkeypatch.setattr(base, "available_memory", lambda: 8 << 30)
     message = refusal(WinnowClassifier(), lambda m: m.fit(sp.csr_matrix((3, 2_000_000_000)), [0, 1, 1]))
-    assert message.startswith("The weights of 2,000,000,000 features and 2 classes take 16.0 GB in training")
+    assert message.startswith("The weights of 2,000,000,000 features and 2 classes take 16 GB in training")
 
 
 # -- scikit-learn -----------------------------------------------------------------------------------------------------
