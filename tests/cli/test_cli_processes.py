@@ -120,6 +120,24 @@ def test_streams_take_the_memory_that_they_say(folder):
     assert (many - few) * (1 if sys.platform == "darwin" else 1024) < 240e6
 
 
+def test_labels_of_short_rows_take_memory_that_does_not_grow_with_them(folder):
+    (folder / "rows.csv").write_text("x,y\n1,n\n2,y\n3,n\n4,y\n")
+    code = (
+        "import resource, sys; from votron.cli import main\n"
+        "main(['train', 'rows.csv', '--label', 'y', '-o', 'rows.votron', '--quiet'])\n"
+        "for n in (20_000, 2_000_000):\n"
+        "    open('short.csv', 'w').write('x\\n' + '1\\n' * n)\n"
+        "    assert main(['predict', 'rows.votron', 'short.csv', '-o', 'labels.csv', '--quiet']) == 0\n"
+        "    print('peak', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120, check=True
+    )
+    few, many = (int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("peak"))
+    assert (many - few) * (1 if sys.platform == "darwin" else 1024) < 900e6
+    assert (folder / "labels.csv").read_text().count("\n") == 2_000_001
+
+
 def begun(folder, output):
     """Start a training that takes long; return it when it is at work, as its progress on a terminal tells."""
     ours, theirs = pty.openpty()

@@ -157,7 +157,9 @@ def test_the_limit_of_the_user_and_that_of_the_machine(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="expands to more than the 1 MiB that max_bytes allows"):
         read_examples(path, label="y", max_bytes=MB)
     monkeypatch.setattr("votron.data._budget.available_memory", lambda: 20 * MB)
-    with pytest.raises(DataError, match="would take 30 MB of memory or more, and may take 17 MB, 80% of what is free"):
+    with pytest.raises(
+        DataError, match="would take 30 MB of memory or more, and the limit is 17 MB, 80% of what is free"
+    ):
         read_examples(path, label="y")
     with pytest.raises(DataError, match="80% of what is free"):  # whatever the user says
         read_examples(path, label="y", max_bytes=1 << 60)

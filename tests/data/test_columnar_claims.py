@@ -9,7 +9,7 @@ import pytest
 import thrift_trees
 from memory_meter import measured, needs_proc
 
-from votron.data import open_batches, read_examples
+from votron.data import _parquet, open_batches, read_examples
 from votron.data._arrow import arrow_claims
 from votron.data._parquet import DamagedError, parquet_claims
 from votron.errors import DataError
@@ -89,7 +89,7 @@ def test_pages_that_claim_to_be_large(tmp_path, read):
         path.write_bytes(with_page(content, lambda header: thrift_trees.put(header, 2, 2**31 - 1)))
         cases.append((read, path, {"label": "y", "missing": "keep"}))
     for one in measured(cases, free=FREE):
-        assert "would take 2.1 GB of memory or more, and may take 168 MB, 80% of what is free" in one["said"]
+        assert "would take 2.1 GB of memory or more, and the limit is 168 MB, 80% of what is free" in one["said"]
         assert one["grown"] < 10 * MB
 
 
@@ -291,3 +291,49 @@ def test_damage_is_told_from_what_is_too_much():
         arrow_claims(io.BytesIO(b"\xff\xff\xff\xff\x04\0\0\0\0\0"))
     with pytest.raises(DamagedError, match="its metadata are damaged"):
         arrow_claims(io.BytesIO(b"\xff\xff\xff\xff\x04\0\0\0\xff\xff\xff\xff"))
+
+
+def in_page(number, value):
+    """Return a change of a field of the header of the values, or of the dictionary, that a page's header has."""
+
+    def change(header):
+        inner = next(content for field, _, content in header if field in (5, 7, 8))
+        thrift_trees.put(inner, number, value)
+
+    return change
+
+
+def test_texts_that_grow_from_one_to_the_next(tmp_path):
+    """Each may be the one before it and a letter: then they expand with the square of their number."""
+    path = tmp_path / "a.parquet"
+    data = pl.DataFrame({"t": [f"text {i}" for i in range(1000)], "y": [0, 1] * 500})
+    path.write_bytes(with_page(written(data.write_parquet, compression="uncompressed"), in_page(2, 7)))
+    refused(path, "its texts are stored as changes to one another (DELTA_BYTE_ARRAY)", label="y", missing="keep")
+
+
+def test_a_dictionary_that_claims_many_entries(tmp_path):
+    path = tmp_path / "a.parquet"
+    data = pl.DataFrame({"t": ["a", "b"] * 500, "y": [0, 1] * 500})
+    path.write_bytes(with_page(written(data.write_parquet), in_page(1, 2_000_000_000)))
+    refused(path, "max_bytes allows", label="y")
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+def test_a_long_text_that_many_rows_share(tmp_path, format):
+    """It takes little in a file, and little while it is read, but a text a row once it is used."""
+    path, n = tmp_path / f"a.{format}", 300
+    texts = pl.Series("t", ["a" * 1_000_000]).gather([0] * n)
+    data = pl.DataFrame({"t": texts, "y": [0, 1] * (n // 2)})
+    if format == "parquet":
+        data.write_parquet(path)
+    else:
+        data.write_ipc(path, compat_level=pl.CompatLevel.newest())
+    assert path.stat().st_size < 2_000_000
+    refused(path, "expands to more than the 64 MiB that max_bytes allows", label="y", max_bytes=64 << 20)
+    assert read_examples(path, label="y").X.shape == (n, 1)
+
+
+def test_headers_of_pages_are_read_some_times_and_no_more():
+    """However long they are: the windows in which they are looked for double."""
+    windows = [length for length in _parquet._PAGE_HEADERS if length <= 1 << 20]
+    assert sum(windows) < 2 * windows[-1]

@@ -30,8 +30,8 @@ def check_memory(n: float, name: str, *, budget: int | None = None, remedy: str 
     allowed = memory_budget() if budget is None else budget
     if n > allowed:
         raise DataError(
-            f"Reading {name} would take {rounded_bytes(n)} of memory or more, and may take {rounded_bytes(allowed)}, "
-            f"{SHARE:.0%} of what is free: ",
+            f"Reading {name} would take {rounded_bytes(n)} of memory or more, and the limit is "
+            f"{rounded_bytes(allowed)}, {SHARE:.0%} of what is free: ",
             remedy,
             ", or where more memory is free.",
         )

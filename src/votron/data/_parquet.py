@@ -14,7 +14,11 @@ from typing import IO, Any
 
 _MAGIC = b"PAR1"
 _MAX_DEPTH = 64
-_PAGE_HEADERS = (1 << 9, 1 << 14, 1 << 24)  # bytes to look for the header of a page in: statistics make it long
+# Bytes to look for the header of a page in: statistics make it long. They double, so that all together are no more
+# than some times the header.
+_PAGE_HEADERS = tuple(1 << power for power in range(9, 25))
+_DELTA_BYTE_ARRAY = 7
+_BYTES_OF_ENTRY = 8  # room that polars makes for each entry of a dictionary
 _INTEGERS = (3, 4, 5, 6)  # the kinds of numbers and what follows, of the compact protocol
 _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 7, 8, 9, 10, 11, 12
 
@@ -219,7 +223,7 @@ def _pages(file: IO[bytes], chunk: _Chunk) -> tuple[int, int]:
             if n_values >= chunk.n_values:  # all pages were seen; what comes after them is not read
                 break
             raise DamagedError("the header of a page is damaged") from None
-        n_bytes += max(header[2], header[3])
+        n_bytes += max(header[2], header[3], _BYTES_OF_ENTRY * header.get(7, 0))
         n_values += header.get(5, 0) + header.get(8, 0)
         at += n_header + header[3]
     return n_values, n_bytes
@@ -241,10 +245,21 @@ def _page_header(file: IO[bytes], at: int, end: int) -> tuple[dict[int, int], in
 def _said(reader: _Compact) -> dict[int, int]:
     read = reader.integer
 
-    def n_values(_: int) -> int:
-        return int(reader.structure({1: read})[1])
+    def n_values(encoding: int) -> Callable[[int], int]:
+        """Return how to read the number of values of a page whose encoding is the field of this number."""
 
-    said = reader.structure({2: read, 3: read, 5: n_values, 8: n_values})
+        def of_page(_: int) -> int:
+            page = reader.structure({1: read, encoding: read})
+            if page.get(encoding) == _DELTA_BYTE_ARRAY:
+                raise DamagedError(
+                    "its texts are stored as changes to one another (DELTA_BYTE_ARRAY), and nothing tells how long "
+                    "that makes them: write it with another encoding"
+                )
+            return int(page[1])
+
+        return of_page
+
+    said = reader.structure({2: read, 3: read, 5: n_values(2), 7: n_values(2), 8: n_values(4)})
     if 2 not in said or 3 not in said:
         raise KeyError
     return said

@@ -71,7 +71,11 @@ class ColumnFile(Format):
             check_claims(found, source.name, max_bytes)
         polars()
         with sentences(f"Cannot read {source.name} as {self.name}"):
-            return self.frame_of(file, source)
+            frame = self.frame_of(file, source)
+        n_text = _bytes_of_texts(frame)
+        check_expanded(n_text, max_bytes, f"What is in {source.name}")
+        check_memory(2 * n_text, source.name)
+        return frame
 
     def _slices(self, source: Source, batch_bytes: int) -> Iterator[Any]:
         pl = polars()
@@ -91,6 +95,7 @@ class ColumnFile(Format):
             begin += frame.height
             bytes_a_row = max(1.0, frame.estimated_size() / max(1, frame.height))
             n = max(1, min(int(batch_bytes / bytes_a_row), _GROWTH * n))  # texts may become longer
+            check_memory(2 * _bytes_of_texts(frame), source.name, remedy=_SMALLER)
             yield frame
 
     def _claims(self, file: IO[bytes], name: str) -> list[Claim]:
@@ -100,6 +105,13 @@ class ColumnFile(Format):
             raise DataError(f"Cannot read {name} as {self.name}: {error}.") from None
         finally:
             file.seek(0)
+
+
+def _bytes_of_texts(frame: Any) -> int:
+    """Return the bytes of all texts, each counted for itself: many rows may share one, and then take little so far."""
+    pl = polars()
+    lengths = frame.select((pl.col(pl.String, pl.Categorical).cast(pl.String)).str.len_bytes().sum())
+    return sum(int(n or 0) for n in lengths.row(0)) if lengths.width else 0
 
 
 class Parquet(ColumnFile):
