@@ -390,7 +390,7 @@ def test_no_room_for_the_weights(monkeypatch, complement):
     model = WinnowClassifier(complement=complement)
     for act in (lambda m: m.fit(X, codes), lambda m: m.partial_fit(X, codes)):
         message = refusal(model, act)
-        assert f"3,000,000 features and 3 classes take {(weights + made) / 1e9:.1f} GB in training" in message
+        assert f"3,000,000 features and 3 classes take {(weights + made) / 1e6:.0f} MB in training" in message
     monkeypatch.undo()
     monkeypatch.setattr(base, "available_memory", lambda: weights + made)
     model.partial_fit(X, codes)
