@@ -423,8 +423,9 @@ def test_what_is_needed():
 
 @pytest.mark.parametrize("text", ["0", "a", "3-2", "1-", "", "4;5", "1-99"])
 def test_degrees_that_are_none(text):
-    with pytest.raises(VotronError, match="--degrees must be such as"):
+    with pytest.raises(VotronError, match=r"^degrees must be such as") as caught:
         parse_degrees(text)
+    assert caught.value.parameter == "degrees"
 
 
 def test_files_have_the_numbers(digits, tmp_path):
