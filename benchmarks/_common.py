@@ -1,4 +1,4 @@
-"""What the benchmarks share: options, data, the SGEMM floor, timing, and how results are shown and kept.
+"""Common ground of the benchmarks: options, data, the SGEMM floor, timing, and how results are shown and kept.
 
 The floor: a pair (example, support vector) costs 2 * dim floating-point operations, and one float32 matrix product
 does them at the machine's best speed. Times are given as ratios to that product, measured in the same process with the

@@ -1,4 +1,4 @@
-"""How much memory training takes above the data, in a process of its own for each ``memory_limit``."""
+"""Memory that training takes above the data, in a process of its own for each ``memory_limit``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Against others on MNIST: support vector machines with the same kernel and features, and Weka's voted perceptron."""
+"""Peers on MNIST: support vector machines with the same kernel and features, and Weka's voted perceptron."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run all benchmarks in order, each in a process of its own, and keep their results in benchmarks/results."""
+"""All benchmarks in order, each in a process of its own, and keep their results in benchmarks/results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How cost grows with the number of examples: times, support counts and the fitted exponent, beside SVMs."""
+"""Growth of cost with the number of examples: times, support counts and the fitted exponent, beside SVMs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast: training and voting on MNIST, raw pixels, kernel (1 + x.z)^4, as ratios to the SGEMM floor.
+"""Speed of training and voting on MNIST, raw pixels, kernel (1 + x.z)^4, as ratios to the SGEMM floor.
 
 Also: what the first call costs in compilation, how long ``import votron`` takes, and where the time goes.
 """

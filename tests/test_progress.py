@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from votron._progress import Progress
+from votron._progress import Progress, counting
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -58,10 +58,10 @@ def terminal(monkeypatch):
 
 
 def run(stream, clock, n_updates=1000, seconds=10.0, total=100_000, **options):
-    with Progress(total, True, stream, clock=clock, **options) as progress:
+    with Progress(total, True, stream, clock=clock, unit="examples", **options) as progress:
         for i in range(1, n_updates + 1):
             clock.now += seconds / n_updates
-            progress.update(i * total // n_updates, epoch=1 + 4 * i // n_updates, mistakes=10 * i)
+            progress.update(i * total // n_updates, f"epoch {1 + 4 * i // n_updates}, {10 * i:,} mistakes")
 
 
 def frames(text):
@@ -74,19 +74,19 @@ def test_disabled_writes_nothing_and_asks_no_clock():
 
     stream = io.StringIO()
     with Progress(10, False, stream, clock=no_clock) as progress:
-        progress.update(5, 1, 2)
+        progress.update(5, "epoch 1")
     assert stream.getvalue() == ""
 
 
 def test_without_stderr_it_is_disabled(monkeypatch):
     monkeypatch.setattr("sys.stderr", None)
     with Progress(10, True) as progress:
-        progress.update(5, 1, 2)
+        progress.update(5, "epoch 1")
 
 
 def test_the_default_is_the_stderr_of_the_moment(capsys):
     with Progress(10, True, label="train") as progress:
-        progress.update(10, 3, 1234567)
+        progress.update(10, f"epoch 3, {1234567:,} mistakes")
     assert re.match(r"train 100%, epoch 3, 1,234,567 mistakes", capsys.readouterr().err)
 
 
@@ -109,11 +109,11 @@ def test_plain_lines_come_every_five_seconds_when_training_is_slow(clock):
 def test_close_shows_the_newest_state_once(clock):
     stream = io.StringIO()
     progress = Progress(1000, True, stream, clock=clock)
-    progress.update(20, 1, 7)
+    progress.update(20, "epoch 1, 7 mistakes")
     assert stream.getvalue() == ""
     progress.close()
     progress.close()
-    progress.update(900, 1, 8)
+    progress.update(900, "epoch 1, 8 mistakes")
     assert stream.getvalue() == "fit   2%, epoch 1, 7 mistakes\n"
 
 
@@ -128,7 +128,7 @@ def test_odd_totals_do_no_harm(clock, total, step):
     stream = io.StringIO()
     with Progress(total, True, stream, clock=clock) as progress:
         clock.now += 1
-        progress.update(step, 1, 0)
+        progress.update(step, "epoch 1")
     assert stream.getvalue().startswith("fit ")
 
 
@@ -186,9 +186,69 @@ def test_an_interruption_ends_the_line(terminal, clock):
 
     def train():
         with Progress(1000, True, stream, clock=clock) as progress:
-            progress.update(100, 1, 5)
+            progress.update(100, "epoch 1")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         train()
     assert written().endswith("\n")
+
+
+def test_work_without_a_known_end_has_neither_percent_nor_bar(terminal, clock):
+    stream, written = terminal(40)
+    lines = io.StringIO()
+    for out in (stream, lines):
+        with Progress(None, True, out, "Downloading", clock=clock) as progress:
+            clock.now += 6
+            progress.update(5e6, "5 MB")
+    assert frames(written()) == ["Downloading 5 MB".ljust(39)]
+    assert lines.getvalue() == "Downloading, 5 MB\n"
+
+
+def test_an_end_that_becomes_known(clock):
+    stream = io.StringIO()
+    with Progress(None, True, stream, "Downloading", clock=clock) as progress:
+        clock.now += 5
+        progress.total = 20
+        progress.update(10, "10 of 20 MB")
+    assert stream.getvalue() == "Downloading  50%, 10 of 20 MB, 0:05 left\n"
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_line_can_be_gone_at_the_end(terminal, clock, fails):
+    stream, written = terminal(40)
+
+    def work():
+        with Progress(4, True, stream, "Tuning", erase=True, clock=clock) as progress:
+            progress.update(1, "1 of 4 settings")
+            progress.update(2, "2 of 4 settings")
+            if fails:
+                raise KeyboardInterrupt
+
+    if fails:
+        with pytest.raises(KeyboardInterrupt):
+            work()
+    else:
+        work()
+    text = written()
+    assert text.endswith("\r" + " " * 39 + "\r")
+    assert "\n" not in text
+
+
+def test_few_large_things_are_announced_and_counted(capsys):
+    with counting(3, "permutations") as report:
+        for done in range(4):
+            report(done)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("Training   0%, 0 of 3 permutations")
+    assert [line[:13] for line in lines] == [f"Training {percent:3d}%" for percent in (0, 33, 66, 100)]
+
+
+def test_time_left_follows_from_all_that_is_done_where_no_speed_is_shown(clock):
+    stream = io.StringIO()
+    with Progress(100, True, stream, "Training", clock=clock) as progress:
+        clock.now += 20
+        progress.update(20, "2 of 5 runs")
+        clock.now += 0.001  # two processes end at nearly the same time
+        progress.update(40, "3 of 5 runs")
+    assert stream.getvalue().splitlines()[-1] == "Training  40%, 3 of 5 runs, 0:30 left"

@@ -1,4 +1,4 @@
-"""``python -m votron`` is the command ``votron``."""
+"""The command ``votron`` as ``python -m votron``."""
 
 import sys
 

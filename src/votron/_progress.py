@@ -1,4 +1,9 @@
-"""Progress of a long training: a bar on a terminal, plain lines elsewhere; and the Ctrl-C that ends it early."""
+"""Progress of anything that takes long: a bar on a terminal, plain lines elsewhere, nothing when it is not wanted.
+
+Training, tuning, streams, downloads and experiments all report to `Progress`. It is written by hand, since it must work
+without any package beyond the core, on a terminal and in a log; scikit-learn's own bar, for those who have rich, is a
+callback of the classifiers (``set_callbacks``). `watching` adds the Ctrl-C that ends training early.
+"""
 
 import os
 import signal
@@ -10,7 +15,7 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import TextIO
 
-__all__ = ["Progress", "Watch", "watching"]
+__all__ = ["Progress", "Watch", "counting", "watching"]
 
 _REDRAW_SECONDS = 0.1
 _LINE_SECONDS = 5.0
@@ -22,22 +27,27 @@ _SMOOTHING = 0.3  # the weight of the newest speed: later epochs are much faster
 
 
 class Progress:
-    """Show how far a long training is.
+    """Show how far something is that takes long.
 
     On a terminal it is one line, redrawn at most ten times a second and never wider than the terminal, in
     colour unless ``NO_COLOR`` is set. Elsewhere (a file, a pipe, a dumb terminal) it is a plain line for each
-    tenth of the work, or after five seconds without one.
+    tenth of the work, or after five seconds without one, and one at the beginning if work is reported to be at 0.
 
     Parameters
     ----------
-    total_steps : int
-        How many examples training will present, epochs times examples.
+    total : float or None
+        How much there is to do, in any unit; None if nobody knows. It may be set later, as ``total``.
     enabled : bool
         If false, nothing is ever written and `update` returns at once.
     stream : text file, optional
         Where to write, by default ``sys.stderr``.
     label : str, default="fit"
         What stands first on the line.
+    unit : str, optional
+        Of what so many are done in a second; if there is none, no speed is shown, and the time that is left follows
+        from all that is done so far, and not from what was done of late.
+    erase : bool, default=False
+        Whether a terminal's line is gone at the end.
     clock : callable, default=time.monotonic
         Gives the time in seconds.
 
@@ -46,54 +56,54 @@ class Progress:
     >>> import sys
     >>> from votron._progress import Progress
     >>> seconds = iter([0, 2, 4])
-    >>> with Progress(1000, enabled=True, stream=sys.stdout, clock=lambda: next(seconds)) as progress:
-    ...     progress.update(500, epoch=1, mistakes=70)
-    ...     progress.update(1000, epoch=2, mistakes=81)
+    >>> with Progress(1000, True, sys.stdout, unit="examples", clock=lambda: next(seconds)) as progress:
+    ...     progress.update(500, "epoch 1, 70 mistakes")
+    ...     progress.update(1000, "epoch 2, 81 mistakes")
     fit  50%, epoch 1, 70 mistakes, 250 examples/s, 0:02 left
     fit 100%, epoch 2, 81 mistakes, 250 examples/s, 0:00 left
     """
 
     def __init__(
         self,
-        total_steps: int,
+        total: float | None,
         enabled: bool,
         stream: TextIO | None = None,
         label: str = "fit",
         *,
+        unit: str = "",
+        erase: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.total = total
         self._stream = sys.stderr if stream is None else stream
         self._enabled = enabled and self._stream is not None  # there is no stderr under pythonw
         if not self._enabled:
             return
-        self._total = max(1, total_steps)
-        self._label = label
+        self._label, self._unit, self._erase = label, unit, erase
         self._clock = clock
         self._on_terminal = self._stream.isatty() and os.environ.get("TERM") != "dumb"
         self._colour = not os.environ.get("NO_COLOR") and sys.platform != "win32"
         self._full, self._empty = ("━", "─") if _can_write(self._stream, "━─") else ("#", "-")
-        self._shown_at = clock()
-        self._shown_step = 0
-        self._speed = 0.0  # examples per second, smoothed
+        self._start = self._shown_at = clock()
+        self._shown: float = 0
+        self._speed = 0.0  # in a second
         self._drawn = False
-        self._pending: tuple[int, int, int] | None = None  # the newest state, where it is not shown
+        self._pending: tuple[float, str] | None = None  # the newest state, where it is not shown
 
-    def update(self, step: int, epoch: int, mistakes: int) -> None:
-        """Tell how far training is; shown only when it is time to.
+    def update(self, done: float, note: str = "") -> None:
+        """Tell how far it is; shown only when it is time to.
 
         Parameters
         ----------
-        step : int
-            Examples presented so far, over all epochs.
-        epoch : int
-            The number of the current epoch.
-        mistakes : int
-            Mistakes so far, over all epochs and classes.
+        done : float
+            How much is done, of the total.
+        note : str
+            What else there is to say.
 
         Examples
         --------
         >>> from votron._progress import Progress
-        >>> Progress(1000, enabled=False).update(500, epoch=1, mistakes=70)
+        >>> Progress(1000, enabled=False).update(500, "epoch 1, 70 mistakes")
         """
         if not self._enabled:
             return
@@ -102,11 +112,12 @@ class Progress:
         if self._on_terminal:
             due = waited >= _REDRAW_SECONDS or not self._drawn
         else:
-            due = waited >= _LINE_SECONDS or step - self._shown_step >= _LINE_SHARE * self._total
+            due = waited >= _LINE_SECONDS or (done == 0 and not self._drawn)
+            due = due or (self.total is not None and done - self._shown >= _LINE_SHARE * max(1, self.total))
         if due:
-            self._show(now, step, epoch, mistakes)
+            self._show(now, done, note)
         else:
-            self._pending = (step, epoch, mistakes)
+            self._pending = (done, note)
 
     def close(self) -> None:
         """Show the newest state if it is not shown yet, and end the line. A second call does nothing.
@@ -118,10 +129,11 @@ class Progress:
         """
         if not self._enabled:
             return
-        if self._pending:
+        gone = self._erase and self._on_terminal
+        if self._pending and not gone:
             self._show(self._clock(), *self._pending)
         if self._on_terminal and self._drawn:
-            self._stream.write("\n")
+            self._stream.write("\r" + " " * (_width(self._stream) - 1) + "\r" if gone else "\n")
             self._stream.flush()
         self._enabled = False
 
@@ -133,35 +145,58 @@ class Progress:
     ) -> None:
         self.close()
 
-    def _show(self, now: float, step: int, epoch: int, mistakes: int) -> None:
-        elapsed = now - self._shown_at
-        if elapsed > 0:
-            speed = (step - self._shown_step) / elapsed
-            self._speed = self._speed + _SMOOTHING * (speed - self._speed) if self._speed else speed
-        share = min(1.0, step / self._total)
-        head = f"{self._label} {int(100 * share):3d}%"
-        tail = f"epoch {epoch}, {mistakes:,} mistakes"
-        if self._speed > 0:
-            left = max(0, self._total - step) / self._speed
-            tail += f", {self._speed:,.0f} examples/s, {_minutes(left)} left"
+    def _show(self, now: float, done: float, note: str) -> None:
+        self._measure(now, done)
+        share = None if self.total is None else min(1.0, done / max(1, self.total))
+        head = self._label if share is None else f"{self._label} {int(100 * share):3d}%"
+        facts = [note] if note else []
+        if self._unit and self._speed > 0:
+            facts.append(f"{self._speed:,.0f} {self._unit}/s")
+        if self.total is not None and self._speed > 0:
+            facts.append(f"{_minutes(max(0, self.total - done) / self._speed)} left")
         if self._on_terminal:
-            self._stream.write("\r" + self._bar_line(head, share, tail))
+            self._stream.write("\r" + self._bar_line(head, share, ", ".join(facts)))
         else:
-            self._stream.write(f"{head}, {tail}\n")
+            self._stream.write(", ".join([head, *facts]) + "\n")
         self._stream.flush()
-        self._shown_at, self._shown_step, self._pending, self._drawn = now, step, None, True
+        self._shown_at, self._shown, self._pending, self._drawn = now, done, None, True
 
-    def _bar_line(self, head: str, share: float, tail: str) -> str:
+    def _measure(self, now: float, done: float) -> None:
+        """Find out the speed: of late where it is shown, else from the beginning, since large parts come unevenly."""
+        if not self._unit:
+            self._speed = done / (now - self._start) if now > self._start else 0.0
+        elif now > self._shown_at:
+            speed = (done - self._shown) / (now - self._shown_at)
+            self._speed = self._speed + _SMOOTHING * (speed - self._speed) if self._speed else speed
+
+    def _bar_line(self, head: str, share: float | None, tail: str) -> str:
         """Fit head, bar and tail into the terminal's width, less the last column, where some wrap."""
         width = _width(self._stream) - 1
         size = min(_MAX_BAR, width - len(head) - len(tail) - 3)
-        if size < _MIN_BAR:
+        if share is None or size < _MIN_BAR:
             return f"{head} {tail}"[:width].ljust(width)
         n_full = int(size * share)
         full, empty = self._full * n_full, self._empty * (size - n_full)
         if self._colour:
             full, empty = f"\x1b[36m{full}\x1b[0m", f"\x1b[2m{empty}\x1b[0m"
         return f"{head} {full}{empty}  {tail}" + " " * (width - len(head) - len(tail) - 3 - size)
+
+
+@contextmanager
+def counting(
+    total: int, things: str, *, label: str = "Training", enabled: bool = True, stream: TextIO | None = None
+) -> Iterator[Callable[[int], None]]:
+    """Show how many of a few large things are done; yield what is told so.
+
+    Examples
+    --------
+    >>> import sys
+    >>> with counting(2, "permutations", stream=sys.stdout) as report:
+    ...     report(0)
+    Training   0%, 0 of 2 permutations
+    """
+    with Progress(total, enabled, stream, label, erase=True) as progress:
+        yield lambda done: progress.update(done, f"{done} of {total} {things}")
 
 
 def _width(stream: TextIO) -> int:
@@ -188,16 +223,28 @@ def _minutes(seconds: float) -> str:
 # -- Ctrl-C ----------------------------------------------------------------------------------------------------------
 
 
-class Watch:
-    """Tells a progress bar where training is, and training whether the user wants it to stop."""
+def epochs_and_mistakes(epoch: int, mistakes: int) -> str:
+    """Return what a bar says of training in passes."""
+    return f"epoch {epoch}, {mistakes:,} mistakes"
 
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
+
+class Watch:
+    """Tells a progress bar and callbacks where training is, and training whether the user wants it to stop."""
+
+    def __init__(
+        self, progress: Progress, words: Callable[[int, int], str], reach: Callable[[int], None] | None
+    ) -> None:
+        self._progress, self._words, self._reach = progress, words, reach
         self.interrupted = False
+        self.before = 0
+        """Steps of the parts before, where each counts its own."""
 
     def update(self, step: int, epoch: int, mistakes: int) -> None:
         """Pass the news on."""
-        self._progress.update(step, epoch, mistakes)
+        step += self.before
+        self._progress.update(step, self._words(epoch, mistakes))
+        if self._reach is not None:
+            self._reach(step)
 
     def should_stop(self) -> bool:
         """Tell whether Ctrl-C was pressed."""
@@ -211,10 +258,20 @@ class Watch:
 
 
 @contextmanager
-def watching(total_steps: int, verbose: bool) -> Iterator[Watch]:
-    """Watch a training run; Ctrl-C asks it to end after the current block, instead of breaking into the middle."""
-    with Progress(total_steps, enabled=verbose) as progress:
-        watch = Watch(progress)
+def watching(
+    total_steps: int,
+    verbose: bool,
+    *,
+    unit: str = "examples",
+    words: Callable[[int, int], str] = epochs_and_mistakes,
+    reach: Callable[[int], None] | None = None,
+) -> Iterator[Watch]:
+    """Watch a training run; Ctrl-C asks it to end after the current block, instead of breaking into the middle.
+
+    ``words`` says what the bar shows of an epoch and its mistakes; ``reach`` hears of every step that is told.
+    """
+    with Progress(total_steps, verbose, unit=unit) as progress:
+        watch = Watch(progress, words, reach)
         mine = threading.current_thread() is threading.main_thread()
         before = signal.getsignal(signal.SIGINT) if mine else None
         if before is not signal.default_int_handler:

@@ -1,4 +1,4 @@
-"""What this machine lets this process have: memory and threads."""
+"""The memory and the threads that this machine lets this process have."""
 
 import os
 import re

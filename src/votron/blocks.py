@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._arrays import chunks
 from votron._threads import Team
+from votron._types import Floats, Index, Rows
 from votron.kernels import Kernel
-from votron.products import Block, Floats, GramProducts, Index, Products, Rows, Store, chunks, padded
+from votron.products import Block, GramProducts, Products, Store, padded
 
 _scratch = threading.local()
 

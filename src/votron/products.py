@@ -19,7 +19,7 @@ Integer-valued data are recognised by value, not by type: pixels that came as fl
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,13 +27,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron._arrays import Growing as Growing
+from votron._arrays import chunks as chunks
+from votron._arrays import grown
+from votron._arrays import rows_in_bytes as rows_in_bytes
 from votron._loops import dual as _loops
+from votron._types import Floats as Floats
+from votron._types import Index as Index
+from votron._types import Rows as Rows
 from votron.errors import VotronError
-
-Rows = Any
-"""A matrix of rows as users have it: a 2-d NumPy array or a CSR matrix."""
-Index = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 DENSE_ENOUGH = 0.4
 """Share of nonzero values from which it pays to treat real rows as dense."""
@@ -43,8 +45,6 @@ CHEAP_AFTER = 5
 """How often such a product is made before it is kept, if it is asked for again."""
 _MANY_GROUPS = 2048
 _LARGE_BLOCK = 16 << 20
-_CHUNK_BYTES = 8 << 20
-_LEAST_ROOM = 8
 
 
 @dataclass(frozen=True)
@@ -75,18 +75,6 @@ class Traits:
             np.result_type(self.dtype, other.dtype),
             self.n_features,
         )
-
-
-def rows_in_bytes(X: Rows, n_bytes: int = _CHUNK_BYTES) -> int:
-    """Return how many rows of X, as float64 numbers, take about that much memory."""
-    per_row = X.nnz // max(1, X.shape[0]) if sp.issparse(X) else X.shape[1] if X.ndim > 1 else 1
-    return max(1, n_bytes // (8 * max(1, per_row)))
-
-
-def chunks(n: int, size: int) -> Iterator[slice]:
-    """Yield slices that cover ``range(n)``."""
-    for start in range(0, n, size):
-        yield slice(start, min(start + size, n))
 
 
 def describe(X: Rows) -> Traits:
@@ -146,49 +134,6 @@ def padded(n: int) -> int:
     """Round a block width up to the multiple that panels need."""
     m = _loops.BLOCK_MULTIPLE
     return -(-n // m) * m
-
-
-def grown(array: NDArray[Any], used: int, needed: int) -> NDArray[Any]:
-    """Return the array with room for ``needed`` entries along its first axis, the first ``used`` of them kept."""
-    if needed <= array.shape[0]:
-        return array
-    out = np.empty((max(needed, 2 * array.shape[0], _LEAST_ROOM), *array.shape[1:]), dtype=array.dtype)
-    out[:used] = array[:used]
-    return out
-
-
-class Growing:
-    """An array that grows at its end, along its first axis; each entry has this type and shape.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> array = Growing(np.float64, 2)
-    >>> array.extend([[1.0, 2.0]])
-    >>> array.extend([[3.0, 4.0], [5.0, 6.0]])
-    >>> array.n, array.values[:, 0]
-    (3, array([1., 3., 5.]))
-    """
-
-    def __init__(self, dtype: Any = np.float64, *shape: int) -> None:
-        self._data: NDArray[Any] = np.empty((0, *shape), dtype=dtype)
-        self.n = 0
-
-    @property
-    def values(self) -> NDArray[Any]:
-        """The entries so far."""
-        return self._data[: self.n]
-
-    def extend(self, more: Any) -> None:
-        """Append entries."""
-        more = np.asarray(more)
-        needed = self.n + len(more)
-        self._data = grown(self._data, self.n, needed)
-        self._data[self.n : needed] = more
-        self.n = needed
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_data": self.values.copy(), "n": self.n}
 
 
 class Block(ABC):

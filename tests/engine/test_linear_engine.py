@@ -51,7 +51,7 @@ def test_batches_do_not_matter(monkeypatch):
     X, codes, order = rng.randint(0, 256, (300, 50)).astype(np.uint8), rng.randint(0, 10, 300), rng.permutation(300)
     digests = set()
     for values_at_once in (50, 700, 1 << 19):
-        monkeypatch.setattr("votron.engine.batches.VALUES_AT_ONCE", values_at_once)
+        monkeypatch.setattr("votron.engine.presentation.VALUES_AT_ONCE", values_at_once)
         trainer = LinearTrainer(PolynomialKernel(1), 10)
         trainer.run(X, codes, order, 1000, n_threads=2)
         digests.add(trainer.record(300, 1000).digest())

@@ -1,6 +1,7 @@
 """KernelAdatronClassifier against a hard-margin SVM without bias, its own proof of nearness, and the soft form."""
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from refusals import assert_clear, refusal
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from strategies import thorough
@@ -201,3 +202,13 @@ def test_a_margin_that_is_small_beside_the_longest_example_is_one():
     y[:5] = ~y[:5]
     with pytest.warns(ConvergenceWarning, match="not separable for True"):
         assert KernelAdatronClassifier(kernel="linear").fit(X, y).separable_.tolist() == [False]
+
+
+def test_progress_goes_on_over_the_classes_and_speaks_of_what_there_is(capsys):
+    X, y = load_iris(return_X_y=True)
+    KernelAdatronClassifier(verbose=1, C=10.0).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    assert all(
+        re.fullmatch(r"fit +\d+%, [\d,]+ examples at work, [\d,]+ support vectors(, .* left)?", x) for x in lines
+    )
+    assert int(lines[-1].split("%")[0].split()[-1]) >= 66  # the last of three classes

@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from strategies import thorough
 
 from votron import AveragedPerceptronClassifier, NaiveBayesLinearClassifier, VotedPerceptronClassifier
-from votron.engine import PrimalTrainer, batches, primal
+from votron.engine import PrimalTrainer, presentation, primal
 from votron.estimators import base
 
 # -- the textbook -----------------------------------------------------------------------------------------------------
@@ -127,8 +127,8 @@ def test_as_the_textbook_to_the_last_bit(bias, problem, at_once, kept, n_threads
     v, sums, mistakes = textbook(X, codes, [order[t % len(order)] for t in range(n_steps)], n_vectors, bias)
     trainer = PrimalTrainer(X.shape[1], n_vectors, bias=bias)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batches, "VALUES_AT_ONCE", at_once)
-        patch.setattr(batches, "KEPT_BYTES", kept)
+        patch.setattr(presentation, "VALUES_AT_ONCE", at_once)
+        patch.setattr(presentation, "KEPT_BYTES", kept)
         run = trainer.run({**FORMS, **FOR_INTEGERS}[form](X), codes, order, n_steps, n_threads=n_threads)
     assert run.steps == n_steps or (run.converged and run.steps % len(order) == 0)
     trainer.time = n_steps  # had it gone on, nothing would have changed
@@ -362,7 +362,7 @@ def test_data_are_neither_copied_nor_changed(what, monkeypatch):
     before = X.data.copy(), X.indices.copy(), X.indptr.copy()
     parameters = {"epochs": 1 if what == "one pass" else 3, "shuffle": what != "unshuffled", "random_state": 0}
     if what == "no room":
-        monkeypatch.setattr(batches, "available_memory", lambda: 0)
+        monkeypatch.setattr(presentation, "available_memory", lambda: 0)
     AveragedPerceptronClassifier(epochs=1).fit(X[:10], np.arange(10) % 2)  # compiles
     tracemalloc.start()
     try:
@@ -378,8 +378,8 @@ def test_data_are_neither_copied_nor_changed(what, monkeypatch):
 def test_what_is_kept_for_later_passes_is_bounded(monkeypatch):
     rng = np.random.RandomState(0)
     X, y = rng.rand(20_000, 100), rng.randint(0, 2, 20_000)
-    monkeypatch.setattr(batches, "KEPT_BYTES", 12_000_000)
-    monkeypatch.setattr(batches, "VALUES_AT_ONCE", 100_000)
+    monkeypatch.setattr(presentation, "KEPT_BYTES", 12_000_000)
+    monkeypatch.setattr(presentation, "VALUES_AT_ONCE", 100_000)
     tracemalloc.start()
     try:
         part = AveragedPerceptronClassifier(epochs=3, random_state=0).fit(X, y)
@@ -387,7 +387,7 @@ def test_what_is_kept_for_later_passes_is_bounded(monkeypatch):
     finally:
         tracemalloc.stop()
     assert 12e6 < peak < 18e6  # half of the rows
-    monkeypatch.setattr(batches, "KEPT_BYTES", 0)
+    monkeypatch.setattr(presentation, "KEPT_BYTES", 0)
     assert np.array_equal(part.coef_, AveragedPerceptronClassifier(epochs=3, random_state=0).fit(X, y).coef_)
 
 
@@ -618,7 +618,7 @@ def interrupting(monkeypatch, at, times=1):
         return result
 
     monkeypatch.setattr(primal._loops, "walk_many", wrapped)
-    monkeypatch.setattr(batches, "VALUES_AT_ONCE", 64 * 20)
+    monkeypatch.setattr(presentation, "VALUES_AT_ONCE", 64 * 20)
 
 
 def test_ctrl_c_leaves_what_was_learnt(digits, monkeypatch):

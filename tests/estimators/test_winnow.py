@@ -23,6 +23,7 @@ from sklearn.preprocessing import binarize
 from sklearn.utils.estimator_checks import check_estimator
 from strategies import CONTAINERS, contained, thorough
 
+from votron._plotting import pyplot
 from votron.engine import TrainingRun, WinnowTrainer, boolean
 from votron.engine import winnow as engine
 from votron.engine.boolean import active_rows
@@ -30,7 +31,6 @@ from votron.errors import NotRepresentableError, VotronError
 from votron.estimators import base
 from votron.estimators.winnow import WinnowClassifier
 from votron.experiments import winnow as experiment
-from votron.experiments._figure import pyplot
 from votron.theory import disjunction_mistake_bound
 
 TINY = float(np.finfo(np.float64).tiny)
@@ -401,7 +401,7 @@ def test_no_room_for_the_weights(monkeypatch, complement):
 def test_two_thousand_million_features(monkeypatch):
     monkeypatch.setattr(base, "available_memory", lambda: 8 << 30)
     message = refusal(WinnowClassifier(), lambda m: m.fit(sp.csr_matrix((3, 2_000_000_000)), [0, 1, 1]))
-    assert message.startswith("The weights of 2,000,000,000 features and 2 classes take 16.0 GB in training")
+    assert message.startswith("The weights of 2,000,000,000 features and 2 classes take 16 GB in training")
 
 
 # -- scikit-learn -----------------------------------------------------------------------------------------------------
@@ -761,7 +761,7 @@ def test_the_command_draws_and_tells(tmp_path, capsys):
     options = ["--largest", "64", "--examples", "256", "--runs", "2", "--seed", "7", "--out", str(out)]
     assert experiment.main(options) == 0
     printed = capsys.readouterr()
-    assert printed.err == "Run 1 of 2\nRun 2 of 2\n"
+    assert [line.split(",")[1] for line in printed.err.splitlines()] == [f" {done} of 2 runs" for done in range(3)]
     expected = experiment.measure((16, 32, 64), n_literals=3, n_examples=256, seeds=(7, 8))
     assert experiment.table(expected) in printed.out
     assert f"| 64 | {expected.winnow.mean(0)[-1]:.1f} | 49 | {expected.perceptron.mean(0)[-1]:,.1f} |" in printed.out

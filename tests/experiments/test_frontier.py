@@ -11,10 +11,10 @@ from sklearn.svm import SVC
 from strategies import thorough
 
 from votron import VotedPerceptronClassifier, VotronError
+from votron._plotting import pyplot
 from votron.data import load_image_set
-from votron.experiments import _frontier, frontier
-from votron.experiments._figure import pyplot
-from votron.experiments._frontier import (
+from votron.experiments import _frontier_points, frontier
+from votron.experiments._frontier_points import (
     FEATURES,
     Point,
     Setting,
@@ -23,7 +23,7 @@ from votron.experiments._frontier import (
     validated,
     virtual_examples,
 )
-from votron.experiments._one_label import images
+from votron.experiments._one_vs_rest import images
 from votron.experiments.frontier import cells, draw, unbeaten
 from votron.experiments.images import Deskew, Shift, Thicken
 from votron.experiments.runs import RunStore
@@ -35,7 +35,7 @@ SMALL = X[:300], y[:300], X_test[:200], y_test[:200]
 @pytest.fixture(autouse=True)
 def scikit_learns(monkeypatch):
     """The same numbers whether sklearnex is installed or not."""
-    monkeypatch.setattr(_frontier, "fast_svc", lambda: None)
+    monkeypatch.setattr(_frontier_points, "fast_svc", lambda: None)
     monkeypatch.setattr(frontier, "fast_svc", lambda: None)
 
 
@@ -197,7 +197,7 @@ def test_what_was_measured_is_kept(tmp_path, monkeypatch):
     found = frontier.explore(data, store, quiet=True)
     files = sorted(tmp_path.iterdir())
     assert len(files) == 2
-    monkeypatch.setattr(_frontier, "_measured", lambda *args: pytest.fail("measured again"))
+    monkeypatch.setattr(_frontier_points, "_measured", lambda *args: pytest.fail("measured again"))
     assert frontier.explore(data, store, quiet=True) == found
     assert [row.name for row in found.table.rows] == [str(point.setting) for point in found.points]
     assert {len(row.cells) for row in found.table.rows} == {len(found.table.columns)}
@@ -205,7 +205,7 @@ def test_what_was_measured_is_kept(tmp_path, monkeypatch):
     files[0].write_text("{}")
     monkeypatch.undo()
     monkeypatch.setattr(frontier, "settings", lambda quick: few)
-    monkeypatch.setattr(_frontier, "fast_svc", lambda: None)
+    monkeypatch.setattr(_frontier_points, "fast_svc", lambda: None)
     again = frontier.explore(data, store, quiet=True)
     assert {p.setting: p.errors for p in again.points} == {p.setting: p.errors for p in found.points}
 
@@ -219,7 +219,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     out, err = capsys.readouterr()
     assert out.splitlines()[0].split()[:3] == ["learner", "features", "kernel"]
     assert len(out.splitlines()) == 1 + 3 + 2
-    assert err == "Training 3 settings\n"
+    assert [line.split(",")[1] for line in err.splitlines()] == [f" {done} of 3 settings" for done in range(4)]
     assert (tmp_path / "here" / "figure.svg").stat().st_size > 1000
     assert (tmp_path / "here" / "figure.png").stat().st_size > 1000
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import thorough
 
+from votron._plotting import pyplot
 from votron.experiments import game as module
-from votron.experiments._figure import pyplot
 from votron.experiments.game import ACROSS, TARGET, U, main, play, sample, some, summary, table
 
 ORDERS = st.sampled_from(["worst", "random"])

@@ -16,10 +16,10 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
+from votron._plotting import png
 from votron.data import ImageSet, load_image_set
-from votron.experiments import _tables_html, report
+from votron.experiments import _report_tables, report
 from votron.experiments._disagreements import SHOWN_RULES
-from votron.experiments._pictures import png
 from votron.experiments.claims import Claim
 from votron.experiments.figures import apart, disagreements, figure2, learning_curves
 from votron.experiments.papers import Fact
@@ -173,7 +173,7 @@ def test_times_stand_beside_the_papers(made, page):
     for degree, words in ((1, "about six days (to T = 10)"), (2, "about 25 hours"), (3, "not said")):
         mine = made.runs[degree]
         train, test = (np.mean([getattr(run, f"{kind}_seconds") for run in mine]) for kind in ("train", "scan"))
-        times = [_tables_html.duration(float(seconds)) for seconds in (train, test)]
+        times = [_report_tables.duration(float(seconds)) for seconds in (train, test)]
         converged = f"{sum(run.converged for run in mine)} of 3"
         assert [str(degree), "1.2", times[0], words, times[1], converged] in rows
 
@@ -240,7 +240,7 @@ def test_a_report_of_nothing_but_the_frontier(made, tmp_path):
 
 
 def test_durations_and_differences():
-    assert [_tables_html.duration(s) for s in (9.994, 59.9, 61, 3599.6, 7380)] == [
+    assert [_report_tables.duration(s) for s in (9.994, 59.9, 61, 3599.6, 7380)] == [
         "9.99 s",
         "59.9 s",
         "1 min 1 s",
@@ -248,7 +248,7 @@ def test_durations_and_differences():
         "2 h 3 min",
     ]
     cells = (Cell(2.2, None, Fact(2.3, True)), Cell(1000.2, 1.0, Fact(1000, True), count=True))
-    assert [_tables_html.signed(cell) for cell in cells] == ["−0.10", "0"]
+    assert [_report_tables.signed(cell) for cell in cells] == ["−0.10", "0"]
 
 
 # -- files ------------------------------------------------------------------------------------------------------------

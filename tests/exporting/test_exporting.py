@@ -227,7 +227,7 @@ def test_compact_models_and_files(tmp_path):
     assert facts["rule"] == "last"
     assert facts["kernel"].startswith("PolynomialKernel(degree=3")
     assert [p.name for p in path.parent.iterdir()] == ["model.onnx"]
-    with pytest.raises(VotronError, match=r"Cannot write the ONNX file '.*': .*directory\."):
+    with pytest.raises(VotronError, match=r"Cannot write the ONNX file '.*': It is there, and no file\."):
         write_onnx(model, tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["new"]
 

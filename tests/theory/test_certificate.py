@@ -32,7 +32,7 @@ from votron import (
 )
 from votron.errors import BoundViolatedError, VotronError
 from votron.experiments import certificate
-from votron.experiments._one_label import images as digits_data
+from votron.experiments._one_vs_rest import images as digits_data
 from votron.kernels import LinearKernel, PolynomialKernel
 
 LAST, AVERAGE = "last vector", "average"

@@ -158,8 +158,8 @@ def _check_figure(path: str | None) -> None:
 
 
 def _draw(found: Any, path: str) -> None:
-    from votron._drawing import as_bytes, pyplot
     from votron._files import write_bytes
+    from votron._plotting import as_bytes, pyplot
 
     figure = found.plot().figure
     try:

@@ -149,7 +149,8 @@ def run_fetch(args: argparse.Namespace) -> int:
     """Load a known set, which fetches it where it is not there."""
     from votron.data import load_image_set
 
-    images = load_image_set(args.name, progress=None if args.quiet else downloading)
+    with downloading(Notes(args.quiet)) as progress:
+        images = load_image_set(args.name, progress=progress)
     if args.json:
         print_json({"name": args.name, "rows": [len(images.X), len(images.X_test)], "where": images.source})
     else:

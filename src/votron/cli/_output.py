@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from votron._files import replacing
+from votron._progress import Progress
 from votron._text_tables import as_text, wants_colour
 from votron.errors import VotronError
 
@@ -147,15 +148,16 @@ class Notes:
                 self(text)
 
 
-def downloading(done: int, total: int | None) -> None:
-    """Tell how far a download is, on a terminal."""
-    stream = sys.stderr
-    if stream.isatty():
-        of = f" of {total / 1e6:.0f}" if total else ""
-        stream.write(f"\rDownloading: {done / 1e6:.0f}{of} MB ")
-        if total and done >= total:
-            stream.write("\n")
-        stream.flush()
+@contextmanager
+def downloading(notes: Notes) -> Iterator[Callable[[int, int | None], None]]:
+    """Show how far a download is, if there is one; yield what is told so."""
+    with Progress(None, notes.live, label="Downloading") as progress:
+
+        def tell(done: int, total: int | None) -> None:
+            progress.total = total
+            progress.update(done, f"{done / 1e6:.0f}{f' of {total / 1e6:.0f}' if total else ''} MB")
+
+        yield tell
 
 
 # -- for machines -----------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from votron._sentences import duration
 from votron._text_tables import wants_colour
-from votron.cli._output import downloading
+from votron.cli._output import Notes, downloading
 from votron.cli._parser import Parser, UsageError
 from votron.errors import VotronError
 from votron.experiments.settings import WHAT, Settings, parse_degrees
@@ -77,7 +77,8 @@ def run(args: argparse.Namespace) -> int:
     from votron.experiments.reproduce import remove_stale, reproduce, write_tables
     from votron.experiments.runs import RunStore
 
-    data = load_image_set(args.data, progress=None if args.quiet else downloading)
+    with downloading(Notes(args.quiet)) as progress:
+        data = load_image_set(args.data, progress=progress)
     out = args.out or Path("reports") / data.name
     _check_out(out)
     made = reproduce(settings, data, RunStore(out / "runs"), command=args.command_line, quiet=args.quiet)

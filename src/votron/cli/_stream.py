@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._progress import Progress
 from votron._sentences import counted, rounded_bytes
 from votron.cli._encoding import discrete_of, encoder_for, numeric_of
 from votron.cli._estimators import why_no_stream
@@ -35,8 +35,6 @@ _NOT_IN_STREAMS = ("epochs", "shuffle", "early_stopping", "validation_fraction")
 _TIMES = 60
 """What a batch takes in memory at most, in bytes of its text: 10 were measured for long rows of numbers in svmlight, 50
 for a letter and a label to a row of CSV."""
-_REDRAW_SECONDS = 0.2
-_LINE = 70
 
 
 def add_options(parser: Parser) -> None:
@@ -138,7 +136,6 @@ class _Learner:
     encoder: Any = None
     rows: int = 0
     n_batches: int = 0
-    _drawn_at: float = field(default_factory=time.monotonic)
 
     def learn(self, limit: int) -> Any:
         """Go through the data, once before learning where that can be; return the last batch."""
@@ -150,13 +147,12 @@ class _Learner:
             )
         if source.rewindable:
             source = self._scanned(source, limit)
-        for turn in range(passes):
-            self.rows = 0
-            for batch in source:
-                self._learn_from(batch)
-                self._draw_progress(turn, passes)
-        if self.notes.live:
-            sys.stderr.write("\r" + " " * _LINE + "\r")
+        with Progress(None, self.notes.live, label="Training", erase=True) as progress:
+            for turn in range(passes):
+                self.rows = 0
+                for batch in source:
+                    self._learn_from(batch)
+                    progress.update(turn, f"pass {turn + 1} of {passes}, {counted(self.rows, 'row')}{self._mistakes()}")
         return batch
 
     def _scanned(self, source: Any, limit: int) -> Any:
@@ -198,13 +194,9 @@ class _Learner:
         self.rows += batch.n_rows
         self.n_batches += 1
 
-    def _draw_progress(self, turn: int, passes: int) -> None:
-        if self.notes.live and time.monotonic() - self._drawn_at > _REDRAW_SECONDS:
-            self._drawn_at = time.monotonic()
-            mistakes = getattr(self.estimator, "n_mistakes_", None)
-            said = "" if mistakes is None else f", {int(mistakes.sum()):,} mistakes"
-            sys.stderr.write(f"\rpass {turn + 1} of {passes}, {self.rows:,} rows{said}".ljust(_LINE))
-            sys.stderr.flush()
+    def _mistakes(self) -> str:
+        mistakes = getattr(self.estimator, "n_mistakes_", None)
+        return "" if mistakes is None else f", {counted(int(mistakes.sum()), 'mistake')}"
 
 
 def _check_matrix(args: argparse.Namespace) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import sys
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from votron._progress import Progress
 from votron._sentences import duration, rounded_bytes
 from votron.cli import _options
 from votron.cli._encoding import encoder_for, make_model
@@ -231,30 +230,28 @@ def _setting(params: dict[str, Any], names: Sequence[str]) -> str:
 
 
 def _searched(args: argparse.Namespace, data: Any, grid: dict[str, Any], encoder: Any, notes: Notes) -> TuningResult:
-    return tune(
-        data.X,
-        data.y,
-        estimator=args.estimator,
-        grid=grid,
-        encoder=encoder,
-        folds=args.folds,
-        random_state=args.random_state,
-        max_rows=args.max_rows,
-        max_seconds=args.max_seconds,
-        one_standard_error=args.one_standard_error,
-        callback=_counter() if notes.live else None,
-    )
+    with Progress(None, notes.live, label="Tuning", erase=True) as progress:
+        return tune(
+            data.X,
+            data.y,
+            estimator=args.estimator,
+            grid=grid,
+            encoder=encoder,
+            folds=args.folds,
+            random_state=args.random_state,
+            max_rows=args.max_rows,
+            max_seconds=args.max_seconds,
+            one_standard_error=args.one_standard_error,
+            callback=_reporting_to(progress),
+        )
 
 
-def _counter() -> Callable[..., None]:
-    """Return what tells how many settings are done, on a terminal."""
-    start = time.monotonic()
+def _reporting_to(progress: Progress) -> Callable[..., None]:
+    """Return what tells how many settings are done."""
 
     def tell(done: int, total: int, row: Any, best: Any) -> None:
-        left = (time.monotonic() - start) / done * (total - done)
-        text = f"{done} of {total} settings, least error {100 * best.error:.2f} %, {duration(left)} left"
-        sys.stderr.write("\r" + (text if done < total else "").ljust(70) + ("" if done < total else "\r"))
-        sys.stderr.flush()
+        progress.total = total
+        progress.update(done, f"{done} of {total} settings, least error {100 * best.error:.2f} %")
 
     return tell
 

@@ -1,4 +1,4 @@
-"""How training is done: in the dual, on kernel values, and in the primal, on weight vectors; and by multiplication."""
+"""Training: in the dual, on kernel values, and in the primal, on weight vectors; and by multiplication."""
 
 from votron.engine.adatron import MaximalMargin, solve_adatron
 from votron.engine.dual import DualTrainer

@@ -30,12 +30,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._arrays import chunks
 from votron._loops import adatron as _loops
 from votron._threads import Team, team
+from votron._types import Floats, Index, Rows
 from votron.blocks import ROWS_AT_ONCE
 from votron.engine.run import Watcher
 from votron.kernels import Kernel
-from votron.products import Floats, Index, Rows, chunks
 
 __all__ = ["MaximalMargin", "solve_adatron"]
 
@@ -129,7 +130,7 @@ def solve_adatron(
     >>> round(found.margin, 3), found.support.tolist()
     (1.414, [0, 1])
     """
-    search = _Search(kernel, X, np.asarray(y, dtype=np.float64), float(cap), tolerance)
+    search = _CoordinateSteps(kernel, X, np.asarray(y, dtype=np.float64), float(cap), tolerance)
     with team(n_threads) as threads:
         for sweeps in search.rounds(max_sweeps, threads):
             if watcher is not None:
@@ -139,7 +140,7 @@ def solve_adatron(
     return search.found()
 
 
-class _Search:
+class _CoordinateSteps:
     """A working set, its kernel values, and the multipliers of its examples."""
 
     def __init__(self, kernel: Kernel, X: Rows, y: Floats, cap: float, tolerance: float) -> None:

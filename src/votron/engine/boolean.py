@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron._arrays import chunks, rows_in_bytes
+from votron._types import Rows
 from votron.errors import Parameter, VotronError
-from votron.products import Rows, chunks, rows_in_bytes
 
 __all__ = ["ActiveRows", "active_rows"]
 

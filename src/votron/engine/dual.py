@@ -29,13 +29,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron._arrays import Growing
 from votron._loops import dual as _loops
 from votron._threads import Team, team
+from votron._types import Floats, Index, Rows
 from votron.blocks import DotCache, KernelBlock, scratch
 from votron.engine.run import TrainingRun, Watcher
 from votron.errors import IndefiniteKernelError, NotRepresentableError
 from votron.kernels import Kernel
-from votron.products import Floats, GramProducts, Growing, Index, Products, Rows, Store, Traits, padded
+from votron.products import GramProducts, Products, Store, Traits, padded
 from votron.record import MistakeRecord
 
 EVENTS_AT_ONCE = 256

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._arrays import Growing
 from votron._loops import primal as _loops
 from votron._threads import pieces, team
-from votron.engine.batches import Batch, Batches
+from votron._types import Floats, Index, Rows
+from votron.engine.presentation import Presentation, RowBatch
 from votron.engine.primal import aligned_zeros, weights_width
 from votron.engine.run import TrainingRun, Watcher
 from votron.kernels import Kernel
-from votron.products import Floats, Growing, Index, Rows
 from votron.record import MistakeRecord
 
 __all__ = ["LinearTrainer"]
@@ -92,10 +93,10 @@ class LinearTrainer:
         n, last_mistake, interrupted = len(order), 0, False
         width = weights_width(self.n_vectors)
         weights, signs = aligned_zeros(X.shape[1], width), np.zeros(width)
-        batches = Batches(X, codes, order, values_per_feature=width, passes=n_steps / n)
+        batches = Presentation(X, codes, order, values_per_feature=width, passes=n_steps / n)
         notes: list[tuple[NDArray[np.int64], NDArray[np.int64], Floats]] = []
 
-        def walks(batch: Batch, threads: int) -> list[Callable[[], None]]:
+        def walks(batch: RowBatch, threads: int) -> list[Callable[[], None]]:
             rows = batch.starts, batch.stops, batch.features, batch.values, batch.codes, self.constant
 
             def walk(low: int, high: int) -> None:

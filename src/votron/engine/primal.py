@@ -2,7 +2,7 @@
 
 The vectors of several classes do not depend on one another, so threads share the classes; two classes have one vector,
 and one thread that learns. The result does not depend on the threads, nor on how rows are brought along
-(`votron.engine.batches`).
+(`votron.engine.presentation`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from votron._loops import primal as _loops
 from votron._threads import pieces, team
-from votron.engine.batches import Batch, Batches
+from votron._types import Floats, Index, Rows
+from votron.engine.presentation import Presentation, RowBatch
 from votron.engine.run import TrainingRun, Watcher
 from votron.errors import NotRepresentableError
-from votron.products import Floats, Index, Rows
 
 __all__ = ["PrimalTrainer"]
 
@@ -256,7 +256,7 @@ class PrimalTrainer:
         self._made = {}
         first, n = self.time, len(order)
         last_mistake, interrupted = first, False
-        batches = Batches(X, codes, order, values_per_feature=self._width, passes=n_steps / n)
+        batches = Presentation(X, codes, order, values_per_feature=self._width, passes=n_steps / n)
         worth_it = n_steps * batches.values_per_row * self._width >= WORTH_A_THREAD
         with team(n_threads if worth_it else 1) as threads:
             for batch in batches.presented(n_steps, threads, self._walks):
@@ -278,7 +278,7 @@ class PrimalTrainer:
     def _width(self) -> int:
         return int(self.weights.shape[1])
 
-    def _walks(self, batch: Batch, n_threads: int) -> list[Callable[[], None]]:
+    def _walks(self, batch: RowBatch, n_threads: int) -> list[Callable[[], None]]:
         """Return the tasks that present a batch, which may run side by side."""
         rows = batch.starts, batch.stops, batch.features, batch.values, batch.codes, self.time, self.bias
         state = self.bias_weights, self.bias_timed, self._mistakes

@@ -1,4 +1,4 @@
-"""What both engines tell about a training run, and whom they tell while it goes on."""
+"""The outcome of a training run, and its watcher while it goes on."""
 
 from __future__ import annotations
 

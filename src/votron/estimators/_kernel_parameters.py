@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from votron._arrays import chunks, rows_in_bytes
+from votron._types import Index, Rows
 from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
 from votron.estimators._validation import NameIn, validated
 from votron.kernels import KERNELS, Kernel, make_kernel
 from votron.kernels.base import negative_diagonal
 from votron.kernels.registry import is_precomputed, kernel_class
-from votron.products import Index, Rows, chunks, describe, rows_in_bytes
+from votron.products import describe
 
 SLACK = 1e-5
 """Relative error that a precomputed matrix may have, in symmetry and positivity: it may be of float32 numbers."""

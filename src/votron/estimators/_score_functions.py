@@ -10,12 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
+from votron._arrays import chunks, rows_in_bytes
 from votron._threads import team
+from votron._types import Floats, Index, Rows
 from votron.blocks import expansion_scores
 from votron.errors import NotRepresentableError
 from votron.estimators._validation import binarized
 from votron.kernels import Kernel
-from votron.products import Floats, Index, Rows, chunks, rows_in_bytes
 from votron.rules import Vectors
 
 SPARSE_BELOW = 0.3

@@ -18,10 +18,10 @@ from sklearn.utils.validation import validate_data
 
 from votron._frames import columns_of_words, is_frame
 from votron._registry import Registry
+from votron._types import Index, Rows
 from votron.errors import DataError, Parameter, Phrase, VotronError
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
-from votron.products import Index, Rows
 
 
 @contextmanager

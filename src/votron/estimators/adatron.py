@@ -14,10 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from votron._progress import watching
 from votron._resources import effective_threads
+from votron._types import Floats, Rows
 from votron.engine import MaximalMargin, TrainingRun, solve_adatron
 from votron.estimators import _validation
+from votron.estimators._callbacks import CallbackSupportMixin, under_callbacks, watching_fit
 from votron.estimators._kernel_parameters import (
     KERNEL_CONSTRAINTS,
     learnable_rows,
@@ -28,7 +29,6 @@ from votron.estimators._score_functions import Expansion, Form
 from votron.estimators.base import ScoreClassifier, outside_votron
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
-from votron.products import Floats, Rows
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
 from votron.theory.evidence.gathering import MaximalVectors, evidence_of_maximal_margin
 from votron.theory.geometry import Margins, lengths_of
@@ -43,7 +43,7 @@ _SWITCHES = {
 """Parameters to set for assumptions of bounds."""
 
 
-class KernelAdatronClassifier(ScoreClassifier):
+class KernelAdatronClassifier(CallbackSupportMixin, ScoreClassifier):
     """Kernel adatron: the vector of maximal margin, by steps like the perceptron's.
 
     It finds, through the origin of the kernel's feature space, the vector with the largest margin that any has on these
@@ -160,7 +160,7 @@ class KernelAdatronClassifier(ScoreClassifier):
 
     def _learn(self, rows: Rows, codes: NDArray[np.int64]) -> TrainingRun:
         """Find the vectors, and set the attributes."""
-        found, interrupted = self._solve(rows, codes)
+        found, interrupted = under_callbacks(self, lambda: self._solve(rows, codes))
         self._keep(rows, found)
         return TrainingRun(0, self.converged_, interrupted)
 
@@ -177,9 +177,11 @@ class KernelAdatronClassifier(ScoreClassifier):
 
     def _solve(self, rows: Rows, codes: NDArray[np.int64]) -> tuple[list[MaximalMargin], bool]:
         """Find the vector of each class, one after another."""
-        found = []
-        with watching(self.max_sweeps * self._n_vectors, bool(self.verbose)) as watch:
+        found, most = [], int(self.max_sweeps)
+        words = "{:,} examples at work, {:,} support vectors".format
+        with watching_fit(self, most * self._n_vectors, most, part="class", unit="", words=words) as watch:
             for c in range(self._n_vectors):
+                watch.before = c * most
                 found.append(
                     solve_adatron(
                         self.kernel_,
@@ -187,7 +189,7 @@ class KernelAdatronClassifier(ScoreClassifier):
                         np.where(codes == c, 1, -1),
                         cap=math.inf if self.C is None else float(self.C),
                         tolerance=float(self.tol),
-                        max_sweeps=int(self.max_sweeps),
+                        max_sweeps=most,
                         n_threads=effective_threads(self.n_jobs),
                         watcher=watch,
                     )

@@ -17,13 +17,13 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
+from votron._types import Floats, Index, Rows
 from votron.engine import PrimalTrainer, TrainingRun
 from votron.estimators import _validation
 from votron.estimators._score_functions import Form, Linear, linear_scores
 from votron.estimators._validation import check_unchanged
 from votron.estimators.base import EpochClassifier
 from votron.kernels import Kernel, LinearKernel, PolynomialKernel
-from votron.products import Floats, Index, Rows
 from votron.products import squares as squared_lengths
 from votron.record import labels_of
 from votron.rules import row_draws
@@ -287,7 +287,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
     ) -> TrainingRun:
         """Run the engine."""
         run = partial(trainer.run, n_threads=effective_threads(self.n_jobs), after_pass=after_pass)
-        return self._watched(n_steps, lambda watch: run(rows, codes, order, n_steps, watcher=watch))
+        return self._watched(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
     def _train_until_best(
         self,

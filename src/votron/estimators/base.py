@@ -16,11 +16,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from votron._progress import Watch, watching
+from votron._progress import Watch
 from votron._resources import available_memory, effective_threads
 from votron._sentences import rounded_bytes
+from votron._types import Floats, Index, Rows
 from votron.engine import TrainingRun
 from votron.errors import Parameter, VotronError
+from votron.estimators._callbacks import CallbackSupportMixin, under_callbacks, watching_fit
 from votron.estimators._validation import (
     check_same_classes,
     read_classes,
@@ -28,7 +30,6 @@ from votron.estimators._validation import (
     validated,
     validation_split,
 )
-from votron.products import Floats, Index, Rows
 from votron.record import labels_of
 from votron.theory.comparators import Comparators
 from votron.theory.evidence.gathering import TrainedModel
@@ -232,7 +233,7 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
         return np.where(scores[:, 0] == 0, LEAST_POSITIVE, scores[:, 0])
 
 
-class EpochClassifier(ScoreClassifier):
+class EpochClassifier(CallbackSupportMixin, ScoreClassifier):
     """A classifier that learns in ``epochs`` passes."""
 
     MAX_EPOCHS: ClassVar[int] = 1000
@@ -292,11 +293,15 @@ class EpochClassifier(ScoreClassifier):
             order, held_out = validation_split(learnable, codes, self.validation_fraction, type(self).__name__, rng)
         return rng.permutation(order) if self.shuffle else order, held_out
 
-    def _watched(self, n_steps: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
-        """Train under a progress bar; Ctrl-C ends training early, and what happened says so."""
-        with watching(n_steps, bool(self.verbose)) as watch:
-            run = train(watch)
-        return replace(run, interrupted=watch.interrupted)
+    def _watched(self, n_steps: int, n_examples: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
+        """Train under a progress bar and callbacks; Ctrl-C ends training early, and what happened says so."""
+
+        def watched() -> TrainingRun:
+            with watching_fit(self, n_steps, n_examples, known=self.epochs is not None) as watch:
+                run = train(watch)
+            return replace(run, interrupted=watch.interrupted)
+
+        return under_callbacks(self, watched)
 
     def _check_trained(self) -> None:
         """Refuse to show what a trainer has learnt before there is one."""

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
+from votron._types import Floats, Rows
 from votron.errors import VotronError
 from votron.estimators._score_functions import Expansion, Form, Linear, Sequence
 from votron.estimators.base import ScoreClassifier
 from votron.kernels.registry import is_precomputed
-from votron.products import Floats, Rows
 
 __all__ = ["CompactClassifier"]
 

@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads, parse_memory_limit
+from votron._types import Floats, Index, Rows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
@@ -33,7 +34,6 @@ from votron.estimators._validation import NameIn
 from votron.estimators.base import AvailableWhere, EpochClassifier
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
-from votron.products import Floats, Index, Rows
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors, row_draws
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
@@ -335,7 +335,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         if not n_steps:
             return TrainingRun(0, False, False)
         run = self._runner(trainer, order, n_steps, ids)
-        return self._watched(n_steps, lambda watch: run(rows, codes, order, n_steps, watcher=watch))
+        return self._watched(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
     def _runner(
         self, trainer: DualTrainer | LinearTrainer, order: Index, n_steps: int, ids: Index | None = None

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
+from votron._types import Floats, Index
 from votron.engine import TrainingRun, WinnowTrainer
 from votron.engine.boolean import ActiveRows, active_rows
 from votron.errors import NotRepresentableError
@@ -17,7 +18,6 @@ from votron.estimators import _validation
 from votron.estimators._score_functions import Form, Linear
 from votron.estimators._validation import check_unchanged
 from votron.estimators.base import EpochClassifier
-from votron.products import Floats, Index
 from votron.theory.winnow import CONSTRAINTS
 
 __all__ = ["WinnowClassifier"]
@@ -241,7 +241,7 @@ class WinnowClassifier(EpochClassifier):
         self, trainer: WinnowTrainer, rows: ActiveRows, codes: NDArray[np.int64], order: Index, n_steps: int
     ) -> TrainingRun:
         """Run the engine."""
-        return self._watched(n_steps, lambda watch: trainer.run(rows, codes, order, n_steps, watcher=watch))
+        return self._watched(n_steps, len(order), lambda watch: trainer.run(rows, codes, order, n_steps, watcher=watch))
 
     def _keep(self, trainer: WinnowTrainer, n_epochs: float, converged: bool) -> None:
         """Set the attributes."""

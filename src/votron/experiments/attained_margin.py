@@ -1,4 +1,4 @@
-"""What ``margin=τ`` buys: the margin that the perceptron attains, as a fraction of the largest that any vector has.
+"""The worth of ``margin=τ``: the margin that the perceptron attains, as a fraction of the largest that any vector has.
 
 ``python -m votron.experiments.attained_margin`` measures it, prints it as a table, and draws it to an SVG and a PNG
 file. Needs matplotlib: ``pip install matplotlib``.
@@ -29,13 +29,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from votron._plotting import MUTED, STYLE, plain, pyplot, save, title, write_name
+from votron._progress import counting
 from votron._text_tables import as_markdown
 from votron.errors import VotronError
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
-from votron.experiments._command import Counter, ended
-from votron.experiments._figure import MUTED, STYLE, add_out, plain, pyplot, save, title, write_name
-from votron.experiments._one_label import Data, consistent, name_of, parser, problem
+from votron.experiments._command_line import add_out, ended
+from votron.experiments._one_vs_rest import Data, consistent, name_of, parser, problem
 from votron.theory import margins, novikoff_bound
 
 __all__ = ["draw", "main"]
@@ -260,9 +261,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         pyplot()  # whether it is there is known before the work begins
         taus, data = _taus(args), problem(args.label, args.data)
         seeds = range(args.seed, args.seed + args.permutations)
-        found = measure(data, name_of(args), degree=args.degree, taus=taus, seeds=seeds, progress=Counter(len(seeds)))
+        with counting(len(seeds), "permutations") as progress:
+            found = measure(data, name_of(args), degree=args.degree, taus=taus, seeds=seeds, progress=progress)
         print(table(found), summary(found), sep="\n\n")
-        save(draw(found), args.out)
+        print(*save(draw(found), args.out), sep="\n")
         return 0
 
     return ended(work)

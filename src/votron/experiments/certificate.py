@@ -10,10 +10,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from votron._plotting import pyplot, save
 from votron.estimators.voted import VotedPerceptronClassifier
-from votron.experiments._command import at_least_one, ended, epochs_number, seed_number
-from votron.experiments._figure import add_out, pyplot, save
-from votron.experiments._one_label import images, problem
+from votron.experiments._command_line import add_out, at_least_one, ended, epochs_number, seed_number
+from votron.experiments._one_vs_rest import images, problem
 from votron.rules import RULES
 from votron.theory import Certificate, certify
 
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         pyplot()  # whether it is there is known before the work begins
         found = measure(args)
         print(found)
-        save(found.plot().figure, args.out)
+        print(*save(found.plot().figure, args.out), sep="\n")
         return 0
 
     return ended(work)

@@ -1,4 +1,4 @@
-"""What the papers say in words, checked on the runs: each claim with its evidence."""
+"""The claims of the papers in words, checked on the runs: each claim with its evidence."""
 
 from __future__ import annotations
 

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._drawing import MUTED, STYLE, plain
+from votron._plotting import MUTED, STYLE, plain, pyplot
 from votron.experiments._disagreements import Disagreement, disagreements
-from votron.experiments._figure import pyplot
 from votron.experiments.runs import LINES, RunResult
 from votron.experiments.tables import Runs, at_all_moments
 

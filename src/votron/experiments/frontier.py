@@ -33,11 +33,12 @@ from pathlib import Path
 from typing import Any
 
 from votron._files import write_text
+from votron._plotting import AXIS, MUTED, STYLE, plain, pyplot, save, title
+from votron._progress import counting
 from votron._text_tables import as_text, wants_colour
 from votron.data import ImageSet, load_image_set
-from votron.experiments._command import ended, seed_number
-from votron.experiments._figure import AXIS, MUTED, STYLE, add_out, plain, pyplot, save, title
-from votron.experiments._frontier import RULES, Point, Setting, measure, settings, validated
+from votron.experiments._command_line import add_out, ended, seed_number
+from votron.experiments._frontier_points import RULES, Point, Setting, measure, settings, validated
 from votron.experiments.machines import fast_svc
 from votron.experiments.papers import comparator
 from votron.experiments.runs import RunStore
@@ -237,20 +238,11 @@ def explore(data: ImageSet, store: RunStore, *, quiet: bool = False) -> Frontier
     large = len(data.X) > 10_000
     todo = [s for s in settings(quick=not large) if not large or s.learner != "SVC" or fast_svc() is not None]
     arrays = data.X, data.y, data.X_test, data.y_test
-    progress = (lambda done: None) if quiet else (lambda done: _tell(done, len(todo)))
-    return Frontier.of(measure(todo, arrays, progress=progress, kept=kept, keep=keep), data.name)
+    with counting(len(todo), "settings", enabled=not quiet) as progress:
+        return Frontier.of(measure(todo, arrays, progress=progress, kept=kept, keep=keep), data.name)
 
 
 # -- the command ------------------------------------------------------------------------------------------------------
-
-
-def _tell(done: int, total: int) -> None:
-    """Tell on standard error how far it is: in one line that is redrawn on a terminal, once elsewhere."""
-    if sys.stderr.isatty():
-        text = f"Setting {done + 1} of {total}" if done < total else ""
-        print("\r" + text.ljust(30), end="" if text else "\r", file=sys.stderr, flush=True)
-    elif done == 0:
-        print(f"Training {total} settings", file=sys.stderr)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -279,9 +271,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             print("sklearnex is not installed, and scikit-learn's SVC takes very long here: SVMs are left out.")
             todo = [setting for setting in todo if setting.learner != "SVC"]
         arrays = data.X, data.y, data.X_test, data.y_test
-        points = measure(todo, arrays, progress=lambda done: _tell(done, len(todo)))
+        with counting(len(todo), "settings") as progress:
+            points = measure(todo, arrays, progress=progress)
         print(as_text(cells(points), colour=wants_colour(sys.stdout), left=range(5)))
-        save(draw(points, data.name, PUBLISHED if data.name == "mnist" else None), args.out)
+        print(*save(draw(points, data.name, PUBLISHED if data.name == "mnist" else None), args.out), sep="\n")
         return 0
 
     return ended(work)

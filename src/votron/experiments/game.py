@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._plotting import AXIS, GRID, INK, MUTED, STYLE, plain, pyplot, save, title
 from votron._text_tables import as_text
-from votron.experiments._command import at_least_one, ended, seed_number
-from votron.experiments._figure import AXIS, GRID, INK, MUTED, STYLE, add_out, plain, pyplot, save, title
+from votron.experiments._command_line import add_out, at_least_one, ended, seed_number
 from votron.online import OnlinePerceptron, Round
 
 __all__ = ["draw", "main"]
@@ -312,7 +312,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         game = play(args.examples, args.margin, seed=args.seed, order=args.order, n_rounds=args.rounds)
         print(table(game))
         print(summary(game))
-        save(draw(game), args.out)
+        print(*save(draw(game), args.out), sep="\n")
         return 0
 
     return ended(work)

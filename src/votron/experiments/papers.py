@@ -1,4 +1,4 @@
-"""What the papers print, as data: ``papers.toml``, read."""
+"""The numbers that the papers print, as data: ``papers.toml``, read."""
 
 from __future__ import annotations
 

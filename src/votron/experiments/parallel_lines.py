@@ -28,12 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
+from votron._plotting import AXIS, GRID, INK, MUTED, STYLE, plain, pyplot, save, title, write_name
+from votron._progress import counting
 from votron._text_tables import as_markdown
 from votron.errors import VotronError
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
-from votron.experiments._command import Counter, at_least_one, ended, seed_number
-from votron.experiments._figure import AXIS, GRID, INK, MUTED, STYLE, add_out, plain, pyplot, save, title, write_name
+from votron.experiments._command_line import add_out, at_least_one, ended, seed_number
 from votron.theory import novikoff_bound
 
 __all__ = ["draw", "main"]
@@ -292,10 +293,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def work() -> int:
         pyplot()  # whether it is there is known before the work begins
-        progress = Counter(args.permutations)
-        counts = measure(_sizes(args), seed=args.seed, permutations=args.permutations, progress=progress)
+        with counting(args.permutations, "permutations") as progress:
+            counts = measure(_sizes(args), seed=args.seed, permutations=args.permutations, progress=progress)
         print(table(counts))
-        save(draw(counts), args.out)
+        print(*save(draw(counts), args.out), sep="\n")
         return 0
 
     return ended(work)

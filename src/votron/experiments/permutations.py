@@ -24,12 +24,13 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 from sklearn.svm import SVC
 
+from votron._plotting import MUTED, STYLE, plain, pyplot, save, title, write_name
+from votron._progress import counting
 from votron._text_tables import as_markdown
 from votron.errors import VotronError
 from votron.estimators.voted import VotedPerceptronClassifier
-from votron.experiments._command import Counter, ended
-from votron.experiments._figure import MUTED, STYLE, add_out, plain, pyplot, save, title, write_name
-from votron.experiments._one_label import Data, consistent, name_of, parser, problem
+from votron.experiments._command_line import add_out, ended
+from votron.experiments._one_vs_rest import Data, consistent, name_of, parser, problem
 from votron.theory import compression_bound
 
 __all__ = ["draw", "main"]
@@ -297,10 +298,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.permutations < 2:
             raise VotronError(f"--permutations must be an int in the range [2, inf). Got {args.permutations} instead.")
         data, seeds = problem(args.label, args.data), range(args.seed, args.seed + args.permutations)
-        how = {"degree": args.degree, "seeds": seeds, "with_svm": not args.no_svm, "progress": Counter(len(seeds))}
-        spread = measure(data, name_of(args), **how)
+        how = {"degree": args.degree, "seeds": seeds, "with_svm": not args.no_svm}
+        with counting(len(seeds), "permutations") as progress:
+            spread = measure(data, name_of(args), **how, progress=progress)
         print(table(spread), overlap(spread), histogram(spread), sep="\n\n")
-        save(draw(spread), args.out)
+        print(*save(draw(spread), args.out), sep="\n")
         return 0
 
     return ended(work)

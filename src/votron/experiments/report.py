@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 
 from votron._files import write_text
+from votron._plotting import png, pyplot, save, svg_for_page
 from votron._sentences import duration
 from votron.errors import VotronError
-from votron.experiments import _tables_html as tables_html
+from votron.experiments import _report_tables as tables_html
 from votron.experiments._disagreements import SHOWN_RULES, Disagreement, disagreements, shown_degree
-from votron.experiments._figure import pyplot
-from votron.experiments._pictures import png, save, svg_for_page
-from votron.experiments._tables_html import words
+from votron.experiments._report_tables import words
 from votron.experiments.figures import (
     COUNTS,
     HOW_DRAWN,

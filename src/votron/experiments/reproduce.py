@@ -1,9 +1,8 @@
-"""Reproduce the papers: which runs are wanted, what is made of them, and where it goes."""
+"""The papers reproduced: which runs are wanted, what is made of them, and where it goes."""
 
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from votron._files import write_text
+from votron._progress import counting
 from votron.data import ImageSet
 from votron.errors import VotronError
-from votron.experiments._command import environment
+from votron.experiments._command_line import environment
 from votron.experiments.claims import Claim, claims
 from votron.experiments.machines import MachineResult, all_kept, machines, solver
 from votron.experiments.runner import perform_missing
@@ -205,11 +205,8 @@ def _machines(
         )
         return []
 
-    def progress(done: int, total: int) -> None:
-        if not quiet:
-            print(f"Training support vector machine {done + 1} of {total} ({name})", file=sys.stderr)
-
-    return machines(data, store, degree=settings.label_degree, progress=progress)
+    with counting(len(vector_labels(data.y)), f"support vector machines ({name})", enabled=not quiet) as report:
+        return machines(data, store, degree=settings.label_degree, progress=lambda done, _: report(done))
 
 
 def _frontier(data: ImageSet, store: RunStore, quiet: bool, notes: list[str]) -> Any:

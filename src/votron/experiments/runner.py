@@ -7,18 +7,17 @@ client if there is one; each result is kept as soon as it is there, so a run is 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
 import threading
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, TextIO
 
+from votron._progress import Progress
 from votron._resources import available_memory, effective_threads
 from votron.data import ImageSet
 from votron.errors import VotronError
@@ -86,11 +85,14 @@ def perform_missing(
     missing = sorted((key for key in dict.fromkeys(keys) if key not in found), key=_cost, reverse=True)
     if not missing:
         return found
-    with _executor(jobs, len(missing), data) as (submit, workers), _Line(missing, workers, quiet, stream) as line:
+    with (
+        _executor(jobs, len(missing), data) as (submit, workers),
+        _reporting(missing, workers, quiet, stream) as report,
+    ):
         for key, result in submit(missing):
             store.put(result)
             found[key] = result
-            line.done(result)
+            report(result)
     return found
 
 
@@ -215,57 +217,19 @@ def _dask_client() -> Any:
 # -- how far it is ----------------------------------------------------------------------------------------------------
 
 
-class _Line:
-    """One line for all runs: redrawn on a terminal, a line for each run elsewhere."""
+@contextmanager
+def _reporting(
+    missing: Sequence[RunKey], workers: int, quiet: bool, stream: TextIO | None
+) -> Iterator[Callable[[RunResult], None]]:
+    """Show how far the runs are, by what each costs; yield what hears that one is done."""
+    n, done = len(missing), list[RunResult]()
+    with Progress(sum(map(_cost, missing)), not quiet, stream, "Training") as progress:
+        progress.update(0, f"{n} run{'' if n == 1 else 's'}, {workers} at a time")
 
-    def __init__(self, missing: Sequence[RunKey], workers: int, quiet: bool, stream: TextIO | None) -> None:
-        self._stream = sys.stderr if stream is None else stream
-        self._quiet, self._workers = quiet, workers
-        self._redraws = self._stream.isatty() and os.environ.get("TERM") != "dumb"
-        self._total, self._cost, self._n, self._paid = len(missing), sum(map(_cost, missing)), 0, 0.0
-        self._start = time.monotonic()
+        def report(result: RunResult) -> None:
+            done.append(result)
+            key, seconds = result.key, result.train_seconds + result.scan_seconds
+            said = f"{len(done)} of {n} runs (degree {key.degree}, seed {key.seed}: {seconds:.1f} s)"
+            progress.update(sum(_cost(each.key) for each in done), said)
 
-    def __enter__(self) -> _Line:
-        self._write(f"{self._total} run{'' if self._total == 1 else 's'}, {self._workers} at a time")
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        if self._redraws and not self._quiet:
-            self._stream.write("\n")
-            self._stream.flush()
-
-    def done(self, result: RunResult) -> None:
-        """Hear that a run is done."""
-        self._n += 1
-        self._paid += _cost(result.key)
-        passed = time.monotonic() - self._start
-        left = passed * (self._cost - self._paid) / self._paid
-        key, seconds = result.key, result.train_seconds + result.scan_seconds
-        bar = f"{_bar(self._paid / self._cost)} " if self._redraws else ""
-        self._write(
-            f"{bar}{self._n} of {self._total} runs, {_clock(passed)} passed, about {_clock(left)} left "
-            f"(degree {key.degree}, seed {key.seed}: {seconds:.1f} s)"
-        )
-
-    def _write(self, text: str) -> None:
-        if self._quiet:
-            return
-        width = shutil.get_terminal_size().columns - 1
-        self._stream.write("\r" + text[:width].ljust(width) if self._redraws else text + "\n")
-        self._stream.flush()
-
-
-def _bar(share: float, width: int = 20) -> str:
-    """Return a bar that is filled so far.
-
-    Examples
-    --------
-    >>> _bar(0.25, width=8)
-    '##------'
-    """
-    filled = round(share * width)
-    return "#" * filled + "-" * (width - filled)
-
-
-def _clock(seconds: float) -> str:
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+        yield report

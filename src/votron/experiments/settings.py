@@ -1,4 +1,4 @@
-"""What `votron reproduce` can be asked for; light, so that a wrong option is refused at once."""
+"""The settings of `votron reproduce`; light, so that a wrong option is refused at once."""
 
 from __future__ import annotations
 

@@ -24,12 +24,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron._plotting import MUTED, STYLE, plain, pyplot, save, title, write_name
+from votron._progress import counting
 from votron._text_tables import as_markdown
 from votron.errors import VotronError
 from votron.estimators.averaged import AveragedPerceptronClassifier
 from votron.estimators.winnow import WinnowClassifier
-from votron.experiments._command import at_least_one, ended, seed_number
-from votron.experiments._figure import MUTED, STYLE, add_out, plain, pyplot, save, title, write_name
+from votron.experiments._command_line import add_out, at_least_one, ended, seed_number
 from votron.theory import disjunction_mistake_bound
 
 __all__ = ["draw", "main"]
@@ -211,10 +212,6 @@ def _parser() -> argparse.ArgumentParser:
     return made
 
 
-def _tell(run: int, n_runs: int) -> None:
-    print(f"Run {run} of {n_runs}", file=sys.stderr, flush=True)
-
-
 def _sizes(args: argparse.Namespace) -> list[int]:
     """Return the numbers of attributes that the options ask for."""
     if args.literals > SMALLEST:
@@ -237,9 +234,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         pyplot()  # whether it is there is known before the work begins
         sizes = _sizes(args)
         seeds = range(args.seed, args.seed + args.runs)
-        counts = measure(sizes, n_literals=args.literals, n_examples=args.examples, seeds=seeds, progress=_tell)
+        how = {"n_literals": args.literals, "n_examples": args.examples, "seeds": seeds}
+        with counting(len(seeds), "runs") as report:
+            counts = measure(sizes, **how, progress=lambda run, _: report(run - 1))
+            report(len(seeds))
         print(table(counts))
-        save(draw(counts), args.out)
+        print(*save(draw(counts), args.out), sep="\n")
         return 0
 
     return ended(work)

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from votron._sentences import rounded_bytes
+from votron._types import Rows
 from votron.errors import MissingPackageError, VotronError
-from votron.products import Rows
 
 OPSET = 17
 ML_OPSET = 3

@@ -18,10 +18,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron._arrays import chunks
 from votron._loops._llvm import compiled
+from votron._types import Floats, Index, Rows
 from votron.errors import IndefiniteKernelError, NotRepresentableError, Parameter, VotronError
 from votron.kernels.features import FeatureMap
-from votron.products import Floats, Index, Products, Rows, Store, Traits, choose_products, chunks, describe
+from votron.products import Products, Store, Traits, choose_products, describe
 
 if TYPE_CHECKING:
     from votron.kernels.composed import ComposedKernel

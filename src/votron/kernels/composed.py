@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._types import Floats, Index, Rows
 from votron.errors import VotronError
 from votron.kernels.base import Kernel, Term
-from votron.products import Floats, Index, Products, Rows, Traits, choose_products
+from votron.products import Products, Traits, choose_products
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._loops._llvm import compiled
+from votron._types import Floats, Index, Rows
 from votron.errors import NotRepresentableError, VotronError
 from votron.kernels.base import Kernel, Term
 from votron.kernels.features import FeatureMap
-from votron.products import Floats, Index, Rows, describe, squares
+from votron.products import describe, squares
 
 
 @dataclass(frozen=True)

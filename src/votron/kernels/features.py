@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from votron._types import Floats
 from votron.errors import VotronError
-from votron.products import Floats, squares
+from votron.products import squares
 
 
 @dataclass(frozen=True)

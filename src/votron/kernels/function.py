@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from votron._types import Rows
 from votron.kernels.base import ValueKernel
-from votron.products import CallableProducts, Products, Rows, Traits
+from votron.products import CallableProducts, Products, Traits
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._loops._llvm import compiled
+from votron._types import Floats, Index
 from votron.errors import NotRepresentableError
 from votron.kernels.base import Kernel, Term, check_number
-from votron.products import Floats, Index
 
 
 @dataclass(frozen=True)

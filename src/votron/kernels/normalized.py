@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._loops._llvm import compiled
+from votron._types import Floats, Index, Rows
 from votron.errors import NotRepresentableError
 from votron.kernels.base import Kernel, Term, negative_diagonal
 from votron.kernels.features import FeatureMap
-from votron.products import Floats, Index, Products, Rows, Traits
+from votron.products import Products, Traits
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from votron._types import Floats
 from votron.kernels.base import ValueKernel, as_rows
-from votron.products import Floats, GramProducts, Products, Traits
+from votron.products import GramProducts, Products, Traits
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from votron._registry import Registry
+from votron._types import Rows
 from votron.errors import VotronError
 from votron.kernels.base import Kernel
 from votron.kernels.composed import ComposedKernel
@@ -17,7 +18,6 @@ from votron.kernels.linear import LinearKernel
 from votron.kernels.normalized import NormalizedKernel
 from votron.kernels.polynomial import PolynomialKernel
 from votron.kernels.precomputed import PrecomputedKernel
-from votron.products import Rows
 
 MADE_OF_KERNELS: dict[str, type[Kernel]] = {cls.name: cls for cls in (NormalizedKernel, ComposedKernel)}
 """Kernels that need other kernels; model files name them as well."""

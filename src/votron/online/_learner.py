@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from votron._types import Floats
 from votron.errors import IndefiniteKernelError, Parameter, VotronError
 from votron.kernels import KERNELS, Kernel, make_kernel
 from votron.kernels.registry import is_precomputed
@@ -16,7 +17,6 @@ from votron.online._game import NotKeptError, Round, RunningNumbers, finite, rea
 from votron.online._river import RiverClassifier, announce
 from votron.online._validation import OWNER, has_names, read_label, read_row, refuse_names_with_kernel
 from votron.online._weight_vectors import DenseWeights, KernelWeights, NamedWeights, WeightVector
-from votron.products import Floats
 
 
 class OnlinePerceptron(RiverClassifier):

@@ -13,11 +13,13 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from votron._arrays import Growing
+from votron._types import Floats
 from votron.errors import VotronError
 from votron.kernels import Kernel
 from votron.kernels.base import negative_diagonal
 from votron.online._validation import OWNER, Row, as_dense, has_names, read_named, read_row
-from votron.products import CallableProducts, Floats, Growing
+from votron.products import CallableProducts
 
 
 class WeightVector(Protocol):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from votron.products import Floats, Index
+from votron._types import Floats, Index
 
 if TYPE_CHECKING:
     from votron.rules.vectors import Vectors

@@ -13,11 +13,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron._arrays import chunks, rows_in_bytes
 from votron._loops import dual as _loops
+from votron._types import Floats, Index, Rows
 from votron.blocks import DotCache, KernelBlock
 from votron.errors import NotRepresentableError
 from votron.kernels import Kernel
-from votron.products import Floats, Index, Products, Rows, Store, chunks, padded, rows_in_bytes
+from votron.products import Products, Store, padded
 from votron.record import MistakeRecord
 from votron.rules.base import DrawnRule, MomentRule, TallyRule
 from votron.rules.registry import rule_named

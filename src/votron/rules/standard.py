@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from votron._types import Floats, Index
 from votron.errors import VotronError
-from votron.products import Floats, Index
 from votron.rules.base import DrawnRule, MomentRule, TallyRule
 from votron.rules.registry import register_rule
 

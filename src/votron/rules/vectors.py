@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._threads import Team, team
+from votron._types import Floats, Index, Rows
 from votron.blocks import terms_of
 from votron.errors import VotronError
 from votron.kernels import Kernel
-from votron.products import Floats, Index, Rows, Traits
+from votron.products import Traits
 from votron.record import MistakeRecord
 from votron.rules.registry import rule_named
 from votron.rules.scan import DOTS_KEPT, BlockScan, Choice, Plan, Ready, row_draws, too_large

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from votron.errors import ModelFileError
 
 if TYPE_CHECKING:
-    from votron.products import Rows
+    from votron._types import Rows
 
 __all__ = ["Fields", "packed"]
 

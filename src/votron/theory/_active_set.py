@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._types import Floats, Index
 from votron.errors import VotronError
-from votron.products import Floats, Index
 
 Position = tuple[list[int], Floats, Floats]
 """The state of a search: the active examples, their weights, the inverse of their part of B."""

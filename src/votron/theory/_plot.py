@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from votron._drawing import INK, MUTED, STYLE, plain, title
+from votron._plotting import INK, MUTED, STYLE, plain, title
 from votron.errors import VotronError
 from votron.theory._rendering import error_groups, percent
 from votron.theory.evidence import Measured

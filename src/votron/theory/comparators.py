@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._threads import team
+from votron._types import Floats, Rows
 from votron.blocks import expansion_scores
 from votron.errors import Parameter, VotronError
 from votron.kernels import Kernel
-from votron.products import Floats, Rows
 from votron.theory.geometry import Margins, lengths_of
 
 AUTO_ROWS = 5_000

@@ -37,8 +37,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from votron._types import Floats, Index
 from votron.errors import IndefiniteKernelError, Parameter, VotronError
-from votron.products import Floats, Index
 from votron.theory._active_set import ActiveSet
 from votron.theory._checks import count, not_negative
 from votron.theory.bounds import novikoff_bound

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._types import Floats, Rows
 from votron.errors import Parameter, VotronError
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
-from votron.products import Floats, Rows
 from votron.theory._pipelines import unwrapped
 
 __all__ = ["Margins", "margins"]

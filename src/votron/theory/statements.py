@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from votron._registry import Registry
+from votron._types import Index
 from votron.errors import VotronError
-from votron.products import Index
 from votron.theory.bounds import (
     ROUNDING,
     agnostic_compression_bound,

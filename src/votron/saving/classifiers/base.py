@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from votron._types import Rows
 from votron.errors import ModelFileError
-from votron.products import Rows
 from votron.saving.fields import Fields
 from votron.saving.values import labels_from, labels_state, params_from, params_state
 

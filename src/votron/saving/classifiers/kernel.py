@@ -8,13 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from votron._resources import available_memory
+from votron._types import Floats, Index, Rows
 from votron.errors import ModelFileError, VotronError
 from votron.estimators._score_functions import Expansion
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
-from votron.products import Floats, Index, Rows
 from votron.rules import HoldoutCurve, Vectors
 from votron.saving.classifiers.base import State, StoredClassifier, counts, float_rows, n_vectors, stored
 from votron.saving.fields import Fields

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.products import Floats, Index, Rows
+from votron._types import Floats, Index, Rows
 from votron.theory.evidence.same_data import (
     Passes,
     RecordedRun,

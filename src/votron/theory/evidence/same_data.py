@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from votron._types import Floats, Index, Rows
 from votron.errors import VotronError
-from votron.products import Floats, Index, Rows
 from votron.record import MistakeRecord
 from votron.theory.evidence.training import Assumption
 from votron.theory.geometry import Margins

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.products import Floats, Index
+from votron._types import Floats, Index
 from votron.record import labels_of
 from votron.theory.bounds import held_out_bound
 

@@ -1,4 +1,4 @@
-"""What the frontier is made of: settings, and what each comes to when it is trained and tested."""
+"""The points of the frontier: settings, and what each comes to when it is trained and tested."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 
 from votron.errors import Parameter, VotronError
 from votron.estimators.voted import VotedPerceptronClassifier
-from votron.experiments._one_label import Data, images
+from votron.experiments._one_vs_rest import Data, images
 from votron.experiments.images import EIGHT, FOUR, Deskew, Shift, Thicken, with_copies
 from votron.experiments.machines import fast_svc
 from votron.kernels import GaussianKernel, Kernel, LinearKernel, NormalizedKernel, PolynomialKernel

@@ -1,4 +1,4 @@
-"""How the primal engine brings rows along: batch by batch, in the order of presentation.
+"""The rows of the primal engine: batch by batch, in the order of presentation.
 
 The loop that learns wants rows one after another. In the order of the data they are: a CSR matrix of float64 numbers is
 read where it stands. Otherwise, shuffled or of another type, they are gathered, a few megabytes at a time, by some
@@ -16,10 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron._arrays import chunks
 from votron._loops import primal as _loops
 from votron._resources import available_memory
 from votron._threads import Team, pieces
-from votron.products import Index, Rows, chunks
+from votron._types import Index, Rows
 
 VALUES_AT_ONCE = 1 << 19
 """Values in a batch of gathered rows, unless one row alone has more."""
@@ -32,7 +33,7 @@ _BYTES_A_VALUE = 12
 Task = Callable[[], None]
 
 
-class Batch:
+class RowBatch:
     """Rows as lists of features and values, where each starts and stops in them, and their classes."""
 
     def __init__(self) -> None:
@@ -109,7 +110,7 @@ class _Shelf:
         return self._features[mine], self._values[mine]
 
 
-class Batches:
+class Presentation:
     """The rows of a run.
 
     Parameters
@@ -135,14 +136,16 @@ class Batches:
         self._in_place = _can_be_read_in_place(X, self.order)
         room = min(KEPT_BYTES, available_memory() // 4) if passes > 1 and not self._in_place else 0
         self._shelf = _Shelf(min(room // _BYTES_A_VALUE, int(_lengths(X, self.order).sum()) if room else 0))
-        self._kept: dict[tuple[int, int], Batch] = {}
-        self._spare = [Batch(), Batch()]
+        self._kept: dict[tuple[int, int], RowBatch] = {}
+        self._spare = [RowBatch(), RowBatch()]
 
-    def presented(self, n_steps: int, threads: Team, walks: Callable[[Batch, int], list[Task]]) -> Iterator[Batch]:
+    def presented(
+        self, n_steps: int, threads: Team, walks: Callable[[RowBatch, int], list[Task]]
+    ) -> Iterator[RowBatch]:
         """Yield batches that have just been presented, by the tasks that ``walks`` makes for a batch."""
         n_pieces = 1 if threads.n_threads == 1 else PIECES
         parts = self._parts(n_steps)
-        now: Batch | None
+        now: RowBatch | None
         now, gathering = self._next(next(parts), n_pieces)
         threads.each(gathering, _do)
         while now is not None:
@@ -160,19 +163,19 @@ class Batches:
             yield from chunks(min(n, n_steps), self._rows_at_once)
             n_steps -= n
 
-    def _next(self, part: slice, n_pieces: int) -> tuple[Batch, list[Task]]:
+    def _next(self, part: slice, n_pieces: int) -> tuple[RowBatch, list[Task]]:
         """Return the batch of a part of the order, and what is left to do for it."""
         key = part.start, part.stop
         if key in self._kept:
             return self._kept[key], []
         if self._in_place:
-            batch, first = Batch(), int(self.order[0])
+            batch, first = RowBatch(), int(self.order[0])
             batch.view(self.X, self.codes, slice(first + part.start, first + part.stop))
             return batch, []
         rows = self.order[part]
         lengths = _lengths(self.X, rows)
         if self._shelf.has_room(int(lengths.sum())):
-            self._kept[key] = batch = Batch()
+            self._kept[key] = batch = RowBatch()
             return batch, batch.gather(self.X, self.codes, rows, lengths, n_pieces, self._shelf)
         self._spare.reverse()
         return self._spare[0], self._spare[0].gather(self.X, self.codes, rows, lengths, n_pieces)

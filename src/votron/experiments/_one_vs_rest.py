@@ -1,4 +1,4 @@
-"""What the experiments on one label share: the label against the rest, a perceptron that converges, and options."""
+"""Experiments on one label: the label against the rest, a perceptron that converges, and options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from votron.data import load_image_set
 from votron.errors import VotronError
 from votron.estimators.voted import VotedPerceptronClassifier
-from votron.experiments._command import at_least_one, seed_number
+from votron.experiments._command_line import at_least_one, seed_number
 
 Data = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 """Training images and labels, test images and labels."""

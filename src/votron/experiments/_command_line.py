@@ -1,14 +1,13 @@
-"""What the commands of the experiments share: options, a line that tells how far they are, and how they end."""
+"""Options and exits that the commands of the experiments share, and the machine they ran on."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import platform
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import TextIO
+from pathlib import Path
 
 from votron._resources import effective_threads
 from votron.errors import VotronError
@@ -39,6 +38,17 @@ def epochs_number(text: str) -> float:
     return value
 
 
+def add_out(options: argparse.ArgumentParser, default: str) -> None:
+    """Give a command the option that says where its figure goes."""
+    options.add_argument(
+        "--out",
+        type=Path,
+        default=Path(default),
+        metavar="FILE",
+        help="the two files, without .svg and .png (default: %(default)s)",
+    )
+
+
 def ended(work: Callable[[], int]) -> int:
     """Run a command; return its exit status. An error that Votron raises on purpose is one sentence and status 2."""
     try:
@@ -49,31 +59,6 @@ def ended(work: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)
         return 130
-
-
-class Counter:
-    """Tells how many permutations are done: one line that is redrawn on a terminal, a single line elsewhere.
-
-    Examples
-    --------
-    >>> count = Counter(3, stream=sys.stdout)
-    >>> for done in range(4):
-    ...     count(done)
-    Training 3 permutations
-    """
-
-    def __init__(self, total: int, stream: TextIO | None = None) -> None:
-        self._total, self._stream = total, sys.stderr if stream is None else stream
-        self._redraws = self._stream.isatty() and os.environ.get("TERM") != "dumb"
-
-    def __call__(self, done: int) -> None:
-        """Hear that so many are done."""
-        if self._redraws:
-            text = f"Training permutation {done + 1} of {self._total}" if done < self._total else ""
-            self._stream.write("\r" + text.ljust(50) + ("" if text else "\r"))
-        elif done == 0:
-            self._stream.write(f"Training {self._total} permutation{'s' if self._total > 1 else ''}\n")
-        self._stream.flush()
 
 
 def environment() -> dict[str, str]:

@@ -1,0 +1,169 @@
+"""The look of all figures, and pictures as files and for pages: the same every time, with the colours of the page.
+
+matplotlib is imported when something is drawn.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+import zlib
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._files import write_bytes
+from votron.errors import VotronError
+
+INK, MUTED, GRID, AXIS = "#333333", "#666666", "#e6e6e6", "#999999"
+
+STYLE = {"font.family": "DejaVu Sans", "font.size": 11, "text.color": INK, "axes.labelcolor": INK}
+"""For ``rc_context``. The font comes with matplotlib, so the figures are the same wherever they are drawn."""
+
+
+def plain(axes: Any) -> None:
+    """Leave a light grid and the axis below."""
+    axes.grid(True, color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["bottom"].set_color(AXIS)
+    axes.tick_params(length=0, pad=7, colors=INK)
+
+
+def title(axes: Any, text: str, note: str, *, size: float = 12.5, pad: float = 24, lift: float = 8) -> None:
+    """Write a title, and a note beneath it, in points above the axes."""
+    axes.set_title(text, loc="left", fontweight="bold", fontsize=size, pad=pad)
+    axes.annotate(
+        note, (0, 1), (0, lift), xycoords="axes fraction", textcoords="offset points", fontsize=9.5, color=MUTED
+    )
+
+
+def write_name(
+    axes: Any,
+    text: str,
+    colour: str,
+    at: Any,
+    offset: tuple[float, float] = (0, 0),
+    ha: str = "center",
+    va: str = "center",
+    **how: Any,
+) -> None:
+    """Write the name of a line or a point beside it, in its colour: so many points away."""
+    how = {"color": colour, "fontweight": "bold", "ha": ha, "va": va, **how}
+    axes.annotate(text, at, offset, textcoords="offset points", **how)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def pyplot() -> Any:
+    """Return matplotlib's pyplot, which draws to files only; without matplotlib, say what to install."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise VotronError("Drawing needs matplotlib: pip install matplotlib.") from error
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def as_bytes(figure: Any, kind: str, **style: Any) -> bytes:
+    """Return a figure as an SVG or PNG file, the same every time; with a style, on no ground."""
+    out = io.BytesIO()
+    with pyplot().rc_context({"svg.hashsalt": "votron", **style}):
+        background = {"transparent": True} if style else {"facecolor": "white"}
+        figure.savefig(out, format=kind, dpi=160, metadata={"Date": None} if kind == "svg" else {}, **background)
+    return out.getvalue()
+
+
+def save(figure: Any, out: Path) -> list[Path]:
+    """Write a figure as ``out`` with .svg and .png, each whole or not at all, close it, and return the files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from matplotlib.figure import Figure
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in save(Figure(), Path(folder) / "empty")]
+    ['empty.svg', 'empty.png']
+    """
+    written = []
+    try:
+        for kind in ("svg", "png"):
+            written.append(out.with_name(f"{out.name}.{kind}"))
+            write_bytes(written[-1], as_bytes(figure, kind))
+    finally:
+        pyplot().close(figure)
+    return written
+
+
+def png(pixels: NDArray[Any]) -> bytes:
+    """Return a picture of grey values as a PNG file, zero white and the greatest black: like ink.
+
+    Examples
+    --------
+    >>> png(np.eye(2))[1:4]
+    b'PNG'
+    """
+    grey = 255 - np.round(255.0 * pixels / max(float(pixels.max()), 1.0)).astype(np.uint8)
+    lines = b"".join(b"\0" + line.tobytes() for line in grey)
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    head = struct.pack(">IIBBBBB", grey.shape[1], grey.shape[0], 8, 0, 0, 0, 0)
+    parts = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(lines, 9)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + parts
+
+
+# -- pages -------------------------------------------------------------------------------------------------------------
+
+VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", AXIS: "axis", "#ffffff": "paper", "#000000": "ink"}
+"""Colours that a page in dark mode has others for."""
+
+
+def svg_for_page(figure: Any, name: str, description: str) -> str:
+    """Return a figure as an SVG element for a page: its text is text, its colours are the page's.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+        What to show.
+    name : str
+        Put before every id in it, so that no two figures of a page share one.
+    description : str
+        What those hear who do not see it.
+
+    Returns
+    -------
+    str
+        An element that refers to nothing outside it. Colours are CSS variables with matplotlib's as the default.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> svg_for_page(Figure(), "empty", "Nothing")[:46]
+    '<svg role="img" aria-label="Nothing" viewBox="'
+    """
+    text = as_bytes(figure, "svg", **{"svg.fonttype": "none"}).decode()
+    pyplot().close(figure)
+    box = re.search(r'viewBox="[^"]*"', text)
+    body = text[text.index(">", text.index("<svg ")) + 1 :]
+    body = re.sub(r"<metadata>.*?</metadata>|<style .*?</style>|<!--.*?-->", "", body, flags=re.DOTALL)
+    body = re.sub(r'\bid="', f'id="{name}-', body)
+    body = re.sub(r'xlink:href="#', f'href="#{name}-', body)
+    body = body.replace("url(#", f"url(#{name}-")
+    body = re.sub(r"(\d\.\d\d)\d+", r"\1", body)
+    body = re.sub(r"#[0-9a-f]{6}\b", lambda found: _variable(found[0]), body)
+    body = body.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
+    body = re.sub(r"\s*\n\s*", "\n", body).strip()
+    return f'<svg role="img" aria-label="{escape(description)}" {box[0] if box else ""} class="figure">{body}'
+
+
+def _variable(colour: str) -> str:
+    return f"var(--{VARIABLES.get(colour, 'c' + colour[1:])}, {colour})"
