@@ -285,3 +285,14 @@ def test_a_held_out_share_of_every_class_leaves_no_independent_draws(data):
     averaged = certify(AveragedPerceptronClassifier(early_stopping=True, random_state=0).fit(X, y), X, y)
     assert not any(b.applies for b in averaged.bounds if b.kind != "fact")
     assert {a.name for b in averaged.bounds for a in b.failing} >= {"i.i.d.", "planned end"}
+
+
+def test_the_same_numbers_of_another_type():
+    """A model of float32 rows is certified with the same numbers as float64, of which products round otherwise."""
+    rng = np.random.default_rng(5)
+    for seed in range(40):
+        X = rng.choice([0.1, 0.2, 0.3, -0.1, -0.2, -0.3, 0.7], (25, 3)).astype(np.float32)
+        y = rng.integers(0, 2, 25)
+        kernel = "linear" if seed % 2 else "poly"
+        model = VotedPerceptronClassifier(kernel, gamma=1.0, epochs=3, rule="last", random_state=seed).fit(X, y)
+        assert str(certify(model, X.astype(np.float64), y, comparators=())) == str(certify(model, X, y, comparators=()))

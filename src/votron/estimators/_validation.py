@@ -274,3 +274,12 @@ def check_unchanged(estimator: BaseEstimator, fixed: Mapping[str, Any]) -> None:
                 Parameter(name, of=type(estimator).__name__),
                 f" must be the same at every call of partial_fit: {value!r}. Got {getattr(estimator, name)!r} instead.",
             )
+
+
+def typed_as(kept: Rows, rows: Rows) -> Rows:
+    """Return rows of the type of those that a model kept, if they are the same numbers: arithmetic goes by the type."""
+    if kept.dtype == rows.dtype or kept.dtype.kind != "f" or rows.dtype.kind != "f":
+        return rows
+    with np.errstate(over="ignore"):
+        same = rows.astype(kept.dtype)
+    return same if not (same != rows).sum() else rows

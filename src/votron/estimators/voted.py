@@ -534,6 +534,8 @@ class VotedPerceptronClassifier(EpochClassifier):
             )
         rows, labels = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
         precomputed = is_precomputed(self.kernel_)
+        if not precomputed:
+            rows = _validation.typed_as(self.support_vectors_, rows)
         model = self._trained_model(
             rows,
             labels,
