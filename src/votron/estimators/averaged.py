@@ -181,8 +181,10 @@ class AveragedPerceptronClassifier(EpochClassifier):
 
     def _learn(self, rows: Rows, codes: NDArray[np.int64]) -> TrainingRun:
         """Train, and set the attributes."""
-        learnable, rng = self._learnable(rows, at_least=1), check_random_state(self.random_state)
-        order, held_out = self._presentation(learnable, codes, rng, hold_out=self.early_stopping)
+        rng = check_random_state(self.random_state)
+        order, held_out = self._presentation(
+            self._learnable(rows, at_least=1), codes, rng, hold_out=self.early_stopping
+        )
         n_steps = self._n_steps(len(order))
         trainer = self._new_trainer()
         if self.early_stopping:

@@ -288,7 +288,7 @@ class EpochClassifier(CallbackSupportMixin, ScoreClassifier):
         self, learnable: Index, codes: NDArray[np.int64], rng: Any, *, hold_out: bool
     ) -> tuple[Index, Index]:
         """Return the rows to present, in order, and the rows held out."""
-        order, held_out = learnable, learnable[:0]
+        order, held_out = learnable, learnable[:0].copy()  # a view would keep all of them in memory
         if hold_out:
             order, held_out = validation_split(learnable, codes, self.validation_fraction, type(self).__name__, rng)
         return rng.permutation(order) if self.shuffle else order, held_out
