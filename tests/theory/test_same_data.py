@@ -296,3 +296,20 @@ def test_the_same_numbers_of_another_type():
         kernel = "linear" if seed % 2 else "poly"
         model = VotedPerceptronClassifier(kernel, gamma=1.0, epochs=3, rule="last", random_state=seed).fit(X, y)
         assert str(certify(model, X.astype(np.float64), y, comparators=())) == str(certify(model, X, y, comparators=()))
+
+
+def test_training_rows_in_another_order_are_no_test_data():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    y = (X[:, 0] > 0).astype(int)
+    model = VotedPerceptronClassifier(gamma=1.0, random_state=0).fit(X, y)
+    for other in (X[::-1], X.copy(), X.astype(object)):
+        with pytest.raises(VotronError, match="Got the training data instead"):
+            certify(model, X, y, X_test=other, y_test=y[::-1])
+
+
+def test_samples_of_a_few_rows_may_agree():
+    X = np.array([[1.0, 2.0], [2.0, 1.0]] * 20)
+    y = np.arange(40) % 2
+    model = VotedPerceptronClassifier(gamma=1.0, random_state=0).fit(X, y)
+    found = certify(model, X, y, X_test=X[::-1], y_test=y[::-1])
+    assert "40 of the 40 are rows of the training data too" in str(found)
