@@ -1,4 +1,4 @@
-"""How loops are compiled, and the pieces of LLVM code that they share.
+"""The compiling of loops, and the pieces of LLVM code that they share.
 
 Code is written in LLVM's own vector types where accumulators must stay in registers, which no plain loop ensures.
 """

@@ -1,4 +1,4 @@
-"""Which commands there are, and the parser of one of them, or of all."""
+"""The commands, and the parser of one of them, or of all."""
 
 from __future__ import annotations
 

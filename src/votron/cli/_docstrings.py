@@ -1,4 +1,4 @@
-"""What the docstrings of the estimators say of their parameters."""
+"""Parameters as the docstrings of the estimators describe them."""
 
 from __future__ import annotations
 

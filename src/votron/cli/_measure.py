@@ -1,4 +1,4 @@
-"""How good predictions are: errors with their intervals, confusions, and a table by class."""
+"""Measures of predictions: errors with their intervals, confusions, and a table by class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands print and write: tables, JSON, warnings, and files that are whole or not there."""
+"""Output of commands: tables, JSON, warnings, and files that are whole or not there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a model comes from: what a file of data was, and what was made of it, when and with which versions."""
+"""Provenance of models: what a file of data was, and what was made of it, when and with which versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a matrix can be a Gram matrix."""
+"""The check that a matrix can be a Gram matrix."""
 
 from __future__ import annotations
 
