@@ -453,6 +453,7 @@ def test_certificates_are_the_librarys(here, capsys):
     assert run_json(capsys, "certify", "days.votron", "days.csv", "--delta", "0.1") == expected.to_dict()
 
 
+@pytest.mark.slow
 def test_certificates_can_be_saved_and_drawn(here, capsys):
     run(capsys, "train", "days.csv", "--label", "Play", "-o", "bare.votron", "--no-certificate", "--random-state", "0")
     before = run(capsys, "predict", "bare.votron", "days.csv", "--scores").out
@@ -706,6 +707,7 @@ def test_columns_of_different_texts_are_remarked_upon(here, capsys):
     assert "different texts" not in err
 
 
+@pytest.mark.slow
 def test_a_seed_repeats_the_test_of_every_estimator(here, capsys):
     for estimator in ("naive-bayes", "adatron", "voted"):
         common = ["train", "digits", "--estimator", estimator, "--test", "0.3", "--no-certificate"]

@@ -131,6 +131,7 @@ def test_modules_of_the_command_line_import_each_other_one_way():
     graphlib.TopologicalSorter({name: found & set(graph) for name, found in graph.items()}).prepare()
 
 
+@pytest.mark.slow
 def test_words_are_for_phrases_that_the_library_has():
     names = set()
     for path in Path(votron.__file__).parent.rglob("*.py"):

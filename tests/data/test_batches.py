@@ -73,6 +73,7 @@ def textbook_records(text):
     return found, ends[-1] if ends else 0, inside
 
 
+@pytest.mark.slow
 @given(st.text('a,"\n', max_size=40), st.integers(1, 7))
 @settings(max_examples=300, deadline=None, derandomize=True)
 def test_records_end_outside_of_quotes(text, chunk):
@@ -138,6 +139,7 @@ def sources(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_bytes", [1, 100, 10_000])
 @pytest.mark.parametrize(
     ("name", "options", "bounded"),
@@ -252,6 +254,7 @@ def test_svmlight_that_changes_its_mind(tmp_path):
     refused(path, "line 21 of", batch_bytes=30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "later", "words"),
     [
@@ -366,6 +369,7 @@ except DataError as error:
     assert "ends before the examples that its header promises" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["parquet", "arrow"])
 def test_batches_of_long_texts_are_small(tmp_path, format):
     frame = pl.DataFrame({"t": [f"{i} " + "x" * 1000 for i in range(20_000)], "y": [i % 2 for i in range(20_000)]})

@@ -79,6 +79,7 @@ def with_page(content, change):
     return thrift_trees.with_footer(body[:begin] + new + body[reader.at :], fields)
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("read", ["read", "batches"])
 def test_pages_that_claim_to_be_large(tmp_path, read):
@@ -93,6 +94,7 @@ def test_pages_that_claim_to_be_large(tmp_path, read):
         assert one["grown"] < 10 * MB
 
 
+@pytest.mark.slow
 @needs_proc
 def test_few_bytes_for_many_rows(tmp_path):
     """A dictionary of one value, which is repeated."""
@@ -155,6 +157,7 @@ FORGERIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", FORGERIES)
 def test_forged_parquet_files(tmp_path, said):
     path = tmp_path / "a.parquet"
@@ -190,6 +193,7 @@ def test_what_arrow_files_claim(compression, kind):
 MAGIC = {"zstd": b"\x28\xb5\x2f\xfd", "lz4": b"\x04\x22\x4d\x18"}
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("claim", [10**9, 2**40, 2**62, -2])
 @pytest.mark.parametrize("kind", ["file", "stream"])
@@ -216,6 +220,7 @@ def zstd_of_zeros(n):
     return (MAGIC["zstd"] + b"\x00\x50" + b"".join(blocks)).ljust(n, b"\0")
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("column", ["number", "text"])
 @pytest.mark.parametrize("kind", ["file", "stream"])
@@ -232,6 +237,7 @@ def test_buffers_that_expand_to_more_than_they_claim(tmp_path, kind, column):
         assert one["grown"] < 100 * MB
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("kind", ["file", "stream"])
 def test_rows_of_nothing(tmp_path, kind):
@@ -267,6 +273,7 @@ def arrow_body(content):
     return max(set(large), key=large.count)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["parquet", "arrow"])
 def test_columns_in_columns(tmp_path, format):
     """Some are read, and may be dropped; too many are refused."""

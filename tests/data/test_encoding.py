@@ -54,6 +54,7 @@ def textbook(frame, numeric, missing, words):
     return np.hstack(parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("numeric", ["standard", "minmax", "keep"])
 @pytest.mark.parametrize("missing", ["keep", "mean", "median", "most-frequent"])

@@ -229,6 +229,7 @@ def test_digits_are_scikit_learns():
         np.testing.assert_array_equal(part, expected)
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 1000),
     n_train=st.integers(1, 9),

@@ -49,6 +49,7 @@ KERNELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_the_same_files_through_both(digits, kernel, tmp_path):
     train, test = digits

@@ -156,6 +156,7 @@ def test_names_and_suffixes_are_taken_once():
         register_format(int)
 
 
+@pytest.mark.slow
 def test_a_package_that_brings_it(days):
     folder = days.parent
     (folder / "brought.py").write_text(FORMAT)

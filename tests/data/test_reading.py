@@ -74,6 +74,7 @@ def random_table(kinds, n):
     return table
 
 
+@pytest.mark.slow
 @given(columns, st.integers(1, 12), st.sampled_from(",;\t|"), st.sampled_from(["\n", "\r\n"]), st.booleans())
 @fixture_once
 def test_tables_as_the_csv_module_writes_them(tmp_path, kinds, n, delimiter, end, bom):
@@ -173,6 +174,7 @@ def test_codes_with_leading_zeros_are_text(write, end, quoted):
     assert rows_of(told) == ([(1234,), (1234,), (501,), (-7,)], [1, 1, 1, 2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 5000])
 @given(st.lists(st.sampled_from(["7", "007", "0", "-0", "+05", "0.5", "1e05", "10", "00", "100", ""]), min_size=1))
 @settings(fixture_once, max_examples=30)
@@ -279,6 +281,7 @@ def test_mixed_labels_are_text(write):
     assert found.y.tolist() == ["1", "0", "0", "true"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", ["y", 1, -2, "1", "-2", np.int64(1)])
 @pytest.mark.parametrize(
     ("written", "kind", "expected"),
@@ -525,6 +528,7 @@ def test_every_format_from_a_pipe(tmp_path, format, reader):
     assert (X.tolist(), found.y.tolist()) == ([[1], [2]], [0, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
 def test_pipes(tmp_path, compress):
@@ -1096,6 +1100,7 @@ def test_the_fuzzer_notices(tmp_path, monkeypatch):
         fuzz_readers.check_sentence(DataError("oops"))
 
 
+@pytest.mark.slow
 def test_the_fuzzer_notices_that_a_process_ends_or_hangs(tmp_path, monkeypatch):
     """Each time at once, at the second of its cases."""
     monkeypatch.setattr(fuzz_readers.tempfile, "gettempdir", lambda: str(tmp_path))

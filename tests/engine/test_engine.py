@@ -424,6 +424,7 @@ def test_real_data_have_one_record_too(kernel, dtype, density, products, seed, g
     assert_equal(replace(problem, X=sp.csr_matrix(X)).train(other), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_real_data_one_pair_at_a_time(dtype):
     """The textbook with 1×1 kernel evaluations, as for integers."""

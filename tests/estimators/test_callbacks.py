@@ -107,6 +107,7 @@ def test_the_bar_of_scikit_learn(capsys, monkeypatch):
     assert out.count("VotedPerceptronClassifier") == 5  # four fits, and the one of the best
 
 
+@pytest.mark.slow
 def test_without_callbacks_in_scikit_learn():
     """As before 1.9: classifiers train, and have no set_callbacks."""
     code = (

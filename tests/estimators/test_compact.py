@@ -41,6 +41,7 @@ def agree(model, small, X):
     assert (small.predict(X) == model.predict(X))[clear].all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("rule", RULES)
 @given(

@@ -53,6 +53,7 @@ def assert_same_scores(mine, theirs):
 # -- the rule belongs to prediction -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("binary", [False, True])
 def test_a_rule_needs_no_refit(digits, odd, binary):
     X, y = odd if binary else digits
@@ -203,6 +204,7 @@ def test_a_ceiling_for_data_that_stay_inseparable(digits, monkeypatch):
     assert model(epochs=5).fit(X, y).record_.equals(trained.record_)  # no warning where a number was asked for
 
 
+@pytest.mark.slow
 def test_early_stop_counts_what_the_full_training_would(digits, odd):
     for X, y in (digits, odd):
         early = model(epochs=40, shuffle=False).fit(X, y)

@@ -72,6 +72,7 @@ def codes_of(y):
     return 1 - y if y.max() == 1 else y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
 @thorough(15)
 @given(stream=streams(), data=st.data())
@@ -95,6 +96,7 @@ def test_batches_of_any_size_are_one_unshuffled_epoch(name, stream, data):
         np.testing.assert_array_equal(found, whole.with_rule(rule).decision_function(X), err_msg=rule)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
 @thorough(12)
 @given(
@@ -246,6 +248,7 @@ def test_a_model_that_went_on_is_a_model_like_any_other():
     assert again.record_.equals(model("poly", epochs=2).fit(X, y).record_)
 
 
+@pytest.mark.slow
 def test_threads_and_memory_do_not_matter_to_estimators():
     rng = np.random.default_rng(1)
     X, y = rng.integers(0, 256, (150, 12)).astype(np.uint8), rng.integers(0, 3, 150)

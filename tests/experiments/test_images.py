@@ -212,6 +212,7 @@ def test_four_and_eight_neighbours():
 # -- thickness --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @thorough(60)
 @given(images(), st.integers(-3, 3))
 def test_thicken_takes_the_largest_or_smallest_of_a_square(many, by):

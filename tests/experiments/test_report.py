@@ -99,6 +99,7 @@ def test_what_is_opened_is_closed_and_ids_are_unique(page):
     assert page.startswith("<!doctype html>")
 
 
+@pytest.mark.slow
 def test_the_page_refers_to_nothing_outside_it(page):
     parsed = Page(page)
     assert parsed.tags["script"] == parsed.tags["link"] == parsed.tags["iframe"] == 0

@@ -152,6 +152,7 @@ def spread():
     return permutations.measure(problem(8), "digits", degree=4, seeds=range(20))
 
 
+@pytest.mark.slow
 def test_each_permutation_is_consistent(spread):
     X, y, X_test, y_test = problem(8)
     for seed in (0, 7, 19):

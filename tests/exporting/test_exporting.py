@@ -125,6 +125,7 @@ def problems(draw):
     return X, np.asarray(CLASSES[draw(st.sampled_from(kinds))])[codes]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*can never be learnt")
 @pytest.mark.parametrize("kernel", KERNELS)
 @given(problem=problems(), rule=st.sampled_from(["average", "last", "pocket"]), unit=st.booleans())

@@ -135,6 +135,7 @@ KERNELS_HERE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS_HERE, ids=repr)
 @quick
 @given(data=st.data())
@@ -179,6 +180,7 @@ def test_normalized_values(base, data):
     assert (np.abs(found) <= 1 + 1e-12).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", COMPOSED, ids=repr)
 @quick
 @given(table=tables())

@@ -63,6 +63,7 @@ def test_the_record_does_not_depend_on_how_it_is_made(registered, n_jobs, memory
     assert other.record_.digest() == plain.record_.digest()
 
 
+@pytest.mark.slow
 def test_a_file_does_not_make_it_known(registered, tmp_path):
     path = tmp_path / "rational.votron"
     VotedPerceptronClassifier("rational", gamma=0.5, random_state=0).fit(X, y).save(path)
@@ -110,6 +111,7 @@ def test_what_a_test_registers_is_gone_again():
     assert isinstance(make_kernel("rbf"), GaussianKernel)
 
 
+@pytest.mark.slow
 def test_a_package_that_brings_it(tmp_path):
     """Entry points are read for a name that is not known, in Python and at the command line."""
     (tmp_path / "brought.py").write_text(

@@ -392,6 +392,7 @@ KERNELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["vector", "sparse", "mixed"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @thorough(8)
@@ -650,6 +651,7 @@ def test_parameters_as_river_handles_them():
         learner.learning_rate = 2
 
 
+@pytest.mark.slow
 def test_river_is_not_needed():
     """Nothing of it is loaded, and a learner from before it is loaded is a classifier as soon as another is made."""
     code = (

@@ -95,6 +95,7 @@ def test_names_are_taken_once():
         register_rule(int)
 
 
+@pytest.mark.slow
 def test_a_package_that_brings_it(tmp_path):
     (tmp_path / "brought.py").write_text(
         "import numpy as np\nfrom votron.rules import MomentRule\n\n"

@@ -98,6 +98,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(JSON, st.integers(1, 40), st.booleans())
 def test_json_is_measured_without_being_parsed(value, chunk, ascii_only):
     text = json.dumps(value, ensure_ascii=ascii_only)

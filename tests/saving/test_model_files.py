@@ -162,6 +162,7 @@ def _copied(model):
     return copy.deepcopy(model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["voted", "voted stream", "averaged", "adatron"])
 def test_a_model_from_a_file_has_the_same_certificate(name, tmp_path):
     model, X = MODELS[name]
@@ -196,6 +197,7 @@ def frames():
     return pl.DataFrame(rows), pd.DataFrame(rows), np.array(["in", "out", "in", "out"] * 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numeric", ["keep", "standard", "minmax", "maxabs"])
 @pytest.mark.parametrize("library", [0, 1])
 def test_tables_come_back(numeric, library, tmp_path):
@@ -841,6 +843,7 @@ def test_a_compact_model_is_smaller(tmp_path):
     assert load(tmp_path / "last").gave_up_ == model.with_rule("last").compact().gave_up_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["vote", "average", "last", "pocket"])
 def test_vectors_that_contradictions_bring_back_to_nothing(rule, tmp_path):
     """Rounding leaves squared lengths a little below 0; such models are saved, and score as before."""

@@ -169,6 +169,7 @@ def test_dense_sparse_and_precomputed_say_the_same(digits):
             assert one.values == pytest.approx(other.values, nan_ok=True)
 
 
+@pytest.mark.slow
 def test_the_comparators(digits):
     X, y = digits[0], digits[1] % 3
     model = voted(epochs=2).fit(X, y)
@@ -370,6 +371,7 @@ def test_guarantees_fail_no_more_often_than_they_may(rule, epochs, name):
 # -- assumptions ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("params", "applies"),
     [
@@ -472,6 +474,7 @@ def test_pipelines_and_searches_may_break_what_a_kernel_must_be(digits):
     assert "gamma='scale' was computed from these data, and the step 'standardscaler'" in flat(both)
 
 
+@pytest.mark.slow
 def test_batches_are_one_epoch(digits):
     X, y = digits[0].copy(), digits[1]
     X[[3, 150]] = 0
@@ -565,6 +568,7 @@ def test_the_adatron(digits, n_classes):
 # -- test data, and how it looks --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["vote", "random", "last", "average", "pocket"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_measured_errors_are_those_of_the_rules(digits, rule, n_classes):
@@ -631,6 +635,7 @@ def test_all_classes_together_by_theorem_or_by_a_union_bound(digits):
     assert "(union)" in str(found)
 
 
+@pytest.mark.slow
 def test_a_picture(digits, tmp_path):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")

@@ -41,6 +41,7 @@ def test_one_seed_is_not_the_mean_over_seeds(one_row):
     assert is_guilty(mean, 0.05)
 
 
+@pytest.mark.slow
 def test_no_guarantee_of_the_model_is_false_too_often(one_row):
     for (statement, predictor), line in one_row.items():
         if predictor == ONE_RANDOM:

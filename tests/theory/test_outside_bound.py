@@ -54,6 +54,7 @@ def test_what_is_no_bound():
         register_bound("crude")
 
 
+@pytest.mark.slow
 def test_a_package_that_brings_it(tmp_path):
     (tmp_path / "brought.py").write_text(
         "from votron.theory.evidence import LAST\nfrom votron.theory.statements import GUARANTEE, Statement\n"

@@ -75,6 +75,7 @@ def test_labels_changed_outside_the_support(data, name):
         assert any(words in str(caught.value) for words in ("errs where it did not in training", "last vector errs"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [voted(), voted(shuffle=False), voted(epochs=30)], ids=["seed", "as given", "end"])
 def test_rows_changed_outside_the_support(data, model):
     X, y = data
@@ -287,6 +288,7 @@ def test_a_held_out_share_of_every_class_leaves_no_independent_draws(data):
     assert {a.name for b in averaged.bounds for a in b.failing} >= {"i.i.d.", "planned end"}
 
 
+@pytest.mark.slow
 def test_the_same_numbers_of_another_type():
     """A model of float32 rows is certified with the same numbers as float64, of which products round otherwise."""
     rng = np.random.default_rng(5)

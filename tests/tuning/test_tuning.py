@@ -74,6 +74,7 @@ def problems(draw):
     return X, labels[y], grid, draw(st.integers(2, 4)), draw(st.integers(0, 99))
 
 
+@pytest.mark.slow
 @given(problem=problems())
 @thorough(10)
 def test_the_table_is_that_of_plain_cross_validation(problem):
