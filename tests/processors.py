@@ -42,7 +42,8 @@ class Processor:
     tests: tuple[str, ...]
 
 
-QUICK = ("-n", "auto", "--dist", "worksteal", "-m", "not slow")
+SIDE_BY_SIDE = ("-n", "auto", "--dist", "worksteal")
+QUICK = (*SIDE_BY_SIDE, "-m", "not slow")
 EXACT = (
     "tests/contract",
     "tests/engine/test_engine.py",
@@ -63,7 +64,7 @@ PROCESSORS = {
         c_library_lacks=("AVX512F",),
         not_in_code=r"zmm|[xy]mm(1[6-9]|2\d|3[01])",
         in_code=r"\tvfmadd",
-        tests=(*QUICK, *EXACT, "src", "docs", "README.md"),
+        tests=(*SIDE_BY_SIDE, *EXACT, "src", "docs", "README.md"),
     ),
     "sse": Processor(
         about="SSE 4.2, without AVX and FMA",
