@@ -59,7 +59,9 @@ class Registry(dict[str, Thing]):
 
     def register(self, candidate: Any) -> Thing:
         """Check a candidate and add it; return what is kept of it."""
-        name, thing = self._admit(candidate)
+        return self._keep(*self._admit(candidate))
+
+    def _keep(self, name: str, thing: Thing) -> Thing:
         known = self.get(name)
         if known is not None and self._origin(known) != self._origin(thing):
             raise VotronError(f"There is a {self.what} of the name {name!r} already: {known!r}.")
@@ -70,13 +72,13 @@ class Registry(dict[str, Thing]):
         """Return the thing of a name, one that another package brings if need be; None if there is none."""
         if name not in self:
             for entry in importlib.metadata.entry_points(group=self.group, name=name):
-                brought = self._admit(entry.load())[0]
+                brought, thing = self._admit(entry.load())
                 if brought != name:
                     raise VotronError(
                         f"The {self.what} that the entry point {name!r} of {self.group} brings is called {brought!r}: "
                         "both names must be the same."
                     )
-                self.register(entry.load())
+                self._keep(name, thing)
         return self.get(name)
 
     def __missing__(self, name: str) -> Thing:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from installed_packages import run_beside
 from sklearn.datasets import load_iris
 
 from votron import VotedPerceptronClassifier, VotronError, certify, load
@@ -114,26 +115,17 @@ def test_what_a_test_registers_is_gone_again():
 @pytest.mark.slow
 def test_a_package_that_brings_it(tmp_path):
     """Entry points are read for a name that is not known, in Python and at the command line."""
-    (tmp_path / "brought.py").write_text(
+    done = run_beside(
+        tmp_path,
         "from dataclasses import dataclass\nfrom votron.kernels import Kernel\n\n"
         "@dataclass(frozen=True)\nclass Brought(Kernel):\n    gamma: float = 1.0\n    name = 'brought'\n"
-        "    def formula(self, xz, xx, zz):\n        return self.gamma * xz + 1.0\n"
+        "    def formula(self, xz, xx, zz):\n        return self.gamma * xz + 1.0\n",
+        "votron.kernels",
+        "brought = brought:Brought",
+        (["train", "digits", "--kernel", "brought", "--epochs", "1", "-o", "m.votron", "--quiet"], 0),
+        (["evaluate", "m.votron", "digits", "--part", "test"], 0),
+        (["train", "digits", "--kernel", "nowhere", "-o", "m.votron"], 2),
     )
-    info = tmp_path / "brought-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brought\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[votron.kernels]\nbrought = brought:Brought\n")
-    code = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "from votron.cli import main\n"
-        "assert main(['train', 'digits', '--kernel', 'brought', '--epochs', '1', '-o', 'm.votron', '--quiet']) == 0\n"
-        "assert main(['evaluate', 'm.votron', 'digits', '--part', 'test']) == 0\n"
-        "assert main(['train', 'digits', '--kernel', 'nowhere', '-o', 'm.votron']) == 2\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
     assert "error" in done.stdout
     assert "--kernel must be one of" in done.stderr
 

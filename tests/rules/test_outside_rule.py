@@ -1,10 +1,8 @@
 """Rules from outside the package, of public names only: they work wherever a rule of Votron's does."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from installed_packages import run_beside
 from sklearn.datasets import load_iris
 
 from votron import VotedPerceptronClassifier, VotronError, certify, load
@@ -97,25 +95,16 @@ def test_names_are_taken_once():
 
 @pytest.mark.slow
 def test_a_package_that_brings_it(tmp_path):
-    (tmp_path / "brought.py").write_text(
+    done = run_beside(
+        tmp_path,
         "import numpy as np\nfrom votron.rules import MomentRule\n\n"
         "class Start(MomentRule):\n    name = 'start'\n"
         "    def times(self, vectors, until):\n        return np.full(vectors.record.n_vectors, min(10, until))\n\n"
-        "start = Start()\n"
+        "start = Start()\n",
+        "votron.rules",
+        "start = brought:start",
+        (["train", "digits", "--rule", "start", "--epochs", "1", "-o", "m.votron", "--quiet"], 0),
+        (["evaluate", "m.votron", "digits", "--part", "test", "--rule", "start"], 0),
+        (["evaluate", "m.votron", "digits", "--part", "test", "--rule", "nowhere"], 2),
     )
-    info = tmp_path / "brought-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brought\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[votron.rules]\nstart = brought:start\n")
-    code = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "from votron.cli import main\n"
-        "assert main(['train', 'digits', '--rule', 'start', '--epochs', '1', '-o', 'm.votron', '--quiet']) == 0\n"
-        "assert main(['evaluate', 'm.votron', 'digits', '--part', 'test', '--rule', 'start']) == 0\n"
-        "assert main(['evaluate', 'm.votron', 'digits', '--part', 'test', '--rule', 'nowhere']) == 2\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
     assert "--rule must be one of" in done.stderr

@@ -1,11 +1,10 @@
 """A bound from outside the package, of public names only: certificates have it, in all their forms."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from installed_packages import run_beside
 from sklearn.datasets import load_iris
 
 from votron import VotedPerceptronClassifier, VotronError, certify, load, save
@@ -56,25 +55,16 @@ def test_what_is_no_bound():
 
 @pytest.mark.slow
 def test_a_package_that_brings_it(tmp_path):
-    (tmp_path / "brought.py").write_text(
+    done = run_beside(
+        tmp_path,
         "from votron.theory.evidence import LAST\nfrom votron.theory.statements import GUARANTEE, Statement\n"
-        "one = Statement('always one', '1', GUARANTEE, 'error', LAST, (), lambda facts, c, delta: (1.0, 'by nature'))\n"
+        "one = Statement('always one', '1', GUARANTEE, 'error', LAST, (), lambda e, c, delta: (1.0, 'by nature'))\n",
+        "votron.bounds",
+        "always one = brought:one",
+        (["train", "digits", "--epochs", "1", "-o", "m.votron", "--quiet"], 0),
+        (["certify", "m.votron", "digits", "--bound", "always one"], 0),
+        (["certify", "m.votron", "digits", "--bound", "nowhere"], 2),
     )
-    info = tmp_path / "brought-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brought\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[votron.bounds]\nalways one = brought:one\n")
-    code = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "from votron.cli import main\n"
-        "assert main(['train', 'digits', '--epochs', '1', '-o', 'm.votron', '--quiet']) == 0\n"
-        "assert main(['certify', 'm.votron', 'digits', '--bound', 'always one']) == 0\n"
-        "assert main(['certify', 'm.votron', 'digits', '--bound', 'nowhere']) == 2\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
     assert "always one" in done.stdout
     assert "No package that is installed brings a bound 'nowhere'." in done.stderr
 
