@@ -494,11 +494,12 @@ def test_a_changed_byte_is_noticed(good, tmp_path):
     """But for white space in the header, which means nothing."""
     rng = np.random.default_rng(0)
     path = tmp_path / "changed.votron"
+    header = range(8, 8 + int.from_bytes(good[:8], "little"))
     for at, flip in zip(rng.integers(0, len(good), 300), rng.integers(1, 256, 300), strict=True):
         changed = bytearray(good)
         changed[at] ^= int(flip)
         path.write_bytes(changed)
-        if bytes(changed[at : at + 1]).isspace() and good[at : at + 1].isspace():
+        if at in header and bytes(changed[at : at + 1]).isspace() and good[at : at + 1].isspace():
             assert load(path).record_.equals(MODELS["voted csr"][0].record_)
             continue
         with pytest.raises(ModelFileError, match=r"^[^\n]*changed\.votron[^\n]*\.$"):
