@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from votron.cli import _options
-from votron.cli._loading import file_digest, held_out, read_labelled, rows_of
-from votron.cli._model_data import section
-from votron.cli._models import Saved, load_model
-from votron.cli._output import Notes, checked_output, print_json, printable
-from votron.cli._parser import Parser, UsageError, file_argument, share
+from votron.cli._models import SavedModel, load_model, save_model, section
+from votron.cli._output import Notes, check_output_path, print_json, printable
+from votron.cli._parser import Parser, UsageError, file_argument, fraction
+from votron.cli._reading import file_digest, hold_out, read_labelled
 from votron.errors import MissingPackageError, VotronError
 
 _FIGURES = (".svg", ".png", ".pdf")
@@ -37,7 +36,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_data(parser, "the training data")
     parser.add_argument(
         "--delta",
-        type=share,
+        type=fraction,
         default=0.05,
         metavar="P",
         help="probability with which a guarantee may fail (default: 0.05)",
@@ -82,8 +81,8 @@ def run(args: argparse.Namespace) -> int:
     if args.save:
         if args.model == "-":
             raise UsageError("--save needs a model file, and not standard input.")
-        checked_output(args.model, "the model", "MODEL")
-    saved = load_model(args.model, args.data)
+        check_output_path(args.model, "the model", "MODEL")
+    saved = load_model(args)
     _refuse_passes(saved)
     X, y, X_test, y_test = _data(saved, args)
     found = certify(saved.model, X, y, args.delta, X_test=X_test, y_test=y_test)
@@ -91,9 +90,7 @@ def run(args: argparse.Namespace) -> int:
     if args.figure:
         _draw(found, args.figure)
     if args.save:
-        from votron import save
-
-        save(saved.model, args.model, certificate=found, provenance=saved.provenance)
+        save_model(saved.model, args.model, saved.provenance, found)
         notes(f"The certificate is in {args.model} now.")
     if args.json:
         print_json(found.to_dict())
@@ -102,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_passes(saved: Saved) -> None:
+def _refuse_passes(saved: SavedModel) -> None:
     """Refuse a run that no theorem here speaks of: over rows that come again, and not in epochs of one call."""
     passes = section(saved.provenance, "stream").get("passes")
     if isinstance(passes, int) and passes > 1:
@@ -112,9 +109,9 @@ def _refuse_passes(saved: Saved) -> None:
         )
 
 
-def _data(saved: Saved, args: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
+def _data(saved: SavedModel, args: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
     """Return the rows that the model was trained on, and rows to test with."""
-    how = _as_all(saved, saved.how_to_read(args, labels="required"))
+    how = _as_all(saved, saved.reading(args, labels="required"))
     before = section(saved.provenance, "reading")
     if "part" not in how and before.get("part") in ("train", "test"):
         how["part"] = before["part"]
@@ -122,22 +119,22 @@ def _data(saved: Saved, args: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
     X, X_test, y_test = data.X, None, None
     test = section(saved.provenance, "test")
     if isinstance(test.get("fraction"), float) and isinstance(test.get("seed"), int):
-        kept, tested = held_out(y, test["fraction"], test["seed"])
-        X, X_test, y, y_test = rows_of(X, kept), rows_of(X, tested), y[kept], y[tested]
+        kept, tested = hold_out(y, test["fraction"], test["seed"])
+        X, X_test, y, y_test = X[kept], X[tested], y[kept], y[tested]
     if args.test:
-        how = _as_all(saved, saved.how_to_read(args, labels="required", test=args.test))
+        how = _as_all(saved, saved.reading(args, labels="required", test=args.test))
         others, y_test = read_labelled(args.test, **how)
         X_test = others.X
     return X, y, X_test, y_test
 
 
-def _as_all(saved: Saved, how: dict[str, Any]) -> dict[str, Any]:
+def _as_all(saved: SavedModel, how: dict[str, Any]) -> dict[str, Any]:
     """Return how to read, with rows left out that training left out."""
     dropped = section(saved.provenance, "reading").get("missing") == "drop"
     return how | ({"missing": "drop"} if dropped else {})
 
 
-def _tell_if_other(saved: Saved, path: str, notes: Notes) -> None:
+def _tell_if_other(saved: SavedModel, path: str, notes: Notes) -> None:
     """Say that the file is not the one of training, though the run could have come about on it."""
     known = section(saved.provenance, "data").get("sha256")
     if known and file_digest(path) not in (None, known):
@@ -149,7 +146,7 @@ def _check_figure(path: str | None) -> None:
         return
     if Path(path).suffix.lower() not in _FIGURES:
         raise UsageError(f"--figure must be a file that ends in {', '.join(_FIGURES)}. Got {path!r} instead.")
-    checked_output(path, "the figure", "--figure")
+    check_output_path(path, "the figure", "--figure")
     try:
         import matplotlib
     except ImportError:

@@ -34,8 +34,8 @@ def run(args: argparse.Namespace) -> int:
         import shtab
     except ImportError:
         raise MissingPackageError('Completions need shtab: pip install "votron[cli]".') from None
-    from votron.cli._commands import build_all
-    from votron.cli._estimators import EVERY
+    from votron.cli import build_all
+    from votron.cli._options import EVERY_ESTIMATOR
 
-    print(shtab.complete(build_all([f"--estimator={EVERY}"]), shell=args.shell))
+    print(shtab.complete(build_all([f"--estimator={EVERY_ESTIMATOR}"]), shell=args.shell))
     return 0

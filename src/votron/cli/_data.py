@@ -13,10 +13,9 @@ from typing import Any
 
 from votron._sentences import counted, on_one_line, shortened
 from votron.cli import _options
-from votron.cli._loading import base_name, read, reading
-from votron.cli._output import Notes, checked_output, downloading, pairs, percent, print_json, printable, table
-from votron.cli._parser import Parser, UsageError, file_argument
-from votron.cli._wording import worded
+from votron.cli._output import Notes, check_output_path, downloading, pairs, percent, print_json, printable, table
+from votron.cli._parser import Parser, UsageError, file_argument, rewording
+from votron.cli._reading import base_name, typed_reading
 from votron.data.formats import KNOWN_SETS, written_formats
 from votron.errors import DataError
 
@@ -164,13 +163,13 @@ def run_fetch(args: argparse.Namespace) -> int:
 
 def run_convert(args: argparse.Namespace) -> int:
     """Read, and write in another format."""
-    from votron.data import write_examples
+    from votron.data import read_examples, write_examples
 
-    checked_output(args.output, "the data", "OUT", inputs=[args.data])
+    check_output_path(args.output, "the data", "OUT", inputs=[args.data])
     if args.output == "-" and args.to is None:
         raise UsageError("--to must say which format standard output gets.")
-    data = read(args.data, **{**reading(args), "labels": "required" if args.label else "optional"})
-    with worded({"format": "--to", "format of a file": ""}), tempfile.TemporaryDirectory() as folder:
+    data = read_examples(args.data, **{**typed_reading(args), "labels": "required" if args.label else "optional"})
+    with rewording({"format": "--to", "format of a file": ""}), tempfile.TemporaryDirectory() as folder:
         kept = os.path.join(folder, "data")
         write_examples(data, kept if args.output == "-" else os.path.realpath(args.output), args.to)
         if args.output == "-":
@@ -185,10 +184,10 @@ def run_convert(args: argparse.Namespace) -> int:
 
 def run_describe(args: argparse.Namespace) -> int:
     """Read, and print what is there."""
-    from votron.data import describe_examples
+    from votron.data import describe_examples, read_examples
 
-    how = {**reading(args), "missing": "keep", "labels": "required" if args.label else "optional"}
-    found = describe_examples(read(args.data, **how))
+    how = {**typed_reading(args), "missing": "keep", "labels": "required" if args.label else "optional"}
+    found = describe_examples(read_examples(args.data, **how))
     if args.json:
         print_json(found)
     else:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from votron._sentences import counted, first_of
 from votron._text_tables import as_text
 from votron.cli import _options
-from votron.cli._measure import Confusion, clopper_pearson
-from votron.cli._model_data import labelled
-from votron.cli._models import Saved, load_model
-from votron.cli._output import Notes, bold, filled, percent, print_json, printable, table, width
-from votron.cli._parser import Parser, share
-from votron.cli._predict import add_rule, with_rule
+from votron.cli._models import SavedModel, clopper_pearson, labelled_batches, load_model
+from votron.cli._output import Notes, bold, percent, print_json, printable, table, width, wrapped
+from votron.cli._parser import Parser, fraction
 from votron.errors import VotronError
 from votron.record import labels_of
 from votron.rules import RULES
@@ -24,6 +23,9 @@ from votron.rules import RULES
 MOST_CLASSES = 20
 """Classes up to which the confusion matrix is printed, where it is not too wide."""
 _SHOWN = 15
+
+RuleChoice = tuple[str, bool]
+"""The name of a rule, and whether vectors are normalised first."""
 
 EXAMPLES = [
     ("votron evaluate digits.votron digits --part test", "error, confusions, classes"),
@@ -45,9 +47,9 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_data(parser)
     _options.add_label(parser, "the column with the labels (default: as in training)")
     parser.add_argument("--all-rules", action="store_true", help="compare all rules of a voted model")
-    add_rule(parser)
+    _options.add_rule(parser)
     parser.add_argument(
-        "--confidence", type=share, default=0.95, metavar="P", help="confidence of the interval (default: 0.95)"
+        "--confidence", type=fraction, default=0.95, metavar="P", help="confidence of the interval (default: 0.95)"
     )
     _options.add_common(parser)
     group = _options.add_reading(parser, missing=False, for_model=True)
@@ -58,14 +60,14 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Predict batch by batch, count, and print."""
-    saved = with_rule(load_model(args.model, args.data), args)
+    saved = load_model(args)
     notes = Notes(args.quiet)
     if args.all_rules:
         _check_rules(saved)
-    how = saved.how_to_read(args, labels="required")
+    how = saved.reading(args, labels="required")
     found = Confusion()
     rules = {rule: Confusion() for rule in _rules_of(saved)} if args.all_rules else {}
-    for rows, y in labelled(args.data, how, notes.once):
+    for rows, y in labelled_batches(args.data, how, notes.once):
         X = saved.transformed(rows)
         found.add(y, saved.estimator.predict(X))
         for rule, labels in _by_rule(saved, X, list(rules)):
@@ -82,13 +84,13 @@ def run(args: argparse.Namespace) -> int:
 # -- rules ------------------------------------------------------------------------------------------------------------
 
 
-def _check_rules(saved: Saved) -> None:
+def _check_rules(saved: SavedModel) -> None:
     if not hasattr(saved.estimator, "staged_decision_function"):
         kind = type(saved.estimator).__name__
         raise VotronError(f"--all-rules is for models of --estimator voted. Got a {kind} in {saved.path!r} instead.")
 
 
-def _rules_of(saved: Saved) -> list[tuple[str, bool]]:
+def _rules_of(saved: SavedModel) -> list[RuleChoice]:
     """Return the rules that differ: normalising changes nothing for voting, nor for one vector alone."""
     n_vectors = 1 if len(saved.classes) == 2 else len(saved.classes)
     rules = {name: rule for name, rule in RULES.items() if not rule.needs_held_out}
@@ -96,7 +98,9 @@ def _rules_of(saved: Saved) -> list[tuple[str, bool]]:
     return [*((name, False) for name in rules), *((name, True) for name in normalised)]
 
 
-def _by_rule(saved: Saved, X: Any, rules: list[tuple[str, bool]]) -> Iterator[tuple[tuple[str, bool], NDArray[Any]]]:
+def _by_rule(
+    saved: SavedModel, X: Any, rules: list[tuple[str, bool]]
+) -> Iterator[tuple[tuple[str, bool], NDArray[Any]]]:
     """Yield the labels by each rule, all from one scan over the record."""
     if not rules:
         return
@@ -106,20 +110,94 @@ def _by_rule(saved: Saved, X: Any, rules: list[tuple[str, bool]]) -> Iterator[tu
         yield rule, saved.classes[labels_of(found)]
 
 
-def _rule_words(rule: tuple[str, bool]) -> str:
+def _rule_words(rule: RuleChoice) -> str:
     return f"{rule[0]}, normalised" if rule[1] else rule[0]
+
+
+# -- counts -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Confusion:
+    """Counts of true and predicted labels, added up batch by batch.
+
+    Examples
+    --------
+    >>> found = Confusion()
+    >>> found.add(np.array(["a", "b", "b"]), np.array(["a", "b", "a"]))
+    >>> found.n, found.wrong
+    (3, 1)
+    >>> found.largest()
+    [('b', 'a', 1)]
+    """
+
+    counts: dict[tuple[Any, Any], int] = field(default_factory=dict)
+
+    def add(self, true: NDArray[Any], predicted: NDArray[Any]) -> None:
+        """Count a batch."""
+        labels, codes = np.unique(np.concatenate([true, predicted]), return_inverse=True)
+        names, m = labels.tolist(), len(labels)
+        found, counts = np.unique(codes[: len(true)] * m + codes[len(true) :], return_counts=True)
+        for code, count in zip(found.tolist(), counts.tolist(), strict=True):
+            key = names[code // m], names[code % m]
+            self.counts[key] = self.counts.get(key, 0) + count
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return sum(self.counts.values())
+
+    @property
+    def wrong(self) -> int:
+        """Rows with a wrong prediction."""
+        return sum(count for (true, predicted), count in self.counts.items() if true != predicted)
+
+    @property
+    def error(self) -> float:
+        """Their share."""
+        return self.wrong / self.n
+
+    def largest(self) -> list[tuple[Any, Any, int]]:
+        """Return true label, predicted label and how often, of wrong predictions, the most frequent first."""
+        found = [(*key, count) for key, count in self.counts.items() if key[0] != key[1]]
+        return sorted(found, key=lambda entry: (-entry[2], str(entry[0]), str(entry[1])))
+
+    def matrix(self, labels: list[Any]) -> NDArray[np.int64]:
+        """Return the counts, a row for each true label and a column for each predicted one."""
+        place = {label: i for i, label in enumerate(labels)}
+        made = np.zeros((len(labels), len(labels)), dtype=np.int64)
+        for (true, predicted), count in self.counts.items():
+            made[place[true], place[predicted]] += count
+        return made
+
+    def by_class(self, labels: list[Any]) -> list[dict[str, Any]]:
+        """Return precision, recall, F1 and the number of rows of each label; None for 0/0."""
+        made = self.matrix(labels)
+        rows = []
+        for i, label in enumerate(labels):
+            hits, said, there = int(made[i, i]), int(made[:, i].sum()), int(made[i].sum())
+            rows.append(
+                {
+                    "label": label,
+                    "precision": hits / said if said else None,
+                    "recall": hits / there if there else None,
+                    "f1": 2 * hits / (said + there) if said + there else None,
+                    "rows": there,
+                }
+            )
+        return rows
 
 
 # -- what is printed --------------------------------------------------------------------------------------------------
 
 
-def _labels(saved: Saved, found: Confusion) -> list[Any]:
+def _labels(saved: SavedModel, found: Confusion) -> list[Any]:
     """Return the model's labels, and those of the data that it has never seen."""
     known: list[Any] = saved.classes.tolist()
     return known + sorted({true for true, _ in found.counts} - set(known), key=str)
 
 
-def _text(saved: Saved, found: Confusion, rules: dict[Any, Confusion], args: argparse.Namespace) -> str:
+def _text(saved: SavedModel, found: Confusion, rules: dict[RuleChoice, Confusion], args: argparse.Namespace) -> str:
     labels = _labels(saved, found)
     low, high = clopper_pearson(found.wrong, found.n, args.confidence)
     parts = [
@@ -129,14 +207,14 @@ def _text(saved: Saved, found: Confusion, rules: dict[Any, Confusion], args: arg
     strange = labels[len(saved.classes) :]
     if strange:
         named = first_of(list(map(str, strange)), 5)
-        parts.append(filled(f"Of these labels the model has never seen any, so all their rows are wrong: {named}"))
+        parts.append(wrapped(f"Of these labels the model has never seen any, so all their rows are wrong: {named}"))
     if rules:
         parts.append(_rule_table(rules, args.confidence))
     parts += [_confusion_text(found, labels), _class_table(found, labels)]
     return "\n\n".join(filter(None, parts))
 
 
-def _rule_table(rules: dict[Any, Confusion], confidence: float) -> str:
+def _rule_table(rules: dict[RuleChoice, Confusion], confidence: float) -> str:
     rows = [["rule", "error", "wrong", f"{100 * confidence:g} % interval"]]
     for rule, found in rules.items():
         low, high = clopper_pearson(found.wrong, found.n, confidence)
@@ -169,7 +247,9 @@ def _class_table(found: Confusion, labels: list[Any]) -> str:
     return table(rows)
 
 
-def _document(saved: Saved, found: Confusion, rules: dict[Any, Confusion], confidence: float) -> dict[str, Any]:
+def _document(
+    saved: SavedModel, found: Confusion, rules: dict[RuleChoice, Confusion], confidence: float
+) -> dict[str, Any]:
     labels = _labels(saved, found)
     made = {
         **_numbers(found, confidence),

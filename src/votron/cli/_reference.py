@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from unittest.mock import patch
 
-from votron.cli._commands import COMMANDS, build
+from votron.cli import COMMANDS, build
 from votron.cli._parser import Parser
 
 _WIDTH = "100"
@@ -59,23 +59,23 @@ def _block(command: str, text: str) -> str:
 
 def _texts(name: str) -> Iterator[tuple[str, str]]:
     """Yield the help texts of a command: all of them, of train and tune with the options of each estimator."""
-    parser = _of(build([name]), name)
+    parser = subparser(build([name]), name)
     yield f"votron {name} --help", parser.format_help()
     if name == "data":
         for action in ("list", "fetch", "convert", "describe"):
-            yield f"votron data {action} --help", _of(parser, action).format_help()
+            yield f"votron data {action} --help", subparser(parser, action).format_help()
     if name in ("train", "tune"):
-        from votron.cli._estimators import DEFAULT
+        from votron.cli._options import DEFAULT_ESTIMATOR
         from votron.estimators import ESTIMATORS
 
-        for estimator in (each for each in ESTIMATORS if each != DEFAULT):
-            text = _of(build([name, f"--estimator={estimator}"]), name).format_help()
+        for estimator in (each for each in ESTIMATORS if each != DEFAULT_ESTIMATOR):
+            text = subparser(build([name, f"--estimator={estimator}"]), name).format_help()
             section = re.search(rf"^[^\n]*--estimator {estimator}[^\n]*:\n(  [^\n]*\n)+", text, re.MULTILINE)
             assert section is not None
             yield f"votron {name} --estimator {estimator} --help", f"...\n{section[0]}"
 
 
-def _of(parser: Parser, name: str) -> Parser:
+def subparser(parser: Parser, name: str) -> Parser:
     """Return the parser of a command beneath another."""
     found = next(action.choices for action in parser._actions if action.dest in ("command", "action"))
     assert isinstance(found, dict)

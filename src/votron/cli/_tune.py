@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from votron._progress import Progress
 from votron._sentences import duration, rounded_bytes
 from votron.cli import _options
-from votron.cli._encoding import encoder_for, make_model
-from votron.cli._estimators import (
-    DEFAULT,
-    EVERY,
-    add_estimator,
-    estimator_in,
-    make_estimator,
-    parameters_of,
-)
-from votron.cli._loading import read_labelled, reading
-from votron.cli._output import Notes, checked_output, filled, percent, print_json, printable, table
-from votron.cli._parser import Parser, UsageError, positive, whole
-from votron.cli._provenance import of_command, of_data
-from votron.cli._wording import as_arguments
+from votron.cli._models import save_model
+from votron.cli._output import Notes, check_output_path, percent, print_json, printable, table, wrapped
+from votron.cli._parser import Parser, UsageError, as_arguments, positive, whole_number
+from votron.cli._reading import encoder_for, make_model, provenance_of, read_labelled, typed_reading
 from votron.tuning import TuningResult, TuningRow, tune
 
 _ALIASES = {
@@ -62,7 +51,7 @@ EXAMPLES = [
 
 def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes; of the estimators, the parameters of the one that is asked for."""
-    name = estimator_in(arguments)
+    name = _options.estimator_in(arguments)
     parser.describe(
         "votron tune DATA --label COL [-o MODEL] [options]",
         "Choose parameters by cross-validation. Each setting is fitted once for each fold; epochs and rules come free "
@@ -73,11 +62,11 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     label = _options.add_label(parser, "the column with the labels, as in `votron train`")
     _options.add_output(parser, "train the best on all rows, and write the model here")
     add = parser.add_argument
-    add("--folds", type=whole(2), default=5, metavar="N", help="number of folds (default: 5)")
-    add("--random-state", type=whole(0), default=0, metavar="N", help="seed of folds and fits (default: 0)")
+    add("--folds", type=whole_number(2), default=5, metavar="N", help="number of folds (default: 5)")
+    add("--random-state", type=whole_number(0), default=0, metavar="N", help="seed of folds and fits (default: 0)")
     add(
         "--max-rows",
-        type=whole(4),
+        type=whole_number(4),
         default=20_000,
         metavar="N",
         help="tune on at most this many rows, drawn at random (default: 20000)",
@@ -93,21 +82,27 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         action="store_true",
         help="choose the simplest setting within one standard error of the best",
     )
-    add("--rows", type=whole(), default=15, metavar="N", help="number of rows of the table to print (default: 15)")
+    add(
+        "--rows",
+        type=whole_number(),
+        default=15,
+        metavar="N",
+        help="number of rows of the table to print (default: 15)",
+    )
     _options.add_common(parser)
     _add_grid(parser, name)
     groups = _options.add_reading(parser), _options.add_encoding(parser)
     how = [label, *(action for group in groups for action in group._group_actions)]
-    parser.set_defaults(run=lambda args: run(args, _options.as_typed(how, args)))
+    parser.set_defaults(run=lambda args: run(args, typed_again(how, args)))
 
 
 def _add_grid(parser: Parser, name: str) -> None:
     from votron.tuning import default_grid
 
-    add_estimator(parser)
+    _options.add_estimator(parser)
     group = parser.add_argument_group(f"values to try with --estimator {name}, separated by commas")
-    tried = {} if name == EVERY else default_grid(name)
-    for parameter in parameters_of(name):
+    tried = {} if name == _options.EVERY_ESTIMATOR else default_grid(name)
+    for parameter in _options.parameters_of(name):
         if parameter.name not in _ALIASES:
             continue
         default = tried.get(parameter.name, [parameter.default])
@@ -147,6 +142,32 @@ def _values(parameter: Any) -> Callable[[str], list[Any]]:
     return read_all
 
 
+def typed_again(actions: Iterable[argparse.Action], args: argparse.Namespace) -> list[str]:
+    """Return the options that were given, as one would type them.
+
+    Examples
+    --------
+    >>> parser = Parser()
+    >>> group = _options.add_reading(parser)
+    >>> args = parser.parse_args(["--delimiter", "tab", "--quote", "", "--resize", "8x6", "--drop", "a", "--drop=-b"])
+    >>> typed_again(group._group_actions, args)
+    ['--drop', 'a', '--drop=-b', '--delimiter', 'tab', '--quote', '', '--resize', '8x6']
+    """
+    typed: list[str] = []
+    for action in actions:
+        found = getattr(args, action.dest)
+        if found == action.default:
+            continue
+        if action.nargs == 0:  # the last name of --header and --no-header is the one that says no
+            typed.append(action.option_strings[-1 if found is False else 0])
+            continue
+        for value in found if isinstance(found, list) else [found]:
+            option = action.option_strings[-1]
+            text = "x".join(map(str, value)) if isinstance(value, tuple) else "tab" if value == "\t" else str(value)
+            typed += [f"{option}={text}"] if text.startswith("-") else [option, text]
+    return typed
+
+
 def _typed(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -162,13 +183,13 @@ def run(args: argparse.Namespace, how: Sequence[str]) -> int:
     if args.output is not None:
         if args.output == "-":
             raise UsageError("-o must be the name of a file here. Got '-' instead.")
-        checked_output(args.output, "the model", inputs=[args.data])
+        check_output_path(args.output, "the model", inputs=[args.data])
     grid = {name[5:]: value for name, value in vars(args).items() if name.startswith("grid_") and value is not None}
     for name, values in grid.items():
         for value in values:
             if not str(value).startswith("scale*"):
-                make_estimator(args.estimator, {name: value})  # refuses what is out of range before the work
-    data, _ = read_labelled(args.data, **reading(args))
+                _options.make_estimator(args.estimator, {name: value})  # refuses what is out of range before the work
+    data, _ = read_labelled(args.data, **typed_reading(args))
     encoder = encoder_for(args, data, data.X)
     result = _searched(args, data, grid, encoder, notes)
     written = None if args.output is None else _refit(args, data, result)
@@ -199,10 +220,10 @@ def _text(result: TuningResult, n: int) -> str:
     if len(ranked) > len(shown):
         lines.append(f"... and {len(ranked) - len(shown):,} more rows, which --rows or --json shows")
     for params, why_not in result.skipped:
-        lines.append(filled(f"Left out: {_setting(params, tuple(params))}: {why_not}"))
+        lines.append(wrapped(f"Left out: {_setting(params, tuple(params))}: {why_not}"))
     best = result.best_row
     lines += ["", f"The best: {percent(best.error)} ± {percent(best.standard_error)}"]
-    lines.append(filled("The error of the best of many is optimistic: measure it on data that tuning has not seen."))
+    lines.append(wrapped("The error of the best of many is optimistic: measure it on data that tuning has not seen."))
     return "\n".join(lines)
 
 
@@ -258,28 +279,22 @@ def _reporting_to(progress: Progress) -> Callable[..., None]:
 
 def _best_params(args: argparse.Namespace, result: TuningResult) -> dict[str, Any]:
     """Return what differs from the defaults of the classifier, and the seed."""
-    defaults = {parameter.name: parameter.default for parameter in parameters_of(args.estimator)}
+    defaults = {parameter.name: parameter.default for parameter in _options.parameters_of(args.estimator)}
     best = {name: value for name, value in result.best.items() if defaults.get(name) != value}
     return best | ({"random_state": args.random_state} if "random_state" in defaults else {})
 
 
 def _best_command(args: argparse.Namespace, how: Sequence[str], result: TuningResult) -> str:
     """Return the command that trains the best, with all that says how data are read."""
-    estimator = ["--estimator", args.estimator] if args.estimator != DEFAULT else []
+    estimator = ["--estimator", args.estimator] if args.estimator != _options.DEFAULT_ESTIMATOR else []
     typed = ["votron", "train", args.data, *how, *estimator, *as_arguments(_best_params(args, result))]
     return shlex.join([*typed, "-o", args.output or "model.votron"])
 
 
 def _refit(args: argparse.Namespace, data: Any, result: TuningResult) -> dict[str, Any]:
     """Train the best on all rows, and write it."""
-    from votron import save
-
-    model = make_model(args, make_estimator(args.estimator, _best_params(args, result)), data, data.X)
+    model = make_model(args, _options.make_estimator(args.estimator, _best_params(args, result)), data, data.X)
     model.fit(data.X, data.y)
-    provenance = of_command(args, data) | {
-        "data": of_data(args.data, data.format, data.n_rows),
-        "label": data.label,
-        "tuned": {"folds": args.folds, "settings": result.n_tried, "error": result.best_error},
-    }
-    save(model, args.output, provenance={name: value for name, value in provenance.items() if value is not None})
-    return {"file": args.output, "bytes": os.path.getsize(args.output)}
+    tuned = {"folds": args.folds, "settings": result.n_tried, "error": result.best_error}
+    size = save_model(model, args.output, provenance_of(args, data, data.n_rows) | {"tuned": tuned})
+    return {"file": args.output, "bytes": size}
