@@ -5,6 +5,7 @@ import inspect
 import io
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -13,10 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_files import write_files
+from installed_packages import run_beside
 
 import votron as library
 from votron.cli import COMMANDS, _evaluate, _models, _options, _parser, _reference, build, main
 from votron.errors import BoundViolatedError, VotronError
+from votron.kernels import KERNELS
+from votron.rules import RULES
 
 NOT_RUN = {
     "votron reproduce": "takes minutes; tests/experiments/test_reproduce.py runs smaller ones",
@@ -135,6 +139,42 @@ def test_options_are_those_of_the_estimator(name, capsys, monkeypatch):
     assert f"options of --estimator {name}" in capsys.readouterr().out
     args = parser.parse_args(["train-data", "-o", "x", "--estimator", name])
     assert _options.typed_parameters(args) == {}  # so the estimator's own defaults hold
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("train", [KERNELS, RULES]),
+        ("tune", [KERNELS, RULES]),
+        ("predict", [RULES]),
+        ("evaluate", [RULES]),
+        ("export", [RULES]),
+    ],
+)
+def test_kernels_and_rules_are_listed_in_their_own_words(command, named, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    assert main([command, "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for name, thing in ((name, thing) for registry in named for name, thing in registry.items()):
+        assert (f"{name} {thing.words}" in said) == (name != "precomputed")  # which cannot be typed
+
+
+@pytest.mark.slow
+def test_help_lists_what_another_package_brings_where_it_is_named(tmp_path):
+    done = run_beside(
+        tmp_path,
+        "from dataclasses import dataclass\nfrom votron.kernels import Kernel\n\n"
+        "@dataclass(frozen=True)\nclass Brought(Kernel):\n    name, words = 'brought', 'a product and 1'\n"
+        "    def formula(self, xz, xx, zz):\n        return xz + 1.0\n",
+        "votron.kernels",
+        "brought = brought:Brought",
+        (["train", "--help"], 0),
+        (["train", "--help", "--kernel", "brought"], 0),
+        (["tune", "--kernels=poly,brought", "--help"], 0),
+    )
+    without, *with_it = done.stdout.split("usage: ")[1:]
+    assert "brought" not in without
+    assert [re.findall("brought +a product and 1", text) for text in with_it] == [["brought      a product and 1"]] * 2
 
 
 VALUES = {

@@ -47,7 +47,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_data(parser)
     _options.add_label(parser, "the column with the labels (default: as in training)")
     parser.add_argument("--all-rules", action="store_true", help="compare all rules of a voted model")
-    _options.add_rule(parser)
+    _options.add_rule(parser, arguments)
     parser.add_argument(
         "--confidence", type=fraction, default=0.95, metavar="P", help="confidence of the interval (default: 0.95)"
     )

@@ -31,7 +31,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_model(parser)
     file_argument(parser, "--onnx", metavar="FILE", help="write an ONNX file")
     file_argument(parser, "--compact", metavar="FILE", help="write a compact model file, and say what it gave up")
-    _options.add_rule(parser)
+    _options.add_rule(parser, arguments)
     _options.add_common(parser)
 
 

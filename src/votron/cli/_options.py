@@ -8,6 +8,7 @@ from the docstring; kernels and rules are listed in their own words.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -17,10 +18,23 @@ from numbers import Integral
 from typing import Any
 
 from votron._sentences import joined
-from votron.cli._parser import Parser, UsageError, as_typed, file_argument, option_of, size, whole_number
+from votron.cli._parser import (
+    Parser,
+    UsageError,
+    as_typed,
+    delimiter,
+    file_argument,
+    height_and_width,
+    list_entries,
+    option_of,
+    quote,
+    size,
+    values_typed,
+    whole_number,
+)
 from votron.data.formats import Format, choosable_formats, format_named
 from votron.data.options import OLD_NAMES, Command, options_of
-from votron.data.vocabulary import NUMERIC, STRATEGIES, stands_between
+from votron.data.vocabulary import NUMERIC, STRATEGIES
 from votron.errors import VotronError
 
 MISSING = ("refuse", "drop", *STRATEGIES)
@@ -64,21 +78,19 @@ def add_label(parser: Any, words: str) -> argparse.Action:
     return action
 
 
-def add_rule(parser: Any) -> None:
+def add_rule(parser: Any, arguments: Sequence[str]) -> None:
     """Add the choice of another rule for a model that is trained."""
     from votron.rules import RULES
 
-    def rule_name(text: str) -> str:
-        RULES.find(text)  # another package may bring it
-        return text
-
-    parser.add_argument(
+    for name in values_typed("--rule", arguments):
+        RULES.find(name)  # another package may bring it
+    action = parser.add_argument(
         "--rule",
-        type=rule_name,
         choices=RULES,
-        metavar="R",
-        help=f"predict by another rule of a voted model, without training again: {', '.join(RULES)}",
+        metavar="NAME",
+        help="predict by another rule of a voted model, without training again:",
     )
+    list_entries(action, RULES)
     parser.add_argument(
         "--normalize-vectors", action="store_true", help="with --rule, divide each vector by its length first"
     )
@@ -156,27 +168,6 @@ def add_columns(group: argparse._ArgumentGroup, option: str, words: str) -> None
     group.add_argument(option, metavar="COL", action="append", default=[], help=words)
 
 
-def _delimiter(text: str) -> str:
-    """Return the value of --delimiter, where a tab may be written as one types it."""
-    found = {"\\t": "\t", "tab": "\t"}.get(text, text)
-    if not stands_between(found) or found in "\"'":
-        raise argparse.ArgumentTypeError(f"must be one character such as ; or tab. Got {text!r} instead.")
-    return found
-
-
-def _quote(text: str) -> str:
-    if text and not stands_between(text):
-        raise argparse.ArgumentTypeError(f"must be one character, or '' for none. Got {text!r} instead.")
-    return text
-
-
-def _height_and_width(text: str) -> tuple[int, int]:
-    parts = text.lower().split("x")
-    if len(parts) != 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise argparse.ArgumentTypeError(f"must be height and width, such as 28x28. Got {text!r} instead.")
-    return int(parts[0]), int(parts[1])
-
-
 _SETTINGS: dict[str, dict[str, Any]] = {
     "format": {"choices": FormatNames(choosable_formats(), lambda format: format.choosable)},
     "texts": {"action": "append"},
@@ -186,9 +177,9 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "yes or no": {"action": argparse.BooleanOptionalAction, "default": None},
     "count": {"type": whole_number()},
     "size": {"type": size},
-    "character": {"type": _delimiter},
-    "quote": {"type": _quote},
-    "height and width": {"type": _height_and_width},
+    "character": {"type": delimiter},
+    "quote": {"type": quote},
+    "height and width": {"type": height_and_width},
 }
 """What argparse is told of an option, by what comes after it."""
 
@@ -215,19 +206,6 @@ def estimator_in(arguments: Sequence[str]) -> str:
     return typed if typed in (*estimators(), EVERY_ESTIMATOR) else DEFAULT_ESTIMATOR
 
 
-def values_typed(option: str, arguments: Sequence[str]) -> list[str]:
-    """Return what stands after an option, before anything is parsed.
-
-    Examples
-    --------
-    >>> values_typed("--rule", ["predict", "--rule=last", "--rule", "vote", "--", "--rule", "x"])
-    ['last', 'vote']
-    """
-    before = list(arguments[: arguments.index("--")] if "--" in arguments else arguments)
-    pairs = [(*argument.partition("="), after) for argument, after in zip(before, [*before[1:], ""], strict=True)]
-    return [value if equals else after for name, equals, value, after in pairs if name == option]
-
-
 def add_estimator(parser: Parser) -> None:
     """Add the choice of an estimator."""
     parser.add_argument(
@@ -240,12 +218,13 @@ def add_estimator(parser: Parser) -> None:
     )
 
 
-def add_estimator_options(parser: Parser, name: str) -> None:
-    """Add the choice of an estimator, and the parameters of one."""
+def add_estimator_options(parser: Parser, arguments: Sequence[str]) -> None:
+    """Add the choice of an estimator, and the parameters of the one that is asked for."""
+    name = estimator_in(arguments)
     add_estimator(parser)
     group = parser.add_argument_group(f"options of --estimator {name}")
     for parameter in parameters_of(name):
-        parameter.add_to(group)
+        parameter.add_to(group, arguments)
     if not any(parameter.name == "random_state" for parameter in parameters_of(name)):
         group.add_argument(
             "--random-state",
@@ -331,6 +310,11 @@ class EstimatorParameter:
         return float if any(isinstance(t, type) and issubclass(float, t) for t in types if t is not str) else None
 
     @property
+    def _registries(self) -> list[Any]:
+        """Where the kernels or rules that it may name are registered."""
+        return [one.registry for one in self.constraints if hasattr(one, "registry")]
+
+    @property
     def _none(self) -> list[str]:
         """How None is typed, where it may be None."""
         return ["none"] if None in self.constraints or "random_state" in self.constraints else []
@@ -342,26 +326,36 @@ class EstimatorParameter:
             return "P,P,..."
         if str in self.constraints:
             return "SIZE"
+        if self._registries:
+            return "NAME"
         number = [] if self.numbers is None else ["N" if self.numbers is int else "X"]
         return "|".join([*number, *self.choices, *self._none])
 
-    def add_to(self, group: Any) -> None:
+    def add_to(self, group: Any, arguments: Sequence[str]) -> None:
         """Add the option; only what is given appears in the namespace."""
+        settings: dict[str, Any] = {"action": argparse.BooleanOptionalAction}
+        if not self.is_flag:
+            settings = {"type": self.read, "metavar": self.metavar}
         default = "on" if self.default is True else "off" if self.default is False else as_typed(self.default)
         if "random_state" in self.constraints:
             default += ", which draws a seed and prints it"
-        words = f"{self.words} (default: {default})".replace("%", "%%")
-        settings: dict[str, Any] = {"dest": self.name, "default": argparse.SUPPRESS, "help": words}
-        if self.is_flag:
-            group.add_argument(option_of(self.name), action=argparse.BooleanOptionalAction, **settings)
-        else:
-            group.add_argument(option_of(self.name), type=self.read, metavar=self.metavar, **settings)
+        self.add_option(group, arguments, option_of(self.name), default, dest=self.name, **settings)
+
+    def add_option(self, group: Any, arguments: Sequence[str], option: str, by_default: str, **settings: Any) -> None:
+        """Add an option in the words of this parameter, with those of the kernels or rules that it may name."""
+        self._load(name for typed in values_typed(option, arguments) for name in typed.split(","))
+        words = f"{self.words} (default: {by_default})".replace("%", "%%")
+        action = group.add_argument(option, help=words, **{"default": argparse.SUPPRESS, **settings})
+        list_entries(
+            action, {name: known[name] for known in self._registries for name in self.choices if name in known}
+        )
 
     def read(self, text: str) -> Any:
         """Return the value that a text stands for; the estimator checks its range."""
         if text.lower() in self._none:
             return None
-        if text in self.choices or self._comes_from_a_package(text):
+        self._load([text])
+        if text in self.choices:
             return text
         if "array-like" in self.constraints:
             return [self._number(part, float, text) for part in text.split(",")]
@@ -374,17 +368,16 @@ class EstimatorParameter:
             raise self._refusal(text)
         return value
 
-    def _comes_from_a_package(self, text: str) -> bool:
-        """Tell whether it is a name that another package brings, which asking for it loads."""
-        names = [one for one in self.constraints if hasattr(one, "options") and one.is_satisfied_by(text)]
-        return any(text in _options_of(one) for one in names)
+    def _load(self, names: Iterable[str]) -> None:
+        """Have other packages bring the kernels or rules of these names."""
+        for registry in self._registries:
+            for name in names:
+                registry.find(name)
 
     def _number(self, part: str, kind: type, text: str) -> Any:
-        for read in (int, float)[: 1 if kind is int else 2]:
-            try:
+        for read in (int,) if kind is int else (int, float):
+            with contextlib.suppress(ValueError):
                 return read(part)
-            except ValueError:
-                continue
         raise self._refusal(text)
 
     def _refusal(self, text: str) -> argparse.ArgumentTypeError:

@@ -10,6 +10,7 @@ import difflib
 import re
 import shlex
 import shutil
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -57,6 +58,19 @@ def with_dashes(arguments: Sequence[str]) -> list[str]:
     return found
 
 
+def values_typed(option: str, arguments: Sequence[str]) -> list[str]:
+    """Return what stands after an option, before anything is parsed.
+
+    Examples
+    --------
+    >>> values_typed("--rule", ["predict", "--rule=last", "--rule", "vote", "--", "--rule", "x"])
+    ['last', 'vote']
+    """
+    before = list(arguments[: arguments.index("--")] if "--" in arguments else arguments)
+    pairs = [(*argument.partition("="), after) for argument, after in zip(before, [*before[1:], ""], strict=True)]
+    return [value if equals else after for name, equals, value, after in pairs if name == option]
+
+
 def epilog(examples: Iterable[tuple[str, str]]) -> str:
     """Return the examples that end a help text: commands, each with what it does beside it, or above if that is long.
 
@@ -74,7 +88,7 @@ def epilog(examples: Iterable[tuple[str, str]]) -> str:
 
 
 class Help(argparse.HelpFormatter):
-    """Help texts no wider than 100 columns, with the value of an option named once."""
+    """Help texts no wider than 100 columns, with the value of an option named once, and what it may name listed."""
 
     def __init__(self, prog: str) -> None:
         width = min(shutil.get_terminal_size().columns - 2, _WIDEST - 2)
@@ -89,6 +103,19 @@ class Help(argparse.HelpFormatter):
         if isinstance(action, argparse._SubParsersAction):  # the commands alone, without a line for their name
             return "".join(map(self._format_action, action._get_subactions()))
         return super()._format_action(action)
+
+    def _expand_help(self, action: argparse.Action) -> str:
+        entries: dict[str, str] = getattr(action, "entries", {})
+        wide = max(map(len, entries), default=0)
+        return "\n".join([super()._expand_help(action), *(f"{name:<{wide}}  {e}" for name, e in entries.items())])
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        words, *entries = text.split("\n")
+        lines = super()._split_lines(words, width)
+        for entry in entries:
+            hanging = " " * (2 + len(entry) - len(entry.partition("  ")[2].lstrip()))
+            lines += textwrap.wrap(entry, width, initial_indent="  ", subsequent_indent=hanging)
+        return lines
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         if not action.option_strings or action.nargs == 0:
@@ -159,6 +186,11 @@ def file_argument(parser: Any, *names: str, **settings: Any) -> argparse.Action:
     action: argparse.Action = parser.add_argument(*names, **settings)
     action.complete = FILE  # type: ignore[attr-defined]  # where shtab looks for it
     return action
+
+
+def list_entries(action: argparse.Action, things: Mapping[str, Any]) -> None:
+    """List, below the help text of an option, what it may name, in the words of each."""
+    action.entries = {name: thing.words for name, thing in things.items()}  # type: ignore[attr-defined]  # for Help
 
 
 def _argparse_message(message: str) -> str:
@@ -234,6 +266,33 @@ def size(text: str) -> int:
         return parse_memory_limit(int(text) if text.isdecimal() else text)
     except VotronError:
         raise argparse.ArgumentTypeError(f"must be a size such as 500MB or 2GB. Got {text!r} instead.") from None
+
+
+def delimiter(text: str) -> str:
+    """Return the value of --delimiter, where a tab may be written as one types it."""
+    from votron.data.vocabulary import stands_between
+
+    found = {"\\t": "\t", "tab": "\t"}.get(text, text)
+    if not stands_between(found) or found in "\"'":
+        raise argparse.ArgumentTypeError(f"must be one character such as ; or tab. Got {text!r} instead.")
+    return found
+
+
+def quote(text: str) -> str:
+    """Return the value of --quote."""
+    from votron.data.vocabulary import stands_between
+
+    if text and not stands_between(text):
+        raise argparse.ArgumentTypeError(f"must be one character, or '' for none. Got {text!r} instead.")
+    return text
+
+
+def height_and_width(text: str) -> tuple[int, int]:
+    """Return the value of --resize."""
+    parts = text.lower().split("x")
+    if len(parts) != 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise argparse.ArgumentTypeError(f"must be height and width, such as 28x28. Got {text!r} instead.")
+    return int(parts[0]), int(parts[1])
 
 
 # -- errors in the words of options -----------------------------------------------------------------------------------

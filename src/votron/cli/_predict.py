@@ -59,7 +59,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         help="a column of the table to copy in front of the label, such as a customer's number; may be given "
         "several times",
     )
-    _options.add_rule(parser)
+    _options.add_rule(parser, arguments)
     _options.add_label(parser, "the column with labels, which is ignored (default: as in training, if it is there)")
     _options.add_common(parser, json="write a JSON object a line instead of CSV")
     _options.add_reading(parser, missing=False, for_model=True)

@@ -66,7 +66,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _add_stream(parser)
     _options.add_reading(parser)
     _options.add_encoding(parser)
-    _options.add_estimator_options(parser, _options.estimator_in(arguments))
+    _options.add_estimator_options(parser, arguments)
 
 
 def _add_stream(parser: Parser) -> None:

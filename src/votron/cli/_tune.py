@@ -51,7 +51,6 @@ EXAMPLES = [
 
 def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes; of the estimators, the parameters of the one that is asked for."""
-    name = _options.estimator_in(arguments)
     parser.describe(
         "votron tune DATA --label COL [-o MODEL] [options]",
         "Choose parameters by cross-validation. Each setting is fitted once for each fold; epochs and rules come free "
@@ -90,15 +89,16 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         help="number of rows of the table to print (default: 15)",
     )
     _options.add_common(parser)
-    _add_grid(parser, name)
+    _add_grid(parser, arguments)
     groups = _options.add_reading(parser), _options.add_encoding(parser)
     how = [label, *(action for group in groups for action in group._group_actions)]
     parser.set_defaults(run=lambda args: run(args, typed_again(how, args)))
 
 
-def _add_grid(parser: Parser, name: str) -> None:
+def _add_grid(parser: Parser, arguments: Sequence[str]) -> None:
     from votron.tuning import default_grid
 
+    name = _options.estimator_in(arguments)
     _options.add_estimator(parser)
     group = parser.add_argument_group(f"values to try with --estimator {name}, separated by commas")
     tried = {} if name == _options.EVERY_ESTIMATOR else default_grid(name)
@@ -106,13 +106,9 @@ def _add_grid(parser: Parser, name: str) -> None:
         if parameter.name not in _ALIASES:
             continue
         default = tried.get(parameter.name, [parameter.default])
-        group.add_argument(
-            f"--{_ALIASES[parameter.name]}",
-            dest=f"grid_{parameter.name}",
-            type=_values(parameter),
-            metavar="V,V,...",
-            help=f"{parameter.words} (default: {','.join(map(_typed, default))})".replace("%", "%%"),
-        )
+        settings = {"dest": f"grid_{parameter.name}", "default": None, "type": _values(parameter), "metavar": "V,V,..."}
+        option = f"--{_ALIASES[parameter.name]}"
+        parameter.add_option(group, arguments, option, ",".join(map(_typed, default)), **settings)
 
 
 def _values(parameter: Any) -> Callable[[str], list[Any]]:
