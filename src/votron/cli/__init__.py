@@ -30,22 +30,22 @@ from votron.errors import BoundViolatedError, VotronError
 __all__ = ["main"]
 
 COMMANDS = {
-    "train": "learn from a file of data, and write a model",
-    "predict": "label rows with a model",
-    "evaluate": "the error of a model on labelled rows, with its confidence interval",
-    "certify": "what the theorems guarantee of a model",
-    "inspect": "what is in a model file",
-    "tune": "choose degree, gamma, margin, epochs and rule by cross-validation",
+    "train": "train a model on a data file",
+    "predict": "label new rows with a model",
+    "evaluate": "measure a model's error on labelled rows, with a confidence interval",
+    "certify": "compute what the theorems guarantee about a model",
+    "inspect": "show what is in a model file",
+    "tune": "choose parameters by cross-validation",
     "data": "list, fetch, convert and describe data",
-    "export": "write a model as ONNX, or without what its rule does not need",
-    "reproduce": "the papers' tables and figures, ours beside theirs",
-    "completion": "print the completions for a shell",
+    "export": "write a model as ONNX, or as a smaller model file",
+    "reproduce": "reproduce the papers' tables and figures",
+    "completion": "print a shell completion script",
 }
 
 EXAMPLES = [
-    ("votron train digits -o digits.votron", "learn from scikit-learn's digits"),
-    ("votron evaluate digits.votron digits --part test", "error on others, with its interval"),
-    ("votron train days.csv --label Play -o days.votron", "learn from a table"),
+    ("votron train digits -o digits.votron", "train on scikit-learn's digits"),
+    ("votron evaluate digits.votron digits --part test", "measure the error on other rows"),
+    ("votron train days.csv --label Play -o days.votron", "train on a table"),
     ("votron predict days.votron days.csv -o labels.csv", "label its rows"),
 ]
 
@@ -177,9 +177,9 @@ def _make_parser(wanted: set[str | None], arguments: Sequence[str]) -> Parser:
         prog="votron",
         usage="votron COMMAND [options]",
         description="Large-margin classification with perceptrons.",
-        epilog=epilog(EXAMPLES) + "\n\nvotron COMMAND --help tells more of a command.",
+        epilog=epilog(EXAMPLES) + "\n\nRun votron COMMAND --help for the options of a command.",
     )
-    parser.add_argument("--version", action="version", version=f"votron {__version__}", help="print the version")
+    parser.add_argument("--version", action="version", version=f"votron {__version__}", help="show the version")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
     for name, words in COMMANDS.items():
         command = commands.add_parser(name, help=words, prog=f"votron {name}")

@@ -18,8 +18,8 @@ _FIGURES = (".svg", ".png", ".pdf")
 
 EXAMPLES = [
     ("votron certify digits.votron digits", "the bounds, with their assumptions"),
-    ("votron certify days.votron days.csv --save", "and keep them in the model file"),
-    ("votron certify digits.votron digits --figure bounds.svg", "and draw them"),
+    ("votron certify days.votron days.csv --save", "and store them in the model file"),
+    ("votron certify digits.votron digits --figure bounds.svg", "and plot them"),
 ]
 
 
@@ -27,8 +27,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes."""
     parser.describe(
         "votron certify MODEL DATA [options]",
-        "Compute what the theorems say of a model's mistakes and of its error on rows to come. DATA are those that it "
-        "was trained on; they are read, and rows are held out, as in training.",
+        "Compute what the theorems say about a model's mistakes and about its error on new rows. DATA is what the "
+        "model was trained on; it is read, and rows are held out, as in training.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
@@ -39,24 +39,24 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         type=fraction,
         default=0.05,
         metavar="P",
-        help="probability with which a guarantee may fail (default: 0.05)",
+        help="probability that a guarantee fails (default: 0.05)",
     )
     file_argument(
         parser,
         "--test",
         metavar="FILE",
-        help="data that had no part in training, to measure errors on (default: what training held out)",
+        help="data not used in training, to measure errors on (default: the rows that training held out)",
     )
     parser.add_argument(
         "--bound",
         action="append",
         default=[],
         metavar="NAME",
-        help="also apply a bound that another package brings (entry points votron.bounds); may be given several times",
+        help="also apply a bound from another package (entry points votron.bounds); may be repeated",
     )
-    file_argument(parser, "--figure", metavar="FILE", help="draw the bounds to an .svg, .png or .pdf file")
-    parser.add_argument("--save", action="store_true", help="keep the certificate in the model file")
-    _options.add_label(parser, "the column with the labels (default: as in training)")
+    file_argument(parser, "--figure", metavar="FILE", help="plot the bounds to an .svg, .png or .pdf file")
+    parser.add_argument("--save", action="store_true", help="store the certificate in the model file")
+    _options.add_label(parser, "column with the labels (default: as in training)")
     _options.add_common(parser)
     _options.add_reading(parser, missing=False, for_model=True)
 

@@ -11,9 +11,9 @@ from votron.errors import MissingPackageError
 SHELLS = ("bash", "zsh", "tcsh")
 
 EXAMPLES = [
-    ("votron completion bash > votron.bash", "then: source votron.bash, in ~/.bashrc"),
+    ("votron completion bash > votron.bash", "then source votron.bash in ~/.bashrc"),
     ("votron completion zsh > _votron", "in a folder of $fpath"),
-    ("votron completion tcsh > votron.csh", "then: source votron.csh, in ~/.tcshrc"),
+    ("votron completion tcsh > votron.csh", "then source votron.csh in ~/.tcshrc"),
 ]
 
 
@@ -21,7 +21,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes."""
     parser.describe(
         "votron completion SHELL",
-        "Print the completions of votron for a shell: commands, options and names of files.",
+        "Print a script that lets a shell complete commands, options and file names.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)

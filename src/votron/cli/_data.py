@@ -26,8 +26,8 @@ _SHOWN_CLASSES = 25
 _LONGEST = 40
 
 EXAMPLES = [
-    ("votron data list", "the sets that are known by name"),
-    ("votron data fetch digits", "see that a set is there, or fetch it"),
+    ("votron data list", "data sets known by name"),
+    ("votron data fetch digits", "download a data set, unless it is here already"),
     ("votron data convert days.csv days.parquet --label Play", "from one format to another"),
     ("votron data describe days.csv --label Play", "columns, missing values, classes"),
 ]
@@ -37,7 +37,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add the commands beneath this one."""
     parser.describe(
         "votron data (list | fetch NAME | convert IN OUT | describe DATA) [options]",
-        "List the known sets of data, fetch one, convert data from one format to another, or describe them.",
+        "List the known data sets, fetch one, convert data from one format to another, or describe it.",
         EXAMPLES,
     )
     parser.set_defaults(run=lambda args: _help(parser))
@@ -55,19 +55,19 @@ def _help(parser: Parser) -> int:
 
 def _add_list(actions: Any) -> None:
     made = actions.add_parser(
-        "list", help="the sets that are known by name, and where they are", prog="votron data list"
+        "list", help="list the data sets known by name, and where they are", prog="votron data list"
     )
-    made.describe("votron data list [--json]", "List the sets that are known by name.", EXAMPLES[:1])
+    made.describe("votron data list [--json]", "List the data sets known by name.", EXAMPLES[:1])
     made.set_defaults(run=run_list)
     _options.add_common(made)
 
 
 def _add_fetch(actions: Any) -> None:
-    made = actions.add_parser("fetch", help="fetch a known set, where it is not there yet", prog="votron data fetch")
+    made = actions.add_parser("fetch", help="download a data set, unless it is here already", prog="votron data fetch")
     made.describe(
         "votron data fetch NAME [options]",
-        "Fetch a known set from OpenML, check it, and keep it in scikit-learn's data home. A set that is in "
-        "VOTRON_DATA or in the cache is not fetched.",
+        "Download a data set from OpenML, check it, and keep it in scikit-learn's data home. A data set that is in "
+        "VOTRON_DATA or in the cache is not downloaded again.",
         EXAMPLES[1:2],
     )
     made.set_defaults(run=run_fetch)
@@ -79,41 +79,43 @@ def _add_convert(actions: Any) -> None:
     made = actions.add_parser("convert", help="write data in another format", prog="votron data convert")
     made.describe(
         "votron data convert IN OUT [options]",
-        "Read data, and write them in the format that the name of OUT tells: .csv, .tsv, .parquet, .arrow, .svm or "
-        ".npz.",
+        "Read data, and write it in the format given by the suffix of OUT: .csv, .tsv, .parquet, .arrow, .svm or .npz.",
         EXAMPLES[2:3],
     )
     made.set_defaults(run=run_convert)
     _options.add_data(made)
-    file_argument(made, "output", metavar="OUT", help="the file to write; - is standard output")
+    file_argument(made, "output", metavar="OUT", help="file to write; - for standard output")
     made.add_argument(
         "--to",
         choices=_options.FormatNames(written_formats(), lambda format: format.is_written),
         metavar="NAME",
-        help=f"format of OUT: {', '.join(written_formats())}",
+        help=f"format of OUT (default: by its suffix): {', '.join(written_formats())}",
     )
-    _options.add_label(made, "the column with the labels, if there are any")
+    _options.add_label(made, "column with the labels, if there are any")
     _options.add_common(made)
     group = _options.add_reading(made, missing=False)
     group.add_argument(
-        "--missing", choices=("keep", "drop"), default="keep", help="rows with missing values (default: keep)"
+        "--missing",
+        choices=("keep", "drop"),
+        default="keep",
+        help="what to do with rows that have missing values (default: keep)",
     )
     _options.add_discrete(group)
 
 
 def _add_describe(actions: Any) -> None:
     made = actions.add_parser(
-        "describe", help="columns, missing values and classes of data", prog="votron data describe"
+        "describe", help="summarise columns, missing values and classes", prog="votron data describe"
     )
     made.describe(
         "votron data describe DATA [options]",
-        "Print what data hold: for each column its kind, how many values are missing or distinct, and their range; "
-        "how many rows each class has.",
+        "Summarise data: of each column its kind, the number of missing and of distinct values, and their range; the "
+        "number of rows of each class.",
         EXAMPLES[3:],
     )
     made.set_defaults(run=run_describe)
     _options.add_data(made)
-    _options.add_label(made, "the column with the labels, if there are any")
+    _options.add_label(made, "column with the labels, if there are any")
     _options.add_common(made)
     _options.add_discrete(_options.add_reading(made, missing=False))
 

@@ -28,9 +28,9 @@ RuleChoice = tuple[str, bool]
 """The name of a rule, and whether vectors are normalised first."""
 
 EXAMPLES = [
-    ("votron evaluate digits.votron digits --part test", "error, confusions, classes"),
+    ("votron evaluate digits.votron digits --part test", "error, confusion matrix, classes"),
     ("votron evaluate digits.votron digits --part test --all-rules", "every rule of a voted model"),
-    ("votron evaluate days.votron days.csv --label Play --json", "for machines"),
+    ("votron evaluate days.votron days.csv --label Play --json", "as JSON"),
 ]
 
 
@@ -38,23 +38,27 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes."""
     parser.describe(
         "votron evaluate MODEL DATA [--label COL] [options]",
-        "Compare a model's labels with those of DATA: its error with an exact confidence interval (Clopper and "
-        "Pearson), which labels it takes for which, and precision, recall and F1 of each class.",
+        "Compare a model's predictions with the labels of DATA: the error with an exact confidence interval (Clopper "
+        "and Pearson), the confusion matrix, and precision, recall and F1 of each class.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
     _options.add_model(parser)
     _options.add_data(parser)
-    _options.add_label(parser, "the column with the labels (default: as in training)")
-    parser.add_argument("--all-rules", action="store_true", help="compare all rules of a voted model")
+    _options.add_label(parser, "column with the labels (default: as in training)")
+    parser.add_argument("--all-rules", action="store_true", help="of a voted model: compare all rules")
     _options.add_rule(parser, arguments)
     parser.add_argument(
-        "--confidence", type=fraction, default=0.95, metavar="P", help="confidence of the interval (default: 0.95)"
+        "--confidence",
+        type=fraction,
+        default=0.95,
+        metavar="P",
+        help="confidence level of the interval (default: 0.95)",
     )
     _options.add_common(parser)
     group = _options.add_reading(parser, missing=False, for_model=True)
     group.add_argument(
-        "--missing", choices=("refuse", "drop"), help="rows with missing values: refuse or drop them (default: refuse)"
+        "--missing", choices=("refuse", "drop"), help="what to do with rows that have missing values (default: refuse)"
     )
 
 

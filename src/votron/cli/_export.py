@@ -6,16 +6,17 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from votron._sentences import rounded_bytes
+from votron._sentences import joined, rounded_bytes
 from votron.cli import _options
 from votron.cli._models import SavedModel, load_model, save_model
 from votron.cli._output import check_output_path, print_json, printable, wrapped
 from votron.cli._parser import Parser, UsageError, file_argument
 from votron.errors import VotronError
+from votron.rules import RULES
 
 EXAMPLES = [
     ("votron export digits.votron --rule average --onnx digits.onnx", "for ONNX runtimes"),
-    ("votron export digits.votron --rule last --compact small.votron", "what the rule needs, and no more"),
+    ("votron export digits.votron --rule last --compact small.votron", "only what the rule needs"),
 ]
 
 
@@ -23,14 +24,17 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes."""
     parser.describe(
         "votron export MODEL (--onnx FILE | --compact FILE) [options]",
-        "Write a model as ONNX (what predicts by one vector a class: linear models, and the rules last, average and "
-        "pocket), or as a model file with nothing but what its rule needs.",
+        "Write a model as ONNX (linear models, and those whose rule predicts by one vector per class: "
+        f"{joined((name for name, rule in RULES.items() if rule.one_vector), 'or')}), or as a model file that holds "
+        "only what its rule needs.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
     _options.add_model(parser)
     file_argument(parser, "--onnx", metavar="FILE", help="write an ONNX file")
-    file_argument(parser, "--compact", metavar="FILE", help="write a compact model file, and say what it gave up")
+    file_argument(
+        parser, "--compact", metavar="FILE", help="write a compact model file, and say what it can no longer do"
+    )
     _options.add_rule(parser, arguments)
     _options.add_common(parser)
 

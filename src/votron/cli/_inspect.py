@@ -24,7 +24,7 @@ _DEEPEST = 4
 
 EXAMPLES = [
     ("votron inspect digits.votron", "kernel, rule, support, mistakes, certificate, provenance"),
-    ("votron inspect digits.votron --json", "all of it, for machines"),
+    ("votron inspect digits.votron --json", "all of it, as JSON"),
 ]
 
 
@@ -32,8 +32,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes."""
     parser.describe(
         "votron inspect MODEL [--json]",
-        "Print what a model file says of itself. It needs no data, and builds no model: a file from anywhere can be "
-        "looked at. Structure and SHA-256 are checked.",
+        "Show what is in a model file. No data is needed and no model is built, so a file from an unknown source can "
+        "be inspected safely. Its structure and SHA-256 are checked.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)

@@ -38,7 +38,10 @@ from votron.data.vocabulary import NUMERIC, STRATEGIES
 from votron.errors import VotronError
 
 MISSING = ("refuse", "drop", *STRATEGIES)
-DATA = "a file (CSV, TSV, Parquet, Arrow, svmlight, IDX, .npy, .npz), a folder of images, digits, mnist, fashion, or -"
+DATA = (
+    "data file (CSV, TSV, Parquet, Arrow, svmlight, IDX, .npy or .npz), folder of images, or one of digits, mnist and "
+    "fashion; - for standard input"
+)
 DEFAULT_ESTIMATOR = "voted"
 EVERY_ESTIMATOR = "*"
 """Stands for all estimators, whose options shells complete together."""
@@ -58,7 +61,7 @@ def add_data(parser: Any, words: str = DATA) -> None:
 
 def add_model(parser: Any) -> None:
     """Add the argument that is a model file."""
-    file_argument(parser, "model", metavar="MODEL", help="a model file")
+    file_argument(parser, "model", metavar="MODEL", help="model file; - for standard input")
 
 
 def add_output(parser: Any, words: str, *, required: bool = False, default: str | None = None) -> None:
@@ -66,10 +69,10 @@ def add_output(parser: Any, words: str, *, required: bool = False, default: str 
     file_argument(parser, "-o", "--output", metavar="FILE", required=required, default=default, help=words)
 
 
-def add_common(parser: Any, *, json: str = "print one JSON document instead of text") -> None:
+def add_common(parser: Any, *, json: str = "print JSON instead of text") -> None:
     """Add what every command has."""
     parser.add_argument("--json", action="store_true", help=json)
-    parser.add_argument("--quiet", action="store_true", help="print no progress and no remarks on standard error")
+    parser.add_argument("--quiet", action="store_true", help="suppress progress and remarks on standard error")
 
 
 def add_label(parser: Any, words: str) -> argparse.Action:
@@ -88,11 +91,11 @@ def add_rule(parser: Any, arguments: Sequence[str]) -> None:
         "--rule",
         choices=RULES,
         metavar="NAME",
-        help="predict by another rule of a voted model, without training again:",
+        help="of a voted model: predict by another rule, without retraining",
     )
     list_entries(action, RULES)
     parser.add_argument(
-        "--normalize-vectors", action="store_true", help="with --rule, divide each vector by its length first"
+        "--normalize-vectors", action="store_true", help="with --rule: divide each vector by its length first"
     )
 
 
@@ -144,23 +147,23 @@ def add_encoding(parser: Parser) -> argparse._ArgumentGroup:
         "--numeric",
         choices=NUMERIC,
         metavar="HOW",
-        help="how to scale numbers: keep (not at all), standard (to standard deviation 1), minmax (to 0..1) or maxabs "
-        "(by the largest) (default: standard; for winnow keep)",
+        help="how to scale numbers: keep (not at all), standard (to unit standard deviation), minmax (to the range "
+        "0 to 1) or maxabs (by the largest absolute value) (default: standard; for winnow: keep)",
     )
     add_discrete(group)
-    add_columns(group, "--probabilities", "a column of numbers from 0 to 1, kept as they are")
-    add_columns(group, "--text", "a column of text, split into words")
+    add_columns(group, "--probabilities", "column of numbers from 0 to 1, not scaled; may be repeated")
+    add_columns(group, "--text", "column of text, split into words; may be repeated")
     group.add_argument(
         "--text-features",
         choices=("hashing", "tfidf"),
-        help="how words become features: hashing or tfidf (default: hashing; for naive-bayes tfidf)",
+        help="how words become features (default: hashing; for naive-bayes: tfidf)",
     )
     return group
 
 
 def add_discrete(group: argparse._ArgumentGroup) -> None:
     """Add which columns hold names."""
-    add_columns(group, "--discrete", "a column whose numbers are names, such as postcodes")
+    add_columns(group, "--discrete", "column whose numbers are categories, such as postcodes; may be repeated")
 
 
 def add_columns(group: argparse._ArgumentGroup, option: str, words: str) -> None:
@@ -213,8 +216,8 @@ def add_estimator(parser: Parser) -> None:
         choices=tuple(estimators()),
         default=DEFAULT_ESTIMATOR,
         metavar="NAME",
-        help=f"{', '.join(estimators())} (default: {DEFAULT_ESTIMATOR}); --estimator NAME --help has the options of "
-        "each",
+        help=f"classifier to train: {joined(estimators(), 'or')} (default: {DEFAULT_ESTIMATOR}); --estimator NAME "
+        "--help shows its options",
     )
 
 
@@ -231,7 +234,7 @@ def add_estimator_options(parser: Parser, arguments: Sequence[str]) -> None:
             type=whole_number(0),
             metavar="N",
             default=argparse.SUPPRESS,
-            help="seed of the rows that --test holds out (default: one is drawn and kept)",
+            help="seed for drawing the rows that --test holds out (default: drawn at random, and stored)",
         )
     parser.explain_unknown = lambda option: _owners_of(option, name)
 
@@ -338,7 +341,7 @@ class EstimatorParameter:
             settings = {"type": self.read, "metavar": self.metavar}
         default = "on" if self.default is True else "off" if self.default is False else as_typed(self.default)
         if "random_state" in self.constraints:
-            default += ", which draws a seed and prints it"
+            default += ": a seed is drawn and printed"
         self.add_option(group, arguments, option_of(self.name), default, dest=self.name, **settings)
 
     def add_option(self, group: Any, arguments: Sequence[str], option: str, by_default: str, **settings: Any) -> None:

@@ -129,7 +129,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{"formatter_class": Help, "allow_abbrev": False, "add_help": False, **settings})
-        self.add_argument("-h", "--help", action="help", help="print this text")
+        self.add_argument("-h", "--help", action="help", help="show this help")
         self._positionals.title = "arguments"
         self._negative_number_matcher = _NEGATIVE  # before Python 3.14 argparse takes -1e-3 for an option
         self.explain_unknown: Callable[[str], str | None] = lambda option: None

@@ -29,7 +29,10 @@ Kept = dict[str, list[Any]]
 EXAMPLES = [
     ("votron predict days.votron days.csv", "labels as CSV, on standard output"),
     ("votron predict digits.votron digits --part test --scores -o out.csv", "labels and scores, to a file"),
-    ("votron predict digits.votron digits --part test --rule last --json", "another rule; a JSON object a line"),
+    (
+        "votron predict digits.votron digits --part test --rule last --json",
+        "another rule, and one JSON object per line",
+    ),
     ("votron predict days.votron - --format csv < days.csv", "rows from standard input"),
 ]
 
@@ -38,30 +41,29 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes."""
     parser.describe(
         "votron predict MODEL DATA [-o FILE] [options]",
-        "Label the rows of DATA, in their order. A table may have the column of labels or not, and columns that the "
-        "model does not know; it is read in batches, so it may be larger than memory.",
+        "Label the rows of DATA, in order. A table may contain labels and other columns that the model does not use. "
+        "It is read in batches, so it may be larger than memory.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
     _options.add_model(parser)
     _options.add_data(parser)
-    _options.add_output(parser, "where the labels go (default: -, standard output)", default="-")
+    _options.add_output(parser, "file for the labels (default: -, standard output)", default="-")
     parser.add_argument(
         "--scores",
         action="store_true",
-        help="also write the score of each class; for two classes one column, called score",
+        help="also write the score of each class (for two classes a single column, score)",
     )
     parser.add_argument(
         "--keep",
         metavar="COL",
         action="append",
         default=[],
-        help="a column of the table to copy in front of the label, such as a customer's number; may be given "
-        "several times",
+        help="column of the table to copy in front of the label, such as a customer number; may be repeated",
     )
     _options.add_rule(parser, arguments)
-    _options.add_label(parser, "the column with labels, which is ignored (default: as in training, if it is there)")
-    _options.add_common(parser, json="write a JSON object a line instead of CSV")
+    _options.add_label(parser, "column with labels, which is ignored (default: as in training, if present)")
+    _options.add_common(parser, json="write one JSON object per line instead of CSV")
     _options.add_reading(parser, missing=False, for_model=True)
 
 

@@ -34,8 +34,8 @@ EXAMPLES = [
     ("votron train digits -o digits.votron", "scikit-learn's digits"),
     ("votron train days.csv --label Play -o days.votron", "a table"),
     ("votron train days.csv --label Play --test 0.2 --kernel rbf -o days.votron", "with a fifth held out"),
-    ("votron train text.csv --label topic --text words --estimator averaged -o text.votron", "texts"),
-    ("votron train large.svm --stream --estimator averaged -o large.votron", "larger than memory"),
+    ("votron train text.csv --label topic --text words --estimator averaged -o text.votron", "text"),
+    ("votron train large.svm --stream --estimator averaged -o large.votron", "data larger than memory"),
 ]
 
 
@@ -43,26 +43,26 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes; of the estimators, the options of the one that is asked for."""
     parser.describe(
         "votron train DATA --label COL -o MODEL [options]",
-        "Learn from labelled data, and write a model file.",
+        "Train a classifier on labelled data and write a model file.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
     _options.add_data(parser)
-    _options.add_label(parser, "the column with the labels: its name or number (.npz: a key; IDX: the file of labels)")
-    _options.add_output(parser, "the model file, usually NAME.votron; - is standard output", required=True)
+    _options.add_label(parser, "column with the labels, by name or number (.npz: the key; IDX: the file of labels)")
+    _options.add_output(parser, "model file to write, usually NAME.votron; - for standard output", required=True)
     parser.add_argument(
         "--test",
         metavar="FRACTION|FILE",
-        help="hold out this share of the rows, or read these data, and print the error on them",
+        help="fraction of the rows to hold out, or a file of test data, to measure the error on",
     )
     parser.add_argument(
         "--certificate",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="compute what the theorems guarantee, and keep it in the model file "
-        f"(default: up to {MOST_CERTIFIED:,} rows); `votron certify` computes tighter bounds",
+        help="compute what the theorems guarantee, and store it in the model file "
+        f"(default: for up to {MOST_CERTIFIED:,} rows); `votron certify` computes tighter bounds",
     )
-    _options.add_common(parser, json="print the summary as one JSON document")
+    _options.add_common(parser, json="print the summary as JSON")
     _add_stream(parser)
     _options.add_reading(parser)
     _options.add_encoding(parser)
@@ -71,20 +71,20 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
 
 def _add_stream(parser: Parser) -> None:
     add = parser.add_argument_group("data larger than memory").add_argument
-    add("--stream", action="store_true", help="read in batches, and learn from them one after the other")
+    add("--stream", action="store_true", help="read the data in batches, and learn from one batch at a time")
     add(
         "--passes",
         type=whole_number(),
         metavar="N",
-        help="with --stream, number of passes through the data (default: 1)",
+        help="with --stream: number of passes over the data (default: 1)",
     )
     add(
         "--batch",
         type=size,
         metavar="SIZE",
-        help=f"with --stream, size of a batch in bytes (default: {STREAM_BATCH_BYTES // 10**6}MB)",
+        help=f"with --stream: batch size in bytes (default: {STREAM_BATCH_BYTES // 10**6}MB)",
     )
-    add("--classes", metavar="A,B,...", help="with --stream from standard input or a pipe, all labels that will occur")
+    add("--classes", metavar="A,B,...", help="with --stream from standard input or a pipe: all labels that will occur")
 
 
 # -- the command ------------------------------------------------------------------------------------------------------

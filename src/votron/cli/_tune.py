@@ -44,7 +44,7 @@ EXAMPLES = [
     ("votron tune days.csv --label Play --folds 3 --degrees 1,2 --rules vote,last", "a small search"),
     (
         "votron tune digits --kernels poly --degrees 2-3 --margins 0 -o best.votron",
-        "and train the best on all rows",
+        "and train the best setting on all rows",
     ),
 ]
 
@@ -53,16 +53,16 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes; of the estimators, the parameters of the one that is asked for."""
     parser.describe(
         "votron tune DATA --label COL [-o MODEL] [options]",
-        "Choose parameters by cross-validation. Each setting is fitted once for each fold; epochs and rules come free "
-        "from that fit. Prints a table of errors, and the command that trains the best.",
+        "Choose parameters by cross-validation. Each setting is fitted once per fold, and that fit gives the errors of "
+        "all epochs and rules. Prints a table of errors, and the command that trains the best setting.",
         EXAMPLES,
     )
     _options.add_data(parser)
-    label = _options.add_label(parser, "the column with the labels, as in `votron train`")
-    _options.add_output(parser, "train the best on all rows, and write the model here")
+    label = _options.add_label(parser, "column with the labels, as in `votron train`")
+    _options.add_output(parser, "train the best setting on all rows, and write the model to this file")
     add = parser.add_argument
     add("--folds", type=whole_number(2), default=5, metavar="N", help="number of folds (default: 5)")
-    add("--random-state", type=whole_number(0), default=0, metavar="N", help="seed of folds and fits (default: 0)")
+    add("--random-state", type=whole_number(0), default=0, metavar="N", help="seed for folds and fits (default: 0)")
     add(
         "--max-rows",
         type=whole_number(4),
@@ -86,7 +86,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         type=whole_number(),
         default=15,
         metavar="N",
-        help="number of rows of the table to print (default: 15)",
+        help="number of table rows to print (default: 15)",
     )
     _options.add_common(parser)
     _add_grid(parser, arguments)
