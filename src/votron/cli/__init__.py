@@ -125,8 +125,8 @@ def _unexpected(prog: str, error: BaseException) -> int:
     if os.environ.get("VOTRON_DEBUG"):
         traceback.print_exception(error)
     words = " ".join(str(error).split())
-    how = "" if os.environ.get("VOTRON_DEBUG") else "; VOTRON_DEBUG=1 shows where"
-    return _say(f"{prog}: This is an error in Votron, please report it{how}. {type(error).__name__}: {words}", 1)
+    hint = "" if os.environ.get("VOTRON_DEBUG") else "; VOTRON_DEBUG=1 shows where"
+    return _say(f"{prog}: This is an error in Votron, please report it{hint}. {type(error).__name__}: {words}", 1)
 
 
 def _say(text: str, status: int) -> int:

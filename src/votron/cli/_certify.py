@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     _refuse_passes(saved)
     X, y, X_test, y_test = _data(saved, args)
     found = certify(saved.model, X, y, args.delta, X_test=X_test, y_test=y_test)
-    _tell_if_other(saved, args.data, notes)
+    _note_other_data(saved, args.data, notes)
     if args.figure:
         _draw(found, args.figure)
     if args.save:
@@ -111,30 +111,30 @@ def _refuse_passes(saved: SavedModel) -> None:
 
 def _data(saved: SavedModel, args: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
     """Return the rows that the model was trained on, and rows to test with."""
-    how = _as_all(saved, saved.reading(args, labels="required"))
+    reading = _without_dropped_rows(saved, saved.reading(args, labels="required"))
     before = section(saved.provenance, "reading")
-    if "part" not in how and before.get("part") in ("train", "test"):
-        how["part"] = before["part"]
-    data, y = read_labelled(args.data, **how)
+    if "part" not in reading and before.get("part") in ("train", "test"):
+        reading["part"] = before["part"]
+    data, y = read_labelled(args.data, **reading)
     X, X_test, y_test = data.X, None, None
     test = section(saved.provenance, "test")
     if isinstance(test.get("fraction"), float) and isinstance(test.get("seed"), int):
         kept, tested = hold_out(y, test["fraction"], test["seed"])
         X, X_test, y, y_test = X[kept], X[tested], y[kept], y[tested]
     if args.test:
-        how = _as_all(saved, saved.reading(args, labels="required", test=args.test))
-        others, y_test = read_labelled(args.test, **how)
+        reading = _without_dropped_rows(saved, saved.reading(args, labels="required", test=args.test))
+        others, y_test = read_labelled(args.test, **reading)
         X_test = others.X
     return X, y, X_test, y_test
 
 
-def _as_all(saved: SavedModel, how: dict[str, Any]) -> dict[str, Any]:
+def _without_dropped_rows(saved: SavedModel, reading: dict[str, Any]) -> dict[str, Any]:
     """Return how to read, with rows left out that training left out."""
     dropped = section(saved.provenance, "reading").get("missing") == "drop"
-    return how | ({"missing": "drop"} if dropped else {})
+    return reading | ({"missing": "drop"} if dropped else {})
 
 
-def _tell_if_other(saved: SavedModel, path: str, notes: Notes) -> None:
+def _note_other_data(saved: SavedModel, path: str, notes: Notes) -> None:
     """Say that the file is not the one of training, though the run could have come about on it."""
     known = section(saved.provenance, "data").get("sha256")
     if known and file_digest(path) not in (None, known):

@@ -53,47 +53,53 @@ def _help(parser: Parser) -> int:
     return 0
 
 
+def _add_action(actions: Any, name: str, run: Any, words: str, usage: str, description: str) -> Parser:
+    """Add a command beneath `votron data`, with its example."""
+    parser: Parser = actions.add_parser(name, help=words, prog=f"votron data {name}")
+    command = f"votron data {name}"
+    parser.describe(f"{command} {usage}", description, [each for each in EXAMPLES if each[0].startswith(command)])
+    parser.set_defaults(run=run)
+    return parser
+
+
 def _add_list(actions: Any) -> None:
-    made = actions.add_parser(
-        "list", help="list the data sets known by name, and where they are", prog="votron data list"
-    )
-    made.describe("votron data list [--json]", "List the data sets known by name.", EXAMPLES[:1])
-    made.set_defaults(run=run_list)
-    _options.add_common(made)
+    words = "list the data sets known by name, and where they are"
+    parser = _add_action(actions, "list", run_list, words, "[--json]", "List the data sets known by name.")
+    _options.add_common(parser)
 
 
 def _add_fetch(actions: Any) -> None:
-    made = actions.add_parser("fetch", help="download a data set, unless it is here already", prog="votron data fetch")
-    made.describe(
-        "votron data fetch NAME [options]",
+    parser = _add_action(
+        actions,
+        "fetch",
+        run_fetch,
+        "download a data set, unless it is here already",
+        "NAME [options]",
         "Download a data set from OpenML, check it, and keep it in scikit-learn's data home. A data set that is in "
         "VOTRON_DATA or in the cache is not downloaded again.",
-        EXAMPLES[1:2],
     )
-    made.set_defaults(run=run_fetch)
-    made.add_argument("name", metavar="NAME", choices=tuple(KNOWN), help=", ".join(KNOWN))
-    _options.add_common(made)
+    parser.add_argument("name", metavar="NAME", choices=tuple(KNOWN), help=", ".join(KNOWN))
+    _options.add_common(parser)
 
 
 def _add_convert(actions: Any) -> None:
-    made = actions.add_parser("convert", help="write data in another format", prog="votron data convert")
-    made.describe(
-        "votron data convert IN OUT [options]",
+    parser = _add_action(
+        actions,
+        "convert",
+        run_convert,
+        "write data in another format",
+        "IN OUT [options]",
         "Read data, and write it in the format given by the suffix of OUT: .csv, .tsv, .parquet, .arrow, .svm or .npz.",
-        EXAMPLES[2:3],
     )
-    made.set_defaults(run=run_convert)
-    _options.add_data(made)
-    file_argument(made, "output", metavar="OUT", help="file to write; - for standard output")
-    made.add_argument(
+    _options.add_data(parser)
+    file_argument(parser, "output", metavar="OUT", help="file to write; - for standard output")
+    parser.add_argument(
         "--to",
         choices=_options.FormatNames(written_formats(), lambda format: format.is_written),
         metavar="NAME",
         help=f"format of OUT (default: by its suffix): {', '.join(written_formats())}",
     )
-    _options.add_label(made, "column with the labels, if there are any")
-    _options.add_common(made)
-    group = _options.add_reading(made, missing=False)
+    group = _add_reading(parser)
     group.add_argument(
         "--missing",
         choices=("keep", "drop"),
@@ -104,20 +110,23 @@ def _add_convert(actions: Any) -> None:
 
 
 def _add_describe(actions: Any) -> None:
-    made = actions.add_parser(
-        "describe", help="summarise columns, missing values and classes", prog="votron data describe"
-    )
-    made.describe(
-        "votron data describe DATA [options]",
+    parser = _add_action(
+        actions,
+        "describe",
+        run_describe,
+        "summarise columns, missing values and classes",
+        "DATA [options]",
         "Summarise data: of each column its kind, the number of missing and of distinct values, and their range; the "
         "number of rows of each class.",
-        EXAMPLES[3:],
     )
-    made.set_defaults(run=run_describe)
-    _options.add_data(made)
-    _options.add_label(made, "column with the labels, if there are any")
-    _options.add_common(made)
-    _options.add_discrete(_options.add_reading(made, missing=False))
+    _options.add_data(parser)
+    _options.add_discrete(_add_reading(parser))
+
+
+def _add_reading(parser: Parser) -> Any:
+    _options.add_label(parser, "column with the labels, if there are any")
+    _options.add_common(parser)
+    return _options.add_reading(parser, missing=False)
 
 
 # -- list and fetch ---------------------------------------------------------------------------------------------------
@@ -188,8 +197,8 @@ def run_describe(args: argparse.Namespace) -> int:
     """Read, and print what is there."""
     from votron.data import describe_examples, read_examples
 
-    how = {**typed_reading(args), "missing": "keep", "labels": "required" if args.label else "optional"}
-    found = describe_examples(read_examples(args.data, **how))
+    reading = typed_reading(args) | {"missing": "keep", "labels": "required" if args.label else "optional"}
+    found = describe_examples(read_examples(args.data, **reading))
     if args.json:
         print_json(found)
     else:

@@ -68,10 +68,10 @@ def run(args: argparse.Namespace) -> int:
     notes = Notes(args.quiet)
     if args.all_rules:
         _check_rules(saved)
-    how = saved.reading(args, labels="required")
+    reading = saved.reading(args, labels="required")
     found = Confusion()
     rules = {rule: Confusion() for rule in _rules_of(saved)} if args.all_rules else {}
-    for rows, y in labelled_batches(args.data, how, notes.once):
+    for rows, y in labelled_batches(args.data, reading, notes.once):
         X = saved.transformed(rows)
         found.add(y, saved.estimator.predict(X))
         for rule, labels in _by_rule(saved, X, list(rules)):
@@ -169,24 +169,24 @@ class Confusion:
     def matrix(self, labels: list[Any]) -> NDArray[np.int64]:
         """Return the counts, a row for each true label and a column for each predicted one."""
         place = {label: i for i, label in enumerate(labels)}
-        made = np.zeros((len(labels), len(labels)), dtype=np.int64)
-        for (true, predicted), count in self.counts.items():
-            made[place[true], place[predicted]] += count
-        return made
+        counts = np.zeros((len(labels), len(labels)), dtype=np.int64)
+        for (true, predicted), n in self.counts.items():
+            counts[place[true], place[predicted]] += n
+        return counts
 
     def by_class(self, labels: list[Any]) -> list[dict[str, Any]]:
         """Return precision, recall, F1 and the number of rows of each label; None for 0/0."""
-        made = self.matrix(labels)
+        counts = self.matrix(labels)
         rows = []
         for i, label in enumerate(labels):
-            hits, said, there = int(made[i, i]), int(made[:, i].sum()), int(made[i].sum())
+            hits, predicted, actual = int(counts[i, i]), int(counts[:, i].sum()), int(counts[i].sum())
             rows.append(
                 {
                     "label": label,
-                    "precision": hits / said if said else None,
-                    "recall": hits / there if there else None,
-                    "f1": 2 * hits / (said + there) if said + there else None,
-                    "rows": there,
+                    "precision": hits / predicted if predicted else None,
+                    "recall": hits / actual if actual else None,
+                    "f1": 2 * hits / (predicted + actual) if predicted + actual else None,
+                    "rows": actual,
                 }
             )
         return rows
@@ -208,9 +208,9 @@ def _text(saved: SavedModel, found: Confusion, rules: dict[RuleChoice, Confusion
         f"error {percent(found.error)}: {found.wrong:,} of {counted(found.n, 'row')} wrong\n"
         f"{100 * args.confidence:g} % interval {percent(low)} to {percent(high)}"
     ]
-    strange = labels[len(saved.classes) :]
-    if strange:
-        named = first_of(list(map(str, strange)), 5)
+    unknown = labels[len(saved.classes) :]
+    if unknown:
+        named = first_of(list(map(str, unknown)), 5)
         parts.append(wrapped(f"Of these labels the model has never seen any, so all their rows are wrong: {named}"))
     if rules:
         parts.append(_rule_table(rules, args.confidence))
@@ -232,9 +232,9 @@ def _confusion_text(found: Confusion, labels: list[Any]) -> str:
     rows = [["true \\ predicted", *names]]
     for name, counts in zip(names, found.matrix(labels).tolist(), strict=True):
         rows.append([name, *(f"{count:,}" if count else "." for count in counts)])
-    made = table(rows) if len(labels) <= MOST_CLASSES else ""
-    if made and max(map(len, as_text(rows).split("\n"))) <= width():
-        return made
+    matrix = table(rows) if len(labels) <= MOST_CLASSES else ""
+    if matrix and max(map(len, as_text(rows).split("\n"))) <= width():
+        return matrix
     most = found.largest()
     if not most:
         return ""
@@ -255,7 +255,7 @@ def _document(
     saved: SavedModel, found: Confusion, rules: dict[RuleChoice, Confusion], confidence: float
 ) -> dict[str, Any]:
     labels = _labels(saved, found)
-    made = {
+    document = {
         **_numbers(found, confidence),
         "confidence": confidence,
         "classes": found.by_class(labels),
@@ -263,11 +263,11 @@ def _document(
         "confusion": found.matrix(labels),
     }
     if rules:
-        made["rules"] = [
+        document["rules"] = [
             {"rule": rule, "normalize_vectors": normalised, **_numbers(each, confidence)}
             for (rule, normalised), each in rules.items()
         ]
-    return made
+    return document
 
 
 def _numbers(found: Confusion, confidence: float) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def _text(found: Manifest, path: str) -> str:
         "model": f"{file}, {rounded_bytes(found.n_bytes)}, format {found.format}, by Votron {found.votron}",
         "estimator": found.estimator,
         "classes": f"{len(found.classes)}: {shown}",
-        **{name.replace("_", " "): _words(value) for name, value in _facts(found.summary)},
+        **{name.replace("_", " "): _words(value) for name, value in _summary_entries(found.summary)},
         "sha256": found.sha256,
     }
     parts = [_pairs(head)]
@@ -106,7 +106,7 @@ def _flat(found: dict[str, Any], depth: int = 1) -> dict[str, str]:
     return flat
 
 
-def _facts(summary: dict[str, Any]) -> list[tuple[str, Any]]:
+def _summary_entries(summary: dict[str, Any]) -> list[tuple[str, Any]]:
     """Return what there is to say; the support of the only vector is the support."""
     alone = len(_listed(summary.get("n_support"))) == 1
     return [(n, value) for n, value in summary.items() if value is not None and not (n == "n_support" and alone)]

@@ -442,9 +442,9 @@ def _described(cls: type) -> dict[str, tuple[str, str]]:
 def _summary(words: str, names: set[str]) -> str:
     """Return the first sentence, or two if the first is but a word or two, with other parameters as options."""
     sentences = re.split(r"(?<=\.)\s+(?=[A-Z\"`])", words)
-    said = sentences[0] if len(sentences[0]) >= _SHORTEST_SENTENCE else " ".join(sentences[:2])
+    kept = sentences[0] if len(sentences[0]) >= _SHORTEST_SENTENCE else " ".join(sentences[:2])
 
     def plain(match: re.Match[str]) -> str:
         return option_of(match[1]) if match[1] in names else match[1]
 
-    return re.sub(r"`+([^`]+)`+", plain, re.sub(r" \(see `[^)]*\)", "", said))
+    return re.sub(r"`+([^`]+)`+", plain, re.sub(r" \(see `[^)]*\)", "", kept))

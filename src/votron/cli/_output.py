@@ -104,8 +104,8 @@ def pairs(found: dict[str, str], indent: int = 0) -> str:
     for name, words in shown:
         first = " " * indent + name.ljust(wide - 2) + "  "
         rest = " " * (indent + wide)
-        made = textwrap.fill(words, max(40, width()), initial_indent=first, subsequent_indent=rest, **_WHOLE_WORDS)
-        lines.append(made.rstrip())
+        line = textwrap.fill(words, max(40, width()), initial_indent=first, subsequent_indent=rest, **_WHOLE_WORDS)
+        lines.append(line.rstrip())
     return "\n".join(lines)
 
 

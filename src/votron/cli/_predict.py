@@ -73,10 +73,10 @@ def run(args: argparse.Namespace) -> int:
     check_output_path(args.output, "labels", inputs=[args.model, args.data], replaces=False)
     _check_ending(args)
     saved = load_model(args)
-    how = saved.reading(args, labels="none")
+    reading = saved.reading(args, labels="none")
     if args.keep:
-        _keep_columns(args, saved, how)
-    source = read_batches(args.data, **how)
+        _keep_columns(args, saved, reading)
+    source = read_batches(args.data, **reading)
     n, on_screen = 0, args.output == "-" and sys.stdout.isatty()
     with writing(args.output) as file, rewording(_WORDS):
         for text, rows in _texts(saved, source, args, notes):
@@ -99,13 +99,13 @@ def _check_ending(args: argparse.Namespace) -> None:
         raise UsageError(f"-o must be CSV, or JSON lines by the name NAME.jsonl. Got {args.output!r} instead.")
 
 
-def _keep_columns(args: argparse.Namespace, saved: SavedModel, how: dict[str, Any]) -> None:
+def _keep_columns(args: argparse.Namespace, saved: SavedModel, reading: dict[str, Any]) -> None:
     """Have columns read that the model does not know, as they are written."""
     if saved.columns is None:
         raise UsageError(
             "--keep is for tables, whose columns have names. Got a model of numbers without names instead."
         )
-    how["columns"] = {**dict.fromkeys(args.keep, "text"), **how["columns"]}
+    reading["columns"] = {**dict.fromkeys(args.keep, "text"), **reading["columns"]}
 
 
 def _texts(saved: SavedModel, source: Any, args: argparse.Namespace, notes: Notes) -> Iterator[tuple[str, int]]:
@@ -115,7 +115,7 @@ def _texts(saved: SavedModel, source: Any, args: argparse.Namespace, notes: Note
     for batch in source:
         notes.once(batch.notes)
         labels, scores = _predicted(saved, batch.X, args.scores)
-        kept = _kept(batch, args.keep)
+        kept = _copied_columns(batch, args.keep)
         lines = _json_lines if args.json else _csv_lines
         text = lines(labels, scores, names, kept, head=first)
         yield text, len(labels)
@@ -136,7 +136,7 @@ def _names(classes: NDArray[Any]) -> list[str]:
     return ["score"] if len(classes) == 2 else [str(label) for label in classes.tolist()]
 
 
-def _kept(batch: Any, names: list[str]) -> dict[str, list[Any]]:
+def _copied_columns(batch: Any, names: list[str]) -> dict[str, list[Any]]:
     """Return what stands before the labels: columns that were asked for, and of images their names."""
     kept = {name: batch.X[name].to_list() for name in names}
     files = getattr(batch, "files", None)

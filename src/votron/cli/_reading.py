@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _BATCH_BYTES = 4 << 20
 """What a batch has to be labelled: short rows take a hundred times their bytes until their labels are written."""
 _TABLE_ONLY = ("discrete", "probabilities", "text")
-_FEW = 100
-_NEARLY_ALL = 0.5
+_FEWEST_TEXTS = 100
+_SHARE_OF_TEXTS = 0.5
 """Different texts from which a column of them is remarked upon: this many, and this share of the rows."""
 
 
@@ -145,13 +145,13 @@ def remarks_on_columns(args: argparse.Namespace, X: Any) -> list[str]:
     """Return what to say of columns whose values are nearly all different: texts, dates, names of rows."""
     from votron._frames import kind_of
 
-    if not hasattr(X, "columns") or len(X) < _FEW:
+    if not hasattr(X, "columns") or len(X) < _FEWEST_TEXTS:
         return []
     remarks = []
     for name in X.columns:
         if name not in (*args.text, *args.discrete) and kind_of(X[name]) == "text":
             n = int(X[name].n_unique())
-            if n > max(_FEW, _NEARLY_ALL * len(X)):
+            if n > max(_FEWEST_TEXTS, _SHARE_OF_TEXTS * len(X)):
                 remarks.append(
                     f"The column {name!r} has {n:,} different texts in {len(X):,} rows, and each becomes a feature: "
                     f"--text {name} takes its words, --drop {name} leaves it out, --discrete {name} says that it is "

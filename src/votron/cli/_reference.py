@@ -78,9 +78,9 @@ def subparser(parser: Parser, name: str) -> Parser:
     """Return the parser of a command beneath another."""
     found = next(action.choices for action in parser._actions if action.dest in ("command", "action"))
     assert isinstance(found, dict)
-    made = found[name]
-    assert isinstance(made, Parser)
-    return made
+    command = found[name]
+    assert isinstance(command, Parser)
+    return command
 
 
 if __name__ == "__main__":

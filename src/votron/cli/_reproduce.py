@@ -86,11 +86,11 @@ def run(args: argparse.Namespace) -> int:
         data = load_image_set(args.data, progress=progress)
     out = args.out or Path("reports") / data.name
     _check_out(out)
-    made = reproduce(settings, data, RunStore(out / "runs"), command=args.command_line, quiet=args.quiet)
-    written = [*write_tables(made, out), *write_report(made, out)]
+    results = reproduce(settings, data, RunStore(out / "runs"), command=args.command_line, quiet=args.quiet)
+    written = [*write_tables(results, out), *write_report(results, out)]
     remove_stale(out, written)
     if not args.quiet:
-        _show(made)
+        _show(results)
         print("Figures: " + ", ".join(sorted({path.name for path in written if path.suffix == ".svg"})))
     print(f"Report: {next(path for path in written if path.name == 'report.html')}")
     return 0
@@ -123,23 +123,23 @@ def _check_out(out: Path) -> None:
         raise VotronError(f"Cannot write to {out}: choose another folder with --out.")
 
 
-def _show(made: Reproduction) -> None:
+def _show(results: Reproduction) -> None:
     """Print tables and claims."""
     colour = wants_colour(sys.stdout)
-    for table in made.tables:
+    for table in results.tables:
         print(f"\n{table.as_text(colour=colour)}")
-    if made.claims:
+    if results.claims:
         print("\nWhat the papers say, and what these runs say of it\n")
-        for claim in made.claims:
+        for claim in results.claims:
             print(claim)
-    compared = sum(table.n_compared for table in made.tables)
+    compared = sum(table.n_compared for table in results.tables)
     if compared:
-        off = sum(len(table.disagreements) for table in made.tables)
+        off = sum(len(table.disagreements) for table in results.tables)
         print(f"\n{compared - off} of {compared} published numbers agree with ours.")
-    if not made.is_mnist:
+    if not results.is_mnist:
         print("\nThese are not the papers' data, so there are no published numbers beside ours.")
-    if made.claims:
-        print(f"\n{sum(claim.holds is True for claim in made.claims)} of {len(made.claims)} claims hold.")
-    for note in made.notes:
+    if results.claims:
+        print(f"\n{sum(claim.holds is True for claim in results.claims)} of {len(results.claims)} claims hold.")
+    for note in results.notes:
         print(note)
-    print(f"\nTook {duration(made.seconds)}.")
+    print(f"\nTook {duration(results.seconds)}.")

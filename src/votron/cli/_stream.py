@@ -27,7 +27,7 @@ from votron.errors import VotronError
 from votron.rules import RULES
 
 _NOT_IN_STREAMS = ("epochs", "shuffle", "early_stopping", "validation_fraction")
-_TIMES = 60
+_MEMORY_FACTOR = 60
 """What a batch takes in memory at most, in bytes of its text: 10 were measured for long rows of numbers in svmlight, 50
 for a letter and a label to a row of CSV."""
 
@@ -137,10 +137,10 @@ class Stream:
             "voted": "all support vectors, which grow with the mistakes",
             "averaged": "three numbers a feature and class",
         }.get(self.args.estimator, "the numbers of each feature and class")
-        most = rounded_bytes(_TIMES * self.limit)
+        most = rounded_bytes(_MEMORY_FACTOR * self.limit)
         return (
             f"Streaming: beside {grows}, memory holds a batch of {rounded_bytes(self.limit)} of input, which takes up "
-            f"to {_TIMES} times that, {most}, while it is read and encoded; --batch makes it smaller."
+            f"to {_MEMORY_FACTOR} times that, {most}, while it is read and encoded; --batch makes it smaller."
         )
 
     def _batches(self, **known: Any) -> Any:

@@ -182,7 +182,7 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
         trained.error = errors_of(model, [held_out], on="test")
     else:
         trained.error = errors_of(model, [(X, y)], on="training")
-    trained.provenance["test"] = _test_facts(args.test, seed, trained.error)
+    trained.provenance["test"] = _test_provenance(args.test, seed, trained.error)
     if data.dropped:
         trained.remarks["left out"] = f"{counted(data.dropped, 'row')} with missing values"
     _certify(args, trained, X, y)
@@ -212,11 +212,11 @@ def _error_on_file(args: argparse.Namespace, trained: Trained, **more: Any) -> d
     return errors_of(trained.model, labelled_batches(args.test, reading), on="test")
 
 
-def _test_facts(test: float | str | None, seed: int, error: dict[str, Any]) -> dict[str, Any] | None:
+def _test_provenance(test: float | str | None, seed: int, error: dict[str, Any]) -> dict[str, Any] | None:
     if test is None:
         return None
-    how = {"fraction": test, "seed": seed} if isinstance(test, float) else {"name": base_name(test)}
-    return how | {name: value for name, value in error.items() if name != "on"}
+    test_data = {"fraction": test, "seed": seed} if isinstance(test, float) else {"name": base_name(test)}
+    return test_data | {name: value for name, value in error.items() if name != "on"}
 
 
 def _certify(args: argparse.Namespace, trained: Trained, X: Any, y: Any) -> None:
@@ -254,7 +254,7 @@ def _words(args: argparse.Namespace, trained: Trained, size: int) -> dict[str, s
         "data": f"{base_name(args.data)}: {counted(trained.rows, 'row')}, {features}",
         "classes": f"{len(classes)}: {named}",
         "estimator": f"{args.estimator} ({type(estimator).__name__})",
-        **_facts(estimator, (trained.provenance.get("test") or {}).get("seed")),
+        **_training_words(estimator, (trained.provenance.get("test") or {}).get("seed")),
     }
     if args.stream:
         words |= {"epochs": counted(args.passes or 1, "pass", "passes")}  # the classifier counts calls, one a batch
@@ -269,7 +269,7 @@ def _words(args: argparse.Namespace, trained: Trained, size: int) -> dict[str, s
     return words
 
 
-def _facts(estimator: Any, seed: Any = None) -> dict[str, str]:
+def _training_words(estimator: Any, seed: Any = None) -> dict[str, str]:
     """Return what training was like, as far as this classifier tells."""
     words = {}
     if hasattr(estimator, "kernel_"):
@@ -296,7 +296,7 @@ def _document(args: argparse.Namespace, trained: Trained, size: int) -> dict[str
         "model": args.output,
         "bytes": size,
         "estimator": type(estimator).__name__,
-        "params": {name: _named(value) for name, value in estimator.get_params().items() if name != "verbose"},
+        "params": {name: _json_value(value) for name, value in estimator.get_params().items() if name != "verbose"},
         "classes": estimator.classes_,
         "rows": trained.rows,
         "features": int(estimator.n_features_in_),
@@ -315,5 +315,5 @@ def _document(args: argparse.Namespace, trained: Trained, size: int) -> dict[str
     return found
 
 
-def _named(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | list | None) else repr(value)

@@ -33,7 +33,7 @@ _ALIASES = {
     "alpha": "alphas",
 }
 """Parameters that can be varied, and what the options are called."""
-_CELLS = {
+_SHARED_COLUMNS = {
     "kernel": ("kernel", "degree", "gamma", "coef0", "normalize_kernel"),
     "rule": ("rule", "normalize_vectors"),
 }
@@ -91,8 +91,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_common(parser)
     _add_grid(parser, arguments)
     groups = _options.add_reading(parser), _options.add_encoding(parser)
-    how = [label, *(action for group in groups for action in group._group_actions)]
-    parser.set_defaults(run=lambda args: run(args, typed_again(how, args)))
+    reading = [label, *(action for group in groups for action in group._group_actions)]
+    parser.set_defaults(run=lambda args: run(args, typed_again(reading, args)))
 
 
 def _add_grid(parser: Parser, arguments: Sequence[str]) -> None:
@@ -173,8 +173,8 @@ def _typed(value: Any) -> str:
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
-def run(args: argparse.Namespace, how: Sequence[str]) -> int:
-    """Search, print the table, and train the best if a file for it is given; ``how`` was typed of reading data."""
+def run(args: argparse.Namespace, reading: Sequence[str]) -> int:
+    """Search, print the table, and train the best if asked to; ``reading`` has the options of reading, as typed."""
     notes = Notes(args.quiet)
     if args.output is not None:
         if args.output == "-":
@@ -187,9 +187,9 @@ def run(args: argparse.Namespace, how: Sequence[str]) -> int:
                 _options.make_estimator(args.estimator, {name: value})  # refuses what is out of range before the work
     data, _ = read_labelled(args.data, **typed_reading(args))
     encoder = encoder_for(args, data, data.X)
-    result = _searched(args, data, grid, encoder, notes)
+    result = _search(args, data, grid, encoder, notes)
     written = None if args.output is None else _refit(args, data, result)
-    command = _best_command(args, how, result)
+    command = _best_command(args, reading, result)
     if args.json:
         print_json({**result.to_dict(), "command": command, "model": written})
         return 0
@@ -225,13 +225,15 @@ def _text(result: TuningResult, n: int) -> str:
 
 def _table(rows: Sequence[TuningRow]) -> str:
     names = list(dict.fromkeys(name for row in rows for name in row.params))
-    columns = {head: [each for each in parts if each in names] for head, parts in _CELLS.items() if head in names}
+    columns = {
+        head: [each for each in parts if each in names] for head, parts in _SHARED_COLUMNS.items() if head in names
+    }
     columns |= {name: [name] for name in names if not any(name in parts for parts in columns.values())}
     cells = [[head.replace("_", " ") for head in columns] + ["error", "±", "fit s"]]
     for row in rows:
         mine = [_setting(row.params, parts) for parts in columns.values()]
         cells.append([*mine, percent(row.error), percent(row.standard_error), f"{row.seconds:.1f}"])
-    return table(cells, left=[i for i, head in enumerate(columns) if head in _CELLS])
+    return table(cells, left=[i for i, head in enumerate(columns) if head in _SHARED_COLUMNS])
 
 
 def _setting(params: dict[str, Any], names: Sequence[str]) -> str:
@@ -246,7 +248,7 @@ def _setting(params: dict[str, Any], names: Sequence[str]) -> str:
     return " ".join(words)
 
 
-def _searched(args: argparse.Namespace, data: Any, grid: dict[str, Any], encoder: Any, notes: Notes) -> TuningResult:
+def _search(args: argparse.Namespace, data: Any, grid: dict[str, Any], encoder: Any, notes: Notes) -> TuningResult:
     with Progress(None, notes.live, label="Tuning", erase=True) as progress:
         return tune(
             data.X,
@@ -280,10 +282,10 @@ def _best_params(args: argparse.Namespace, result: TuningResult) -> dict[str, An
     return best | ({"random_state": args.random_state} if "random_state" in defaults else {})
 
 
-def _best_command(args: argparse.Namespace, how: Sequence[str], result: TuningResult) -> str:
+def _best_command(args: argparse.Namespace, reading: Sequence[str], result: TuningResult) -> str:
     """Return the command that trains the best, with all that says how data are read."""
     estimator = ["--estimator", args.estimator] if args.estimator != _options.DEFAULT_ESTIMATOR else []
-    typed = ["votron", "train", args.data, *how, *estimator, *as_arguments(_best_params(args, result))]
+    typed = ["votron", "train", args.data, *reading, *estimator, *as_arguments(_best_params(args, result))]
     return shlex.join([*typed, "-o", args.output or "model.votron"])
 
 
