@@ -5,6 +5,7 @@ import inspect
 import io
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -13,12 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_files import write_files
+from installed_packages import run_beside
 
 import votron as library
-from votron.cli import _commands, _estimators, _measure, _options, _parser, _reference, _wording, main
+from votron.cli import COMMANDS, _evaluate, _models, _options, _parser, _reference, build, main
 from votron.errors import BoundViolatedError, VotronError
+from votron.kernels import KERNELS
+from votron.rules import RULES
 
-COMMANDS = list(_commands.COMMANDS)
 NOT_RUN = {
     "votron reproduce": "takes minutes; tests/experiments/test_reproduce.py runs smaller ones",
     "votron reproduce --data mnist": "needs MNIST, and takes a quarter of an hour",
@@ -53,7 +56,7 @@ def here(files, monkeypatch):
 
 def examples():
     for name in COMMANDS:
-        parser = _reference._of(_commands.build([name]), name)
+        parser = _reference.subparser(build([name]), name)
         yield from ((name, line.strip()) for line in parser.epilog.split("\n") if line.strip().startswith("votron"))
 
 
@@ -98,7 +101,7 @@ def test_every_command_has_help_with_examples(name, capsys, monkeypatch):
 def test_help_lists_all_commands(capsys):
     assert main(["--help"]) == 0
     out = capsys.readouterr().out
-    for name, words in _commands.COMMANDS.items():
+    for name, words in COMMANDS.items():
         assert f"  {name} " in out
         assert words.split()[0] in out
 
@@ -119,23 +122,59 @@ def test_the_page_is_up_to_date():
 # -- options from the estimators --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", list(_estimators.ESTIMATORS))
+@pytest.mark.parametrize("name", list(_options.estimators()))
 def test_options_are_those_of_the_estimator(name, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
-    cls = _estimators.ESTIMATORS[name]
-    parser = _reference._of(_commands.build(["train", "--estimator", name]), "train")
+    cls = _options.estimators()[name]
+    parser = _reference.subparser(build(["train", "--estimator", name]), "train")
     known = {option for action in parser._actions for option in action.option_strings}
     for parameter in inspect.signature(cls).parameters.values():
         option = "--" + parameter.name.replace("_", "-")
         assert (option in known) == (parameter.name != "verbose")
-    for parameter in _estimators.parameters_of(name):
+    for parameter in _options.parameters_of(name):
         assert parameter.default == inspect.signature(cls).parameters[parameter.name].default
         assert len(parameter.words) > 5, parameter.name
         assert "`" not in parameter.words
     assert main(["train", "--estimator", name, "--help"]) == 0
     assert f"options of --estimator {name}" in capsys.readouterr().out
     args = parser.parse_args(["train-data", "-o", "x", "--estimator", name])
-    assert _estimators.typed_params(args) == {}  # so the estimator's own defaults hold
+    assert _options.typed_parameters(args) == {}  # so the estimator's own defaults hold
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("train", [KERNELS, RULES]),
+        ("tune", [KERNELS, RULES]),
+        ("predict", [RULES]),
+        ("evaluate", [RULES]),
+        ("export", [RULES]),
+    ],
+)
+def test_kernels_and_rules_are_listed_in_their_own_words(command, named, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    assert main([command, "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for name, thing in ((name, thing) for registry in named for name, thing in registry.items()):
+        assert (f"{name} {thing.words}" in said) == (name != "precomputed")  # which cannot be typed
+
+
+@pytest.mark.slow
+def test_help_lists_what_another_package_brings_where_it_is_named(tmp_path):
+    done = run_beside(
+        tmp_path,
+        "from dataclasses import dataclass\nfrom votron.kernels import Kernel\n\n"
+        "@dataclass(frozen=True)\nclass Brought(Kernel):\n    name, words = 'brought', 'a product and 1'\n"
+        "    def formula(self, xz, xx, zz):\n        return xz + 1.0\n",
+        "votron.kernels",
+        "brought = brought:Brought",
+        (["train", "--help"], 0),
+        (["train", "--help", "--kernel", "brought"], 0),
+        (["tune", "--kernels=poly,brought", "--help"], 0),
+    )
+    without, *with_it = done.stdout.split("usage: ")[1:]
+    assert "brought" not in without
+    assert [re.findall("brought +a product and 1", text) for text in with_it] == [["brought      a product and 1"]] * 2
 
 
 VALUES = {
@@ -153,37 +192,37 @@ VALUES = {
 
 @pytest.mark.parametrize(("name", "parameter"), list(VALUES))
 def test_values_are_read_by_the_constraints(name, parameter):
-    parser = _reference._of(_commands.build(["train", "--estimator", name]), "train")
+    parser = _reference.subparser(build(["train", "--estimator", name]), "train")
     for text, value in VALUES[name, parameter]:
         option = "--" + parameter.replace("_", "-")
         args = parser.parse_args(["data", "-o", "x", "--estimator", name, f"{option}={text}"])
-        found = _estimators.typed_params(args)
+        found = _options.typed_parameters(args)
         assert found == {parameter: value}
         assert type(found[parameter]) is type(value)
-        made = _estimators.make_estimator(name, found)
+        made = _options.make_estimator(name, found)
         assert made.get_params()[parameter] == value
 
 
 @pytest.mark.parametrize("text", ["-1", "-1e-3", "-.5", "-0.25", "-1.", "-2E+3"])
 def test_values_may_be_less_than_zero(text):
-    parser = _reference._of(_commands.build(["train"]), "train")
+    parser = _reference.subparser(build(["train"]), "train")
     args = parser.parse_args(["data", "-o", "x", "--coef0", text, "--label", "-1"])
     assert args.coef0 == float(text)
-    tuned = _reference._of(_commands.build(["tune"]), "tune").parse_args(["data", "--coef0s", f"{text},1"])
+    tuned = _reference.subparser(build(["tune"]), "tune").parse_args(["data", "--coef0s", f"{text},1"])
     assert tuned.grid_coef0 == [float(text), 1]
 
 
 def test_flags_have_a_no(here, capsys):
-    parser = _reference._of(_commands.build(["train"]), "train")
+    parser = _reference.subparser(build(["train"]), "train")
     args = parser.parse_args(["data", "-o", "x", "--no-shuffle", "--normalize-kernel"])
-    assert _estimators.typed_params(args) == {"shuffle": False, "normalize_kernel": True}
+    assert _options.typed_parameters(args) == {"shuffle": False, "normalize_kernel": True}
 
 
 def test_parameters_as_arguments_are_read_back():
     params = {"degree": 3, "gamma": 1 / 3, "normalize_kernel": True, "shuffle": False, "epochs": None, "rule": "last"}
-    parser = _reference._of(_commands.build(["train"]), "train")
-    args = parser.parse_args(["data", "-o", "x", *_wording.as_arguments(params)])
-    assert _estimators.typed_params(args) == params
+    parser = _reference.subparser(build(["train"]), "train")
+    args = parser.parse_args(["data", "-o", "x", *_parser.as_arguments(params)])
+    assert _options.typed_parameters(args) == params
 
 
 def test_lists_of_the_command_line_are_those_of_the_library():
@@ -415,7 +454,7 @@ def test_the_interval_is_exact(wrong, n, confidence):
     """At its ends, as many errors and more, or as few and fewer, have just the probability that is allowed."""
     from scipy.stats import binom
 
-    low, high = _measure.clopper_pearson(wrong, n, confidence)
+    low, high = _models.clopper_pearson(wrong, n, confidence)
     assert 0 <= low <= wrong / n <= high <= 1
     tail = (1 - confidence) / 2
     assert low == 0 if wrong == 0 else binom.sf(wrong - 1, n, low) == pytest.approx(tail)
@@ -427,7 +466,7 @@ def test_confusions_are_scikit_learns():
 
     rng = np.random.RandomState(0)
     true, predicted = rng.choice(list("abcd"), 200), rng.choice(list("abcd"), 200)
-    found = _measure.Confusion()
+    found = _evaluate.Confusion()
     for part in np.array_split(np.arange(200), 3):
         found.add(true[part], predicted[part])
     labels = list("abcd")
@@ -441,14 +480,14 @@ def test_confusions_are_scikit_learns():
 
 
 def test_labels_of_different_lengths_are_not_cut():
-    found = _measure.Confusion()
+    found = _evaluate.Confusion()
     found.add(np.array(["a"]), np.array(["abc"]))
     assert found.counts == {("a", "abc"): 1}
 
 
 def test_names_of_options_in_sentences():
-    assert _parser._sentence("argument --a: not allowed with argument --b") == "--a and --b exclude each other."
-    assert _parser._sentence("argument --a: invalid float value: 'x'") == "--a: invalid float value: 'x'."
+    assert _parser._argparse_message("argument --a: not allowed with argument --b") == "--a and --b exclude each other."
+    assert _parser._argparse_message("argument --a: invalid float value: 'x'") == "--a: invalid float value: 'x'."
 
 
 # -- completions ------------------------------------------------------------------------------------------------------

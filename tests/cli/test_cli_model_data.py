@@ -10,8 +10,8 @@ import pytest
 from cli_files import DAYS, svmlight, write_files
 
 from votron import load, save
-from votron.cli import _commands, _options, _reference, main
-from votron.cli._loading import reading
+from votron.cli import _reference, _tune, build, main
+from votron.cli._reading import typed_reading
 from votron.saving import read_manifest
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -331,7 +331,7 @@ TYPED = {
 
 
 def test_all_that_says_how_data_are_read_is_typed_again():
-    tune = _reference._of(_commands.build(["tune"]), "tune")
+    tune = _reference.subparser(build(["tune"]), "tune")
     groups = [group for group in tune._action_groups if group.title in ("reading data", "tables")]
     label = next(action for action in tune._actions if action.dest == "label")
     actions = [label, *(action for group in groups for action in group._group_actions)]
@@ -339,16 +339,16 @@ def test_all_that_says_how_data_are_read_is_typed_again():
     assert names == set(TYPED)
     typed = [word for option, values in TYPED.items() for word in (option, *values)]
     args = tune.parse_args(["data", *typed])
-    again = _reference._of(_commands.build(["train"]), "train").parse_args(
-        ["data", *_options.as_typed(actions, args), "-o", "x"]
+    again = _reference.subparser(build(["train"]), "train").parse_args(
+        ["data", *_tune.typed_again(actions, args), "-o", "x"]
     )
-    assert reading(again) == reading(args)
+    assert typed_reading(again) == typed_reading(args)
     for action in actions:
         given = getattr(again, action.dest)
         assert given == getattr(args, action.dest)
         assert given != action.default, action.dest
-    assert _options.as_typed(actions, tune.parse_args(["data"])) == []
-    assert _options.as_typed(actions, tune.parse_args(["data", "--header"])) == ["--header"]
+    assert _tune.typed_again(actions, tune.parse_args(["data"])) == []
+    assert _tune.typed_again(actions, tune.parse_args(["data", "--header"])) == ["--header"]
 
 
 def test_the_command_of_tune_reads_as_tune_did(here, capsys):

@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from votron.cli import _options
-from votron.cli._loading import file_digest, held_out, read_labelled, rows_of
-from votron.cli._model_data import section
-from votron.cli._models import Saved, load_model
-from votron.cli._output import Notes, checked_output, print_json, printable
-from votron.cli._parser import Parser, UsageError, file_argument, share
+from votron.cli._models import SavedModel, load_model, save_model, section
+from votron.cli._output import Notes, check_output_path, print_json, printable
+from votron.cli._parser import Parser, UsageError, file_argument, fraction
+from votron.cli._reading import file_digest, hold_out, read_labelled
 from votron.errors import MissingPackageError, VotronError
 
 _FIGURES = (".svg", ".png", ".pdf")
 
 EXAMPLES = [
     ("votron certify digits.votron digits", "the bounds, with their assumptions"),
-    ("votron certify days.votron days.csv --save", "and keep them in the model file"),
-    ("votron certify digits.votron digits --figure bounds.svg", "and draw them"),
+    ("votron certify days.votron days.csv --save", "and store them in the model file"),
+    ("votron certify digits.votron digits --figure bounds.svg", "and plot them"),
 ]
 
 
@@ -28,8 +27,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes."""
     parser.describe(
         "votron certify MODEL DATA [options]",
-        "Compute what the theorems say of a model's mistakes and of its error on rows to come. DATA are those that it "
-        "was trained on; they are read, and rows are held out, as in training.",
+        "Compute what the theorems say about a model's mistakes and about its error on new rows. DATA is what the "
+        "model was trained on; it is read, and rows are held out, as in training.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
@@ -37,27 +36,27 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_data(parser, "the training data")
     parser.add_argument(
         "--delta",
-        type=share,
+        type=fraction,
         default=0.05,
         metavar="P",
-        help="probability with which a guarantee may fail (default: 0.05)",
+        help="probability that a guarantee fails (default: 0.05)",
     )
     file_argument(
         parser,
         "--test",
         metavar="FILE",
-        help="data that had no part in training, to measure errors on (default: what training held out)",
+        help="data not used in training, to measure errors on (default: the rows that training held out)",
     )
     parser.add_argument(
         "--bound",
         action="append",
         default=[],
         metavar="NAME",
-        help="also apply a bound that another package brings (entry points votron.bounds); may be given several times",
+        help="also apply a bound from another package (entry points votron.bounds); may be repeated",
     )
-    file_argument(parser, "--figure", metavar="FILE", help="draw the bounds to an .svg, .png or .pdf file")
-    parser.add_argument("--save", action="store_true", help="keep the certificate in the model file")
-    _options.add_label(parser, "the column with the labels (default: as in training)")
+    file_argument(parser, "--figure", metavar="FILE", help="plot the bounds to an .svg, .png or .pdf file")
+    parser.add_argument("--save", action="store_true", help="store the certificate in the model file")
+    _options.add_label(parser, "column with the labels (default: as in training)")
     _options.add_common(parser)
     _options.add_reading(parser, missing=False, for_model=True)
 
@@ -82,18 +81,16 @@ def run(args: argparse.Namespace) -> int:
     if args.save:
         if args.model == "-":
             raise UsageError("--save needs a model file, and not standard input.")
-        checked_output(args.model, "the model", "MODEL")
-    saved = load_model(args.model, args.data)
+        check_output_path(args.model, "the model", "MODEL")
+    saved = load_model(args)
     _refuse_passes(saved)
     X, y, X_test, y_test = _data(saved, args)
     found = certify(saved.model, X, y, args.delta, X_test=X_test, y_test=y_test)
-    _tell_if_other(saved, args.data, notes)
+    _note_other_data(saved, args.data, notes)
     if args.figure:
         _draw(found, args.figure)
     if args.save:
-        from votron import save
-
-        save(saved.model, args.model, certificate=found, provenance=saved.provenance)
+        save_model(saved.model, args.model, saved.provenance, found)
         notes(f"The certificate is in {args.model} now.")
     if args.json:
         print_json(found.to_dict())
@@ -102,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_passes(saved: Saved) -> None:
+def _refuse_passes(saved: SavedModel) -> None:
     """Refuse a run that no theorem here speaks of: over rows that come again, and not in epochs of one call."""
     passes = section(saved.provenance, "stream").get("passes")
     if isinstance(passes, int) and passes > 1:
@@ -112,32 +109,32 @@ def _refuse_passes(saved: Saved) -> None:
         )
 
 
-def _data(saved: Saved, args: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
+def _data(saved: SavedModel, args: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
     """Return the rows that the model was trained on, and rows to test with."""
-    how = _as_all(saved, saved.how_to_read(args, labels="required"))
+    reading = _without_dropped_rows(saved, saved.reading(args, labels="required"))
     before = section(saved.provenance, "reading")
-    if "part" not in how and before.get("part") in ("train", "test"):
-        how["part"] = before["part"]
-    data, y = read_labelled(args.data, **how)
+    if "part" not in reading and before.get("part") in ("train", "test"):
+        reading["part"] = before["part"]
+    data, y = read_labelled(args.data, **reading)
     X, X_test, y_test = data.X, None, None
     test = section(saved.provenance, "test")
     if isinstance(test.get("fraction"), float) and isinstance(test.get("seed"), int):
-        kept, tested = held_out(y, test["fraction"], test["seed"])
-        X, X_test, y, y_test = rows_of(X, kept), rows_of(X, tested), y[kept], y[tested]
+        kept, tested = hold_out(y, test["fraction"], test["seed"])
+        X, X_test, y, y_test = X[kept], X[tested], y[kept], y[tested]
     if args.test:
-        how = _as_all(saved, saved.how_to_read(args, labels="required", test=args.test))
-        others, y_test = read_labelled(args.test, **how)
+        reading = _without_dropped_rows(saved, saved.reading(args, labels="required", test=args.test))
+        others, y_test = read_labelled(args.test, **reading)
         X_test = others.X
     return X, y, X_test, y_test
 
 
-def _as_all(saved: Saved, how: dict[str, Any]) -> dict[str, Any]:
+def _without_dropped_rows(saved: SavedModel, reading: dict[str, Any]) -> dict[str, Any]:
     """Return how to read, with rows left out that training left out."""
     dropped = section(saved.provenance, "reading").get("missing") == "drop"
-    return how | ({"missing": "drop"} if dropped else {})
+    return reading | ({"missing": "drop"} if dropped else {})
 
 
-def _tell_if_other(saved: Saved, path: str, notes: Notes) -> None:
+def _note_other_data(saved: SavedModel, path: str, notes: Notes) -> None:
     """Say that the file is not the one of training, though the run could have come about on it."""
     known = section(saved.provenance, "data").get("sha256")
     if known and file_digest(path) not in (None, known):
@@ -149,7 +146,7 @@ def _check_figure(path: str | None) -> None:
         return
     if Path(path).suffix.lower() not in _FIGURES:
         raise UsageError(f"--figure must be a file that ends in {', '.join(_FIGURES)}. Got {path!r} instead.")
-    checked_output(path, "the figure", "--figure")
+    check_output_path(path, "the figure", "--figure")
     try:
         import matplotlib
     except ImportError:

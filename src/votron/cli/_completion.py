@@ -11,9 +11,9 @@ from votron.errors import MissingPackageError
 SHELLS = ("bash", "zsh", "tcsh")
 
 EXAMPLES = [
-    ("votron completion bash > votron.bash", "then: source votron.bash, in ~/.bashrc"),
+    ("votron completion bash > votron.bash", "then source votron.bash in ~/.bashrc"),
     ("votron completion zsh > _votron", "in a folder of $fpath"),
-    ("votron completion tcsh > votron.csh", "then: source votron.csh, in ~/.tcshrc"),
+    ("votron completion tcsh > votron.csh", "then source votron.csh in ~/.tcshrc"),
 ]
 
 
@@ -21,7 +21,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes."""
     parser.describe(
         "votron completion SHELL",
-        "Print the completions of votron for a shell: commands, options and names of files.",
+        "Print a script that lets a shell complete commands, options and file names.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
@@ -34,8 +34,8 @@ def run(args: argparse.Namespace) -> int:
         import shtab
     except ImportError:
         raise MissingPackageError('Completions need shtab: pip install "votron[cli]".') from None
-    from votron.cli._commands import build_all
-    from votron.cli._estimators import EVERY
+    from votron.cli import build_all
+    from votron.cli._options import EVERY_ESTIMATOR
 
-    print(shtab.complete(build_all([f"--estimator={EVERY}"]), shell=args.shell))
+    print(shtab.complete(build_all([f"--estimator={EVERY_ESTIMATOR}"]), shell=args.shell))
     return 0

@@ -13,10 +13,9 @@ from typing import Any
 
 from votron._sentences import counted, on_one_line, shortened
 from votron.cli import _options
-from votron.cli._loading import base_name, read, reading
-from votron.cli._output import Notes, checked_output, downloading, pairs, percent, print_json, printable, table
-from votron.cli._parser import Parser, UsageError, file_argument
-from votron.cli._wording import worded
+from votron.cli._output import Notes, check_output_path, downloading, pairs, percent, print_json, printable, table
+from votron.cli._parser import Parser, UsageError, file_argument, rewording
+from votron.cli._reading import base_name, typed_reading
 from votron.data.formats import KNOWN_SETS, written_formats
 from votron.errors import DataError
 
@@ -27,8 +26,8 @@ _SHOWN_CLASSES = 25
 _LONGEST = 40
 
 EXAMPLES = [
-    ("votron data list", "the sets that are known by name"),
-    ("votron data fetch digits", "see that a set is there, or fetch it"),
+    ("votron data list", "data sets known by name"),
+    ("votron data fetch digits", "download a data set, unless it is here already"),
     ("votron data convert days.csv days.parquet --label Play", "from one format to another"),
     ("votron data describe days.csv --label Play", "columns, missing values, classes"),
 ]
@@ -38,7 +37,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add the commands beneath this one."""
     parser.describe(
         "votron data (list | fetch NAME | convert IN OUT | describe DATA) [options]",
-        "List the known sets of data, fetch one, convert data from one format to another, or describe them.",
+        "List the known data sets, fetch one, convert data from one format to another, or describe it.",
         EXAMPLES,
     )
     parser.set_defaults(run=lambda args: _help(parser))
@@ -54,69 +53,80 @@ def _help(parser: Parser) -> int:
     return 0
 
 
+def _add_action(actions: Any, name: str, run: Any, words: str, usage: str, description: str) -> Parser:
+    """Add a command beneath `votron data`, with its example."""
+    parser: Parser = actions.add_parser(name, help=words, prog=f"votron data {name}")
+    command = f"votron data {name}"
+    parser.describe(f"{command} {usage}", description, [each for each in EXAMPLES if each[0].startswith(command)])
+    parser.set_defaults(run=run)
+    return parser
+
+
 def _add_list(actions: Any) -> None:
-    made = actions.add_parser(
-        "list", help="the sets that are known by name, and where they are", prog="votron data list"
-    )
-    made.describe("votron data list [--json]", "List the sets that are known by name.", EXAMPLES[:1])
-    made.set_defaults(run=run_list)
-    _options.add_common(made)
+    words = "list the data sets known by name, and where they are"
+    parser = _add_action(actions, "list", run_list, words, "[--json]", "List the data sets known by name.")
+    _options.add_common(parser)
 
 
 def _add_fetch(actions: Any) -> None:
-    made = actions.add_parser("fetch", help="fetch a known set, where it is not there yet", prog="votron data fetch")
-    made.describe(
-        "votron data fetch NAME [options]",
-        "Fetch a known set from OpenML, check it, and keep it in scikit-learn's data home. A set that is in "
-        "VOTRON_DATA or in the cache is not fetched.",
-        EXAMPLES[1:2],
+    parser = _add_action(
+        actions,
+        "fetch",
+        run_fetch,
+        "download a data set, unless it is here already",
+        "NAME [options]",
+        "Download a data set from OpenML, check it, and keep it in scikit-learn's data home. A data set that is in "
+        "VOTRON_DATA or in the cache is not downloaded again.",
     )
-    made.set_defaults(run=run_fetch)
-    made.add_argument("name", metavar="NAME", choices=tuple(KNOWN), help=", ".join(KNOWN))
-    _options.add_common(made)
+    parser.add_argument("name", metavar="NAME", choices=tuple(KNOWN), help=", ".join(KNOWN))
+    _options.add_common(parser)
 
 
 def _add_convert(actions: Any) -> None:
-    made = actions.add_parser("convert", help="write data in another format", prog="votron data convert")
-    made.describe(
-        "votron data convert IN OUT [options]",
-        "Read data, and write them in the format that the name of OUT tells: .csv, .tsv, .parquet, .arrow, .svm or "
-        ".npz.",
-        EXAMPLES[2:3],
+    parser = _add_action(
+        actions,
+        "convert",
+        run_convert,
+        "write data in another format",
+        "IN OUT [options]",
+        "Read data, and write it in the format given by the suffix of OUT: .csv, .tsv, .parquet, .arrow, .svm or .npz.",
     )
-    made.set_defaults(run=run_convert)
-    _options.add_data(made)
-    file_argument(made, "output", metavar="OUT", help="the file to write; - is standard output")
-    made.add_argument(
+    _options.add_data(parser)
+    file_argument(parser, "output", metavar="OUT", help="file to write; - for standard output")
+    parser.add_argument(
         "--to",
         choices=_options.FormatNames(written_formats(), lambda format: format.is_written),
         metavar="NAME",
-        help=f"format of OUT: {', '.join(written_formats())}",
+        help=f"format of OUT (default: by its suffix): {', '.join(written_formats())}",
     )
-    _options.add_label(made, "the column with the labels, if there are any")
-    _options.add_common(made)
-    group = _options.add_reading(made, missing=False)
+    group = _add_reading(parser)
     group.add_argument(
-        "--missing", choices=("keep", "drop"), default="keep", help="rows with missing values (default: keep)"
+        "--missing",
+        choices=("keep", "drop"),
+        default="keep",
+        help="what to do with rows that have missing values (default: keep)",
     )
     _options.add_discrete(group)
 
 
 def _add_describe(actions: Any) -> None:
-    made = actions.add_parser(
-        "describe", help="columns, missing values and classes of data", prog="votron data describe"
+    parser = _add_action(
+        actions,
+        "describe",
+        run_describe,
+        "summarise columns, missing values and classes",
+        "DATA [options]",
+        "Summarise data: of each column its kind, the number of missing and of distinct values, and their range; the "
+        "number of rows of each class.",
     )
-    made.describe(
-        "votron data describe DATA [options]",
-        "Print what data hold: for each column its kind, how many values are missing or distinct, and their range; "
-        "how many rows each class has.",
-        EXAMPLES[3:],
-    )
-    made.set_defaults(run=run_describe)
-    _options.add_data(made)
-    _options.add_label(made, "the column with the labels, if there are any")
-    _options.add_common(made)
-    _options.add_discrete(_options.add_reading(made, missing=False))
+    _options.add_data(parser)
+    _options.add_discrete(_add_reading(parser))
+
+
+def _add_reading(parser: Parser) -> Any:
+    _options.add_label(parser, "column with the labels, if there are any")
+    _options.add_common(parser)
+    return _options.add_reading(parser, missing=False)
 
 
 # -- list and fetch ---------------------------------------------------------------------------------------------------
@@ -164,13 +174,13 @@ def run_fetch(args: argparse.Namespace) -> int:
 
 def run_convert(args: argparse.Namespace) -> int:
     """Read, and write in another format."""
-    from votron.data import write_examples
+    from votron.data import read_examples, write_examples
 
-    checked_output(args.output, "the data", "OUT", inputs=[args.data])
+    check_output_path(args.output, "the data", "OUT", inputs=[args.data])
     if args.output == "-" and args.to is None:
         raise UsageError("--to must say which format standard output gets.")
-    data = read(args.data, **{**reading(args), "labels": "required" if args.label else "optional"})
-    with worded({"format": "--to", "format of a file": ""}), tempfile.TemporaryDirectory() as folder:
+    data = read_examples(args.data, **{**typed_reading(args), "labels": "required" if args.label else "optional"})
+    with rewording({"format": "--to", "format of a file": ""}), tempfile.TemporaryDirectory() as folder:
         kept = os.path.join(folder, "data")
         write_examples(data, kept if args.output == "-" else os.path.realpath(args.output), args.to)
         if args.output == "-":
@@ -185,10 +195,10 @@ def run_convert(args: argparse.Namespace) -> int:
 
 def run_describe(args: argparse.Namespace) -> int:
     """Read, and print what is there."""
-    from votron.data import describe_examples
+    from votron.data import describe_examples, read_examples
 
-    how = {**reading(args), "missing": "keep", "labels": "required" if args.label else "optional"}
-    found = describe_examples(read(args.data, **how))
+    reading = typed_reading(args) | {"missing": "keep", "labels": "required" if args.label else "optional"}
+    found = describe_examples(read_examples(args.data, **reading))
     if args.json:
         print_json(found)
     else:

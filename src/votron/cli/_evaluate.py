@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from votron._sentences import counted, first_of
 from votron._text_tables import as_text
 from votron.cli import _options
-from votron.cli._measure import Confusion, clopper_pearson
-from votron.cli._model_data import labelled
-from votron.cli._models import Saved, load_model
-from votron.cli._output import Notes, bold, filled, percent, print_json, printable, table, width
-from votron.cli._parser import Parser, share
-from votron.cli._predict import add_rule, with_rule
+from votron.cli._models import SavedModel, clopper_pearson, labelled_batches, load_model
+from votron.cli._output import Notes, bold, percent, print_json, printable, table, width, wrapped
+from votron.cli._parser import Parser, fraction
 from votron.errors import VotronError
 from votron.record import labels_of
 from votron.rules import RULES
@@ -25,10 +24,13 @@ MOST_CLASSES = 20
 """Classes up to which the confusion matrix is printed, where it is not too wide."""
 _SHOWN = 15
 
+RuleChoice = tuple[str, bool]
+"""The name of a rule, and whether vectors are normalised first."""
+
 EXAMPLES = [
-    ("votron evaluate digits.votron digits --part test", "error, confusions, classes"),
+    ("votron evaluate digits.votron digits --part test", "error, confusion matrix, classes"),
     ("votron evaluate digits.votron digits --part test --all-rules", "every rule of a voted model"),
-    ("votron evaluate days.votron days.csv --label Play --json", "for machines"),
+    ("votron evaluate days.votron days.csv --label Play --json", "as JSON"),
 ]
 
 
@@ -36,36 +38,40 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes."""
     parser.describe(
         "votron evaluate MODEL DATA [--label COL] [options]",
-        "Compare a model's labels with those of DATA: its error with an exact confidence interval (Clopper and "
-        "Pearson), which labels it takes for which, and precision, recall and F1 of each class.",
+        "Compare a model's predictions with the labels of DATA: the error with an exact confidence interval (Clopper "
+        "and Pearson), the confusion matrix, and precision, recall and F1 of each class.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
     _options.add_model(parser)
     _options.add_data(parser)
-    _options.add_label(parser, "the column with the labels (default: as in training)")
-    parser.add_argument("--all-rules", action="store_true", help="compare all rules of a voted model")
-    add_rule(parser)
+    _options.add_label(parser, "column with the labels (default: as in training)")
+    parser.add_argument("--all-rules", action="store_true", help="of a voted model: compare all rules")
+    _options.add_rule(parser, arguments)
     parser.add_argument(
-        "--confidence", type=share, default=0.95, metavar="P", help="confidence of the interval (default: 0.95)"
+        "--confidence",
+        type=fraction,
+        default=0.95,
+        metavar="P",
+        help="confidence level of the interval (default: 0.95)",
     )
     _options.add_common(parser)
     group = _options.add_reading(parser, missing=False, for_model=True)
     group.add_argument(
-        "--missing", choices=("refuse", "drop"), help="rows with missing values: refuse or drop them (default: refuse)"
+        "--missing", choices=("refuse", "drop"), help="what to do with rows that have missing values (default: refuse)"
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Predict batch by batch, count, and print."""
-    saved = with_rule(load_model(args.model, args.data), args)
+    saved = load_model(args)
     notes = Notes(args.quiet)
     if args.all_rules:
         _check_rules(saved)
-    how = saved.how_to_read(args, labels="required")
+    reading = saved.reading(args, labels="required")
     found = Confusion()
     rules = {rule: Confusion() for rule in _rules_of(saved)} if args.all_rules else {}
-    for rows, y in labelled(args.data, how, notes.once):
+    for rows, y in labelled_batches(args.data, reading, notes.once):
         X = saved.transformed(rows)
         found.add(y, saved.estimator.predict(X))
         for rule, labels in _by_rule(saved, X, list(rules)):
@@ -82,13 +88,13 @@ def run(args: argparse.Namespace) -> int:
 # -- rules ------------------------------------------------------------------------------------------------------------
 
 
-def _check_rules(saved: Saved) -> None:
+def _check_rules(saved: SavedModel) -> None:
     if not hasattr(saved.estimator, "staged_decision_function"):
         kind = type(saved.estimator).__name__
         raise VotronError(f"--all-rules is for models of --estimator voted. Got a {kind} in {saved.path!r} instead.")
 
 
-def _rules_of(saved: Saved) -> list[tuple[str, bool]]:
+def _rules_of(saved: SavedModel) -> list[RuleChoice]:
     """Return the rules that differ: normalising changes nothing for voting, nor for one vector alone."""
     n_vectors = 1 if len(saved.classes) == 2 else len(saved.classes)
     rules = {name: rule for name, rule in RULES.items() if not rule.needs_held_out}
@@ -96,7 +102,9 @@ def _rules_of(saved: Saved) -> list[tuple[str, bool]]:
     return [*((name, False) for name in rules), *((name, True) for name in normalised)]
 
 
-def _by_rule(saved: Saved, X: Any, rules: list[tuple[str, bool]]) -> Iterator[tuple[tuple[str, bool], NDArray[Any]]]:
+def _by_rule(
+    saved: SavedModel, X: Any, rules: list[tuple[str, bool]]
+) -> Iterator[tuple[tuple[str, bool], NDArray[Any]]]:
     """Yield the labels by each rule, all from one scan over the record."""
     if not rules:
         return
@@ -106,37 +114,111 @@ def _by_rule(saved: Saved, X: Any, rules: list[tuple[str, bool]]) -> Iterator[tu
         yield rule, saved.classes[labels_of(found)]
 
 
-def _rule_words(rule: tuple[str, bool]) -> str:
+def _rule_words(rule: RuleChoice) -> str:
     return f"{rule[0]}, normalised" if rule[1] else rule[0]
+
+
+# -- counts -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Confusion:
+    """Counts of true and predicted labels, added up batch by batch.
+
+    Examples
+    --------
+    >>> found = Confusion()
+    >>> found.add(np.array(["a", "b", "b"]), np.array(["a", "b", "a"]))
+    >>> found.n, found.wrong
+    (3, 1)
+    >>> found.largest()
+    [('b', 'a', 1)]
+    """
+
+    counts: dict[tuple[Any, Any], int] = field(default_factory=dict)
+
+    def add(self, true: NDArray[Any], predicted: NDArray[Any]) -> None:
+        """Count a batch."""
+        labels, codes = np.unique(np.concatenate([true, predicted]), return_inverse=True)
+        names, m = labels.tolist(), len(labels)
+        found, counts = np.unique(codes[: len(true)] * m + codes[len(true) :], return_counts=True)
+        for code, count in zip(found.tolist(), counts.tolist(), strict=True):
+            key = names[code // m], names[code % m]
+            self.counts[key] = self.counts.get(key, 0) + count
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return sum(self.counts.values())
+
+    @property
+    def wrong(self) -> int:
+        """Rows with a wrong prediction."""
+        return sum(count for (true, predicted), count in self.counts.items() if true != predicted)
+
+    @property
+    def error(self) -> float:
+        """Their share."""
+        return self.wrong / self.n
+
+    def largest(self) -> list[tuple[Any, Any, int]]:
+        """Return true label, predicted label and how often, of wrong predictions, the most frequent first."""
+        found = [(*key, count) for key, count in self.counts.items() if key[0] != key[1]]
+        return sorted(found, key=lambda entry: (-entry[2], str(entry[0]), str(entry[1])))
+
+    def matrix(self, labels: list[Any]) -> NDArray[np.int64]:
+        """Return the counts, a row for each true label and a column for each predicted one."""
+        place = {label: i for i, label in enumerate(labels)}
+        counts = np.zeros((len(labels), len(labels)), dtype=np.int64)
+        for (true, predicted), n in self.counts.items():
+            counts[place[true], place[predicted]] += n
+        return counts
+
+    def by_class(self, labels: list[Any]) -> list[dict[str, Any]]:
+        """Return precision, recall, F1 and the number of rows of each label; None for 0/0."""
+        counts = self.matrix(labels)
+        rows = []
+        for i, label in enumerate(labels):
+            hits, predicted, actual = int(counts[i, i]), int(counts[:, i].sum()), int(counts[i].sum())
+            rows.append(
+                {
+                    "label": label,
+                    "precision": hits / predicted if predicted else None,
+                    "recall": hits / actual if actual else None,
+                    "f1": 2 * hits / (predicted + actual) if predicted + actual else None,
+                    "rows": actual,
+                }
+            )
+        return rows
 
 
 # -- what is printed --------------------------------------------------------------------------------------------------
 
 
-def _labels(saved: Saved, found: Confusion) -> list[Any]:
+def _labels(saved: SavedModel, found: Confusion) -> list[Any]:
     """Return the model's labels, and those of the data that it has never seen."""
     known: list[Any] = saved.classes.tolist()
     return known + sorted({true for true, _ in found.counts} - set(known), key=str)
 
 
-def _text(saved: Saved, found: Confusion, rules: dict[Any, Confusion], args: argparse.Namespace) -> str:
+def _text(saved: SavedModel, found: Confusion, rules: dict[RuleChoice, Confusion], args: argparse.Namespace) -> str:
     labels = _labels(saved, found)
     low, high = clopper_pearson(found.wrong, found.n, args.confidence)
     parts = [
         f"error {percent(found.error)}: {found.wrong:,} of {counted(found.n, 'row')} wrong\n"
         f"{100 * args.confidence:g} % interval {percent(low)} to {percent(high)}"
     ]
-    strange = labels[len(saved.classes) :]
-    if strange:
-        named = first_of(list(map(str, strange)), 5)
-        parts.append(filled(f"Of these labels the model has never seen any, so all their rows are wrong: {named}"))
+    unknown = labels[len(saved.classes) :]
+    if unknown:
+        named = first_of(list(map(str, unknown)), 5)
+        parts.append(wrapped(f"Of these labels the model has never seen any, so all their rows are wrong: {named}"))
     if rules:
         parts.append(_rule_table(rules, args.confidence))
     parts += [_confusion_text(found, labels), _class_table(found, labels)]
     return "\n\n".join(filter(None, parts))
 
 
-def _rule_table(rules: dict[Any, Confusion], confidence: float) -> str:
+def _rule_table(rules: dict[RuleChoice, Confusion], confidence: float) -> str:
     rows = [["rule", "error", "wrong", f"{100 * confidence:g} % interval"]]
     for rule, found in rules.items():
         low, high = clopper_pearson(found.wrong, found.n, confidence)
@@ -150,9 +232,9 @@ def _confusion_text(found: Confusion, labels: list[Any]) -> str:
     rows = [["true \\ predicted", *names]]
     for name, counts in zip(names, found.matrix(labels).tolist(), strict=True):
         rows.append([name, *(f"{count:,}" if count else "." for count in counts)])
-    made = table(rows) if len(labels) <= MOST_CLASSES else ""
-    if made and max(map(len, as_text(rows).split("\n"))) <= width():
-        return made
+    matrix = table(rows) if len(labels) <= MOST_CLASSES else ""
+    if matrix and max(map(len, as_text(rows).split("\n"))) <= width():
+        return matrix
     most = found.largest()
     if not most:
         return ""
@@ -169,9 +251,11 @@ def _class_table(found: Confusion, labels: list[Any]) -> str:
     return table(rows)
 
 
-def _document(saved: Saved, found: Confusion, rules: dict[Any, Confusion], confidence: float) -> dict[str, Any]:
+def _document(
+    saved: SavedModel, found: Confusion, rules: dict[RuleChoice, Confusion], confidence: float
+) -> dict[str, Any]:
     labels = _labels(saved, found)
-    made = {
+    document = {
         **_numbers(found, confidence),
         "confidence": confidence,
         "classes": found.by_class(labels),
@@ -179,11 +263,11 @@ def _document(saved: Saved, found: Confusion, rules: dict[Any, Confusion], confi
         "confusion": found.matrix(labels),
     }
     if rules:
-        made["rules"] = [
+        document["rules"] = [
             {"rule": rule, "normalize_vectors": normalised, **_numbers(each, confidence)}
             for (rule, normalised), each in rules.items()
         ]
-    return made
+    return document
 
 
 def _numbers(found: Confusion, confidence: float) -> dict[str, Any]:

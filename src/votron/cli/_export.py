@@ -6,17 +6,17 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from votron._sentences import rounded_bytes
+from votron._sentences import joined, rounded_bytes
 from votron.cli import _options
-from votron.cli._models import Saved, load_model
-from votron.cli._output import checked_output, filled, print_json, printable
+from votron.cli._models import SavedModel, load_model, save_model
+from votron.cli._output import check_output_path, print_json, printable, wrapped
 from votron.cli._parser import Parser, UsageError, file_argument
-from votron.cli._predict import add_rule, with_rule
 from votron.errors import VotronError
+from votron.rules import RULES
 
 EXAMPLES = [
     ("votron export digits.votron --rule average --onnx digits.onnx", "for ONNX runtimes"),
-    ("votron export digits.votron --rule last --compact small.votron", "what the rule needs, and no more"),
+    ("votron export digits.votron --rule last --compact small.votron", "only what the rule needs"),
 ]
 
 
@@ -24,15 +24,18 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes."""
     parser.describe(
         "votron export MODEL (--onnx FILE | --compact FILE) [options]",
-        "Write a model as ONNX (what predicts by one vector a class: linear models, and the rules last, average and "
-        "pocket), or as a model file with nothing but what its rule needs.",
+        "Write a model as ONNX (linear models, and those whose rule predicts by one vector per class: "
+        f"{joined((name for name, rule in RULES.items() if rule.one_vector), 'or')}), or as a model file that holds "
+        "only what its rule needs.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
     _options.add_model(parser)
     file_argument(parser, "--onnx", metavar="FILE", help="write an ONNX file")
-    file_argument(parser, "--compact", metavar="FILE", help="write a compact model file, and say what it gave up")
-    add_rule(parser)
+    file_argument(
+        parser, "--compact", metavar="FILE", help="write a compact model file, and say what it can no longer do"
+    )
+    _options.add_rule(parser, arguments)
     _options.add_common(parser)
 
 
@@ -44,8 +47,8 @@ def run(args: argparse.Namespace) -> int:
         if path is not None:
             if path == "-":
                 raise UsageError(f"{option} must be the name of a file. Got '-' instead.")
-            checked_output(path, "the model", option, inputs=[args.model])
-    saved = with_rule(load_model(args.model), args)
+            check_output_path(path, "the model", option, inputs=[args.model])
+    saved = load_model(args)
     written: dict[str, object] = {}
     if args.onnx is not None:
         written["onnx"] = _onnx(saved, args.onnx)
@@ -58,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _onnx(saved: Saved, path: str) -> dict[str, object]:
+def _onnx(saved: SavedModel, path: str) -> dict[str, object]:
     from votron.exporting import write_onnx
 
     try:
@@ -70,13 +73,10 @@ def _onnx(saved: Saved, path: str) -> dict[str, object]:
     return {"file": path, "bytes": os.path.getsize(path)}
 
 
-def _compact(saved: Saved, path: str) -> dict[str, object]:
-    from votron import save
-
+def _compact(saved: SavedModel, path: str) -> dict[str, object]:
     small = saved.estimator.compact()
-    save(saved.with_estimator(small).model, path, provenance=saved.provenance)
-    before = saved.manifest.n_bytes
-    return {"file": path, "bytes": os.path.getsize(path), "bytes_before": before, "gave_up": list(small.gave_up_)}
+    size = save_model(saved.with_estimator(small).model, path, saved.provenance)
+    return {"file": path, "bytes": size, "bytes_before": saved.manifest.n_bytes, "gave_up": list(small.gave_up_)}
 
 
 def _lines(written: dict[str, object]) -> list[str]:
@@ -86,5 +86,5 @@ def _lines(written: dict[str, object]) -> list[str]:
         was = f" (it was {rounded_bytes(found['bytes_before'])})" if "bytes_before" in found else ""
         lines.append(printable(f"{kind}: {found['file']}, {rounded_bytes(found['bytes'])}{was}"))
         if found.get("gave_up"):
-            lines.append(filled(f"It gave up: {'; '.join(found['gave_up'])}."))
+            lines.append(wrapped(f"It gave up: {'; '.join(found['gave_up'])}."))
     return lines

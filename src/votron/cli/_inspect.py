@@ -24,7 +24,7 @@ _DEEPEST = 4
 
 EXAMPLES = [
     ("votron inspect digits.votron", "kernel, rule, support, mistakes, certificate, provenance"),
-    ("votron inspect digits.votron --json", "all of it, for machines"),
+    ("votron inspect digits.votron --json", "all of it, as JSON"),
 ]
 
 
@@ -32,8 +32,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes."""
     parser.describe(
         "votron inspect MODEL [--json]",
-        "Print what a model file says of itself. It needs no data, and builds no model: a file from anywhere can be "
-        "looked at. Structure and SHA-256 are checked.",
+        "Show what is in a model file. No data is needed and no model is built, so a file from an unknown source can "
+        "be inspected safely. Its structure and SHA-256 are checked.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
@@ -66,7 +66,7 @@ def _text(found: Manifest, path: str) -> str:
         "model": f"{file}, {rounded_bytes(found.n_bytes)}, format {found.format}, by Votron {found.votron}",
         "estimator": found.estimator,
         "classes": f"{len(found.classes)}: {shown}",
-        **{name.replace("_", " "): _words(value) for name, value in _facts(found.summary)},
+        **{name.replace("_", " "): _words(value) for name, value in _summary_entries(found.summary)},
         "sha256": found.sha256,
     }
     parts = [_pairs(head)]
@@ -106,7 +106,7 @@ def _flat(found: dict[str, Any], depth: int = 1) -> dict[str, str]:
     return flat
 
 
-def _facts(summary: dict[str, Any]) -> list[tuple[str, Any]]:
+def _summary_entries(summary: dict[str, Any]) -> list[tuple[str, Any]]:
     """Return what there is to say; the support of the only vector is the support."""
     alone = len(_listed(summary.get("n_support"))) == 1
     return [(n, value) for n, value in summary.items() if value is not None and not (n == "n_support" and alone)]

@@ -1,26 +1,41 @@
-"""Models as commands take them, with what their files say of their training."""
+"""Model files as commands take them, with data for a model, read as those that it was trained on were read.
+
+What holds for all commands: what is typed goes first, then what the model knows (its columns, or how many features it
+takes, and of which kind its labels are), then what its file says of the reading in training. Files may come from
+strangers, and users of Python may keep what they like as provenance, so nothing there is taken for what it should be.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from votron.cli._encoding import classifier_of, columns_of
-from votron.cli._model_data import classes_of, reading_for_model
 from votron.cli._parser import UsageError
-from votron.errors import DataError
+from votron.cli._reading import base_name, read_batches, typed_reading
+from votron.data.formats import format_named, format_of_suffix
+from votron.data.options import OLD_NAMES, options_of
+from votron.data.vocabulary import STRATEGIES
+from votron.errors import DataError, VotronError
 
 if TYPE_CHECKING:
     from votron.saving import Manifest
 
 
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
-class Saved:
+class SavedModel:
     """A model from a file, and what the file says of it."""
 
     path: str
@@ -32,18 +47,10 @@ class Saved:
         """The classifier itself."""
         return classifier_of(self.model)
 
-    def with_estimator(self, other: Any) -> Saved:
-        """Return the same with another classifier behind what data go through first."""
-        if not hasattr(self.model, "steps"):
-            return replace(self, model=other)
-        from sklearn.pipeline import Pipeline
-
-        return replace(self, model=Pipeline([*self.model.steps[:-1], ("model", other)]))
-
     @property
     def classes(self) -> NDArray[Any]:
         """The labels that it knows."""
-        return classes_of(self.model)
+        return np.asarray(self.estimator.classes_)
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -55,7 +62,15 @@ class Saved:
         """The columns of the tables that it takes, with their kinds; None if it takes no tables."""
         return columns_of(self.model)
 
-    def how_to_read(self, args: argparse.Namespace, labels: str, *, test: str | None = None) -> dict[str, Any]:
+    def with_estimator(self, other: Any) -> SavedModel:
+        """Return the same with another classifier behind what data go through first."""
+        if not hasattr(self.model, "steps"):
+            return replace(self, model=other)
+        from sklearn.pipeline import Pipeline
+
+        return replace(self, model=Pipeline([*self.model.steps[:-1], ("model", other)]))
+
+    def reading(self, args: argparse.Namespace, labels: str, *, test: str | None = None) -> dict[str, Any]:
         """Return how to read the data of a command for it, or data to test with beside them: as it was trained."""
         path, beside = (args.data, False) if test is None else (test, True)
         return reading_for_model(args, path, self.model, self.provenance, labels=labels, beside=beside)
@@ -83,15 +98,169 @@ class Saved:
         return frame.to_numpy()
 
 
-def load_model(path: str, data: str = "") -> Saved:
-    """Return the model in a file, or from standard input, where data do not come from there."""
+def load_model(args: argparse.Namespace) -> SavedModel:
+    """Return the model in a file, or from standard input, with the rule that was asked for."""
     from votron.saving.models import load_with_manifest
 
-    if path == data == "-":
+    if args.model == getattr(args, "data", "") == "-":
         raise UsageError("MODEL and DATA cannot both be standard input.")
-    return Saved(path, *load_with_manifest(**model_source(path)))
+    saved = SavedModel(args.model, *load_with_manifest(**model_source(args.model)))
+    if getattr(args, "rule", None) is None:
+        if getattr(args, "normalize_vectors", False):
+            raise UsageError("--normalize-vectors goes with --rule, which was not given.")
+        return saved
+    estimator = saved.estimator
+    if not hasattr(estimator, "with_rule"):
+        raise VotronError(
+            f"--rule is for models of --estimator voted. Got a {type(estimator).__name__} in {saved.path!r} instead."
+        )
+    return saved.with_estimator(estimator.with_rule(args.rule, args.normalize_vectors))
 
 
 def model_source(path: str) -> dict[str, Any]:
     """Return where a model is read from, and what to call that in errors, as functions of `votron.saving` take it."""
     return {"path": sys.stdin.buffer, "name": "standard input"} if path == "-" else {"path": path}
+
+
+def save_model(model: Any, output: str, provenance: Mapping[str, Any], certificate: Any = None) -> int:
+    """Write a model file, or to standard output; return its size."""
+    from votron import save
+
+    known = {name: value for name, value in provenance.items() if value is not None}
+    if output != "-":
+        save(model, output, certificate=certificate, provenance=known)
+        return os.path.getsize(output)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.votron"
+        save(model, path, certificate=certificate, provenance=known)
+        content = path.read_bytes()
+    sys.stdout.buffer.write(content)
+    sys.stdout.flush()
+    return len(content)
+
+
+def classifier_of(model: Any) -> Any:
+    """Return the classifier of a model, which may stand behind an encoder."""
+    return model.steps[-1][1] if hasattr(model, "steps") else model
+
+
+def columns_of(model: Any) -> dict[str, str] | None:
+    """Return the columns of the tables that a fitted model takes, with their kinds; None if it takes no tables."""
+    from sklearn.compose import ColumnTransformer
+
+    from votron.data import encoder_columns
+
+    first = model
+    while hasattr(first, "steps"):
+        first = first.steps[0][1]
+    return encoder_columns(first) if isinstance(first, ColumnTransformer) else None
+
+
+# -- data for a model -------------------------------------------------------------------------------------------------
+
+
+def section(provenance: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a part of what a model file says of its training; nothing where it is no such part."""
+    found = provenance.get(name)
+    return dict(found) if isinstance(found, dict) else {}
+
+
+def reading_for_model(
+    args: argparse.Namespace,
+    path: str,
+    model: Any,
+    provenance: Mapping[str, Any],
+    *,
+    labels: str = "required",
+    beside: bool = False,
+) -> dict[str, Any]:
+    """Return how to read data for a model: as it was trained, where nothing else was typed.
+
+    What ``--part`` and ``--label`` say is about the main data of a command, and not about others ``beside`` them, as
+    those of ``--test`` are.
+    """
+    reading = typed_reading(args)
+    before = section(provenance, "reading")
+    if getattr(args, "missing", None) is None:
+        reading["missing"] = "keep" if before.get("missing") in tuple(STRATEGIES) else "refuse"  # it may be a list
+    before = {OLD_NAMES.get(name, name): value for name, value in before.items()}
+    for name, option in options_of().items():
+        if option.kept and name not in reading and option.fits(before.get(name)):
+            reading[name] = tuple(before[name]) if isinstance(before[name], list) else before[name]
+    columns = columns_of(model)
+    if beside:
+        reading.pop("part", None)
+    reading |= {"columns": columns} if columns is not None else {"n_features": int(model.n_features_in_)}
+    reading |= {"labels": labels, "label_kind": label_kind(np.asarray(classifier_of(model).classes_))}
+    reading["label"] = _label(args, path, provenance, labels, named=columns is not None, beside=beside)
+    return {name: value for name, value in reading.items() if value is not None}
+
+
+def _label(
+    args: argparse.Namespace, path: str, provenance: Mapping[str, Any], labels: str, *, named: bool, beside: bool
+) -> str | None:
+    """Return where labels are: as typed, or in what was called so in training, where such names mean something."""
+    typed: str | None = args.label
+    before = provenance.get("label")
+    format_before = section(provenance, "data").get("format")
+    trained_on = format_named(format_before) if isinstance(format_before, str) else None
+    label_by = None if trained_on is None else trained_on.label_by
+    now = format_of_suffix(Path(path).suffix.lower())
+    asked = None if beside or args.format is None else format_named(args.format)
+    named = named or "key" in {each.label_by for each in (now, asked) if each is not None}
+    if typed is not None and not (beside and (named or label_by == "file")):
+        return typed
+    by_number = label_by == "number" and labels == "required"  # a column, which rows to predict do not have
+    return before if isinstance(before, str) and before and (named or by_number) else None
+
+
+def label_kind(classes: NDArray[Any]) -> str:
+    """Return of which kind the labels of a model are, as `votron.data.read_examples` takes it."""
+    return {"U": "text", "b": "truth"}.get(classes.dtype.kind, "number")
+
+
+def labelled_batches(
+    path: str, reading: dict[str, Any], remark: Callable[..., None] | None = None
+) -> Iterator[tuple[Any, NDArray[Any]]]:
+    """Yield features and labels, batch by batch."""
+    for batch in read_batches(path, **reading):
+        if remark is not None:
+            remark(batch.notes)
+        if batch.y is None:
+            raise DataError(f"{base_name(path)} has no labels to compare with: say where they are with --label.")
+        yield batch.X, batch.y
+
+
+# -- errors of a model ------------------------------------------------------------------------------------------------
+
+
+def errors_of(model: Any, batches: Iterable[tuple[Any, NDArray[Any]]], *, on: str) -> dict[str, Any]:
+    """Return how often a model errs on batches of rows, those of training or others; of others with an interval."""
+    wrong = rows = 0
+    for X, y in batches:
+        wrong += int(np.count_nonzero(model.predict(X) != y))
+        rows += len(y)
+    found: dict[str, Any] = {"on": on, "wrong": wrong, "rows": rows, "error": wrong / rows}
+    return found if on == "training" else found | {"interval": list(clopper_pearson(wrong, rows))}
+
+
+def clopper_pearson(wrong: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the exact interval for a share of which ``wrong`` of ``n`` were seen.
+
+    Problem: which probabilities of an error are not refuted by what was seen? Output: all p for which neither so many
+    errors nor so few have a probability below (1 − confidence)/2. Reference: C. Clopper and E. Pearson, Biometrika 26
+    (1934), 404-413.
+
+    Examples
+    --------
+    >>> low, high = clopper_pearson(0, 100)
+    >>> low, round(high, 4)
+    (0.0, 0.0362)
+    """
+    # binomtest(wrong, n).proportion_ci(confidence, "exact") searches for the same ends, slower and less exactly.
+    from scipy.special import betaincinv
+
+    tail = (1 - confidence) / 2
+    low = 0.0 if wrong == 0 else float(betaincinv(wrong, n - wrong + 1, tail))
+    high = 1.0 if wrong == n else float(betaincinv(wrong + 1, n - wrong, 1 - tail))
+    return low, high

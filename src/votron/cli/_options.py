@@ -1,18 +1,57 @@
-"""Options that several commands share."""
+"""Options: those that several commands share, and those that are parameters of the estimators.
+
+How data are read is described by `votron.data.options`, from which its options are made. Of an estimator's parameters
+the values that are allowed come from its constraints, the default from the signature, and the words of the help text
+from the docstring; kernels and rules are listed in their own words.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+import contextlib
+import inspect
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from numbers import Integral
 from typing import Any
 
-from votron.cli._parser import Parser, file_argument, size, whole
+from votron._sentences import joined
+from votron.cli._parser import (
+    Parser,
+    UsageError,
+    as_typed,
+    delimiter,
+    file_argument,
+    height_and_width,
+    list_entries,
+    option_of,
+    quote,
+    size,
+    values_typed,
+    whole_number,
+)
 from votron.data.formats import Format, choosable_formats, format_named
 from votron.data.options import OLD_NAMES, Command, options_of
-from votron.data.vocabulary import NUMERIC, STRATEGIES, stands_between
+from votron.data.vocabulary import NUMERIC, STRATEGIES
+from votron.errors import VotronError
 
 MISSING = ("refuse", "drop", *STRATEGIES)
-DATA = "a file (CSV, TSV, Parquet, Arrow, svmlight, IDX, .npy, .npz), a folder of images, digits, mnist, fashion, or -"
+DATA = (
+    "data file (CSV, TSV, Parquet, Arrow, svmlight, IDX, .npy or .npz), folder of images, or one of digits, mnist and "
+    "fashion; - for standard input"
+)
+DEFAULT_ESTIMATOR = "voted"
+EVERY_ESTIMATOR = "*"
+"""Stands for all estimators, whose options shells complete together."""
+_NOT_OPTIONS = ("verbose",)  # the terminal and --quiet decide it
+_LAST_SEED = 2**32 - 1
+_SHORTEST_SENTENCE = 10
+"""Characters of a sentence below which it does not stand alone."""
+
+
+# -- of several commands ----------------------------------------------------------------------------------------------
 
 
 def add_data(parser: Any, words: str = DATA) -> None:
@@ -22,7 +61,7 @@ def add_data(parser: Any, words: str = DATA) -> None:
 
 def add_model(parser: Any) -> None:
     """Add the argument that is a model file."""
-    file_argument(parser, "model", metavar="MODEL", help="a model file")
+    file_argument(parser, "model", metavar="MODEL", help="model file; - for standard input")
 
 
 def add_output(parser: Any, words: str, *, required: bool = False, default: str | None = None) -> None:
@@ -30,16 +69,37 @@ def add_output(parser: Any, words: str, *, required: bool = False, default: str 
     file_argument(parser, "-o", "--output", metavar="FILE", required=required, default=default, help=words)
 
 
-def add_common(parser: Any, *, json: str = "print one JSON document instead of text") -> None:
+def add_common(parser: Any, *, json: str = "print JSON instead of text") -> None:
     """Add what every command has."""
     parser.add_argument("--json", action="store_true", help=json)
-    parser.add_argument("--quiet", action="store_true", help="print no progress and no remarks on standard error")
+    parser.add_argument("--quiet", action="store_true", help="suppress progress and remarks on standard error")
 
 
 def add_label(parser: Any, words: str) -> argparse.Action:
     """Add --label; return it."""
-    made: argparse.Action = parser.add_argument("--label", metavar="COL", help=words)
-    return made
+    action: argparse.Action = parser.add_argument("--label", metavar="COL", help=words)
+    return action
+
+
+def add_rule(parser: Any, arguments: Sequence[str]) -> None:
+    """Add the choice of another rule for a model that is trained."""
+    from votron.rules import RULES
+
+    for name in values_typed("--rule", arguments):
+        RULES.find(name)  # another package may bring it
+    action = parser.add_argument(
+        "--rule",
+        choices=RULES,
+        metavar="NAME",
+        help="of a voted model: predict by another rule, without retraining",
+    )
+    list_entries(action, RULES)
+    parser.add_argument(
+        "--normalize-vectors", action="store_true", help="with --rule: divide each vector by its length first"
+    )
+
+
+# -- reading and encoding data ----------------------------------------------------------------------------------------
 
 
 def add_reading(parser: Parser, *, missing: bool = True, for_model: bool = False) -> argparse._ArgumentGroup:
@@ -50,15 +110,12 @@ def add_reading(parser: Parser, *, missing: bool = True, for_model: bool = False
         if command is None or (command.main_only and for_model) or (name == "missing" and not missing):
             continue
         words = command.words(kept=for_model and option.kept).replace("{formats}", ", ".join(choosable_formats()))
-        group.add_argument(command.flag, help=words, **_AS_TYPED[command.takes], **_metavar(command))
+        settings = _SETTINGS[command.takes] | ({} if command.metavar is None else {"metavar": command.metavar})
+        group.add_argument(command.flag, help=words, **settings)
         for old in (old for old, new in OLD_NAMES.items() if new == name):
-            _add_old_flag(parser, old, command)
+            hidden = argparse.SUPPRESS
+            parser.add_argument(f"--{old}", action=_OldFlag, const=command, nargs=0, default=hidden, help=hidden)
     return group
-
-
-def _add_old_flag(parser: Parser, old: str, command: Command) -> None:
-    hidden = argparse.SUPPRESS
-    parser.add_argument(f"--{old}", action=_OldFlag, const=command, nargs=0, default=hidden, help=hidden)
 
 
 class _OldFlag(argparse.Action):
@@ -66,8 +123,9 @@ class _OldFlag(argparse.Action):
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
         """Set what the new name sets."""
-        setattr(namespace, self.const.dest, True)
-        namespace.remark = f"{option_string} is now called {self.const.flag}."
+        command: Command = self.const
+        setattr(namespace, command.dest, True)
+        namespace.remark = f"{option_string} is now called {command.flag}."
 
 
 class FormatNames(list[str]):
@@ -82,116 +140,311 @@ class FormatNames(list[str]):
         return found is not None and self._fits(found)
 
 
-def _metavar(command: Command) -> dict[str, Any]:
-    return {} if command.metavar is None else {"metavar": command.metavar}
-
-
 def add_encoding(parser: Parser) -> argparse._ArgumentGroup:
     """Add how tables become vectors; return the group of options."""
     group = parser.add_argument_group("tables")
-    add = group.add_argument
-    add(
+    group.add_argument(
         "--numeric",
         choices=NUMERIC,
         metavar="HOW",
-        help="how to scale numbers: keep (not at all), standard (to standard deviation 1), minmax (to 0..1) or maxabs "
-        "(by the largest) (default: standard; for winnow keep)",
+        help="how to scale numbers: keep (not at all), standard (to unit standard deviation), minmax (to the range "
+        "0 to 1) or maxabs (by the largest absolute value) (default: standard; for winnow: keep)",
     )
     add_discrete(group)
-    add(
-        "--probabilities",
-        metavar="COL",
-        action="append",
-        default=[],
-        help="a column of numbers from 0 to 1, kept as they are",
-    )
-    add("--text", metavar="COL", action="append", default=[], help="a column of text, split into words")
-    add(
+    add_columns(group, "--probabilities", "column of numbers from 0 to 1, not scaled; may be repeated")
+    add_columns(group, "--text", "column of text, split into words; may be repeated")
+    group.add_argument(
         "--text-features",
         choices=("hashing", "tfidf"),
-        help="how words become features: hashing or tfidf (default: hashing; for naive-bayes tfidf)",
+        help="how words become features (default: hashing; for naive-bayes: tfidf)",
     )
     return group
 
 
 def add_discrete(group: argparse._ArgumentGroup) -> None:
     """Add which columns hold names."""
-    group.add_argument(
-        "--discrete",
-        metavar="COL",
-        action="append",
-        default=[],
-        help="a column whose numbers are names, such as postcodes",
-    )
+    add_columns(group, "--discrete", "column whose numbers are categories, such as postcodes; may be repeated")
 
 
-def as_typed(actions: Iterable[argparse.Action], args: argparse.Namespace) -> list[str]:
-    """Return the options that were given, as one would type them.
-
-    Examples
-    --------
-    >>> from votron.cli._parser import Parser
-    >>> parser = Parser()
-    >>> group = add_reading(parser)
-    >>> args = parser.parse_args(["--delimiter", "tab", "--quote", "", "--resize", "8x6", "--drop", "a", "--drop=-b"])
-    >>> as_typed(group._group_actions, args)
-    ['--drop', 'a', '--drop=-b', '--delimiter', 'tab', '--quote', '', '--resize', '8x6']
-    """
-    typed: list[str] = []
-    for action in actions:
-        found = getattr(args, action.dest)
-        if found == action.default:
-            continue
-        if action.nargs == 0:  # the last name of --header and --no-header is the one that says no
-            typed.append(action.option_strings[-1 if found is False else 0])
-            continue
-        for value in found if isinstance(found, list) else [found]:
-            typed += _pair(action.option_strings[-1], _shown(value))
-    return typed
+def add_columns(group: argparse._ArgumentGroup, option: str, words: str) -> None:
+    """Add an option that names a column, and may be given several times."""
+    group.add_argument(option, metavar="COL", action="append", default=[], help=words)
 
 
-def _pair(option: str, text: str) -> list[str]:
-    return [f"{option}={text}"] if text.startswith("-") else [option, text]
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, tuple):
-        return "x".join(map(str, value))
-    return "tab" if value == "\t" else str(value)
-
-
-def _character(text: str) -> str:
-    """Return the value of --delimiter, where a tab may be written as one types it."""
-    found = {"\\t": "\t", "tab": "\t"}.get(text, text)
-    if not stands_between(found) or found in "\"'":
-        raise argparse.ArgumentTypeError(f"must be one character such as ; or tab. Got {text!r} instead.")
-    return found
-
-
-def _quote(text: str) -> str:
-    if text and not stands_between(text):
-        raise argparse.ArgumentTypeError(f"must be one character, or '' for none. Got {text!r} instead.")
-    return text
-
-
-def _height_and_width(text: str) -> tuple[int, int]:
-    parts = text.lower().split("x")
-    if len(parts) != 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise argparse.ArgumentTypeError(f"must be height and width, such as 28x28. Got {text!r} instead.")
-    return int(parts[0]), int(parts[1])
-
-
-_AS_TYPED: dict[str, dict[str, Any]] = {
+_SETTINGS: dict[str, dict[str, Any]] = {
     "format": {"choices": FormatNames(choosable_formats(), lambda format: format.choosable)},
     "texts": {"action": "append"},
     "filling": {"choices": MISSING, "default": "refuse"},
     "part": {"choices": ("train", "test")},
     "yes": {"action": "store_const", "const": True},
     "yes or no": {"action": argparse.BooleanOptionalAction, "default": None},
-    "count": {"type": whole()},
+    "count": {"type": whole_number()},
     "size": {"type": size},
-    "character": {"type": _character},
-    "quote": {"type": _quote},
-    "height and width": {"type": _height_and_width},
+    "character": {"type": delimiter},
+    "quote": {"type": quote},
+    "height and width": {"type": height_and_width},
 }
 """What argparse is told of an option, by what comes after it."""
+
+
+# -- of the estimators ------------------------------------------------------------------------------------------------
+
+
+def estimators() -> dict[str, type[Any]]:
+    """Return the classifiers that can be trained, by name; they take a second to import."""
+    from votron.estimators import ESTIMATORS
+
+    return ESTIMATORS
+
+
+def estimator_in(arguments: Sequence[str]) -> str:
+    """Return which estimator these arguments ask for; whether there is such a one is checked when they are parsed.
+
+    Examples
+    --------
+    >>> estimator_in(["train", "--estimator", "winnow"]), estimator_in(["train"]), estimator_in(["--estimator=x"])
+    ('winnow', 'voted', 'voted')
+    """
+    typed = [DEFAULT_ESTIMATOR, *values_typed("--estimator", arguments)][-1]
+    return typed if typed in (*estimators(), EVERY_ESTIMATOR) else DEFAULT_ESTIMATOR
+
+
+def add_estimator(parser: Parser) -> None:
+    """Add the choice of an estimator."""
+    parser.add_argument(
+        "--estimator",
+        choices=tuple(estimators()),
+        default=DEFAULT_ESTIMATOR,
+        metavar="NAME",
+        help=f"classifier to train: {joined(estimators(), 'or')} (default: {DEFAULT_ESTIMATOR}); --estimator NAME "
+        "--help shows its options",
+    )
+
+
+def add_estimator_options(parser: Parser, arguments: Sequence[str]) -> None:
+    """Add the choice of an estimator, and the parameters of the one that is asked for."""
+    name = estimator_in(arguments)
+    add_estimator(parser)
+    group = parser.add_argument_group(f"options of --estimator {name}")
+    for parameter in parameters_of(name):
+        parameter.add_to(group, arguments)
+    if not any(parameter.name == "random_state" for parameter in parameters_of(name)):
+        group.add_argument(
+            "--random-state",
+            type=whole_number(0),
+            metavar="N",
+            default=argparse.SUPPRESS,
+            help="seed for drawing the rows that --test holds out (default: drawn at random, and stored)",
+        )
+    parser.explain_unknown = lambda option: _owners_of(option, name)
+
+
+def _owners_of(option: str, mine: str) -> str | None:
+    """Return which estimators have an option that this one does not have."""
+    parameter = option.removeprefix("--").removeprefix("no-").replace("-", "_")
+    if parameter in _NOT_OPTIONS:
+        return f"There is no option {option}: progress is shown on a terminal, unless --quiet is given."
+    owners = [name for name in estimators() if any(p.name == parameter for p in parameters_of(name))]
+    if not owners or mine in owners:
+        return None
+    return f"{option} is an option of --estimator {joined(owners)}, and not of {mine}."
+
+
+def typed_parameters(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters that were given as options."""
+    names = [parameter.name for parameter in parameters_of(args.estimator)]
+    return {name: value for name, value in vars(args).items() if name in names}
+
+
+def make_estimator(name: str, parameters: dict[str, Any]) -> Any:
+    """Return the estimator with these parameters, which are checked: an error names the option."""
+    from votron.estimators.parameters import check_parameters
+
+    estimator = estimators()[name](**parameters)
+    try:
+        check_parameters(estimator)
+    except VotronError as error:
+        raise UsageError(error) from None
+    return estimator
+
+
+@dataclass(frozen=True)
+class EstimatorParameter:
+    """A parameter of an estimator, as an option.
+
+    Attributes
+    ----------
+    name : str
+        What the estimator calls it.
+    default : object
+        Its default.
+    constraints : tuple
+        What the estimator says that it may be.
+    allowed : str
+        The same in words, from the docstring.
+    words : str
+        What it means, in a sentence.
+    """
+
+    name: str
+    default: Any
+    constraints: tuple[Any, ...]
+    allowed: str
+    words: str
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it is on or off."""
+        return "boolean" in self.constraints or isinstance(self.default, bool)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words that it may be, in the order of the docstring."""
+        known = {word for one in self.constraints for word in _options_of(one)}
+        order = dict.fromkeys(word for word in re.findall(r'"([^"]+)"', self.allowed) if word in known)
+        return (*order, *sorted(known - set(order)))
+
+    @property
+    def numbers(self) -> type | None:
+        """The type of numbers that it may be, if any."""
+        types = [getattr(one, "type", one) for one in self.constraints]
+        if any(t in (Integral, "random_state") for t in types):
+            return int
+        return float if any(isinstance(t, type) and issubclass(float, t) for t in types if t is not str) else None
+
+    @property
+    def _registries(self) -> list[Any]:
+        """Where the kernels or rules that it may name are registered."""
+        return [one.registry for one in self.constraints if hasattr(one, "registry")]
+
+    @property
+    def _none(self) -> list[str]:
+        """How None is typed, where it may be None."""
+        return ["none"] if None in self.constraints or "random_state" in self.constraints else []
+
+    @property
+    def metavar(self) -> str:
+        """What stands for a value in the help text."""
+        if "array-like" in self.constraints:
+            return "P,P,..."
+        if str in self.constraints:
+            return "SIZE"
+        if self._registries:
+            return "NAME"
+        number = [] if self.numbers is None else ["N" if self.numbers is int else "X"]
+        return "|".join([*number, *self.choices, *self._none])
+
+    def add_to(self, group: Any, arguments: Sequence[str]) -> None:
+        """Add the option; only what is given appears in the namespace."""
+        settings: dict[str, Any] = {"action": argparse.BooleanOptionalAction}
+        if not self.is_flag:
+            settings = {"type": self.read, "metavar": self.metavar}
+        default = "on" if self.default is True else "off" if self.default is False else as_typed(self.default)
+        if "random_state" in self.constraints:
+            default += ": a seed is drawn and printed"
+        self.add_option(group, arguments, option_of(self.name), default, dest=self.name, **settings)
+
+    def add_option(self, group: Any, arguments: Sequence[str], option: str, by_default: str, **settings: Any) -> None:
+        """Add an option in the words of this parameter, with those of the kernels or rules that it may name."""
+        self._load(name for typed in values_typed(option, arguments) for name in typed.split(","))
+        words = f"{self.words} (default: {by_default})".replace("%", "%%")
+        action = group.add_argument(option, help=words, **{"default": argparse.SUPPRESS, **settings})
+        list_entries(
+            action, {name: known[name] for known in self._registries for name in self.choices if name in known}
+        )
+
+    def read(self, text: str) -> Any:
+        """Return the value that a text stands for; the estimator checks its range."""
+        if text.lower() in self._none:
+            return None
+        self._load([text])
+        if text in self.choices:
+            return text
+        if "array-like" in self.constraints:
+            return [self._number(part, float, text) for part in text.split(",")]
+        if str in self.constraints:
+            return int(text) if text.isdecimal() else text
+        if self.numbers is None:
+            raise argparse.ArgumentTypeError(f"must be one of {', '.join(self.choices)}. Got {text!r} instead.")
+        value = self._number(text, self.numbers, text)
+        if "random_state" in self.constraints and not 0 <= value <= _LAST_SEED:
+            raise self._refusal(text)
+        return value
+
+    def _load(self, names: Iterable[str]) -> None:
+        """Have other packages bring the kernels or rules of these names."""
+        for registry in self._registries:
+            for name in names:
+                registry.find(name)
+
+    def _number(self, part: str, kind: type, text: str) -> Any:
+        for read in (int,) if kind is int else (int, float):
+            with contextlib.suppress(ValueError):
+                return read(part)
+        raise self._refusal(text)
+
+    def _refusal(self, text: str) -> argparse.ArgumentTypeError:
+        if "array-like" in self.constraints:
+            what = "numbers such as 0.3,0.7"
+        elif "random_state" in self.constraints:
+            what = f"an int in the range [0, {_LAST_SEED}]"
+        else:
+            what = "an int" if self.numbers is int else "a number"
+        alternatives = joined([what, *self.choices, *self._none], "or")
+        return argparse.ArgumentTypeError(f"must be {alternatives}. Got {text!r} instead.")
+
+
+def _options_of(constraint: Any) -> Collection[str]:
+    """Return the words that a constraint allows; of kernels not a matrix, which is no property of rows to come."""
+    found: Collection[str] = getattr(constraint, "options_for_rows", getattr(constraint, "options", ()))
+    return found
+
+
+@cache
+def parameters_of(name: str) -> tuple[EstimatorParameter, ...]:
+    """Return the parameters of an estimator that can be given as options.
+
+    Examples
+    --------
+    >>> degree = next(p for p in parameters_of("voted") if p.name == "degree")
+    >>> degree.default, degree.words
+    (3, 'Degree of the polynomial kernel (gamma x·z + coef0)^degree.')
+    """
+    from votron.estimators.parameters import parameter_constraints
+
+    if name == EVERY_ESTIMATOR:
+        return tuple({p.name: p for each in estimators() for p in parameters_of(each)}.values())
+    cls = estimators()[name]
+    described, constraints = _described(cls), parameter_constraints(cls)
+    parameters = []
+    for each in inspect.signature(cls).parameters.values():
+        if each.name not in _NOT_OPTIONS:
+            allowed, words = described.get(each.name, ("", ""))
+            summary = _summary(words, set(described))
+            parameters.append(EstimatorParameter(each.name, each.default, constraints[each.name], allowed, summary))
+    return tuple(parameters)
+
+
+def _described(cls: type) -> dict[str, tuple[str, str]]:
+    """Return type and description of each parameter, from its section of a numpydoc docstring."""
+    text = inspect.cleandoc(cls.__doc__ or "") + "\n"
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^[^\n]+\n-+$|\Z)", text, re.MULTILINE | re.DOTALL)
+    entries = re.findall(r"^(\w.*?)(?: : (.*))?\n((?: .*\n|\n)*)", section[1] if section else "", re.MULTILINE)
+    found = {}
+    for names, allowed, words in entries:
+        other = re.match(r"As in `(\w+)`", words.strip())
+        owner = next((each for each in estimators().values() if other and each.__name__ == other[1]), None)
+        for name in map(str.strip, names.split(",")):
+            found[name] = (allowed, " ".join(words.split())) if owner is None else _described(owner)[name]
+    return found
+
+
+def _summary(words: str, names: set[str]) -> str:
+    """Return the first sentence, or two if the first is but a word or two, with other parameters as options."""
+    sentences = re.split(r"(?<=\.)\s+(?=[A-Z\"`])", words)
+    kept = sentences[0] if len(sentences[0]) >= _SHORTEST_SENTENCE else " ".join(sentences[:2])
+
+    def plain(match: re.Match[str]) -> str:
+        return option_of(match[1]) if match[1] in names else match[1]
+
+    return re.sub(r"`+([^`]+)`+", plain, re.sub(r" \(see `[^)]*\)", "", kept))

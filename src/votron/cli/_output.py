@@ -57,7 +57,7 @@ def _escape(text: str, keep: str, escaped: Callable[[str], str]) -> str:
 
 
 @contextmanager
-def printing_all() -> Iterator[None]:
+def escaping_stdout() -> Iterator[None]:
     """Let standard output write what its encoding lacks as an escape, such as \u2212, instead of failing on it."""
     stream: Any = sys.stdout
     if not hasattr(stream, "reconfigure"):
@@ -104,12 +104,12 @@ def pairs(found: dict[str, str], indent: int = 0) -> str:
     for name, words in shown:
         first = " " * indent + name.ljust(wide - 2) + "  "
         rest = " " * (indent + wide)
-        made = textwrap.fill(words, max(40, width()), initial_indent=first, subsequent_indent=rest, **_WHOLE_WORDS)
-        lines.append(made.rstrip())
+        line = textwrap.fill(words, max(40, width()), initial_indent=first, subsequent_indent=rest, **_WHOLE_WORDS)
+        lines.append(line.rstrip())
     return "\n".join(lines)
 
 
-def filled(text: str) -> str:
+def wrapped(text: str) -> str:
     """Return a sentence within the width of the terminal."""
     return textwrap.fill(printable(text, keep=_SPACES), max(40, width()), **_WHOLE_WORDS)
 
@@ -138,7 +138,7 @@ class Notes:
     def __call__(self, text: str) -> None:
         """Say a sentence."""
         if not self.quiet:
-            print(filled(text), file=sys.stderr, flush=True)
+            print(wrapped(text), file=sys.stderr, flush=True)
 
     def once(self, texts: Sequence[str]) -> None:
         """Say sentences that have not been said."""
@@ -196,7 +196,7 @@ def as_json(document: Any, indent: int | None = None) -> str:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def checked_output(
+def check_output_path(
     path: str, what: str, option: str = "-o", *, inputs: Sequence[str] = (), replaces: bool = True
 ) -> None:
     """Refuse a place that cannot be written to, before the work; what ``replaces`` a file must not be a device."""

@@ -1,18 +1,22 @@
-"""Parsers that answer in sentences, and help texts that look the same in every version of Python."""
+"""What is typed: parsers that answer in sentences, values of options, and errors in the words of options.
+
+Help texts look the same in every version of Python.
+"""
 
 from __future__ import annotations
 
 import argparse
 import difflib
-import os
 import re
+import shlex
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from votron._sentences import joined
-from votron.cli._wording import did_you_mean
-from votron.errors import VotronError
+from votron.errors import Parameter, Phrase, VotronError
 
 FILE = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
 """What an argument's attribute ``complete`` is where a shell shall complete names of files; shtab's own constant."""
@@ -21,18 +25,28 @@ _WIDEST = 100
 _NEGATIVE = re.compile(r"-(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:,.*)?$|-inf$")
 """A number below 0, or several with commas between them: a value, and no option."""
 _ARGUMENT = re.compile(r"argument (?P<name>[^:]+): (?P<words>.*)", re.DOTALL)
+_OTHER_NAMES = {"as_text": "discrete", "max_bytes": "max_expanded", "n_features": "features"}
+"""Parameters whose options are called otherwise."""
+_PHRASES = {
+    "batches": "--stream",
+    "classes": "",
+    "in batches": "train from it with --stream",
+    "rows": " in {n} rows",
+    "shared": "--probabilities and --discrete",
+}
+"""What the command line says instead of words about functions, with what it needs of their facts."""
 
 
 class UsageError(VotronError):
     """What was typed cannot be meant."""
 
 
-def normalised(arguments: Sequence[str]) -> list[str]:
+def with_dashes(arguments: Sequence[str]) -> list[str]:
     """Return the arguments with names of options as they are listed: ``--memory_limit`` is ``--memory-limit``.
 
     Examples
     --------
-    >>> normalised(["--memory_limit=1_000", "a_b", "--", "--c_d"])
+    >>> with_dashes(["--memory_limit=1_000", "a_b", "--", "--c_d"])
     ['--memory-limit=1_000', 'a_b', '--', '--c_d']
     """
     found = list(arguments)
@@ -42,6 +56,19 @@ def normalised(arguments: Sequence[str]) -> list[str]:
             name, equals, value = argument.partition("=")
             found[i] = name.replace("_", "-") + equals + value
     return found
+
+
+def values_typed(option: str, arguments: Sequence[str]) -> list[str]:
+    """Return what stands after an option, before anything is parsed.
+
+    Examples
+    --------
+    >>> values_typed("--rule", ["predict", "--rule=last", "--rule", "vote", "--", "--rule", "x"])
+    ['last', 'vote']
+    """
+    before = list(arguments[: arguments.index("--")] if "--" in arguments else arguments)
+    pairs = [(*argument.partition("="), after) for argument, after in zip(before, [*before[1:], ""], strict=True)]
+    return [value if equals else after for name, equals, value, after in pairs if name == option]
 
 
 def epilog(examples: Iterable[tuple[str, str]]) -> str:
@@ -61,7 +88,7 @@ def epilog(examples: Iterable[tuple[str, str]]) -> str:
 
 
 class Help(argparse.HelpFormatter):
-    """Help texts no wider than 100 columns, with the value of an option named once."""
+    """Help texts no wider than 100 columns, with the value of an option named once, and what it may name listed."""
 
     def __init__(self, prog: str) -> None:
         width = min(shutil.get_terminal_size().columns - 2, _WIDEST - 2)
@@ -77,6 +104,19 @@ class Help(argparse.HelpFormatter):
             return "".join(map(self._format_action, action._get_subactions()))
         return super()._format_action(action)
 
+    def _expand_help(self, action: argparse.Action) -> str:
+        entries: dict[str, str] = getattr(action, "entries", {})
+        wide = max(map(len, entries), default=0)
+        return "\n".join([super()._expand_help(action), *(f"{name:<{wide}}  {e}" for name, e in entries.items())])
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        words, *entries = text.split("\n")
+        lines = super()._split_lines(words, width)
+        for entry in entries:
+            hanging = " " * (2 + len(entry) - len(entry.partition("  ")[2].lstrip()))
+            lines += textwrap.wrap(entry, width, initial_indent="  ", subsequent_indent=hanging)
+        return lines
+
     def _format_action_invocation(self, action: argparse.Action) -> str:
         if not action.option_strings or action.nargs == 0:
             return super()._format_action_invocation(action)
@@ -89,7 +129,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{"formatter_class": Help, "allow_abbrev": False, "add_help": False, **settings})
-        self.add_argument("-h", "--help", action="help", help="print this text")
+        self.add_argument("-h", "--help", action="help", help="show this help")
         self._positionals.title = "arguments"
         self._negative_number_matcher = _NEGATIVE  # before Python 3.14 argparse takes -1e-3 for an option
         self.explain_unknown: Callable[[str], str | None] = lambda option: None
@@ -101,7 +141,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse has to say."""
-        raise UsageError(_sentence(message))
+        raise UsageError(_argparse_message(message))
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse, and refuse what is not known here: each command answers for its own options."""
@@ -148,16 +188,21 @@ def file_argument(parser: Any, *names: str, **settings: Any) -> argparse.Action:
     return action
 
 
-def _sentence(message: str) -> str:
+def list_entries(action: argparse.Action, things: Mapping[str, Any]) -> None:
+    """List, below the help text of an option, what it may name, in the words of each."""
+    action.entries = {name: thing.words for name, thing in things.items()}  # type: ignore[attr-defined]  # for Help
+
+
+def _argparse_message(message: str) -> str:
     """Return a message of argparse as a sentence.
 
     Examples
     --------
-    >>> _sentence("argument --degree: expected one argument")
+    >>> _argparse_message("argument --degree: expected one argument")
     '--degree needs a value.'
-    >>> _sentence("argument --folds: must be an int. Got 'x' instead.")
+    >>> _argparse_message("argument --folds: must be an int. Got 'x' instead.")
     "--folds must be an int. Got 'x' instead."
-    >>> _sentence("the following arguments are required: DATA, -o/--output")
+    >>> _argparse_message("the following arguments are required: DATA, -o/--output")
     'DATA and -o/--output must be given.'
     """
     required = "the following arguments are required: "
@@ -182,7 +227,7 @@ def _sentence(message: str) -> str:
 # -- values of options ------------------------------------------------------------------------------------------------
 
 
-def whole(least: int = 1) -> Callable[[str], int]:
+def whole_number(least: int = 1) -> Callable[[str], int]:
     """Return the type of options that count something."""
 
     def read(text: str) -> int:
@@ -193,26 +238,22 @@ def whole(least: int = 1) -> Callable[[str], int]:
     return read
 
 
-def positive(text: str) -> float:
-    """Return the value of an option that is a positive number."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a number in the range (0, inf). Got {text!r} instead.")
-    return value
+def number_below(most: float) -> Callable[[str], float]:
+    """Return the type of options that are a number between 0 and another."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not 0 < value < most:
+            raise argparse.ArgumentTypeError(f"must be a number in the range (0, {most:g}). Got {text!r} instead.")
+        return value
+
+    return read
 
 
-def share(text: str) -> float:
-    """Return the value of an option that is a part of one."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"must be a number in the range (0, 1). Got {text!r} instead.")
-    return value
+positive, fraction = number_below(float("inf")), number_below(1)
 
 
 def size(text: str) -> int:
@@ -227,6 +268,132 @@ def size(text: str) -> int:
         raise argparse.ArgumentTypeError(f"must be a size such as 500MB or 2GB. Got {text!r} instead.") from None
 
 
-def shown_path(path: str | os.PathLike[str]) -> str:
-    """Return what to call a file, for people."""
-    return "standard input" if os.fspath(path) == "-" else os.fspath(path)
+def delimiter(text: str) -> str:
+    """Return the value of --delimiter, where a tab may be written as one types it."""
+    from votron.data.vocabulary import stands_between
+
+    found = {"\\t": "\t", "tab": "\t"}.get(text, text)
+    if not stands_between(found) or found in "\"'":
+        raise argparse.ArgumentTypeError(f"must be one character such as ; or tab. Got {text!r} instead.")
+    return found
+
+
+def quote(text: str) -> str:
+    """Return the value of --quote."""
+    from votron.data.vocabulary import stands_between
+
+    if text and not stands_between(text):
+        raise argparse.ArgumentTypeError(f"must be one character, or '' for none. Got {text!r} instead.")
+    return text
+
+
+def height_and_width(text: str) -> tuple[int, int]:
+    """Return the value of --resize."""
+    parts = text.lower().split("x")
+    if len(parts) != 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise argparse.ArgumentTypeError(f"must be height and width, such as 28x28. Got {text!r} instead.")
+    return int(parts[0]), int(parts[1])
+
+
+# -- errors in the words of options -----------------------------------------------------------------------------------
+
+
+def message_of(error: VotronError, words: Mapping[str, str] | None = None) -> str:
+    """Return what an error says in the words of options; ``words`` replace those of some parameters and phrases.
+
+    Examples
+    --------
+    >>> error = VotronError("The column 'label' is there: leave ", Parameter("label"), " out.")
+    >>> message_of(error), message_of(error, {"label": "--target"})
+    ("The column 'label' is there: leave --label out.", "The column 'label' is there: leave --target out.")
+    """
+    other = words or {}
+
+    def spell(reference: Parameter | Phrase) -> str | None:
+        if reference.name in other:
+            return other[reference.name]
+        return _as_option(reference) if isinstance(reference, Parameter) else _phrase(reference)
+
+    return error.worded(spell)
+
+
+@contextmanager
+def rewording(words: Mapping[str, str]) -> Iterator[None]:
+    """Let errors say some things otherwise than other commands do."""
+    try:
+        yield
+    except VotronError as error:
+        raise type(error)(message_of(error, words)) from None
+
+
+def option_of(parameter: str) -> str:
+    """Return the option for a parameter.
+
+    Examples
+    --------
+    >>> option_of("na_values"), option_of("max_bytes")
+    ('--na-values', '--max-expanded')
+    """
+    return "--" + _OTHER_NAMES.get(parameter, parameter).replace("_", "-")
+
+
+def as_arguments(params: Mapping[str, Any]) -> list[str]:
+    """Return parameters as one would type them.
+
+    Examples
+    --------
+    >>> as_arguments({"degree": 3, "normalize_kernel": True, "shuffle": False, "epochs": None})
+    ['--degree', '3', '--normalize-kernel', '--no-shuffle', '--epochs', 'none']
+    """
+    typed: list[str] = []
+    for name, value in params.items():
+        option = option_of(name)
+        if isinstance(value, bool):
+            typed.append(option if value else f"--no-{option[2:]}")
+        else:
+            typed += [option, as_typed(value)]
+    return typed
+
+
+def as_typed(value: Any) -> str:
+    """Return a value as one would type it.
+
+    Examples
+    --------
+    >>> as_typed(None), as_typed((0.25, 0.75)), as_typed(1 / 3)
+    ('none', '0.25,0.75', '0.3333333333333333')
+    """
+    if value is None:
+        return "none"
+    if isinstance(value, list | tuple):
+        return ",".join(map(as_typed, value))
+    if isinstance(value, float):
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)  # to be read back to the last bit
+    return str(value)
+
+
+def did_you_mean(typed: str, known: Sequence[str], *, quoted: bool = False) -> str:
+    """Return the question whether a name like the one typed was meant; nothing if there is none.
+
+    Examples
+    --------
+    >>> did_you_mean("Ply", ["Temp", "Play"], quoted=True), did_you_mean("--jsn", ["--json"]), did_you_mean("x", [])
+    (" Did you mean 'Play'?", ' Did you mean --json?', '')
+    """
+    near = difflib.get_close_matches(typed, known, n=1)
+    return f" Did you mean {repr(near[0]) if quoted else near[0]}?" if near else ""
+
+
+def _as_option(parameter: Parameter) -> str | None:
+    if parameter.short:  # of a bound, a step of a model file and the like, which have no options
+        return None
+    if parameter.value is ...:
+        return option_of(parameter.name)
+    return shlex.join(as_arguments({parameter.name: parameter.value}))
+
+
+def _phrase(phrase: Phrase) -> str | None:
+    if phrase.name == "meant":
+        return did_you_mean(str(phrase.facts["got"]), phrase.facts["names"], quoted=True)
+    words = _PHRASES.get(phrase.name)
+    return None if words is None else words.format(**phrase.facts)

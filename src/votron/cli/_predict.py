@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from votron._sentences import counted
 from votron.cli import _options
-from votron.cli._loading import batches
-from votron.cli._models import Saved, load_model
-from votron.cli._output import Notes, as_json, checked_output, plain, printable, writing
-from votron.cli._parser import Parser, UsageError
-from votron.cli._wording import worded
+from votron.cli._models import SavedModel, load_model
+from votron.cli._output import Notes, as_json, check_output_path, plain, printable, writing
+from votron.cli._parser import Parser, UsageError, rewording
+from votron.cli._reading import read_batches
 from votron.data.formats import FORMATS
 from votron.errors import VotronError
 
@@ -30,7 +29,10 @@ Kept = dict[str, list[Any]]
 EXAMPLES = [
     ("votron predict days.votron days.csv", "labels as CSV, on standard output"),
     ("votron predict digits.votron digits --part test --scores -o out.csv", "labels and scores, to a file"),
-    ("votron predict digits.votron digits --part test --rule last --json", "another rule; a JSON object a line"),
+    (
+        "votron predict digits.votron digits --part test --rule last --json",
+        "another rule, and one JSON object per line",
+    ),
     ("votron predict days.votron - --format csv < days.csv", "rows from standard input"),
 ]
 
@@ -39,69 +41,44 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes."""
     parser.describe(
         "votron predict MODEL DATA [-o FILE] [options]",
-        "Label the rows of DATA, in their order. A table may have the column of labels or not, and columns that the "
-        "model does not know; it is read in batches, so it may be larger than memory.",
+        "Label the rows of DATA, in order. A table may contain labels and other columns that the model does not use. "
+        "It is read in batches, so it may be larger than memory.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
     _options.add_model(parser)
     _options.add_data(parser)
-    _options.add_output(parser, "where the labels go (default: -, standard output)", default="-")
+    _options.add_output(parser, "file for the labels (default: -, standard output)", default="-")
     parser.add_argument(
         "--scores",
         action="store_true",
-        help="also write the score of each class; for two classes one column, called score",
+        help="also write the score of each class (for two classes a single column, score)",
     )
     parser.add_argument(
         "--keep",
         metavar="COL",
         action="append",
         default=[],
-        help="a column of the table to copy in front of the label, such as a customer's number; may be given "
-        "several times",
+        help="column of the table to copy in front of the label, such as a customer number; may be repeated",
     )
-    add_rule(parser)
-    _options.add_label(parser, "the column with labels, which is ignored (default: as in training, if it is there)")
-    _options.add_common(parser, json="write a JSON object a line instead of CSV")
+    _options.add_rule(parser, arguments)
+    _options.add_label(parser, "column with labels, which is ignored (default: as in training, if present)")
+    _options.add_common(parser, json="write one JSON object per line instead of CSV")
     _options.add_reading(parser, missing=False, for_model=True)
-
-
-def _rule_name(text: str) -> str:
-    """Return the name of a rule, having looked whether another package brings it."""
-    from votron.rules import RULES
-
-    RULES.find(text)
-    return text
-
-
-def add_rule(parser: Any) -> None:
-    """Add the choice of another rule."""
-    from votron.rules import RULES
-
-    parser.add_argument(
-        "--rule",
-        type=_rule_name,
-        choices=RULES,
-        metavar="R",
-        help=f"predict by another rule of a voted model, without training again: {', '.join(RULES)}",
-    )
-    parser.add_argument(
-        "--normalize-vectors", action="store_true", help="with --rule, divide each vector by its length first"
-    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Predict batch by batch, and write."""
     notes = Notes(args.quiet)
-    checked_output(args.output, "labels", inputs=[args.model, args.data], replaces=False)
+    check_output_path(args.output, "labels", inputs=[args.model, args.data], replaces=False)
     _check_ending(args)
-    saved = with_rule(load_model(args.model, args.data), args)
-    how = saved.how_to_read(args, labels="none")
+    saved = load_model(args)
+    reading = saved.reading(args, labels="none")
     if args.keep:
-        _keep_columns(args, saved, how)
-    source = batches(args.data, **how)
+        _keep_columns(args, saved, reading)
+    source = read_batches(args.data, **reading)
     n, on_screen = 0, args.output == "-" and sys.stdout.isatty()
-    with writing(args.output) as file, worded(_WORDS):
+    with writing(args.output) as file, rewording(_WORDS):
         for text, rows in _texts(saved, source, args, notes):
             file.write((printable(text, keep="\n") if on_screen else text).encode("utf-8", "backslashreplace"))
             n += rows
@@ -122,44 +99,30 @@ def _check_ending(args: argparse.Namespace) -> None:
         raise UsageError(f"-o must be CSV, or JSON lines by the name NAME.jsonl. Got {args.output!r} instead.")
 
 
-def _keep_columns(args: argparse.Namespace, saved: Saved, how: dict[str, Any]) -> None:
+def _keep_columns(args: argparse.Namespace, saved: SavedModel, reading: dict[str, Any]) -> None:
     """Have columns read that the model does not know, as they are written."""
     if saved.columns is None:
         raise UsageError(
             "--keep is for tables, whose columns have names. Got a model of numbers without names instead."
         )
-    how["columns"] = {**dict.fromkeys(args.keep, "text"), **how["columns"]}
+    reading["columns"] = {**dict.fromkeys(args.keep, "text"), **reading["columns"]}
 
 
-def with_rule(saved: Saved, args: argparse.Namespace) -> Saved:
-    """Return the model with the rule that was asked for."""
-    if args.rule is None:
-        if args.normalize_vectors:
-            raise UsageError("--normalize-vectors goes with --rule, which was not given.")
-        return saved
-    estimator = saved.estimator
-    if not hasattr(estimator, "with_rule"):
-        raise VotronError(
-            f"--rule is for models of --estimator voted. Got a {type(estimator).__name__} in {saved.path!r} instead."
-        )
-    return saved.with_estimator(estimator.with_rule(args.rule, args.normalize_vectors))
-
-
-def _texts(saved: Saved, source: Any, args: argparse.Namespace, notes: Notes) -> Iterator[tuple[str, int]]:
+def _texts(saved: SavedModel, source: Any, args: argparse.Namespace, notes: Notes) -> Iterator[tuple[str, int]]:
     """Yield the lines of each batch; the head comes with the first, when it is known to go well."""
     names = _names(saved.classes) if args.scores else []
     first = True
     for batch in source:
         notes.once(batch.notes)
         labels, scores = _predicted(saved, batch.X, args.scores)
-        kept = _kept(batch, args.keep)
+        kept = _copied_columns(batch, args.keep)
         lines = _json_lines if args.json else _csv_lines
         text = lines(labels, scores, names, kept, head=first)
         yield text, len(labels)
         first = False
 
 
-def _predicted(saved: Saved, X: Any, with_scores: bool) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+def _predicted(saved: SavedModel, X: Any, with_scores: bool) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
     rows = saved.transformed(X)
     labels = saved.estimator.predict(rows)
     if not with_scores:
@@ -173,7 +136,7 @@ def _names(classes: NDArray[Any]) -> list[str]:
     return ["score"] if len(classes) == 2 else [str(label) for label in classes.tolist()]
 
 
-def _kept(batch: Any, names: list[str]) -> dict[str, list[Any]]:
+def _copied_columns(batch: Any, names: list[str]) -> dict[str, list[Any]]:
     """Return what stands before the labels: columns that were asked for, and of images their names."""
     kept = {name: batch.X[name].to_list() for name in names}
     files = getattr(batch, "files", None)

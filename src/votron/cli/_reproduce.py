@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = [
     ("votron reproduce", "everything, on scikit-learn's digits; under two minutes"),
-    ("votron reproduce table1 --degrees 2 --permutations 1", "some of it"),
+    ("votron reproduce table1 --degrees 2 --permutations 1", "a part of it"),
     ("votron reproduce --data mnist", "on MNIST: the folder in VOTRON_DATA, or fetched from OpenML"),
-    ("votron reproduce --data folder --permutations 1", "on four IDX files of yours"),
+    ("votron reproduce --data folder --permutations 1", "on your own four IDX files"),
 ]
 
 
@@ -31,7 +31,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes."""
     parser.describe(
         "votron reproduce [WHAT ...] [options]",
-        "Run the papers' experiments; print their tables, ours beside theirs, and write a report.",
+        "Run the papers' experiments, print our results beside the published ones, and write a report.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
@@ -48,14 +48,14 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         type=int,
         default=10,
         metavar="N",
-        help="runs of each degree, for mean and error (default: 10)",
+        help="number of runs per degree, to be averaged (default: 10)",
     )
     add(
         "--epochs",
         type=float,
         default=30.0,
         metavar="T",
-        help="passes, may be a fraction; degree 1 stops at 10 (default: 30)",
+        help="passes over the data, may be a fraction; degree 1 stops at 10 (default: 30)",
     )
     add(
         "--degrees",
@@ -63,10 +63,15 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         metavar="D",
         help="degrees of the kernel (1 + x.z)^d, such as 4 or 2,4-5 (default: 1-6)",
     )
-    add("--out", type=Path, metavar="DIR", help="where the report and finished runs go (default: reports/DATA)")
-    add("--jobs", type=int, metavar="N", help="runs at a time (default: as processors and memory allow)")
-    add("--resume", action="store_true", help="go on from finished runs in DIR; the same command does so anyway")
-    add("--quiet", action="store_true", help="print no tables and no progress, only where the report is")
+    add("--out", type=Path, metavar="DIR", help="folder for the report and finished runs (default: reports/DATA)")
+    add(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="number of runs at a time (default: as many as processors and memory allow)",
+    )
+    add("--resume", action="store_true", help="continue from finished runs in DIR, which is the default")
+    add("--quiet", action="store_true", help="print only where the report is")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -81,11 +86,11 @@ def run(args: argparse.Namespace) -> int:
         data = load_image_set(args.data, progress=progress)
     out = args.out or Path("reports") / data.name
     _check_out(out)
-    made = reproduce(settings, data, RunStore(out / "runs"), command=args.command_line, quiet=args.quiet)
-    written = [*write_tables(made, out), *write_report(made, out)]
+    results = reproduce(settings, data, RunStore(out / "runs"), command=args.command_line, quiet=args.quiet)
+    written = [*write_tables(results, out), *write_report(results, out)]
     remove_stale(out, written)
     if not args.quiet:
-        _show(made)
+        _show(results)
         print("Figures: " + ", ".join(sorted({path.name for path in written if path.suffix == ".svg"})))
     print(f"Report: {next(path for path in written if path.name == 'report.html')}")
     return 0
@@ -118,23 +123,23 @@ def _check_out(out: Path) -> None:
         raise VotronError(f"Cannot write to {out}: choose another folder with --out.")
 
 
-def _show(made: Reproduction) -> None:
+def _show(results: Reproduction) -> None:
     """Print tables and claims."""
     colour = wants_colour(sys.stdout)
-    for table in made.tables:
+    for table in results.tables:
         print(f"\n{table.as_text(colour=colour)}")
-    if made.claims:
+    if results.claims:
         print("\nWhat the papers say, and what these runs say of it\n")
-        for claim in made.claims:
+        for claim in results.claims:
             print(claim)
-    compared = sum(table.n_compared for table in made.tables)
+    compared = sum(table.n_compared for table in results.tables)
     if compared:
-        off = sum(len(table.disagreements) for table in made.tables)
+        off = sum(len(table.disagreements) for table in results.tables)
         print(f"\n{compared - off} of {compared} published numbers agree with ours.")
-    if not made.is_mnist:
+    if not results.is_mnist:
         print("\nThese are not the papers' data, so there are no published numbers beside ours.")
-    if made.claims:
-        print(f"\n{sum(claim.holds is True for claim in made.claims)} of {len(made.claims)} claims hold.")
-    for note in made.notes:
+    if results.claims:
+        print(f"\n{sum(claim.holds is True for claim in results.claims)} of {len(results.claims)} claims hold.")
+    for note in results.notes:
         print(note)
-    print(f"\nTook {duration(made.seconds)}.")
+    print(f"\nTook {duration(results.seconds)}.")

@@ -1,39 +1,41 @@
-"""``votron train``: from a file of data to a model file."""
+"""``votron train``: from a file of data to a model file, and a summary of both."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import secrets
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
-from votron._sentences import counted, duration
-from votron.cli import _options, _stream
-from votron.cli._encoding import make_model, remarks_on
-from votron.cli._estimators import add_estimator_options, estimator_in, make_estimator, typed_params
-from votron.cli._loading import base_name, held_out, read_labelled, reading, rows_of
-from votron.cli._measure import Confusion
-from votron.cli._model_data import error_of, error_on_test
-from votron.cli._output import Notes, checked_output, refuse_terminal
-from votron.cli._parser import Parser, UsageError
-from votron.cli._provenance import of_command, of_data
-from votron.cli._summary import Trained, show
+from votron._sentences import counted, duration, first_of, rounded_bytes
+from votron.cli import _options
+from votron.cli._models import classifier_of, errors_of, labelled_batches, reading_for_model, save_model
+from votron.cli._output import Notes, check_output_path, pairs, percent, print_json, refuse_terminal
+from votron.cli._parser import Parser, UsageError, size, whole_number
+from votron.cli._reading import (
+    base_name,
+    hold_out,
+    make_model,
+    provenance_of,
+    read_labelled,
+    remarks_on_columns,
+    typed_reading,
+)
 
 MOST_CERTIFIED = 10_000
 """Rows up to which a certificate is computed without being asked for: beyond, it takes longer than training."""
+STREAM_BATCH_BYTES = 16_000_000
 _CERTIFIED = ("voted", "averaged", "adatron")
 
 EXAMPLES = [
     ("votron train digits -o digits.votron", "scikit-learn's digits"),
     ("votron train days.csv --label Play -o days.votron", "a table"),
     ("votron train days.csv --label Play --test 0.2 --kernel rbf -o days.votron", "with a fifth held out"),
-    ("votron train text.csv --label topic --text words --estimator averaged -o text.votron", "texts"),
-    ("votron train large.svm --stream --estimator averaged -o large.votron", "larger than memory"),
+    ("votron train text.csv --label topic --text words --estimator averaged -o text.votron", "text"),
+    ("votron train large.svm --stream --estimator averaged -o large.votron", "data larger than memory"),
 ]
 
 
@@ -41,48 +43,90 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes; of the estimators, the options of the one that is asked for."""
     parser.describe(
         "votron train DATA --label COL -o MODEL [options]",
-        "Learn from labelled data, and write a model file.",
+        "Train a classifier on labelled data and write a model file.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
     _options.add_data(parser)
-    _options.add_label(parser, "the column with the labels: its name or number (.npz: a key; IDX: the file of labels)")
-    _options.add_output(parser, "the model file, usually NAME.votron; - is standard output", required=True)
+    _options.add_label(parser, "column with the labels, by name or number (.npz: the key; IDX: the file of labels)")
+    _options.add_output(parser, "model file to write, usually NAME.votron; - for standard output", required=True)
     parser.add_argument(
         "--test",
         metavar="FRACTION|FILE",
-        help="hold out this share of the rows, or read these data, and print the error on them",
+        help="fraction of the rows to hold out, or a file of test data, to measure the error on",
     )
     parser.add_argument(
         "--certificate",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="compute what the theorems guarantee, and keep it in the model file "
-        f"(default: up to {MOST_CERTIFIED:,} rows); `votron certify` computes tighter bounds",
+        help="compute what the theorems guarantee, and store it in the model file "
+        f"(default: for up to {MOST_CERTIFIED:,} rows); `votron certify` computes tighter bounds",
     )
-    _options.add_common(parser, json="print the summary as one JSON document")
-    _stream.add_options(parser)
+    _options.add_common(parser, json="print the summary as JSON")
+    _add_stream(parser)
     _options.add_reading(parser)
     _options.add_encoding(parser)
-    add_estimator_options(parser, estimator_in(arguments))
+    _options.add_estimator_options(parser, arguments)
+
+
+def _add_stream(parser: Parser) -> None:
+    add = parser.add_argument_group("data larger than memory").add_argument
+    add("--stream", action="store_true", help="read the data in batches, and learn from one batch at a time")
+    add(
+        "--passes",
+        type=whole_number(),
+        metavar="N",
+        help="with --stream: number of passes over the data (default: 1)",
+    )
+    add(
+        "--batch",
+        type=size,
+        metavar="SIZE",
+        help=f"with --stream: batch size in bytes (default: {STREAM_BATCH_BYTES // 10**6}MB)",
+    )
+    add("--classes", metavar="A,B,...", help="with --stream from standard input or a pipe: all labels that will occur")
 
 
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
+@dataclass
+class Trained:
+    """A model, and what there is to say of it."""
+
+    model: Any
+    data: Any
+    """The examples, or the last batch of them: their format and label."""
+    rows: int
+    seconds: float
+    error: dict[str, Any] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
+    certificate: Any = None
+    remarks: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def estimator(self) -> Any:
+        """The classifier itself."""
+        return classifier_of(self.model)
+
+
 def run(args: argparse.Namespace) -> int:
     """Train, and write the model when all has gone well."""
     notes = Notes(args.quiet)
-    checked_output(args.output, "the model", inputs=[args.data, args.test or "-"])
+    check_output_path(args.output, "the model", inputs=[args.data, args.test or "-"])
     refuse_terminal(args.output, "A model file")
     args.test = _checked_test(args.test, args.stream)
     estimator, seed = _estimator(args, notes)
-    _stream.check_options(args, estimator)
-    trained = _stream.train(args, estimator, notes) if args.stream else _train(args, estimator, seed, notes)
+    trained = (_train_on_stream if args.stream else _train)(args, estimator, seed, notes)
     if hasattr(trained.estimator, "verbose"):
         trained.estimator.set_params(verbose=0)  # whoever opens the file has another terminal
-    size = _write(trained, args.output)
-    show(args, trained, size)
+    size = save_model(trained.model, args.output, trained.provenance, trained.certificate)
+    if args.json and args.output != "-":
+        print_json(_document(args, trained, size))
+    elif args.output != "-":
+        print(pairs(_words(args, trained, size)))
+    elif not args.quiet:
+        print(pairs(_words(args, trained, size)), file=sys.stderr)
     return 0
 
 
@@ -103,11 +147,10 @@ def _checked_test(typed: str | None, stream: bool) -> float | str | None:
 
 def _estimator(args: argparse.Namespace, notes: Notes) -> tuple[Any, int]:
     """Return the classifier with what was typed, and the seed of all that is random."""
-    params = typed_params(args)
     seed = getattr(args, "random_state", None)
     if seed is None:
         seed = secrets.randbelow(2**31)  # drawn here, so that the model file can say how to repeat the run
-    estimator = make_estimator(args.estimator, params)
+    estimator = _options.make_estimator(args.estimator, _options.typed_parameters(args))
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=seed)
     if "verbose" in estimator.get_params() and notes.live:
@@ -116,46 +159,64 @@ def _estimator(args: argparse.Namespace, notes: Notes) -> tuple[Any, int]:
 
 
 def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) -> Trained:
-    data, y = read_labelled(args.data, **reading(args))
-    for note in data.notes:
-        notes(note)
+    for name in ("passes", "batch", "classes"):
+        if getattr(args, name) is not None:
+            raise UsageError(f"--{name} is for --stream, which was not given.")
+    data, y = read_labelled(args.data, **typed_reading(args))
     X = data.X
-    for remark in remarks_on(args, X):
+    for remark in (*data.notes, *remarks_on_columns(args, X)):
         notes(remark)
-    test: tuple[Any, Any] | None = None
+    held_out: tuple[Any, Any] | None = None
     if isinstance(args.test, float):
-        kept, tested = held_out(y, args.test, seed)
-        test = rows_of(X, tested), y[tested]
-        X, y = rows_of(X, kept), y[kept]
+        kept, tested = hold_out(y, args.test, seed)
+        held_out = X[tested], y[tested]
+        X, y = X[kept], y[kept]
     model = make_model(args, estimator, data, X)
     start = time.monotonic()
     model.fit(X, y)
-    took = time.monotonic() - start
-    provenance = of_command(args, data) | {"data": of_data(args.data, data.format, data.n_rows), "label": data.label}
-    error = error_on_test(args, model, provenance) if isinstance(args.test, str) else _error(model, X, y, test)
-    provenance["test"] = _test_facts(args.test, seed, error)
-    trained = Trained(model, len(y), data.format, data.label, took, error, provenance)
+    trained = Trained(model, data, len(y), time.monotonic() - start)
+    trained.provenance = provenance_of(args, data, data.n_rows)
+    if isinstance(args.test, str):
+        trained.error = _error_on_file(args, trained)
+    elif held_out is not None:
+        trained.error = errors_of(model, [held_out], on="test")
+    else:
+        trained.error = errors_of(model, [(X, y)], on="training")
+    trained.provenance["test"] = _test_provenance(args.test, seed, trained.error)
     if data.dropped:
         trained.remarks["left out"] = f"{counted(data.dropped, 'row')} with missing values"
     _certify(args, trained, X, y)
     return trained
 
 
-def _error(model: Any, X: Any, y: Any, test: tuple[Any, Any] | None) -> dict[str, Any]:
-    """Return the errors on the held-out rows, or on those of training if there are none."""
-    found = Confusion()
-    if test is not None:
-        found.add(test[1], model.predict(test[0]))
-        return {"on": "test", **error_of(found)}
-    found.add(y, model.predict(X))
-    return {"on": "training", "wrong": found.wrong, "rows": found.n, "error": found.error}
+def _train_on_stream(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) -> Trained:
+    from votron.cli._stream import Stream, check_options  # most who train have no stream
+
+    check_options(args, estimator)
+    limit = args.batch or STREAM_BATCH_BYTES
+    start = time.monotonic()
+    stream = Stream(args, estimator, notes, limit)
+    data = stream.learn()
+    trained = Trained(stream.model, data, stream.rows, time.monotonic() - start)
+    trained.provenance = provenance_of(args, data, stream.rows) | {"stream": stream.facts}
+    if args.test:
+        trained.error = _error_on_file(args, trained, batch_bytes=limit)
+    trained.provenance["test"] = {"name": base_name(args.test), **trained.error} if args.test else None
+    trained.remarks = stream.remarks
+    return trained
 
 
-def _test_facts(test: float | str | None, seed: int, error: dict[str, Any]) -> dict[str, Any] | None:
+def _error_on_file(args: argparse.Namespace, trained: Trained, **more: Any) -> dict[str, Any]:
+    """Return the errors on the data of --test."""
+    reading = reading_for_model(args, args.test, trained.model, trained.provenance, beside=True) | more
+    return errors_of(trained.model, labelled_batches(args.test, reading), on="test")
+
+
+def _test_provenance(test: float | str | None, seed: int, error: dict[str, Any]) -> dict[str, Any] | None:
     if test is None:
         return None
-    how = {"fraction": test, "seed": seed} if isinstance(test, float) else {"name": base_name(test)}
-    return how | {name: value for name, value in error.items() if name != "on"}
+    test_data = {"fraction": test, "seed": seed} if isinstance(test, float) else {"name": base_name(test)}
+    return test_data | {name: value for name, value in error.items() if name != "on"}
 
 
 def _certify(args: argparse.Namespace, trained: Trained, X: Any, y: Any) -> None:
@@ -181,21 +242,78 @@ def _certify(args: argparse.Namespace, trained: Trained, X: Any, y: Any) -> None
     trained.remarks["certificate"] = f"{summary} ({duration(time.monotonic() - start)})"
 
 
-# -- the file ---------------------------------------------------------------------------------------------------------
+# -- the summary ------------------------------------------------------------------------------------------------------
 
 
-def _write(trained: Trained, output: str) -> int:
-    """Write the model file; return its size."""
-    from votron import save
+def _words(args: argparse.Namespace, trained: Trained, size: int) -> dict[str, str]:
+    estimator, error = trained.estimator, trained.error
+    classes = estimator.classes_.tolist()
+    named = first_of(list(map(str, classes[:11])), 10)
+    features = counted(int(estimator.n_features_in_), "feature")
+    words = {
+        "data": f"{base_name(args.data)}: {counted(trained.rows, 'row')}, {features}",
+        "classes": f"{len(classes)}: {named}",
+        "estimator": f"{args.estimator} ({type(estimator).__name__})",
+        **_training_words(estimator, (trained.provenance.get("test") or {}).get("seed")),
+    }
+    if args.stream:
+        words |= {"epochs": counted(args.passes or 1, "pass", "passes")}  # the classifier counts calls, one a batch
+    if error:
+        of = f"{percent(error['error'])}, {error['wrong']:,} of {counted(error['rows'], 'row')}"
+        if "interval" in error:
+            of += f"; 95 % interval {percent(error['interval'][0])} to {percent(error['interval'][1])}"
+        words[f"{error['on']} error"] = of
+    words["seconds"] = f"{trained.seconds:.2f}"
+    words |= trained.remarks
+    words["model"] = f"{'standard output' if args.output == '-' else args.output}, {rounded_bytes(size)}"
+    return words
 
-    provenance = {name: value for name, value in trained.provenance.items() if value is not None}
-    if output != "-":
-        save(trained.model, output, certificate=trained.certificate, provenance=provenance)
-        return os.path.getsize(output)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.votron"
-        save(trained.model, path, certificate=trained.certificate, provenance=provenance)
-        content = path.read_bytes()
-    sys.stdout.buffer.write(content)
-    sys.stdout.flush()
-    return len(content)
+
+def _training_words(estimator: Any, seed: Any = None) -> dict[str, str]:
+    """Return what training was like, as far as this classifier tells."""
+    words = {}
+    if hasattr(estimator, "kernel_"):
+        words["kernel"] = repr(estimator.kernel_)
+    if hasattr(estimator, "rule"):
+        words["rule"] = estimator.rule + (", vectors of length 1" if estimator.normalize_vectors else "")
+    if hasattr(estimator, "n_epochs_"):
+        ended = ", the last without a mistake" if getattr(estimator, "converged_", False) else ""
+        words["epochs"] = f"{estimator.n_epochs_:g}{ended}"
+    if hasattr(estimator, "n_mistakes_"):
+        words["mistakes"] = f"{int(estimator.n_mistakes_.sum()):,}"
+    if hasattr(estimator, "support_"):
+        words["support"] = f"{counted(len(estimator.support_), 'row')}"
+    if getattr(estimator, "random_state", None) is not None:
+        words["random state"] = str(estimator.random_state)
+    elif seed is not None:
+        words["random state"] = str(seed)
+    return words
+
+
+def _document(args: argparse.Namespace, trained: Trained, size: int) -> dict[str, Any]:
+    estimator = trained.estimator
+    found: dict[str, Any] = {
+        "model": args.output,
+        "bytes": size,
+        "estimator": type(estimator).__name__,
+        "params": {name: _json_value(value) for name, value in estimator.get_params().items() if name != "verbose"},
+        "classes": estimator.classes_,
+        "rows": trained.rows,
+        "features": int(estimator.n_features_in_),
+        "seconds": trained.seconds,
+        f"{trained.error.get('on', 'training')}_error": trained.error or None,
+        "certificate": trained.certificate.to_dict() if trained.certificate is not None else None,
+        "provenance": trained.provenance,
+    }
+    for name in ("n_mistakes_", "n_epochs_", "converged_"):
+        if hasattr(estimator, name):
+            found[name.rstrip("_").removeprefix("n_")] = getattr(estimator, name)
+    if hasattr(estimator, "support_"):
+        found["support"] = len(estimator.support_)
+    if hasattr(estimator, "kernel_"):
+        found["kernel"] = repr(estimator.kernel_)
+    return found
+
+
+def _json_value(value: Any) -> Any:
+    return value if isinstance(value, str | int | float | bool | list | None) else repr(value)

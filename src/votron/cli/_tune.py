@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from votron._progress import Progress
 from votron._sentences import duration, rounded_bytes
 from votron.cli import _options
-from votron.cli._encoding import encoder_for, make_model
-from votron.cli._estimators import (
-    DEFAULT,
-    EVERY,
-    add_estimator,
-    estimator_in,
-    make_estimator,
-    parameters_of,
-)
-from votron.cli._loading import read_labelled, reading
-from votron.cli._output import Notes, checked_output, filled, percent, print_json, printable, table
-from votron.cli._parser import Parser, UsageError, positive, whole
-from votron.cli._provenance import of_command, of_data
-from votron.cli._wording import as_arguments
+from votron.cli._models import save_model
+from votron.cli._output import Notes, check_output_path, percent, print_json, printable, table, wrapped
+from votron.cli._parser import Parser, UsageError, as_arguments, positive, whole_number
+from votron.cli._reading import encoder_for, make_model, provenance_of, read_labelled, typed_reading
 from votron.tuning import TuningResult, TuningRow, tune
 
 _ALIASES = {
@@ -44,7 +33,7 @@ _ALIASES = {
     "alpha": "alphas",
 }
 """Parameters that can be varied, and what the options are called."""
-_CELLS = {
+_SHARED_COLUMNS = {
     "kernel": ("kernel", "degree", "gamma", "coef0", "normalize_kernel"),
     "rule": ("rule", "normalize_vectors"),
 }
@@ -55,29 +44,28 @@ EXAMPLES = [
     ("votron tune days.csv --label Play --folds 3 --degrees 1,2 --rules vote,last", "a small search"),
     (
         "votron tune digits --kernels poly --degrees 2-3 --margins 0 -o best.votron",
-        "and train the best on all rows",
+        "and train the best setting on all rows",
     ),
 ]
 
 
 def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes; of the estimators, the parameters of the one that is asked for."""
-    name = estimator_in(arguments)
     parser.describe(
         "votron tune DATA --label COL [-o MODEL] [options]",
-        "Choose parameters by cross-validation. Each setting is fitted once for each fold; epochs and rules come free "
-        "from that fit. Prints a table of errors, and the command that trains the best.",
+        "Choose parameters by cross-validation. Each setting is fitted once per fold, and that fit gives the errors of "
+        "all epochs and rules. Prints a table of errors, and the command that trains the best setting.",
         EXAMPLES,
     )
     _options.add_data(parser)
-    label = _options.add_label(parser, "the column with the labels, as in `votron train`")
-    _options.add_output(parser, "train the best on all rows, and write the model here")
+    label = _options.add_label(parser, "column with the labels, as in `votron train`")
+    _options.add_output(parser, "train the best setting on all rows, and write the model to this file")
     add = parser.add_argument
-    add("--folds", type=whole(2), default=5, metavar="N", help="number of folds (default: 5)")
-    add("--random-state", type=whole(0), default=0, metavar="N", help="seed of folds and fits (default: 0)")
+    add("--folds", type=whole_number(2), default=5, metavar="N", help="number of folds (default: 5)")
+    add("--random-state", type=whole_number(0), default=0, metavar="N", help="seed for folds and fits (default: 0)")
     add(
         "--max-rows",
-        type=whole(4),
+        type=whole_number(4),
         default=20_000,
         metavar="N",
         help="tune on at most this many rows, drawn at random (default: 20000)",
@@ -93,31 +81,34 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         action="store_true",
         help="choose the simplest setting within one standard error of the best",
     )
-    add("--rows", type=whole(), default=15, metavar="N", help="number of rows of the table to print (default: 15)")
+    add(
+        "--rows",
+        type=whole_number(),
+        default=15,
+        metavar="N",
+        help="number of table rows to print (default: 15)",
+    )
     _options.add_common(parser)
-    _add_grid(parser, name)
+    _add_grid(parser, arguments)
     groups = _options.add_reading(parser), _options.add_encoding(parser)
-    how = [label, *(action for group in groups for action in group._group_actions)]
-    parser.set_defaults(run=lambda args: run(args, _options.as_typed(how, args)))
+    reading = [label, *(action for group in groups for action in group._group_actions)]
+    parser.set_defaults(run=lambda args: run(args, typed_again(reading, args)))
 
 
-def _add_grid(parser: Parser, name: str) -> None:
+def _add_grid(parser: Parser, arguments: Sequence[str]) -> None:
     from votron.tuning import default_grid
 
-    add_estimator(parser)
+    name = _options.estimator_in(arguments)
+    _options.add_estimator(parser)
     group = parser.add_argument_group(f"values to try with --estimator {name}, separated by commas")
-    tried = {} if name == EVERY else default_grid(name)
-    for parameter in parameters_of(name):
+    tried = {} if name == _options.EVERY_ESTIMATOR else default_grid(name)
+    for parameter in _options.parameters_of(name):
         if parameter.name not in _ALIASES:
             continue
         default = tried.get(parameter.name, [parameter.default])
-        group.add_argument(
-            f"--{_ALIASES[parameter.name]}",
-            dest=f"grid_{parameter.name}",
-            type=_values(parameter),
-            metavar="V,V,...",
-            help=f"{parameter.words} (default: {','.join(map(_typed, default))})".replace("%", "%%"),
-        )
+        settings = {"dest": f"grid_{parameter.name}", "default": None, "type": _values(parameter), "metavar": "V,V,..."}
+        option = f"--{_ALIASES[parameter.name]}"
+        parameter.add_option(group, arguments, option, ",".join(map(_typed, default)), **settings)
 
 
 def _values(parameter: Any) -> Callable[[str], list[Any]]:
@@ -147,6 +138,32 @@ def _values(parameter: Any) -> Callable[[str], list[Any]]:
     return read_all
 
 
+def typed_again(actions: Iterable[argparse.Action], args: argparse.Namespace) -> list[str]:
+    """Return the options that were given, as one would type them.
+
+    Examples
+    --------
+    >>> parser = Parser()
+    >>> group = _options.add_reading(parser)
+    >>> args = parser.parse_args(["--delimiter", "tab", "--quote", "", "--resize", "8x6", "--drop", "a", "--drop=-b"])
+    >>> typed_again(group._group_actions, args)
+    ['--drop', 'a', '--drop=-b', '--delimiter', 'tab', '--quote', '', '--resize', '8x6']
+    """
+    typed: list[str] = []
+    for action in actions:
+        found = getattr(args, action.dest)
+        if found == action.default:
+            continue
+        if action.nargs == 0:  # the last name of --header and --no-header is the one that says no
+            typed.append(action.option_strings[-1 if found is False else 0])
+            continue
+        for value in found if isinstance(found, list) else [found]:
+            option = action.option_strings[-1]
+            text = "x".join(map(str, value)) if isinstance(value, tuple) else "tab" if value == "\t" else str(value)
+            typed += [f"{option}={text}"] if text.startswith("-") else [option, text]
+    return typed
+
+
 def _typed(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -156,23 +173,23 @@ def _typed(value: Any) -> str:
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
-def run(args: argparse.Namespace, how: Sequence[str]) -> int:
-    """Search, print the table, and train the best if a file for it is given; ``how`` was typed of reading data."""
+def run(args: argparse.Namespace, reading: Sequence[str]) -> int:
+    """Search, print the table, and train the best if asked to; ``reading`` has the options of reading, as typed."""
     notes = Notes(args.quiet)
     if args.output is not None:
         if args.output == "-":
             raise UsageError("-o must be the name of a file here. Got '-' instead.")
-        checked_output(args.output, "the model", inputs=[args.data])
+        check_output_path(args.output, "the model", inputs=[args.data])
     grid = {name[5:]: value for name, value in vars(args).items() if name.startswith("grid_") and value is not None}
     for name, values in grid.items():
         for value in values:
             if not str(value).startswith("scale*"):
-                make_estimator(args.estimator, {name: value})  # refuses what is out of range before the work
-    data, _ = read_labelled(args.data, **reading(args))
+                _options.make_estimator(args.estimator, {name: value})  # refuses what is out of range before the work
+    data, _ = read_labelled(args.data, **typed_reading(args))
     encoder = encoder_for(args, data, data.X)
-    result = _searched(args, data, grid, encoder, notes)
+    result = _search(args, data, grid, encoder, notes)
     written = None if args.output is None else _refit(args, data, result)
-    command = _best_command(args, how, result)
+    command = _best_command(args, reading, result)
     if args.json:
         print_json({**result.to_dict(), "command": command, "model": written})
         return 0
@@ -199,22 +216,24 @@ def _text(result: TuningResult, n: int) -> str:
     if len(ranked) > len(shown):
         lines.append(f"... and {len(ranked) - len(shown):,} more rows, which --rows or --json shows")
     for params, why_not in result.skipped:
-        lines.append(filled(f"Left out: {_setting(params, tuple(params))}: {why_not}"))
+        lines.append(wrapped(f"Left out: {_setting(params, tuple(params))}: {why_not}"))
     best = result.best_row
     lines += ["", f"The best: {percent(best.error)} ± {percent(best.standard_error)}"]
-    lines.append(filled("The error of the best of many is optimistic: measure it on data that tuning has not seen."))
+    lines.append(wrapped("The error of the best of many is optimistic: measure it on data that tuning has not seen."))
     return "\n".join(lines)
 
 
 def _table(rows: Sequence[TuningRow]) -> str:
     names = list(dict.fromkeys(name for row in rows for name in row.params))
-    columns = {head: [each for each in parts if each in names] for head, parts in _CELLS.items() if head in names}
+    columns = {
+        head: [each for each in parts if each in names] for head, parts in _SHARED_COLUMNS.items() if head in names
+    }
     columns |= {name: [name] for name in names if not any(name in parts for parts in columns.values())}
     cells = [[head.replace("_", " ") for head in columns] + ["error", "±", "fit s"]]
     for row in rows:
         mine = [_setting(row.params, parts) for parts in columns.values()]
         cells.append([*mine, percent(row.error), percent(row.standard_error), f"{row.seconds:.1f}"])
-    return table(cells, left=[i for i, head in enumerate(columns) if head in _CELLS])
+    return table(cells, left=[i for i, head in enumerate(columns) if head in _SHARED_COLUMNS])
 
 
 def _setting(params: dict[str, Any], names: Sequence[str]) -> str:
@@ -229,7 +248,7 @@ def _setting(params: dict[str, Any], names: Sequence[str]) -> str:
     return " ".join(words)
 
 
-def _searched(args: argparse.Namespace, data: Any, grid: dict[str, Any], encoder: Any, notes: Notes) -> TuningResult:
+def _search(args: argparse.Namespace, data: Any, grid: dict[str, Any], encoder: Any, notes: Notes) -> TuningResult:
     with Progress(None, notes.live, label="Tuning", erase=True) as progress:
         return tune(
             data.X,
@@ -258,28 +277,22 @@ def _reporting_to(progress: Progress) -> Callable[..., None]:
 
 def _best_params(args: argparse.Namespace, result: TuningResult) -> dict[str, Any]:
     """Return what differs from the defaults of the classifier, and the seed."""
-    defaults = {parameter.name: parameter.default for parameter in parameters_of(args.estimator)}
+    defaults = {parameter.name: parameter.default for parameter in _options.parameters_of(args.estimator)}
     best = {name: value for name, value in result.best.items() if defaults.get(name) != value}
     return best | ({"random_state": args.random_state} if "random_state" in defaults else {})
 
 
-def _best_command(args: argparse.Namespace, how: Sequence[str], result: TuningResult) -> str:
+def _best_command(args: argparse.Namespace, reading: Sequence[str], result: TuningResult) -> str:
     """Return the command that trains the best, with all that says how data are read."""
-    estimator = ["--estimator", args.estimator] if args.estimator != DEFAULT else []
-    typed = ["votron", "train", args.data, *how, *estimator, *as_arguments(_best_params(args, result))]
+    estimator = ["--estimator", args.estimator] if args.estimator != _options.DEFAULT_ESTIMATOR else []
+    typed = ["votron", "train", args.data, *reading, *estimator, *as_arguments(_best_params(args, result))]
     return shlex.join([*typed, "-o", args.output or "model.votron"])
 
 
 def _refit(args: argparse.Namespace, data: Any, result: TuningResult) -> dict[str, Any]:
     """Train the best on all rows, and write it."""
-    from votron import save
-
-    model = make_model(args, make_estimator(args.estimator, _best_params(args, result)), data, data.X)
+    model = make_model(args, _options.make_estimator(args.estimator, _best_params(args, result)), data, data.X)
     model.fit(data.X, data.y)
-    provenance = of_command(args, data) | {
-        "data": of_data(args.data, data.format, data.n_rows),
-        "label": data.label,
-        "tuned": {"folds": args.folds, "settings": result.n_tried, "error": result.best_error},
-    }
-    save(model, args.output, provenance={name: value for name, value in provenance.items() if value is not None})
-    return {"file": args.output, "bytes": os.path.getsize(args.output)}
+    tuned = {"folds": args.folds, "settings": result.n_tried, "error": result.best_error}
+    size = save_model(model, args.output, provenance_of(args, data, data.n_rows) | {"tuned": tuned})
+    return {"file": args.output, "bytes": size}

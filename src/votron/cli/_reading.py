@@ -1,0 +1,211 @@
+"""Data as commands read them: labels, batches and encoders, and what a model file tells of all that."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron import __version__
+from votron.cli._parser import UsageError
+from votron.data.options import options_of
+from votron.data.vocabulary import STRATEGIES
+from votron.errors import DataError, VotronError
+
+if TYPE_CHECKING:
+    from votron.data import Examples
+
+_BATCH_BYTES = 4 << 20
+"""What a batch has to be labelled: short rows take a hundred times their bytes until their labels are written."""
+_TABLE_ONLY = ("discrete", "probabilities", "text")
+_FEWEST_TEXTS = 100
+_SHARE_OF_TEXTS = 0.5
+"""Different texts from which a column of them is remarked upon: this many, and this share of the rows."""
+
+
+# -- examples ---------------------------------------------------------------------------------------------------------
+
+
+def typed_reading(args: argparse.Namespace) -> dict[str, Any]:
+    """Return how to read data, as `votron.data.read_examples` takes it, from what was typed."""
+    commands = {name: option.command for name, option in options_of().items() if option.command is not None}
+    typed = {name: getattr(args, command.dest, None) for name, command in commands.items()}
+    if typed["missing"] in STRATEGIES:
+        typed["missing"] = "keep"
+    typed["label"] = getattr(args, "label", None)
+    typed["as_text"] = [*getattr(args, "discrete", ()), *getattr(args, "text", ())]
+    found = {name: tuple(value) if isinstance(value, list) else value for name, value in typed.items()}
+    return {name: value for name, value in found.items() if value is not None and value != ()}
+
+
+def read_labelled(path: str, **options: Any) -> tuple[Examples, NDArray[Any]]:
+    """Return the examples of a file, and their labels."""
+    from votron.data import read_examples
+
+    examples = read_examples(path, **options)
+    if examples.y is None:
+        raise DataError(f"{base_name(path)} has no labels: say where they are with --label.")
+    return examples, examples.y
+
+
+def read_batches(path: str, **options: Any) -> Any:
+    """Return the examples of a file in batches."""
+    from votron.data import open_batches
+
+    return open_batches(path, **{"batch_bytes": _BATCH_BYTES, **options})
+
+
+def hold_out(y: NDArray[Any], fraction: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows to learn from and those to test with, in order: of each class the same share, if it has enough.
+
+    Examples
+    --------
+    >>> kept, tested = hold_out(np.array([0, 1] * 10), 0.2, seed=0)
+    >>> len(kept), len(tested)
+    (16, 4)
+    """
+    from votron.estimators import held_out_split
+
+    n_test = int(np.ceil(fraction * len(y)))
+    if n_test >= len(y):
+        raise VotronError(f"--test {fraction:g} leaves nothing to learn from, of {len(y)} rows.")
+    return held_out_split(y, n_test, seed, every_class_trained=False)
+
+
+def base_name(path: str) -> str:
+    """Return what to call data where the place of the file is nobody's business."""
+    return "standard input" if path == "-" else Path(path).name or path
+
+
+# -- encoders ---------------------------------------------------------------------------------------------------------
+
+
+def make_model(args: argparse.Namespace, estimator: Any, data: Any, X: Any) -> Any:
+    """Return the classifier, behind an encoder where the data are a table or options ask for one."""
+    return behind_encoder(encoder_for(args, data, X), estimator)
+
+
+def behind_encoder(encoder: Any, estimator: Any) -> Any:
+    """Return the model of an encoder, if there is one, and a classifier."""
+    from sklearn.pipeline import Pipeline
+
+    return estimator if encoder is None else Pipeline([("encoder", encoder), ("model", estimator)])
+
+
+def encoder_for(args: argparse.Namespace, data: Any, X: Any) -> Any:
+    """Return what turns such rows of the data into vectors, not fitted, or None where nothing needs to."""
+    from votron.data import make_encoder
+
+    if not hasattr(X, "columns"):
+        return _matrix_encoder(args, X)
+    # To naive Bayes the absence of each of many hashed features would say something.
+    text_features = args.text_features or ("tfidf" if args.estimator == "naive-bayes" else "hashing")
+    return make_encoder(X, text_features=text_features, **encoding_of(args, data.label))
+
+
+def encoding_of(args: argparse.Namespace, label: str | None) -> dict[str, Any]:
+    """Return how the columns of a table become features, as encoders and scans of streams take it."""
+    return {
+        # Winnow wants 0 and 1, which scaling would change.
+        "numeric": args.numeric or ("keep" if args.estimator == "winnow" else "standard"),
+        # The label may be named as well, whose numbers are then texts.
+        "discrete": [name for name in args.discrete if name != label],
+        "probabilities": args.probabilities,
+        "text": args.text,
+        "missing": args.missing,
+    }
+
+
+def _matrix_encoder(args: argparse.Namespace, X: Any) -> Any:
+    """Return what scales the numbers of a matrix, where an option asks for it."""
+    from scipy.sparse import issparse
+
+    from votron.data.tables import SCALERS
+
+    for name in _TABLE_ONLY:
+        if getattr(args, name):
+            raise UsageError(f"--{name} is for columns of tables. Got it with data that are numbers without names.")
+    if issparse(X) and args.numeric in ("standard", "minmax"):
+        raise UsageError(
+            f"--numeric must be keep or maxabs for sparse data, which others would fill. Got {args.numeric!r} instead."
+        )
+    scaler = SCALERS[args.numeric or "keep"]
+    return None if scaler is None else scaler()
+
+
+def remarks_on_columns(args: argparse.Namespace, X: Any) -> list[str]:
+    """Return what to say of columns whose values are nearly all different: texts, dates, names of rows."""
+    from votron._frames import kind_of
+
+    if not hasattr(X, "columns") or len(X) < _FEWEST_TEXTS:
+        return []
+    remarks = []
+    for name in X.columns:
+        if name not in (*args.text, *args.discrete) and kind_of(X[name]) == "text":
+            n = int(X[name].n_unique())
+            if n > max(_FEWEST_TEXTS, _SHARE_OF_TEXTS * len(X)):
+                remarks.append(
+                    f"The column {name!r} has {n:,} different texts in {len(X):,} rows, and each becomes a feature: "
+                    f"--text {name} takes its words, --drop {name} leaves it out, --discrete {name} says that it is "
+                    "meant."
+                )
+    return remarks
+
+
+# -- provenance -------------------------------------------------------------------------------------------------------
+
+
+def provenance_of(args: argparse.Namespace, data: Any, rows: int) -> dict[str, Any]:
+    """Return which command made a model, when, with which versions, of which data, and how it read them."""
+    reading = typed_reading(args)
+    reading["missing"] = None if args.missing == "refuse" else args.missing
+    options = options_of().items()
+    kept = [name for name, option in options if option.kept]
+    reading |= {name: getattr(data, name) for name in kept if hasattr(data, name)}  # as it was found to be
+    recorded = [name for name, option in options if option.recorded and reading.get(name) is not None]
+    digest = file_digest(args.data)
+    return {
+        "votron": __version__,
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "scikit-learn": version("scikit-learn"),
+        "created": now(),
+        "command": args.command_line,
+        "reading": {name: list(found) if isinstance(found := reading[name], tuple) else found for name in recorded},
+        "data": {"name": base_name(args.data), "format": data.format, "rows": rows}
+        | ({} if digest is None else {"sha256": digest}),
+        "label": data.label,
+    }
+
+
+def file_digest(path: str) -> str | None:
+    """Return the SHA-256 of a file; None for what is no file."""
+    if not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def now() -> str:
+    """Return the time in UTC; that of ``SOURCE_DATE_EPOCH`` where it is set, so that builds can be repeated.
+
+    Examples
+    --------
+    >>> os.environ["SOURCE_DATE_EPOCH"] = "0"
+    >>> now()
+    '1970-01-01T00:00:00Z'
+    >>> del os.environ["SOURCE_DATE_EPOCH"]
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if epoch is not None and not (epoch.isascii() and epoch.isdecimal() and int(epoch) < 253402300800):
+        raise VotronError(f"SOURCE_DATE_EPOCH must be seconds since 1970, as a whole number. Got {epoch!r} instead.")
+    moment = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(int(epoch), UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
