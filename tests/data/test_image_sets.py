@@ -26,7 +26,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from votron.data import ImageSet, load_image_set
-from votron.data.image_sets import _KNOWN
+from votron.data.formats.image_sets import _KNOWN
 from votron.errors import DataError
 
 STEMS = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
