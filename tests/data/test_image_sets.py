@@ -468,7 +468,7 @@ def test_no_server(places, openml):
 
 
 def test_a_server_that_says_nothing(monkeypatch, places, openml):
-    monkeypatch.setattr("votron.data._openml._SECONDS_OF_SILENCE", 0.05)
+    monkeypatch.setattr("votron.data.formats._openml._SECONDS_OF_SILENCE", 0.05)
     released = threading.Event()
     answer = openml.answer
     openml.answer = lambda path: answer(path) if "/download/" not in path else released.wait(20) and None

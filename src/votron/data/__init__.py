@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from votron.data.batches import ExampleBatches, open_batches
     from votron.data.describing import describe_examples
-    from votron.data.encoding import encoder_columns, make_encoder
+    from votron.data.encoding import encoder_columns, make_encoder, tabular_encoder
     from votron.data.examples import Examples
     from votron.data.formats.idx import load_mnist_folder, read_idx
     from votron.data.formats.image_sets import ImageSet, load_image_set
     from votron.data.reading import read_examples
     from votron.data.streaming import StreamFacts, scan_stream
-    from votron.data.tables import tabular_encoder
     from votron.data.writing import write_examples
 
 _HOMES = {  # loaded when asked for: most need scikit-learn, and the names in votron.data.formats need nothing
@@ -32,7 +31,7 @@ _HOMES = {  # loaded when asked for: most need scikit-learn, and the names in vo
     "read_examples": "reading",
     "read_idx": "formats.idx",
     "scan_stream": "streaming",
-    "tabular_encoder": "tables",
+    "tabular_encoder": "encoding",
     "write_examples": "writing",
 }
 

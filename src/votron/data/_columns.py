@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from votron._frames import columns_of, floats_of, in_pandas
 from votron._sentences import on_one_line, shortened
-from votron.data._polars import kind_of
+from votron.data.tables import kind_of
 from votron.errors import DataError
 
 FEATURES = ("text", "number", "boolean")

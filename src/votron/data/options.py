@@ -16,15 +16,16 @@ from typing import Annotated, Any, Concatenate, ParamSpec, Self, TypeVar, get_ty
 
 import numpy as np
 
-from votron.data._budget import MAX_BYTES
-from votron.data._csv import NA_VALUES
-from votron.data._frame_examples import TableOptions
+from votron.data._sources import MAX_BYTES
+from votron.data.tables import TableOptions
 from votron.data.vocabulary import KINDS, LABELS, MISSING, stands_between
 from votron.errors import Parameter, VotronError
 
 __all__ = ["BatchOptions", "ReadOptions"]
 
 BATCH_BYTES = 32 << 20
+NA_VALUES = ("", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
+"""Texts that mean that a value is missing, if not told otherwise."""
 OLD_NAMES = {"colour": "rgb"}
 """Names that options had, and have."""
 AS_IN_TRAINING = "default: as in training"

@@ -11,14 +11,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from votron.data._arrays import array_examples
-from votron.data._frame_examples import frame_examples
-from votron.data._labels import labels_as
-from votron.data._polars import polars, sentences
 from votron.data._sources import STDIN, Location, Source
-from votron.data.examples import Examples
+from votron.data.examples import Examples, array_examples, labels_as
 from votron.data.formats import FORMATS, Format, Part, format_named, format_of_suffix
 from votron.data.options import ReadOptions, takes
+from votron.data.tables import frame_examples, polars, sentences
 from votron.errors import DataError, Parameter
 
 __all__ = ["read_examples"]

@@ -16,10 +16,10 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from votron._frames import floats_of
 from votron.data._columns import objects_of
-from votron.data._polars import kind_of, polars
 from votron.data.batches import ExampleBatches
 from votron.data.encoding import encoder_columns, make_encoder
 from votron.data.examples import Examples
+from votron.data.tables import kind_of, polars
 from votron.errors import DataError, Parameter, VotronError
 
 __all__ = ["StreamFacts", "scan_stream"]

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from votron._sentences import exact_bytes
-from votron.data._budget import EXPAND, IN_BATCHES, check_expanded, check_memory
-from votron.data._polars import polars, sentences
-from votron.data._sources import Source
+from votron.data._sources import EXPAND, IN_BATCHES, Source, check_expanded, check_memory
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
+from votron.data.tables import polars, sentences
 from votron.errors import DataError, Parameter, Phrase
 
 _BYTES_A_VALUE = 8

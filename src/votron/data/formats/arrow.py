@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
-from votron.data._polars import polars, sentences
 from votron.data._sources import Source
 from votron.data.conversion import as_table
 from votron.data.examples import Examples
 from votron.data.formats._column_files import Claim, ColumnFile, DamagedError
+from votron.data.tables import polars, sentences
 from votron.errors import DataError
 
 _MAGIC = b"ARROW1"

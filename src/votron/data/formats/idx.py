@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._sentences import exact_bytes
-from votron.data._budget import check_expanded, check_memory
-from votron.data._sources import Location, Source
+from votron.data._sources import Location, Source, check_expanded, check_memory
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.errors import DataError, Parameter

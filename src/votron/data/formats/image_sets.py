@@ -30,7 +30,7 @@ from votron.data.options import ReadOptions
 from votron.errors import DataError
 
 if TYPE_CHECKING:
-    from votron.data._openml import Report
+    from votron.data.formats._openml import Report
 
 __all__ = ["ImageSet", "load_image_set"]
 
@@ -388,7 +388,7 @@ def _image_set(name: str, X: Any, y: Any, X_test: Any, y_test: Any, source: str)
 
 
 def _fetched(name: str, progress: Report | None, passed_over: list[str]) -> ImageSet:
-    from votron.data._openml import NotFetchedError, fetch_pixels
+    from votron.data.formats._openml import NotFetchedError, fetch_pixels
 
     known = _KNOWN[name]
     try:

@@ -16,9 +16,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.data._budget import EXPAND, IN_BATCHES, check_expanded, check_memory
-from votron.data._csv_columns import shown
-from votron.data._sources import Source
+from votron.data._sources import EXPAND, IN_BATCHES, Source, check_expanded, check_memory
+from votron.data.examples import shown
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.errors import DataError, Parameter

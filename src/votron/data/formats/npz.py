@@ -16,11 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron.data._budget import EXPAND, check_expanded, check_memory
-from votron.data._csv_columns import shown
-from votron.data._sources import Source
+from votron.data._sources import EXPAND, Source, check_expanded, check_memory
 from votron.data.conversion import as_matrix
-from votron.data.examples import Examples
+from votron.data.examples import Examples, shown
 from votron.data.formats.base import Format, Part
 from votron.data.formats.npy import read_array, read_start
 from votron.data.options import ReadOptions

@@ -8,25 +8,25 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from votron._sentences import first_of
+from votron.data._sources import MAX_RECORD, check_memory, check_text, too_long, with_capital
+from votron.data.options import ReadOptions
 from votron.errors import DataError, Parameter
 
 DELIMITERS = ",\t;|"
-BOM = b"\xef\xbb\xbf"
-MAX_RECORD = 1 << 26
-"""The bytes that a record may have."""
-MAX_SPLIT = 4
-"""The bytes that a character has at most: so many at the end of a part of a text may be half of one."""
 _CHUNK = 1 << 20
 _NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?")
 _N_SAMPLED = 200
+_SAMPLE = 1 << 16
+_BYTES_A_COLUMN = 8192
+_NARROWER = "it has too many columns: give it fewer"
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,32 @@ class Dialect:
 
     delimiter: str
     quote: str | None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What holds for all parts of a file: names, dialect, what is missing, and what columns hold as far as known."""
+
+    name: str
+    names: tuple[str, ...]
+    dialect: Dialect
+    na_values: tuple[str, ...]
+    header: bool = True
+    doubtful: tuple[str, ...] = ()
+    """Names that are numbers: if their columns hold numbers too, the first line may be no header."""
+    label: str | None = None
+    """The column of the labels, where numbers among words are words."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """What columns must hold, as told; `authority` says by whom."""
+    authority: str = "as when the model was trained"
+    kinds_before: Mapping[str, str] = field(default_factory=dict)
+    """What other columns must hold since the rows before do."""
+    commas: frozenset[str] = frozenset()
+    """Columns of numbers that had decimal commas in the rows before."""
+
+    def kind_of(self, name: str) -> str | None:
+        """Return what a column must hold, as far as that is known."""
+        return self.kinds.get(name, self.kinds_before.get(name))
 
 
 @dataclass(frozen=True)
@@ -52,40 +78,6 @@ class Records:
     def line_of(self, data: bytes, row: int) -> int:
         """Return the line on which a record begins; the first is 1."""
         return data.count(b"\n", 0, int(self.starts[row])) + 1
-
-
-def cleaned(data: bytes) -> bytes:
-    """Return bytes without a byte order mark, and with line ends that have a newline."""
-    data = data.removeprefix(BOM)
-    return data.replace(b"\r", b"\n") if has_old_ends(data, True) else data
-
-
-def has_old_ends(head: bytes, whole: bool) -> bool:
-    """Tell whether lines end with a carriage return alone. `whole`: there are no more bytes, such as a newline."""
-    return b"\n" not in head and head.find(b"\r", 0, None if whole else -1) >= 0
-
-
-def check_text(data: bytes, name: str, first_line: int = 1) -> None:
-    """Refuse what is no text in UTF-8."""
-    at = data.find(b"\0")
-    if at >= 0:
-        wide = " (UTF-16, perhaps)" if data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[1:2] == b"\0" else ""
-        line = first_line + data.count(b"\n", 0, at)
-        raise DataError(f"{_start(name)} must be text in UTF-8: line {line} has a NUL byte{wide}.")
-    if data.isascii():
-        return
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = first_line + data.count(b"\n", 0, error.start)
-        raise DataError(
-            f"{_start(name)} must be text in UTF-8, and line {line} is not (byte {data[error.start]:#04x}): "
-            "save it in UTF-8, or convert it, such as by `iconv -f latin1 -t utf-8 old.csv > new.csv`."
-        ) from None
-
-
-def _start(name: str) -> str:
-    return f"{name[:1].upper()}{name[1:]}"
 
 
 # -- records ----------------------------------------------------------------------------------------------------------
@@ -218,7 +210,7 @@ def check_records(
             ".",
         )
     if records.unclosed:
-        raise DataError(f"{_start(name)} ends inside a quoted field: a quote {dialect.quote} is not closed.")
+        raise DataError(f"{with_capital(name)} ends inside a quoted field: a quote {dialect.quote} is not closed.")
     lengths = records.ends - records.starts
     if len(lengths) and lengths.max() > MAX_RECORD:
         raise too_long(first_line - 1 + records.line_of(data, int(lengths.argmax())), name)
@@ -231,15 +223,51 @@ def check_records(
         )
 
 
-def too_long(line: int, name: str) -> DataError:
-    """Return the error of a record that does not end."""
-    return DataError(
-        f"The record that begins on line {line} of {name} does not end within {MAX_RECORD >> 20} MiB: a quote may not "
-        "be closed."
-    )
-
-
 # -- dialect and header -----------------------------------------------------------------------------------------------
+
+
+def find_layout(data: bytes, whole: bool, name: str, delimiter: str | None, options: ReadOptions) -> tuple[Layout, int]:
+    """Return the layout, and how many bytes the header takes. `whole`: there are no more bytes than these."""
+    if not data.strip():
+        raise DataError(f"Cannot read {name}: the file is empty.")
+    sample = data[:_SAMPLE]
+    all_of_it = whole and len(sample) == len(data)
+    check_text(sample if all_of_it else sample[: sample.rfind(b"\n") + 1], name)
+    dialect = find_dialect(sample, all_of_it, delimiter, options.quote)
+    first = _first_record(data, whole, dialect, name)
+    n_columns = data.count(dialect.delimiter.encode(), first.start, first.stop) + 1
+    check_memory(_BYTES_A_COLUMN * n_columns, name, remedy=_NARROWER)
+    fields = split_line(data[first.start : first.stop], dialect)
+    header, doubtful = options.header is not False, tuple[str, ...]()
+    if header:
+        check_header(fields, name, options.header)
+        numbers = tuple(one for one in fields if is_number(one))
+        doubtful = () if options.header or numbered(numbers) else numbers
+    names = tuple((one or f"<column {i + 1}>") if header else f"c{i}" for i, one in enumerate(fields))
+    table = options.table
+    layout = Layout(
+        name,
+        names,
+        dialect,
+        options.missing_texts,
+        header=header,
+        doubtful=doubtful,
+        label=table.label_in(names),
+        kinds=table.kinds(names),
+    )
+    return layout, min(first.stop + 1, len(data)) if header else 0
+
+
+def _first_record(data: bytes, whole: bool, dialect: Dialect, name: str) -> slice:
+    for size in (_SAMPLE, len(data)):
+        records = find_records(data[:size], dialect)
+        complete = len(records.starts) > 1 or (size >= len(data) and len(records.starts))
+        if complete:
+            check_text(data[: int(records.ends[0])], name)
+            return slice(int(records.starts[0]), int(records.ends[0]))
+    if whole:
+        check_records(data, records, 1, name, dialect)
+    raise DataError(f"The first line of {name}, which must name the columns, does not end within {len(data)} bytes.")
 
 
 def find_dialect(head: bytes, whole: bool, delimiter: str | None, quote: str | None) -> Dialect:
@@ -305,8 +333,8 @@ def looks_like_data(names: Iterable[str]) -> bool:
     return bool(numbers) and not counted and (len(numbers) == len(given) or 2 * len(pointed) > len(given))
 
 
-def checked_header(names: list[str], name: str, header: bool | None) -> list[str]:
-    """Return the names of the columns, which must not look like data, nor be the same."""
+def check_header(names: list[str], name: str, header: bool | None) -> None:
+    """Refuse names of columns that look like data, or are the same."""
     if header is None and looks_like_data(names):
         raise shown_header(names, name)
     seen: set[str] = set()
@@ -314,7 +342,6 @@ def checked_header(names: list[str], name: str, header: bool | None) -> list[str
         if one and one in seen:
             raise DataError(f"The names of the columns of {name} must differ. Got {one[:60]!r} twice instead.")
         seen.add(one)
-    return names
 
 
 def shown_header(names: Sequence[str], name: str) -> DataError:
