@@ -25,6 +25,10 @@ _CHUNK = 1 << 20
 _NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?")
 _N_SAMPLED = 200
 _SAMPLE = 1 << 16
+BYTES_A_BYTE = 5
+"""The memory that a byte of text takes, at least, while it is read; fields, lines and columns take some beside it."""
+_BYTES_A_FIELD = 40
+_BYTES_A_LINE = 16
 _BYTES_A_COLUMN = 8192
 _NARROWER = "it has too many columns: give it fewer"
 
@@ -221,6 +225,23 @@ def check_records(
             f"Line {first_line - 1 + records.line_of(data, row)} of {name} must have {n_fields} fields, as the first "
             f"line has, separated by {dialect.delimiter!r}. Got {records.n_fields[row]} instead."
         )
+
+
+class Meter:
+    """Counts what text takes in memory beside its bytes, a chunk at a time; refuses lines without an end."""
+
+    def __init__(self, delimiter: str, name: str, newline: bytes = b"\n") -> None:
+        self._delimiter, self._newline, self._name = delimiter.encode(), newline, name
+        self._line, self._unended = 1, 0
+
+    def __call__(self, data: bytes) -> int:
+        """Return the bytes that the fields and lines of a chunk take."""
+        n_lines = data.count(self._newline)
+        self._unended = len(data) - 1 - data.rfind(self._newline) if n_lines else self._unended + len(data)
+        self._line += n_lines
+        if self._unended > MAX_RECORD:
+            raise too_long(self._line, self._name)
+        return _BYTES_A_FIELD * (data.count(self._delimiter) + n_lines) + _BYTES_A_LINE * n_lines
 
 
 # -- dialect and header -----------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Files of separated values: CSV and TSV.
 
-polars infers types from the first rows. Where a later row does not fit, numbers are read as floats, and if that does
-not do, everything as text, whose columns are then turned into numbers or truth values where all of their values are.
-So types depend on all rows, and not on the way they were found.
+polars infers types from the first rows. Where a later row does not fit, everything is read as text, whose columns are
+then turned into numbers or truth values where all of their values are. So types depend on all rows, and not on the way
+they were found.
 
 What a column must hold is either told, or was seen in the rows before. The rows before bind more tightly, so that a
 file read in parts is the file read at once, or is refused: 1 and 0 are no truth values after true and false, and 007 is
@@ -18,7 +18,6 @@ from typing import Any, ClassVar
 
 from votron.data._sources import (
     HEAD,
-    MAX_RECORD,
     MAX_SPLIT,
     Source,
     check_memory,
@@ -26,12 +25,13 @@ from votron.data._sources import (
     cleaned,
     has_old_ends,
     text_parts,
-    too_long,
 )
 from votron.data.conversion import as_table
 from votron.data.examples import Examples, shown
 from votron.data.formats._csv_layout import (
+    BYTES_A_BYTE,
     Layout,
+    Meter,
     Records,
     check_records,
     find_dialect,
@@ -48,10 +48,6 @@ from votron.errors import DataError, Parameter, Phrase
 
 Place = Callable[[int], str]
 
-BYTES_A_BYTE = 5
-"""The memory that a byte of text takes, at least, while it is read; fields, lines and columns take some beside it."""
-_BYTES_A_FIELD = 40
-_BYTES_A_LINE = 16
 _SAMPLE = 1 << 16
 _N_INFERRED = 1000
 _AT_ONCE = 1 << 14
@@ -198,23 +194,6 @@ def read_rows(data: bytes, layout: Layout, first_line: int) -> CsvRows:
     return CsvRows(frame.with_columns(columns), data, records, first_line, _with_commas(frame, columns, layout))
 
 
-class Meter:
-    """Counts what text takes in memory beside its bytes, a chunk at a time; refuses lines without an end."""
-
-    def __init__(self, delimiter: str, name: str, newline: bytes = b"\n") -> None:
-        self._delimiter, self._newline, self._name = delimiter.encode(), newline, name
-        self._line, self._unended = 1, 0
-
-    def __call__(self, data: bytes) -> int:
-        """Return the bytes that the fields and lines of a chunk take."""
-        n_lines = data.count(self._newline)
-        self._unended = len(data) - 1 - data.rfind(self._newline) if n_lines else self._unended + len(data)
-        self._line += n_lines
-        if self._unended > MAX_RECORD:
-            raise too_long(self._line, self._name)
-        return _BYTES_A_FIELD * (data.count(self._delimiter) + n_lines) + _BYTES_A_LINE * n_lines
-
-
 def _body(data: bytes, records: Records, layout: Layout) -> tuple[bytes, list[str]]:
     """Return records for polars, without the blank lines that are none, below a line of names that it knows."""
     # polars has called columns without a name differently in different versions; these cannot have a delimiter in them.
@@ -252,38 +231,34 @@ def _with_commas(frame: Any, columns: list[Any], layout: Layout) -> frozenset[st
 
 
 def _parsed(body: bytes, keys: list[str], layout: Layout) -> Any:
-    """Return the frame, by the first way of three that fits all rows."""
+    """Return the frame, with inferred types if they fit all rows, else as text."""
     pl = polars()
     texts = {
         key: pl.String
         for key, name in zip(keys, layout.names, strict=True)
         if layout.kind_of(name) == "text" or name in layout.commas
     }
-    frame = _attempt(body, layout, texts)
-    if frame is None:
-        frame = _attempt_floats(body, layout, texts)
-    if frame is None:
-        with sentences(f"Cannot read {layout.name}"):
-            frame = _read(body, layout, dict.fromkeys(keys, pl.String))
+    try:
+        frame = _read(body, layout, texts)
+    except DataError:
+        frame = _read(body, layout, dict.fromkeys(keys, pl.String))
     if frame.width > len(keys):
         frame = frame.drop(frame.columns[-1])
     frame = _with_codes(frame, body, layout)
     return frame.rename(dict(zip(keys, layout.names, strict=True)))
 
 
-def _read(
-    body: bytes, layout: Layout, types: dict[str, Any], n_rows: int | None = None, columns: list[str] | None = None
-) -> Any:
-    return polars().read_csv(
-        body,
-        separator=layout.dialect.delimiter,
-        quote_char=layout.dialect.quote,
-        null_values=list(layout.na_values),
-        infer_schema_length=_N_INFERRED,
-        schema_overrides=types,
-        n_rows=n_rows,
-        columns=columns,
-    )
+def _read(body: bytes, layout: Layout, types: dict[str, Any], columns: list[str] | None = None) -> Any:
+    with sentences(f"Cannot read {layout.name}"):
+        return polars().read_csv(
+            body,
+            separator=layout.dialect.delimiter,
+            quote_char=layout.dialect.quote,
+            null_values=list(layout.na_values),
+            infer_schema_length=_N_INFERRED,
+            schema_overrides=types,
+            columns=columns,
+        )
 
 
 def _with_codes(frame: Any, body: bytes, layout: Layout) -> Any:
@@ -292,33 +267,8 @@ def _with_codes(frame: Any, body: bytes, layout: Layout) -> Any:
     numbers = [column.name for column, name in names if column.dtype.is_numeric() and name not in layout.kinds]
     if not numbers or not has_zero_led(body, layout.dialect):
         return frame
-    with sentences(f"Cannot read {layout.name}"):
-        texts = _read(body, layout, dict.fromkeys(numbers, polars().String), columns=numbers)
+    texts = _read(body, layout, dict.fromkeys(numbers, polars().String), numbers)
     return frame.with_columns([column for column in texts.get_columns() if zero_led(column).any()])
-
-
-def _attempt(body: bytes, layout: Layout, types: dict[str, Any]) -> Any | None:
-    """Return the frame, or None if some value does not fit the types."""
-    try:
-        with sentences(""):
-            return _read(body, layout, types)
-    except DataError:
-        return None
-
-
-def _attempt_floats(body: bytes, layout: Layout, types: dict[str, Any]) -> Any | None:
-    """Return the frame with small whole numbers read as floats, which later rows may want; exactly, or not at all."""
-    pl = polars()
-    try:
-        with sentences(""):
-            sample = _read(body, layout, types, n_rows=_N_INFERRED)
-    except DataError:
-        return None
-    whole = {column.name: pl.Float64 for column in sample.get_columns() if column.dtype == pl.Int64}
-    frame = _attempt(body, layout, types | whole)
-    if frame is None or any((frame[name].abs() >= _EXACT).any() for name in whole):
-        return None
-    return frame
 
 
 # -- what a column holds -----------------------------------------------------------------------------------------------
@@ -359,21 +309,19 @@ def _cleaned(column: Any, na_values: tuple[str, ...]) -> Any:
 
 def _from_text(column: Any, kind: str | None, layout: Layout, place: Place) -> Any:
     """Return texts as truth values or numbers, if all of them are."""
-    n = len(column) - column.null_count()
-    lower = column.str.to_lowercase()
-    if n and kind != "number" and lower.is_in(["true", "false"]).sum() == n:
-        return lower == "true"
     told = layout.kinds.get(column.name)
-    if n and told == "truth" and lower.is_in(["true", "false", "1", "0"]).sum() == n:
-        return lower.is_in(["true", "1"])
     numbers = _numbers(column, layout, place)
     there = numbers.is_finite().fill_null(False)
+    n, n_numbers = len(column) - column.null_count(), int(there.sum())
+    if n and kind != "number" and (not n_numbers or told == "truth"):
+        lower, words = column.str.to_lowercase(), ["true", "1", "false", "0"] if told == "truth" else ["true", "false"]
+        if lower.is_in(words).sum() == n:
+            return lower.is_in(words[: len(words) // 2])
     codes = there & zero_led(column)
     if told is None and codes.any():
         if kind is not None:
             _refuse(codes, column, layout, place)
         return column
-    n_numbers = int(there.sum())
     if n_numbers == n:
         return numbers if n or kind is not None else column
     if kind is not None:
