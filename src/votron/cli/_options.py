@@ -8,8 +8,8 @@ from typing import Any
 
 from votron.cli._parser import Parser, file_argument, size, whole
 from votron.data.formats import Format, choosable_formats, format_named
-from votron.data.options import OLD_NAMES, Command, options_of
-from votron.data.vocabulary import NUMERIC, STRATEGIES, stands_between
+from votron.data.options import OLD_NAMES, Command, options_of, stands_between
+from votron.data.vocabulary import NUMERIC, STRATEGIES
 
 MISSING = ("refuse", "drop", *STRATEGIES)
 DATA = "a file (CSV, TSV, Parquet, Arrow, svmlight, IDX, .npy, .npz), a folder of images, digits, mnist, fashion, or -"

@@ -7,18 +7,17 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from votron.data.batches import ExampleBatches, open_batches
     from votron.data.describing import describe_examples
     from votron.data.encoding import encoder_columns, make_encoder, tabular_encoder
     from votron.data.examples import Examples
     from votron.data.formats.idx import load_mnist_folder, read_idx
     from votron.data.formats.image_sets import ImageSet, load_image_set
-    from votron.data.reading import read_examples
+    from votron.data.reading import ExampleBatches, open_batches, read_examples
     from votron.data.streaming import StreamFacts, scan_stream
     from votron.data.writing import write_examples
 
 _HOMES = {  # loaded when asked for: most need scikit-learn, and the names in votron.data.formats need nothing
-    "ExampleBatches": "batches",
+    "ExampleBatches": "reading",
     "Examples": "examples",
     "ImageSet": "formats.image_sets",
     "StreamFacts": "streaming",
@@ -27,7 +26,7 @@ _HOMES = {  # loaded when asked for: most need scikit-learn, and the names in vo
     "load_mnist_folder": "formats.idx",
     "load_image_set": "formats.image_sets",
     "make_encoder": "encoding",
-    "open_batches": "batches",
+    "open_batches": "reading",
     "read_examples": "reading",
     "read_idx": "formats.idx",
     "scan_stream": "streaming",

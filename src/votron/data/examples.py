@@ -114,7 +114,7 @@ class Examples:
         return f"<Examples of {self.source!r}: {self.n_rows:,} rows, {self.X.shape[1]:,} {what}, {classes}>"
 
 
-# -- arrays ------------------------------------------------------------------------------------------------------------
+# -- arrays -----------------------------------------------------------------------------------------------------------
 
 
 def array_examples(X: Any, y: NDArray[Any] | None, about: Examples, name: str, label: str | None) -> Examples:
@@ -171,7 +171,7 @@ def check_finite(X: Any, name: str, first_row: int = 0) -> None:
     )
 
 
-# -- labels ------------------------------------------------------------------------------------------------------------
+# -- labels -----------------------------------------------------------------------------------------------------------
 
 
 def tidy_labels(y: NDArray[Any], what: str) -> NDArray[Any]:

@@ -16,9 +16,9 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from votron._frames import floats_of
 from votron.data._columns import objects_of
-from votron.data.batches import ExampleBatches
 from votron.data.encoding import encoder_columns, make_encoder
 from votron.data.examples import Examples
+from votron.data.reading import ExampleBatches
 from votron.data.tables import kind_of, polars
 from votron.errors import DataError, Parameter, VotronError
 
@@ -177,7 +177,7 @@ def _facts(found: _Statistics, encoder: ColumnTransformer | None, raw: ExampleBa
     )
 
 
-# -- what is known so far ----------------------------------------------------------------------------------------------
+# -- what is known so far ---------------------------------------------------------------------------------------------
 
 
 class _Moments:

@@ -26,7 +26,7 @@ _QUICK = {"String": "text", "Boolean": "boolean", "Float64": "number", "Float32"
 __getattr__ = moved(__name__, "votron.data.encoding", "SCALERS", "tabular_encoder")
 
 
-# -- polars ------------------------------------------------------------------------------------------------------------
+# -- polars -----------------------------------------------------------------------------------------------------------
 
 
 def polars() -> Any:
@@ -60,7 +60,7 @@ def kind_of(column: Any) -> str:
     return quick if column.null_count() < len(column) else "nothing"
 
 
-# -- what users say of a table -----------------------------------------------------------------------------------------
+# -- what users say of a table ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(shown(name) for name in names[:_MAX_LISTED]) + more
 
 
-# -- examples ----------------------------------------------------------------------------------------------------------
+# -- examples ---------------------------------------------------------------------------------------------------------
 
 
 def frame_examples(frame: Any, options: TableOptions, place: Place, about: Examples, name: str) -> Examples:

@@ -55,8 +55,7 @@ class Layout:
     label: str | None = None
     """The column of the labels, where numbers among words are words."""
     kinds: Mapping[str, str] = field(default_factory=dict)
-    """What columns must hold, as told; `authority` says by whom."""
-    authority: str = "as when the model was trained"
+    """What columns must hold, as told."""
     kinds_before: Mapping[str, str] = field(default_factory=dict)
     """What other columns must hold since the rows before do."""
     commas: frozenset[str] = frozenset()
@@ -93,9 +92,8 @@ def find_records(data: bytes, dialect: Dialect, blank_too: bool = False) -> Reco
     Blank lines are none; with `blank_too` they are, each with a field, those at the end apart.
     """
     array = np.frombuffer(data, dtype=np.uint8)
-    ends, n_delimiters, odd_quote, inside = _walk(data, array, dialect)
+    ends, n_delimiters, last, odd_quote, inside = _walk(data, array, dialect)
     if len(data) and (not len(ends) or ends[-1] != len(data) - 1) and not inside:
-        last = _count_outside(data, dialect, int(ends[-1]) + 1 if len(ends) else 0)
         ends = np.append(ends, np.array(len(data), dtype=ends.dtype))
         n_delimiters = np.append(n_delimiters, np.array(last, dtype=ends.dtype))
     starts = np.concatenate([np.zeros(min(1, len(ends)), dtype=ends.dtype), ends[:-1] + 1])
@@ -132,8 +130,8 @@ def has_zero_led(data: bytes, dialect: Dialect) -> bool:
 
 def _walk(
     data: bytes, array: NDArray[np.uint8], dialect: Dialect
-) -> tuple[NDArray[Any], NDArray[Any], int | None, bool]:
-    """Return ends of lines, delimiters in each, the first quote out of place, and whether the last one is open."""
+) -> tuple[NDArray[Any], NDArray[Any], int, int | None, bool]:
+    """Return ends of lines, delimiters in each and after all, the first quote out of place, and if the last is open."""
     delimiter = ord(dialect.delimiter)
     mark = (dialect.quote or "").encode()
     index = np.int32 if len(data) < 2**31 - 1 else np.int64  # lines may be of a few bytes each
@@ -162,7 +160,7 @@ def _walk(
         else:
             carried += len(fields)
     none = np.zeros(0, dtype=index)
-    return np.concatenate([none, *ends]), np.concatenate([none, *counts]), odd_quote, bool(inside)
+    return np.concatenate([none, *ends]), np.concatenate([none, *counts]), carried, odd_quote, bool(inside)
 
 
 def last_end(data: bytes, dialect: Dialect) -> int:
@@ -185,20 +183,6 @@ def _misplaced(array: NDArray[np.uint8], at: NDArray[np.int64], inside: int, del
     fine_after = (after == delimiter) | (after == 10) | (after == 13) | (after == quote)
     bad = np.flatnonzero(np.where(opens, ~fine_before, ~fine_after))
     return int(at[bad[0]]) if len(bad) else None
-
-
-def _count_outside(data: bytes, dialect: Dialect, begin: int) -> int:
-    """Return the delimiters outside of quotes in the last line, which no newline ends."""
-    array, count, inside = np.frombuffer(data, dtype=np.uint8), 0, 0
-    for start in range(begin, len(data), _CHUNK):
-        part = array[start : start + _CHUNK]
-        separator = part == ord(dialect.delimiter)
-        if dialect.quote is not None:
-            parity = (np.cumsum(part == ord(dialect.quote), dtype=np.uint8) + np.uint8(inside)) & 1
-            separator &= parity == 0
-            inside = int(parity[-1])
-        count += int(separator.sum())
-    return count
 
 
 def check_records(

@@ -313,6 +313,30 @@ def format_of_suffix(suffix: str) -> Format | None:
     return next((format for format in FORMATS.values() if suffix in format.suffixes), None)
 
 
+def choosable_formats() -> tuple[str, ...]:
+    """Return the names that can be asked for.
+
+    Examples
+    --------
+    >>> from votron.data.formats import choosable_formats
+    >>> choosable_formats()[:4]
+    ('csv', 'tsv', 'parquet', 'arrow')
+    """
+    return tuple(name for name, format in FORMATS.items() if format.choosable)
+
+
+def written_formats() -> tuple[str, ...]:
+    """Return the names of the formats that can be written.
+
+    Examples
+    --------
+    >>> from votron.data.formats import written_formats
+    >>> written_formats()[:6]
+    ('csv', 'tsv', 'parquet', 'arrow', 'svmlight', 'npz')
+    """
+    return tuple(name for name, format in FORMATS.items() if format.is_written)
+
+
 def _brought(name: str) -> None:
     """Register what another package names so."""
     for entry in importlib.metadata.entry_points(group=FORMATS.group, name=name) if name else ():

@@ -158,7 +158,7 @@ def _looks_quoted(frame: Any) -> bool:
     return any(column.str.starts_with("'").any() for column in texts) or any(one[:1] == "'" for one in frame.columns)
 
 
-# -- rows --------------------------------------------------------------------------------------------------------------
+# -- rows -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ def _with_codes(frame: Any, body: bytes, layout: Layout) -> Any:
     return frame.with_columns([column for column in texts.get_columns() if zero_led(column).any()])
 
 
-# -- what a column holds -----------------------------------------------------------------------------------------------
+# -- what a column holds ----------------------------------------------------------------------------------------------
 
 
 def typed(column: Any, layout: Layout, place: Place) -> Any:
@@ -433,7 +433,7 @@ def _refuse(bad: Any, column: Any, layout: Layout, place: Place) -> None:
     before = Phrase("before", "as in the rows before it (", Parameter("as_text"), " says that a column holds names)")
     raise DataError(
         f"The column {column.name!r} of {layout.name} must hold {what}, ",
-        layout.authority if told is not None else before,
+        "as when the model was trained" if told is not None else before,
         f". Got {shown(column[row])} in {place(row)} instead.",
     )
 

@@ -154,7 +154,7 @@ def _labels_file(source: Source, label: Any, labels: str) -> Path | None:
     return found
 
 
-# -- arrays ------------------------------------------------------------------------------------------------------------
+# -- arrays -----------------------------------------------------------------------------------------------------------
 
 
 def _read_idx_source(source: Source, max_bytes: int) -> NDArray[Any]:
