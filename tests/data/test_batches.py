@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from votron.data import make_encoder, open_batches, read_examples, scan_stream
-from votron.data.formats._csv_layout import Dialect, find_records, last_end
+from votron.data.formats._csv_layout import Dialect, end_of_last_record, find_records
 from votron.errors import DataError, VotronError
 
 fixture_once = settings(
@@ -84,7 +84,7 @@ def test_records_end_outside_of_quotes(text, chunk):
     n_fields, end, inside = textbook_records(text)
     assert records.n_fields.tolist() == n_fields
     assert records.unclosed is inside
-    assert last_end(data, dialect) == end
+    assert end_of_last_record(data, dialect) == end
     for row, start in enumerate(records.starts):
         assert records.line_of(data, row) == text[:start].count("\n") + 1
 

@@ -70,11 +70,11 @@ def check_memory(n: float, name: str, *, budget: int | None = None, remedy: str 
         )
 
 
-def check_expanded(n: int, max_bytes: int, what: str) -> None:
+def check_expanded(n: int, max_bytes: int, what: str, verb: str = "expands to") -> None:
     """Refuse what expands to so many bytes, if that is more than the limit."""
     if n > max_bytes:
         raise DataError(
-            f"{what} expands to more than the {exact_bytes(max_bytes)} that ",
+            f"{what} {verb} more than the {exact_bytes(max_bytes)} that ",
             Parameter("max_bytes"),
             " allows: raise it if that is right.",
         )
@@ -262,8 +262,11 @@ class _Bounded(io.RawIOBase):
         except Exception as error:  # each library of compression has errors of its own
             raise self._damaged(error) from None
         self._n += len(chunk)
-        if self._n > self._source.max_bytes and self._source.size is None:
-            raise self._too_long()
+        source = self._source
+        if self._n > source.max_bytes and source.size is None:
+            if source.compression is None:
+                check_expanded(self._n, source.max_bytes, f"What is in {source.name}", "has")
+            check_expanded(self._n, source.max_bytes, f"The {source.compression} compression of {source.name}")
         buffer[: len(chunk)] = chunk
         return len(chunk)
 
@@ -273,14 +276,6 @@ class _Bounded(io.RawIOBase):
             return unreadable(source.name, error)
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         return DataError(f"The {source.compression} compression of {source.name} is damaged: {reason}.")
-
-    def _too_long(self) -> DataError:
-        name, compression, limit = self._source.name, self._source.compression, exact_bytes(self._source.max_bytes)
-        what = f"What is in {name}" if compression is None else f"The {compression} compression of {name}"
-        verb = "has" if compression is None else "expands to"
-        return DataError(
-            f"{what} {verb} more than the {limit} that ", Parameter("max_bytes"), " allows: raise it if that is right."
-        )
 
     def close(self) -> None:
         if not self.closed:
@@ -364,13 +359,13 @@ _OPENERS: dict[str, Callable[[Any, str], Any]] = {
 # -- text -------------------------------------------------------------------------------------------------------------
 
 
-def cleaned(data: bytes) -> bytes:
+def with_newlines(data: bytes) -> bytes:
     """Return bytes without a byte order mark, and with line ends that have a newline."""
     data = data.removeprefix(BOM)
-    return data.replace(b"\r", b"\n") if has_old_ends(data, True) else data
+    return data.replace(b"\r", b"\n") if uses_carriage_returns(data, True) else data
 
 
-def has_old_ends(head: bytes, whole: bool) -> bool:
+def uses_carriage_returns(head: bytes, whole: bool) -> bool:
     """Tell whether lines end with a carriage return alone. `whole`: there are no more bytes, such as a newline."""
     return b"\n" not in head and head.find(b"\r", 0, None if whole else -1) >= 0
 
@@ -408,7 +403,7 @@ def too_long(line: int, name: str) -> DataError:
 
 def text_parts(source: Source, batch_bytes: int, ends: Callable[[bytes], int]) -> Iterator[tuple[bytes, int]]:
     """Yield whole records, and the line that they begin on; `ends` says where the last whole record ends."""
-    old = has_old_ends(source.head, len(source.head) < HEAD)
+    old = uses_carriage_returns(source.head, len(source.head) < HEAD)
     with source.open() as file:
         data, line, first = b"", 1, True
         while chunk := file.read(max(batch_bytes, len(data))):  # a record without an end is not looked at too often

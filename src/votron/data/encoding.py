@@ -31,9 +31,9 @@ from votron.data._columns import (
     _Number,
     _Text,
     _Truth,
-    chances_of,
     feature_name,
     objects_of,
+    probabilities_of,
     refusal,
 )
 from votron.data.tables import kind_of
@@ -213,10 +213,10 @@ def make_encoder(
     parts: dict[str, Any] = {}
     if others:
         made = tabular_encoder(frame[others], numeric=numeric, probabilities=probabilities, discrete=discrete)
-        parts = {columns[0]: _filled_in(part, missing) for _, part, columns in made.transformers}
+        parts = {columns[0]: _with_imputer(part, missing) for _, part, columns in made.transformers}
     for name in texts:
         parts[name] = Pipeline([("texts", _Text()), ("words", _vectorizer(text_features, n_text_features))])
-    runs = _runs([(name, parts[name]) for name in names])
+    runs = _group_numbers([(name, parts[name]) for name in names])
     keys = transformer_keys(
         [columns[0] if len(columns) == 1 else f"{columns[0]}..{columns[-1]}" for columns, _ in runs]
     )
@@ -328,7 +328,7 @@ def _values(column: Any, name: str, *, as_text: bool, as_chance: bool) -> Values
         empty = not found
     else:
         found = None
-        empty = bool(np.isnan(chances_of(column, name) if as_chance else floats_of(column)).all())
+        empty = bool(np.isnan(probabilities_of(column, name) if as_chance else floats_of(column)).all())
     if empty:
         raise DataError(f"The column {name!r} must have a value in some row: leave it out. Got missing values instead.")
     return found
@@ -421,7 +421,7 @@ def _vectorizer(text_features: str, n_features: int) -> Any:
     )
 
 
-def _filled_in(part: Any, missing: str) -> Any:
+def _with_imputer(part: Any, missing: str) -> Any:
     """Return the transformer of a column with an imputer after its numbers, if there is to be one."""
     if missing not in STRATEGIES or isinstance(part, _Discrete):
         return part
@@ -430,7 +430,7 @@ def _filled_in(part: Any, missing: str) -> Any:
     return Pipeline([steps[0], ("impute", imputer), *steps[1:]])
 
 
-def _runs(parts: list[tuple[str, Any]]) -> list[tuple[list[str], Any]]:
+def _group_numbers(parts: list[tuple[str, Any]]) -> list[tuple[list[str], Any]]:
     """Return the columns with their transformers, plain numbers side by side as one."""
     runs: list[tuple[list[str], Any]] = []
     for name, part in parts:

@@ -210,7 +210,7 @@ def _shortened(y: NDArray[Any], what: str) -> NDArray[Any]:
     return y.astype(f"{kind}{max(longest, 1)}")
 
 
-def labels_as(y: NDArray[Any], kind: str | None, what: str) -> NDArray[Any]:
+def convert_labels(y: NDArray[Any], kind: str | None, what: str) -> NDArray[Any]:
     """Return tidy labels as text, truth values or numbers, as told.
 
     Examples
@@ -239,7 +239,7 @@ def labels_as(y: NDArray[Any], kind: str | None, what: str) -> NDArray[Any]:
 def _truth(value: Any) -> bool:
     found = TRUTH.get(value.strip().lower()) if isinstance(value, str) else {1: True, 0: False}.get(value)
     if found is None:
-        raise ValueError(shown(value))
+        raise ValueError(short_repr(value))
     return found
 
 
@@ -247,7 +247,7 @@ def _number(value: Any) -> float:
     try:
         return float("" if isinstance(value, bool) else value)
     except ValueError:
-        raise ValueError(shown(value)) from None
+        raise ValueError(short_repr(value)) from None
 
 
 def check_length(n_characters: int, what: str, n_labels: int = 0) -> None:
@@ -268,7 +268,7 @@ def _from_floats(y: NDArray[np.float64], what: str) -> NDArray[Any]:
     return y.astype(np.int64) if (y == np.floor(y)).all() else y
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """Return a value for a sentence, on one line and not too long."""
     text = repr(value[:_LOOKED_AT] if isinstance(value, str) else value)
     return shortened(on_one_line(text[:_LOOKED_AT]), _SHOWN)

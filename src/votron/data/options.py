@@ -30,7 +30,7 @@ OLD_NAMES = {"colour": "rgb"}
 AS_IN_TRAINING = "default: as in training"
 
 Default = TypeVar("Default")
-Broken = tuple[str, Any] | None
+BrokenRule = tuple[str, Any] | None
 """The rule that a value breaks, and the value, or the part of it, that does; None if it is as it must be."""
 
 
@@ -95,7 +95,7 @@ class Option:
 
     kind: str
     words: str
-    check: Callable[[Any], Broken] = lambda value: None
+    check: Callable[[Any], BrokenRule] = lambda value: None
     command: Command | None = None
     recorded: bool = False
     kept: bool = False
@@ -113,8 +113,8 @@ def option(default: Default, *about: Any, **more: Any) -> Default:
 # -- what options may be ----------------------------------------------------------------------------------------------
 
 
-def _one_of(*choices: Any) -> Callable[[Any], Broken]:
-    def check(value: Any) -> Broken:
+def _one_of(*choices: Any) -> Callable[[Any], BrokenRule]:
+    def check(value: Any) -> BrokenRule:
         if any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
             return None
         return f"be one of {', '.join(map(repr, choices))}", value
@@ -122,15 +122,15 @@ def _one_of(*choices: Any) -> Callable[[Any], Broken]:
     return check
 
 
-def _format(value: Any) -> Broken:
+def _format(value: Any) -> BrokenRule:
     from votron.data.formats import choosable_formats, format_named
 
     found = format_named(value) if isinstance(value, str) else None
     return None if found is not None and found.choosable else _one_of(None, *choosable_formats())(value)
 
 
-def _all_are(types: Any, rule: str) -> Callable[[Any], Broken]:
-    def check(value: Any) -> Broken:
+def _all_are(types: Any, rule: str) -> Callable[[Any], BrokenRule]:
+    def check(value: Any) -> BrokenRule:
         if value is None or isinstance(value, types):
             return None
         if not isinstance(value, Iterable):
@@ -140,7 +140,7 @@ def _all_are(types: Any, rule: str) -> Callable[[Any], Broken]:
     return check
 
 
-def _kinds_of_columns(value: Any) -> Broken:
+def _kinds_of_columns(value: Any) -> BrokenRule:
     rule = f"map names of columns to one of {', '.join(map(repr, KINDS))}"
     if value is not None and not isinstance(value, Mapping):
         return rule, value
@@ -150,7 +150,7 @@ def _kinds_of_columns(value: Any) -> Broken:
     return None
 
 
-def _count(value: Any) -> Broken:
+def _count(value: Any) -> BrokenRule:
     fits = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1
     return None if fits else ("be an int in the range [1, inf)", value)
 
@@ -166,21 +166,21 @@ def stands_between(text: str) -> bool:
     return len(text) == 1 and text.isascii() and not text.isalnum() and text not in "\r\n\0"
 
 
-def _character(value: Any) -> Broken:
+def _character(value: Any) -> BrokenRule:
     if isinstance(value, str) and stands_between(value):
         return None
     return "be one character, no letter or digit and not the end of a line", value
 
 
-def _truth(value: Any) -> Broken:
+def _truth(value: Any) -> BrokenRule:
     return None if isinstance(value, int | np.bool_) and value in (0, 1) else ("be True or False", value)
 
 
-def _quote(value: Any) -> Broken:
+def _quote(value: Any) -> BrokenRule:
     return None if value == "" else _character(value)
 
 
-def _height_and_width(value: Any) -> Broken:
+def _height_and_width(value: Any) -> BrokenRule:
     sides = tuple(value) if isinstance(value, Iterable) else ()
     fits = len(sides) == 2 and not any(map(_count, sides))
     return None if fits else ("be a height and a width, two ints in the range [1, inf)", value)

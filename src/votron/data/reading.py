@@ -20,10 +20,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from votron.data._sources import STDIN, Location, Source
-from votron.data.examples import Examples, array_examples, labels_as
+from votron.data.examples import Examples, array_examples, convert_labels
 from votron.data.formats import FORMATS, Format, Part, format_named, format_of_suffix
 from votron.data.options import BatchOptions, ReadOptions, options_of
-from votron.data.tables import frame_examples, polars, sentences
+from votron.data.tables import frame_examples, polars, polars_errors
 from votron.errors import DataError, Parameter
 
 __all__ = ["ExampleBatches", "open_batches", "read_examples"]
@@ -113,8 +113,8 @@ def read_examples(path: str | os.PathLike[str], options: ReadOptions) -> Example
     >>> days.y.tolist()
     ['no', 'yes']
     """
-    format, source = recognised(location_of(path), options)
-    return whole(format, source, options)
+    format, source = recognise(location_of(path), options)
+    return read_whole(format, source, options)
 
 
 @takes(BatchOptions)
@@ -185,7 +185,7 @@ class ExampleBatches:
         self._options = options
         self.n_features = None if options.n_features is None else int(options.n_features)
         self._used = False
-        self._format, self._location = recognised(location, options)
+        self._format, self._location = recognise(location, options)
         self.format = self._format.name
         self.bounded = self._format.in_bounded_memory(self._location)
         if self._format.sequential and self.bounded:
@@ -264,7 +264,7 @@ class ExampleBatches:
         n_bytes = int(options.batch_bytes)
         if self.bounded:
             return read_parts(self._format, self._location, options, n_bytes)
-        return _slices(whole(self._format, self._location, options), n_bytes)
+        return _slices(read_whole(self._format, self._location, options), n_bytes)
 
 
 def _renamed(old: str, new: str) -> None:
@@ -282,7 +282,7 @@ def location_of(path: Any) -> str:
 # -- what it is -------------------------------------------------------------------------------------------------------
 
 
-def recognised(location: str, options: ReadOptions) -> tuple[Format, Any]:
+def recognise(location: str, options: ReadOptions) -> tuple[Format, Any]:
     """Return the format of data and where they are; refuse options that the format does not have."""
     by_name = next((format for format in FORMATS.values() if location in format.known), None)
     source: Location
@@ -359,7 +359,7 @@ def _refuse_foreign(source: Source) -> None:
 # -- reading it -------------------------------------------------------------------------------------------------------
 
 
-def whole(format: Format, source: Any, options: ReadOptions) -> Examples:
+def read_whole(format: Format, source: Any, options: ReadOptions) -> Examples:
     """Return all examples."""
     return next(read_parts(format, source, options, None))
 
@@ -367,16 +367,16 @@ def whole(format: Format, source: Any, options: ReadOptions) -> Examples:
 def read_parts(format: Format, source: Any, options: ReadOptions, batch_bytes: int | None) -> Iterator[Examples]:
     """Yield examples, checked, in parts of about so many bytes; without a number, all of them joined."""
     parts, row = format.read(source, options, batch_bytes), 0
-    for part in parts if batch_bytes is not None else _joined(parts, source.name):
+    for part in parts if batch_bytes is not None else _join_parts(parts, source.name):
         n_rows = part.n_rows
-        examples = _checked(part, format, source, options, row, may_be_empty=batch_bytes is not None)
+        examples = _check_part(part, format, source, options, row, may_be_empty=batch_bytes is not None)
         del part  # not to be in memory while the next is read
         yield examples
         del examples
         row += n_rows
 
 
-def _checked(
+def _check_part(
     part: Part, format: Format, source: Location, options: ReadOptions, first_row: int, *, may_be_empty: bool
 ) -> Examples:
     """Return the examples of a part, if labels and features are what they must be."""
@@ -384,14 +384,14 @@ def _checked(
     if hasattr(part.X, "columns"):
         place = part.place or (lambda row: f"row {first_row + row + 1} (the first is 1)")
         table = replace(options.table, may_be_empty=may_be_empty)
-        return _finished(frame_examples(part.X, table, place, about, source.name), options)
+        return _finish(frame_examples(part.X, table, place, about, source.name), options)
     y = None if options.labels == "none" else part.y
     if y is None and options.labels == "required":
         raise DataError(f"There are no labels in {source.name}.")
-    return _finished(array_examples(part.X, y, about, source.name, part.label), options)
+    return _finish(array_examples(part.X, y, about, source.name, part.label), options)
 
 
-def _finished(examples: Examples, options: ReadOptions) -> Examples:
+def _finish(examples: Examples, options: ReadOptions) -> Examples:
     """Return examples whose labels are of the kind that was asked for; refuse images of another size than asked for."""
     shape, resize = examples.image_shape, options.resize
     if resize is not None and shape is not None and tuple(shape[:2]) != tuple(resize):
@@ -401,10 +401,10 @@ def _finished(examples: Examples, options: ReadOptions) -> Examples:
         )
     if examples.y is None or options.label_kind is None:
         return examples
-    return replace(examples, y=labels_as(examples.y, options.label_kind, f"The labels of {examples.source!r}"))
+    return replace(examples, y=convert_labels(examples.y, options.label_kind, f"The labels of {examples.source!r}"))
 
 
-def _joined(parts: Iterator[Part], name: str) -> Iterator[Part]:
+def _join_parts(parts: Iterator[Part], name: str) -> Iterator[Part]:
     """Yield all parts as one."""
     first, others = next(parts, None), list(parts)
     if first is None:
@@ -419,7 +419,7 @@ def _joined(parts: Iterator[Part], name: str) -> Iterator[Part]:
 
 def _stacked(parts: list[Any], name: str) -> Any:
     if hasattr(parts[0], "columns"):
-        with sentences(f"Cannot read {name}"):
+        with polars_errors(f"Cannot read {name}"):
             return polars().concat(parts, how="vertical_relaxed")
     return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
 

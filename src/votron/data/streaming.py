@@ -128,7 +128,7 @@ def scan_stream(
             " must be 'refuse', 'drop', 'keep' or 'mean': other fillings need "
             f"all rows at once. Got {missing!r} instead.",
         )
-    names = {"discrete": _listed(discrete), "probabilities": _listed(probabilities), "text": _listed(text)}
+    names = {"discrete": _as_list(discrete), "probabilities": _as_list(probabilities), "text": _as_list(text)}
     found = _Statistics(set(names["discrete"]), set(names["text"]), set(names["probabilities"]), max_values)
     raw = batches if isinstance(batches, ExampleBatches) and batches.zero_based_unknown else None
     for batch in batches if raw is None else raw.from_feature_zero():
@@ -150,7 +150,7 @@ def scan_stream(
     return _facts(found, encoder, raw)
 
 
-def _listed(names: Iterable[str]) -> list[str]:
+def _as_list(names: Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
@@ -222,7 +222,7 @@ class _Moments:
         return np.asarray(self.variance <= self.n * eps * self.variance + (self.n * self.mean * eps) ** 2)
 
 
-class _Column:
+class _SeenColumn:
     """What is known of a column so far."""
 
     def __init__(self, number: int) -> None:
@@ -241,7 +241,7 @@ class _Statistics:
         self.n_rows = self.dropped = self.n_features = 0
         self.zero_based: bool | None = None
         self.has_zero = False
-        self.columns: dict[str, _Column] = {}
+        self.columns: dict[str, _SeenColumn] = {}
         self.counts: Counter[Any] | None = None
         self._moments = _Moments()
 
@@ -270,7 +270,7 @@ class _Statistics:
     def _add_table(self, frame: Any, first_row: int) -> None:
         for name in frame.columns:
             if name not in self.columns:
-                self.columns[name] = _Column(len(self.columns))
+                self.columns[name] = _SeenColumn(len(self.columns))
         self._moments.widen(len(self.columns))
         numbers = [column for column in frame.get_columns() if self._is_numbers(column)]
         n = max(1, _BLOCK // max(1, frame.height))
@@ -295,7 +295,7 @@ class _Statistics:
             return True
         return False
 
-    def _add_values(self, mine: _Column, column: Any) -> None:
+    def _add_values(self, mine: _SeenColumn, column: Any) -> None:
         mine.values.update(dict.fromkeys(objects_of(column.unique(maintain_order=True))))
         if len(mine.values) > self._max_values:
             raise DataError(
@@ -326,7 +326,7 @@ class _Statistics:
             columns.append(pl.Series(name, padded, dtype=one.dtype if one.kind in _NAMES else None))
         return pl.DataFrame(columns)
 
-    def _sampled(self, name: str, one: _Column) -> list[Any]:
+    def _sampled(self, name: str, one: _SeenColumn) -> list[Any]:
         if one.kind == "nothing":
             return [None]
         if name in self._text:

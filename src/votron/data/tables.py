@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from votron import _frames
 from votron._moved import moved
-from votron.data.examples import Examples, check_length, shown, tidy_labels
+from votron.data.examples import Examples, check_length, short_repr, tidy_labels
 from votron.errors import DataError, Parameter, Phrase
 
 Place = Callable[[int], str]
@@ -39,7 +39,7 @@ def polars() -> Any:
 
 
 @contextmanager
-def sentences(what: str) -> Iterator[None]:
+def polars_errors(what: str) -> Iterator[None]:
     """Turn the errors of polars into ours: also its panics, which are no Exception."""
     try:
         yield
@@ -115,7 +115,7 @@ def find_column(key: str | int, names: Sequence[str], what: str, name: str) -> s
         if number >= -n:
             return names[number] if number >= 0 else names[n + number]
     raise DataError(
-        f"The {what} must be a column of {name}, which has {listed(names)}. Got {shown(key)} instead.",
+        f"The {what} must be a column of {name}, which has {list_names(names)}. Got {short_repr(key)} instead.",
         Phrase("meant", parameter="label" if what == "label" else "drop", got=key, names=names),
     )
 
@@ -125,10 +125,10 @@ def is_nameless(name: str) -> bool:
     return name.startswith("<column ") and name.endswith(">")
 
 
-def listed(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
     """Return names for a sentence, not too many."""
     more = f", ... {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
-    return ", ".join(shown(name) for name in names[:_MAX_LISTED]) + more
+    return ", ".join(short_repr(name) for name in names[:_MAX_LISTED]) + more
 
 
 # -- examples ---------------------------------------------------------------------------------------------------------
@@ -141,37 +141,38 @@ def frame_examples(frame: Any, options: TableOptions, place: Place, about: Examp
         frame = frame.with_columns(polars().col(texts).cast(polars().String))
     label = _label_column(options, list(frame.columns), name)
     y = None if label is None or options.labels == "none" else frame[label]
-    wanted = _wanted(frame, options, label, name)
+    wanted = _feature_columns(frame, options, label, name)
     X = frame.select(wanted)
     if options.columns is not None:
-        X = conformed(X, options.columns, place, name)
+        X = convert_columns(X, options.columns, place, name)
     kept = _rows_to_keep(X, y, options, place, name)
     n_dropped = 0
     if kept is not None:
         n_dropped = int((~kept).sum())
         X, y = X.filter(kept), None if y is None else y.filter(kept)
-    _check_finite(frame.select(wanted), place, name)
+    for column in frame.select(wanted).get_columns():
+        check_finite_column(column, place, name)
     labels = None if y is None else tidy_labels(label_array(y, name), f"The label column {label!r} of {name}")
     return replace(about, X=X, y=labels, label=label if labels is not None else None, dropped=n_dropped)
 
 
-def _check_finite(X: Any, place: Place, name: str) -> None:
+def check_finite_column(column: Any, place: Place, name: str) -> None:
     """Refuse infinite numbers."""
-    for column in X.get_columns():
-        infinite = column.is_infinite() if column.dtype.is_float() else None
-        if infinite is not None and infinite.any():
-            row = int(infinite.arg_true()[0])
-            raise DataError(
-                f"The column {column.name!r} of {name} must hold finite numbers. "
-                f"Got {column[row]} in {place(row)} instead."
-            )
+    infinite = column.is_infinite() if column.dtype.is_float() else None
+    if infinite is not None and infinite.any():
+        row = int(infinite.arg_true()[0])
+        raise DataError(
+            f"The column {column.name!r} of {name} must hold finite numbers. Got {column[row]} in {place(row)} instead."
+        )
 
 
 def _label_column(options: TableOptions, names: list[str], name: str) -> str | None:
     if options.label is None:
         if options.labels == "required":
             raise DataError(
-                f"Say which column of {name} holds the labels, with ", Parameter("label"), f": it has {listed(names)}."
+                f"Say which column of {name} holds the labels, with ",
+                Parameter("label"),
+                f": it has {list_names(names)}.",
             )
         return None
     if options.labels != "required":
@@ -185,7 +186,7 @@ def _label_column(options: TableOptions, names: list[str], name: str) -> str | N
     return label
 
 
-def _wanted(frame: Any, options: TableOptions, label: str | None, name: str) -> list[str]:
+def _feature_columns(frame: Any, options: TableOptions, label: str | None, name: str) -> list[str]:
     """Return the columns that are features."""
     names = list(frame.columns)
     if options.columns is not None:
@@ -193,13 +194,14 @@ def _wanted(frame: Any, options: TableOptions, label: str | None, name: str) -> 
         absent = next((one for one in options.columns if one not in there), None)
         if absent is not None:
             raise DataError(
-                f"There must be a column {absent!r} in {name}, as when the model was trained: it has {listed(names)}."
+                f"There must be a column {absent!r} in {name}, as when the model was trained: it has "
+                f"{list_names(names)}."
             )
         return list(options.columns)
     dropped = {find_column(key, names, "columns to drop", name) for key in options.drop}
     wanted = [one for one in names if one != label and one not in dropped]
     if not wanted:
-        raise DataError(f"There must be a column of features in {name}. Got {listed(names)} instead.")
+        raise DataError(f"There must be a column of features in {name}. Got {list_names(names)} instead.")
     return _without_unnamed(frame, wanted, name)
 
 
@@ -277,7 +279,7 @@ def _missing_values(holes: list[Any], y: Any, gone: Any, X: Any, place: Place, n
     )
 
 
-def conformed(X: Any, columns: Mapping[str, str], place: Place, name: str) -> Any:
+def convert_columns(X: Any, columns: Mapping[str, str], place: Place, name: str) -> Any:
     """Return a frame whose columns hold what they must: numbers as text where names are wanted, and the reverse."""
     pl = polars()
     changed = []
@@ -286,11 +288,11 @@ def conformed(X: Any, columns: Mapping[str, str], place: Place, name: str) -> An
         if wanted == "text" and kind in ("number", "boolean"):
             changed.append(column.cast(pl.String))
         elif wanted in ("number", "truth") and kind == "text":
-            changed.append(_from_words(column.cast(pl.String), str(wanted), place, name))
+            changed.append(_parse_texts(column.cast(pl.String), str(wanted), place, name))
     return X.with_columns(changed) if changed else X
 
 
-def _from_words(column: Any, wanted: str, place: Place, name: str) -> Any:
+def _parse_texts(column: Any, wanted: str, place: Place, name: str) -> Any:
     """Return texts as numbers or truth values."""
     pl = polars()
     numbers = column.cast(pl.Float64, strict=False)
@@ -305,6 +307,6 @@ def _from_words(column: Any, wanted: str, place: Place, name: str) -> Any:
         what = "numbers" if wanted == "number" else "true and false, or 1 and 0"
         raise DataError(
             f"The column {column.name!r} of {name} must hold {what}, as when the model was trained. "
-            f"Got {shown(column[row])} in {place(row)} instead."
+            f"Got {short_repr(column[row])} in {place(row)} instead."
         )
     return numbers

@@ -14,7 +14,7 @@ from votron._sentences import exact_bytes
 from votron.data._sources import EXPAND, IN_BATCHES, Source, check_expanded, check_memory
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.data.tables import polars, sentences
+from votron.data.tables import polars, polars_errors
 from votron.errors import DataError, Parameter, Phrase
 
 _BYTES_A_VALUE = 8
@@ -80,7 +80,7 @@ class ColumnFile(Format):
                 found = self._claims(opened, source.name)
             _check_claims(found, source.name, max_bytes)
         polars()
-        with sentences(f"Cannot read {source.name} as {self.name}"):
+        with polars_errors(f"Cannot read {source.name} as {self.name}"):
             frame = self.frame_of(file, source)
         n_text = _bytes_of_texts(frame)
         check_expanded(n_text, max_bytes, f"What is in {source.name}")
@@ -94,13 +94,13 @@ class ColumnFile(Format):
                 parts = self._claims(file, source.name)
             # Of a part, polars expands all pages, or buffers, for any of its rows.
             check_memory(max((part.n_bytes for part in parts), default=0), source.name, remedy=_SMALLER)
-        with sentences(f"Cannot read {source.name} as {self.name}"):
+        with polars_errors(f"Cannot read {source.name} as {self.name}"):
             scan = self.scan(source)
             n_rows = int(scan.select(pl.len()).collect().item())
             width = max(1, len(scan.collect_schema()))
         n, begin = max(1, min(_FIRST_ROWS, batch_bytes // (8 * width))), 0
         while begin < n_rows:
-            with sentences(f"Cannot read {source.name} as {self.name}"):
+            with polars_errors(f"Cannot read {source.name} as {self.name}"):
                 frame = scan.slice(begin, n).collect()
             begin += frame.height
             bytes_a_row = max(1.0, frame.estimated_size() / max(1, frame.height))

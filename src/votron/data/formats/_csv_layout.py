@@ -92,7 +92,7 @@ def find_records(data: bytes, dialect: Dialect, blank_too: bool = False) -> Reco
     Blank lines are none; with `blank_too` they are, each with a field, those at the end apart.
     """
     array = np.frombuffer(data, dtype=np.uint8)
-    ends, n_delimiters, last, odd_quote, inside = _walk(data, array, dialect)
+    ends, n_delimiters, last, odd_quote, inside = _scan_lines(data, array, dialect)
     if len(data) and (not len(ends) or ends[-1] != len(data) - 1) and not inside:
         ends = np.append(ends, np.array(len(data), dtype=ends.dtype))
         n_delimiters = np.append(n_delimiters, np.array(last, dtype=ends.dtype))
@@ -113,7 +113,7 @@ def find_records(data: bytes, dialect: Dialect, blank_too: bool = False) -> Reco
     return Records(starts, ends, n_delimiters + 1, n_blank, inside, odd_quote, has_blank)
 
 
-def has_zero_led(data: bytes, dialect: Dialect) -> bool:
+def may_have_codes(data: bytes, dialect: Dialect) -> bool:
     """Tell whether some field may begin like 007: with a zero, after a sign perhaps, and another digit."""
     array = np.frombuffer(data, dtype=np.uint8)
     edges = np.frombuffer(f"\n{dialect.delimiter}{dialect.quote or ''}".encode(), dtype=np.uint8)
@@ -128,7 +128,7 @@ def has_zero_led(data: bytes, dialect: Dialect) -> bool:
     return False
 
 
-def _walk(
+def _scan_lines(
     data: bytes, array: NDArray[np.uint8], dialect: Dialect
 ) -> tuple[NDArray[Any], NDArray[Any], int, int | None, bool]:
     """Return ends of lines, delimiters in each and after all, the first quote out of place, and if the last is open."""
@@ -146,7 +146,7 @@ def _walk(
             quotes = part == mark[0]
             parity = (np.cumsum(quotes, dtype=np.uint8) + np.uint8(inside)) & 1
             if odd_quote is None:
-                odd_quote = _misplaced(array, begin + np.flatnonzero(quotes), inside, delimiter, mark[0])
+                odd_quote = _misplaced_quote(array, begin + np.flatnonzero(quotes), inside, delimiter, mark[0])
             outside = parity == 0
             newline &= outside
             separator &= outside
@@ -163,7 +163,7 @@ def _walk(
     return np.concatenate([none, *ends]), np.concatenate([none, *counts]), carried, odd_quote, bool(inside)
 
 
-def last_end(data: bytes, dialect: Dialect) -> int:
+def end_of_last_record(data: bytes, dialect: Dialect) -> int:
     """Return where the last record that a newline ends has its end; 0 if there is none."""
     mark = (dialect.quote or "").encode()
     if not mark or mark not in data:
@@ -174,7 +174,9 @@ def last_end(data: bytes, dialect: Dialect) -> int:
     return int(found[-1]) + 1 if len(found) else 0
 
 
-def _misplaced(array: NDArray[np.uint8], at: NDArray[np.int64], inside: int, delimiter: int, quote: int) -> int | None:
+def _misplaced_quote(
+    array: NDArray[np.uint8], at: NDArray[np.int64], inside: int, delimiter: int, quote: int
+) -> int | None:
     """Return the first quote that neither opens nor closes a field, nor is one of two in a row."""
     opens = (np.arange(len(at)) + inside) % 2 == 0
     before = np.where(at > 0, array[np.maximum(at - 1, 0)], 10)
@@ -247,7 +249,7 @@ def find_layout(data: bytes, whole: bool, name: str, delimiter: str | None, opti
     if header:
         check_header(fields, name, options.header)
         numbers = tuple(one for one in fields if is_number(one))
-        doubtful = () if options.header or numbered(numbers) else numbers
+        doubtful = () if options.header or count_up(numbers) else numbers
     names = tuple((one or f"<column {i + 1}>") if header else f"c{i}" for i, one in enumerate(fields))
     table = options.table
     layout = Layout(
@@ -323,7 +325,7 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-def numbered(names: Iterable[str]) -> bool:
+def count_up(names: Iterable[str]) -> bool:
     """Tell whether names are 0, 1, 2, and so on, as pandas gives them."""
     given = list(names)
     return given == [str(i) for i in range(len(given))]
@@ -333,7 +335,7 @@ def looks_like_data(names: Iterable[str]) -> bool:
     """Tell whether what should be names are values: all numbers (but 0, 1, 2, ...), or mostly numbers with a point."""
     given = list(names)
     numbers = [name for name in given if is_number(name)]
-    counted = numbered(name for name in given if name)
+    counted = count_up(name for name in given if name)
     pointed = [name for name in numbers if "." in name or name.startswith("-")]
     return bool(numbers) and not counted and (len(numbers) == len(given) or 2 * len(pointed) > len(given))
 
@@ -341,7 +343,7 @@ def looks_like_data(names: Iterable[str]) -> bool:
 def check_header(names: list[str], name: str, header: bool | None) -> None:
     """Refuse names of columns that look like data, or are the same."""
     if header is None and looks_like_data(names):
-        raise shown_header(names, name)
+        raise no_header_error(names, name)
     seen: set[str] = set()
     for one in names:
         if one and one in seen:
@@ -349,7 +351,7 @@ def check_header(names: list[str], name: str, header: bool | None) -> None:
         seen.add(one)
 
 
-def shown_header(names: Sequence[str], name: str) -> DataError:
+def no_header_error(names: Sequence[str], name: str) -> DataError:
     """Return the error of a first line that seems to be a row."""
     shown = first_of(names, 3)
     return DataError(

@@ -18,7 +18,7 @@ from votron.data._sources import Source
 from votron.data.conversion import as_table
 from votron.data.examples import Examples
 from votron.data.formats._column_files import Claim, ColumnFile, DamagedError
-from votron.data.tables import polars, sentences
+from votron.data.tables import polars, polars_errors
 from votron.errors import DataError
 
 _MAGIC = b"ARROW1"
@@ -56,7 +56,7 @@ class Arrow(ColumnFile):
     def write(self, examples: Examples) -> bytes:
         """Return a table."""
         buffer = io.BytesIO()
-        with sentences(f"Cannot write {examples.source!r} as {self.name}"):
+        with polars_errors(f"Cannot write {examples.source!r} as {self.name}"):
             as_table(examples).write_ipc(buffer)
         return buffer.getvalue()
 
@@ -98,7 +98,7 @@ def _places_in_file(file: IO[bytes], size: int) -> Iterator[_Place]:
     if end[4:] != _MAGIC or n > size - 18:
         raise DamagedError("its end is not that of an Arrow file")
     file.seek(size - 10 - n)
-    footer = _Table.root(file.read(n))
+    footer = _FlatTable.root(file.read(n))
     _check_schema(footer.table(1))
     used = 0
     for number in (2, 3):
@@ -129,7 +129,7 @@ def _places_in_stream(file: IO[bytes], size: int) -> Iterator[_Place]:
             raise DamagedError("it ends within a batch")
         yield _Place(begin, n, begin + n, None)
         file.seek(begin)
-        n_body = _Table.root(file.read(n)).integer(3, "<q")
+        n_body = _FlatTable.root(file.read(n)).integer(3, "<q")
         if n_body < 0 or begin + n + n_body > size:
             raise DamagedError("it ends within a batch")
         at = begin + n + n_body
@@ -141,7 +141,7 @@ def _claim(file: IO[bytes], place: _Place) -> Claim | None:
     description = file.read(place.n_bytes)
     if place.n_body is not None:  # of a file, with its length before it
         description = description[8 if description[:4] == _CONTINUED else 4 :]
-    message = _Table.root(description)
+    message = _FlatTable.root(description)
     kind, n_body = message.integer(1, "<B"), message.integer(3, "<q")
     if place.n_body is not None and n_body > place.n_body:
         raise DamagedError("a batch is longer than it says")
@@ -153,7 +153,7 @@ def _claim(file: IO[bytes], place: _Place) -> Claim | None:
     return _batch_claim(file, batch if kind == _RECORDS else batch.table(1), place.body, n_body)
 
 
-def _batch_claim(file: IO[bytes], batch: _Table, body: int, n_body: int) -> Claim:
+def _batch_claim(file: IO[bytes], batch: _FlatTable, body: int, n_body: int) -> Claim:
     n_rows, n_values = batch.integer(0, "<q"), 0
     for at in batch.vector(1, 16):
         n_values += batch.number("<q", at)
@@ -183,14 +183,14 @@ def _expanded(file: IO[bytes], at: int, length: int) -> int:
 
 
 @dataclass(frozen=True)
-class _Table:
+class _FlatTable:
     """A table: fields by number, each perhaps absent. struct.error or IndexError where it is not in the data."""
 
     data: bytes
     at: int
 
     @classmethod
-    def root(cls, data: bytes) -> _Table:
+    def root(cls, data: bytes) -> _FlatTable:
         return cls(data, int(struct.unpack_from("<I", data, 0)[0]))
 
     def number(self, format: str, at: int) -> int:
@@ -213,11 +213,11 @@ class _Table:
         at = self._place(number)
         return self.number(format, at) if at else 0
 
-    def table(self, number: int) -> _Table:
+    def table(self, number: int) -> _FlatTable:
         at = self._place(number)
         if not at:
             raise IndexError
-        return _Table(self.data, at + self.number("<I", at))
+        return _FlatTable(self.data, at + self.number("<I", at))
 
     def vector(self, number: int, width: int) -> range:
         """Return where the items of a vector are."""
@@ -230,12 +230,12 @@ class _Table:
             raise IndexError
         return range(begin + 4, begin + 4 + n * width, width)
 
-    def tables(self, number: int) -> Iterator[_Table]:
+    def tables(self, number: int) -> Iterator[_FlatTable]:
         for at in self.vector(number, 4):
-            yield _Table(self.data, at + self.number("<I", at))
+            yield _FlatTable(self.data, at + self.number("<I", at))
 
 
-def _check_schema(schema: _Table) -> None:
+def _check_schema(schema: _FlatTable) -> None:
     """Refuse columns within columns within columns, which polars follows by recursion, and which may be shared."""
     left = [(field, 1) for field in schema.tables(1)]
     n_fields = len(left)

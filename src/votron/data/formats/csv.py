@@ -22,38 +22,36 @@ from votron.data._sources import (
     Source,
     check_memory,
     check_text,
-    cleaned,
-    has_old_ends,
     text_parts,
+    uses_carriage_returns,
+    with_newlines,
 )
 from votron.data.conversion import as_table
-from votron.data.examples import Examples, shown
+from votron.data.examples import Examples, short_repr
 from votron.data.formats._csv_layout import (
     BYTES_A_BYTE,
     Layout,
     Meter,
     Records,
     check_records,
+    end_of_last_record,
     find_dialect,
     find_layout,
     find_records,
-    has_zero_led,
-    last_end,
-    shown_header,
+    may_have_codes,
+    no_header_error,
 )
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.data.tables import kind_of, polars, sentences
+from votron.data.tables import Place, check_finite_column, kind_of, polars, polars_errors
 from votron.errors import DataError, Parameter, Phrase
-
-Place = Callable[[int], str]
 
 _SAMPLE = 1 << 16
 _N_INFERRED = 1000
 _AT_ONCE = 1 << 14
 _KIND_NAMES = {"text": "text", "number": "number", "boolean": "truth"}
 _EXACT = 2.0**53  # whole numbers below are exact as floats
-_ZERO_LED = r"^[+-]?0\d"
+_CODE = r"^[+-]?0\d"
 _COMMA = r"^([+-]?\d+),(\d+)$"
 _PERHAPS_THOUSANDS = r"^[+-]?[1-9]\d{0,2},\d{3}$"
 _WHAT = {"number": "numbers", "truth": "true and false, or 1 and 0", "text": "text"}
@@ -79,14 +77,14 @@ class Csv(Format):
         if batch_bytes is None:
             found, texts = None, _whole_text(source, options)
         else:
-            found = find_layout(cleaned(source.head), len(source.head) < HEAD, source.name, delimiter, options)
+            found = find_layout(with_newlines(source.head), len(source.head) < HEAD, source.name, delimiter, options)
             texts = text_parts(source, batch_bytes, _last_record(found[0]))
         for data, line in texts:
             layout, n_header = found or find_layout(data, True, source.name, delimiter, options)
             taken = min(n_header, len(data))  # blank lines before the header may be a part of their own
             line, data = line + data.count(b"\n", 0, taken), data[taken:]
             rows = read_rows(data, layout, line)
-            found = _settled(layout, rows), n_header - taken
+            found = _with_kinds_seen(layout, rows), n_header - taken
             if rows.frame.height:
                 yield Part(rows.frame, place=rows.place, about=_dialect_of(layout))
             elif batch_bytes is None:
@@ -97,7 +95,7 @@ class Csv(Format):
         """Return a table as text."""
         frame, buffer = as_table(examples), io.BytesIO()
         style = "non_numeric" if _looks_quoted(frame) else "necessary"
-        with sentences(f"Cannot write {examples.source!r} as {self.name}"):
+        with polars_errors(f"Cannot write {examples.source!r} as {self.name}"):
             frame.write_csv(buffer, separator=self.separator or ",", quote_style=style)
         return buffer.getvalue()
 
@@ -119,8 +117,8 @@ def _whole_text(source: Source, options: ReadOptions) -> Iterator[tuple[bytes, i
     head = source.head
     check_text(head[: head.rfind(b"\n") + 1] or head[:-MAX_SPLIT], source.name)
     delimiter = options.delimiter or find_dialect(head[:_SAMPLE], False, None, options.quote).delimiter
-    meter = Meter(delimiter, source.name, b"\r" if has_old_ends(head, len(head) < HEAD) else b"\n")
-    yield cleaned(source.read(BYTES_A_BYTE, more=meter)), 1
+    meter = Meter(delimiter, source.name, b"\r" if uses_carriage_returns(head, len(head) < HEAD) else b"\n")
+    yield with_newlines(source.read(BYTES_A_BYTE, more=meter)), 1
 
 
 def _dialect_of(layout: Layout) -> dict[str, Any]:
@@ -131,7 +129,7 @@ def _dialect_of(layout: Layout) -> dict[str, Any]:
 
 def _last_record(layout: Layout) -> Callable[[bytes], int]:
     def last(data: bytes) -> int:
-        end = last_end(data, layout.dialect)
+        end = end_of_last_record(data, layout.dialect)
         if len(layout.names) > 1:
             return end
         # In one column, blank lines are rows unless the file ends with them, which is not known yet.
@@ -141,7 +139,7 @@ def _last_record(layout: Layout) -> Callable[[bytes], int]:
     return last
 
 
-def _settled(layout: Layout, rows: CsvRows) -> Layout:
+def _with_kinds_seen(layout: Layout, rows: CsvRows) -> Layout:
     """Return the layout with what the columns of a part hold, where that was not known before."""
     unknown = [column for column in rows.frame.get_columns() if layout.kind_of(column.name) is None]
     found = {column.name: _KIND_NAMES.get(kind_of(column)) for column in unknown}
@@ -185,16 +183,16 @@ def read_rows(data: bytes, layout: Layout, first_line: int) -> CsvRows:
     check_records(data, records, len(layout.names), layout.name, layout.dialect, first_line)
     frame = polars().DataFrame({name: [] for name in layout.names})
     if len(records.starts):
-        frame = _parsed(*_body(data, records, layout), layout)
+        frame = _parse(*_body_for_polars(data, records, layout), layout)
     if frame.height != len(records.starts):
         raise DataError(f"Cannot read {layout.name}: its quotes and line ends do not fit together.")
     rows = CsvRows(frame, data, records, first_line)
-    columns = [typed(column, layout, rows.place) for column in frame.get_columns()]
+    columns = [convert_column(column, layout, rows.place) for column in frame.get_columns()]
     _check_header(columns, layout)
     return CsvRows(frame.with_columns(columns), data, records, first_line, _with_commas(frame, columns, layout))
 
 
-def _body(data: bytes, records: Records, layout: Layout) -> tuple[bytes, list[str]]:
+def _body_for_polars(data: bytes, records: Records, layout: Layout) -> tuple[bytes, list[str]]:
     """Return records for polars, without the blank lines that are none, below a line of names that it knows."""
     # polars has called columns without a name differently in different versions; these cannot have a delimiter in them.
     keys = [f"c{i}" for i in range(len(layout.names))]
@@ -203,11 +201,11 @@ def _body(data: bytes, records: Records, layout: Layout) -> tuple[bytes, list[st
         keys, end = [*keys, "none"], layout.dialect.delimiter.encode()
     if records.n_blank or records.has_blank:
         parts = range(0, len(records.starts), _AT_ONCE)
-        data = b"\n".join([_joined(data, records, slice(at, at + _AT_ONCE), end) for at in parts])
+        data = b"\n".join([_join_records(data, records, slice(at, at + _AT_ONCE), end) for at in parts])
     return b"".join([layout.dialect.delimiter.join(keys).encode(), b"\n", data]), keys[: len(layout.names)]
 
 
-def _joined(data: bytes, records: Records, which: slice, end: bytes) -> bytes:
+def _join_records(data: bytes, records: Records, which: slice, end: bytes) -> bytes:
     """Return some records, each with this end; not all at once, since records of a byte are objects of fifty."""
     pairs = zip(records.starts[which].tolist(), records.ends[which].tolist(), strict=True)
     return b"\n".join([data[a:b].rstrip(b"\r") + end for a, b in pairs])
@@ -218,7 +216,7 @@ def _check_header(columns: list[Any], layout: Layout) -> None:
     doubtful = frozenset(layout.doubtful)
     for column in columns if doubtful else ():
         if column.name in doubtful and column.dtype.is_numeric() and column.null_count() < len(column):
-            raise shown_header(layout.names, layout.name)
+            raise no_header_error(layout.names, layout.name)
 
 
 def _with_commas(frame: Any, columns: list[Any], layout: Layout) -> frozenset[str]:
@@ -230,7 +228,7 @@ def _with_commas(frame: Any, columns: list[Any], layout: Layout) -> frozenset[st
     return frozenset(new.name for old, new in pairs if old.dtype == text and new.dtype != text and has_commas(old))
 
 
-def _parsed(body: bytes, keys: list[str], layout: Layout) -> Any:
+def _parse(body: bytes, keys: list[str], layout: Layout) -> Any:
     """Return the frame, with inferred types if they fit all rows, else as text."""
     pl = polars()
     texts = {
@@ -249,7 +247,7 @@ def _parsed(body: bytes, keys: list[str], layout: Layout) -> Any:
 
 
 def _read(body: bytes, layout: Layout, types: dict[str, Any], columns: list[str] | None = None) -> Any:
-    with sentences(f"Cannot read {layout.name}"):
+    with polars_errors(f"Cannot read {layout.name}"):
         return polars().read_csv(
             body,
             separator=layout.dialect.delimiter,
@@ -265,16 +263,16 @@ def _with_codes(frame: Any, body: bytes, layout: Layout) -> Any:
     """Return the frame with texts in the place of numbers where some are codes, such as 007."""
     names = zip(frame.get_columns(), layout.names, strict=True)
     numbers = [column.name for column, name in names if column.dtype.is_numeric() and name not in layout.kinds]
-    if not numbers or not has_zero_led(body, layout.dialect):
+    if not numbers or not may_have_codes(body, layout.dialect):
         return frame
     texts = _read(body, layout, dict.fromkeys(numbers, polars().String), numbers)
-    return frame.with_columns([column for column in texts.get_columns() if zero_led(column).any()])
+    return frame.with_columns([column for column in texts.get_columns() if is_code(column).any()])
 
 
 # -- what a column holds ----------------------------------------------------------------------------------------------
 
 
-def typed(column: Any, layout: Layout, place: Place) -> Any:
+def convert_column(column: Any, layout: Layout, place: Place) -> Any:
     """Return a column as the numbers, truth values or texts that it holds, as narrow as is exact."""
     pl = polars()
     kind = layout.kind_of(column.name)
@@ -285,15 +283,16 @@ def typed(column: Any, layout: Layout, place: Place) -> Any:
     if column.dtype == pl.Boolean and kind == "number":
         _refuse(column.is_not_null(), column.cast(pl.String), layout, place)
     if column.dtype.is_numeric():
-        column = _narrow(_finite(column, layout.name, place))
+        check_finite_column(column, place, layout.name)
+        column = _narrow(column.fill_nan(None) if column.dtype.is_float() else column)
         if kind == "truth":
             _check_truth(column, layout, place)
     return column
 
 
-def zero_led(column: Any) -> Any:
+def is_code(column: Any) -> Any:
     """Tell which texts begin as no number is written, such as 007: they are codes."""
-    return column.str.contains(_ZERO_LED).fill_null(False)
+    return column.str.contains(_CODE).fill_null(False)
 
 
 def has_commas(column: Any) -> bool:
@@ -317,7 +316,7 @@ def _from_text(column: Any, kind: str | None, layout: Layout, place: Place) -> A
         lower, words = column.str.to_lowercase(), ["true", "1", "false", "0"] if told == "truth" else ["true", "false"]
         if lower.is_in(words).sum() == n:
             return lower.is_in(words[: len(words) // 2])
-    codes = there & zero_led(column)
+    codes = there & is_code(column)
     if told is None and codes.any():
         if kind is not None:
             _refuse(codes, column, layout, place)
@@ -367,9 +366,10 @@ def _check_commas(column: Any, commas: Any, layout: Layout, place: Place) -> Non
         other = "decimal commas before it"
         if commas.any():
             row = int(commas.arg_true()[0])
-            other = f"{shown(column[row])} in {place(row)}"
+            other = f"{short_repr(column[row])} in {place(row)}"
         raise DataError(
-            f"{head} one decimal mark. Got {shown(column[with_point])} in {place(with_point)} and {other} instead: ",
+            f"{head} one decimal mark. Got {short_repr(column[with_point])} in {place(with_point)} and {other} "
+            "instead: ",
             remedy,
             ".",
         )
@@ -378,24 +378,11 @@ def _check_commas(column: Any, commas: Any, layout: Layout, place: Place) -> Non
         if bool((commas == thousands).all()):
             row = int(commas.arg_true()[0])
             raise DataError(
-                f"{head} numbers that can be read in one way. Got {shown(column[row])} in {place(row)} instead, whose "
-                f"comma may be a decimal comma or separate thousands: ",
+                f"{head} numbers that can be read in one way. Got {short_repr(column[row])} in {place(row)} instead, "
+                "whose comma may be a decimal comma or separate thousands: ",
                 remedy,
                 ".",
             )
-
-
-def _finite(column: Any, name: str, place: Place) -> Any:
-    """Return numbers, null where they are NaN; refuse infinite ones."""
-    if not column.dtype.is_float():
-        return column
-    infinite = column.is_infinite()
-    if infinite.any():
-        row = int(infinite.arg_true()[0])
-        raise DataError(
-            f"The column {column.name!r} of {name} must hold finite numbers. Got {column[row]} in {place(row)} instead."
-        )
-    return column.fill_nan(None)
 
 
 def _narrow(column: Any) -> Any:
@@ -434,7 +421,7 @@ def _refuse(bad: Any, column: Any, layout: Layout, place: Place) -> None:
     raise DataError(
         f"The column {column.name!r} of {layout.name} must hold {what}, ",
         "as when the model was trained" if told is not None else before,
-        f". Got {shown(column[row])} in {place(row)} instead.",
+        f". Got {short_repr(column[row])} in {place(row)} instead.",
     )
 
 
@@ -443,7 +430,7 @@ def _almost_numbers(column: Any, bad: Any, layout: Layout, place: Place) -> Data
     row = int(bad.arg_true()[0])
     return DataError(
         f"The column {column.name!r} of {layout.name} must hold numbers alone, as most of its values are. Got "
-        f"{shown(column[row])} in {place(row)} instead: mend it, name it in ",
+        f"{short_repr(column[row])} in {place(row)} instead: mend it, name it in ",
         Parameter("na_values"),
         " if it means that nothing is there, or say with ",
         Parameter("as_text"),

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron.data._sources import EXPAND, IN_BATCHES, Source, check_expanded, check_memory
-from votron.data.examples import shown
+from votron.data.examples import short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.errors import DataError, Parameter
@@ -46,9 +46,9 @@ def read_header(file: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.d
             "could run code: save it with a plain type."
         )
     if dtype.names is not None or dtype.subdtype is not None or dtype.kind not in "biufUS" or dtype.itemsize == 0:
-        raise DataError(f"The {what} must hold numbers or text. Got values of type {shown(str(dtype))} instead.")
+        raise DataError(f"The {what} must hold numbers or text. Got values of type {short_repr(str(dtype))} instead.")
     if any(not isinstance(n, int) or isinstance(n, bool) or not 0 <= n < 2**62 for n in shape) or len(shape) > 8:
-        raise DataError(f"The header of {what} has a shape that no array has: {shown(shape)}.")
+        raise DataError(f"The header of {what} has a shape that no array has: {short_repr(shape)}.")
     return shape, fortran, dtype
 
 
@@ -191,6 +191,6 @@ def _column_number(label: Any, n: int, name: str) -> int:
         number = n
     if isinstance(label, bool) or not -n <= number < n:
         raise DataError(
-            f"The label must be the number of one of the {n} columns of {name}. Got {shown(label)} instead."
+            f"The label must be the number of one of the {n} columns of {name}. Got {short_repr(label)} instead."
         )
     return number % n

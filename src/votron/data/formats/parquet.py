@@ -17,7 +17,7 @@ from votron.data._sources import Source
 from votron.data.conversion import as_table
 from votron.data.examples import Examples
 from votron.data.formats._column_files import Claim, ColumnFile, DamagedError
-from votron.data.tables import polars, sentences
+from votron.data.tables import polars, polars_errors
 
 _MAGIC = b"PAR1"
 _MAX_DEPTH = 64
@@ -52,7 +52,7 @@ class Parquet(ColumnFile):
     def write(self, examples: Examples) -> bytes:
         """Return a table."""
         buffer = io.BytesIO()
-        with sentences(f"Cannot write {examples.source!r} as {self.name}"):
+        with polars_errors(f"Cannot write {examples.source!r} as {self.name}"):
             as_table(examples).write_parquet(buffer)
         return buffer.getvalue()
 

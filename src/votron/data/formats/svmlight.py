@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from votron.data._sources import Source, check_memory, text_parts
 from votron.data.conversion import as_matrix
-from votron.data.examples import Examples, shown
+from votron.data.examples import Examples, short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.errors import DataError, Parameter
@@ -171,7 +171,7 @@ def _checked_feature(part: bytes, before: int, where: str) -> int:
 
 
 def _text(part: bytes) -> str:
-    return shown(part[:_MAX_SHOWN].decode("utf-8", errors="replace"))
+    return short_repr(part[:_MAX_SHOWN].decode("utf-8", errors="replace"))
 
 
 def has_examples(data: bytes) -> bool:
