@@ -20,6 +20,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from votron._resources import available_memory
 from votron._sentences import exact_bytes, rounded_bytes
 from votron.errors import DataError, Parameter, Phrase
@@ -354,6 +357,20 @@ _OPENERS: dict[str, Callable[[Any, str], Any]] = {
     "xz": lambda file, _: _Expander(file, lambda: lzma.LZMADecompressor(memlimit=_XZ_MEMORY)),
     "zstd": _open_zstd,
 }
+
+
+def read_exactly(file: Any, n_bytes: int, promise: str, first: bytes = b"") -> NDArray[np.uint8]:
+    """Return what must be all that is left of a file, a piece at a time, after the first bytes, read already."""
+    buffer, n_read = np.empty(n_bytes, dtype=np.uint8), min(len(first), n_bytes)
+    buffer[:n_read] = np.frombuffer(first, dtype=np.uint8, count=n_read)
+    while n_read < n_bytes and (piece := file.read(min(_CHUNK, n_bytes - n_read))):
+        buffer[n_read : n_read + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
+        n_read += len(piece)
+    if n_read < n_bytes:
+        raise DataError(f"{promise}, but the file ends after {n_read} of them.")
+    if len(first) > n_bytes or file.read(1):
+        raise DataError(f"{promise}, but the file goes on after them.")
+    return buffer
 
 
 # -- text -------------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._sentences import exact_bytes
-from votron.data._sources import Location, Source, check_expanded, check_memory
+from votron.data._sources import Location, Source, check_expanded, check_memory, read_exactly
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.errors import DataError, Parameter
@@ -33,6 +33,7 @@ from votron.errors import DataError, Parameter
 __all__ = ["load_mnist_folder", "read_idx"]
 
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+_MnistArrays = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]
 _MAX_DIMENSIONS = 64  # NumPy's
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_MAX_RATIO = 1032  # what DEFLATE can reach: 258 bytes from 2 bits
@@ -224,15 +225,7 @@ def _read_array(file: IO[bytes] | gzip.GzipFile, name: str, at_most: int) -> NDA
     if n_bytes > at_most:
         raise DataError(f"{promise}, but the file is too short for that.")
     check_memory(n_bytes * (1 if dtype.itemsize == 1 else 2), repr(name))  # twice for the byte order
-    buffer = np.empty(n_bytes, dtype=np.uint8)
-    n_read = 0
-    while chunk := file.read(min(_CHUNK, n_bytes - n_read)):
-        buffer[n_read : n_read + len(chunk)] = np.frombuffer(chunk, dtype=np.uint8)
-        n_read += len(chunk)
-    if n_read < n_bytes:
-        raise DataError(f"{promise}, but the file ends after {n_read} of them.")
-    if file.read(1):
-        raise DataError(f"{promise}, but the file goes on after them.")
+    buffer = read_exactly(file, n_bytes, promise)
     try:
         array = buffer.view(dtype).reshape(shape)
     except ValueError as error:  # no numbers, and dimensions that overflow all the same
@@ -270,9 +263,7 @@ def _read_header(file: IO[bytes] | gzip.GzipFile, name: str) -> tuple[np.dtype[A
     return np.dtype(_TYPES[magic[2]]), struct.unpack(f">{n_dimensions}I", sizes)
 
 
-def load_mnist_folder(
-    folder: str | os.PathLike[str] | None = None, name: str = "mnist"
-) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]:
+def load_mnist_folder(folder: str | os.PathLike[str] | None = None, name: str = "mnist") -> _MnistArrays:
     """Load images and labels from a folder with the four files of MNIST.
 
     The files are ``train-images-idx3-ubyte``, ``train-labels-idx1-ubyte``, ``t10k-images-idx3-ubyte`` and
@@ -314,6 +305,13 @@ def load_mnist_folder(
     >>> y_train
     array([7, 4])
     """
+    return load_mnist_files(folder, name)[0]
+
+
+def load_mnist_files(
+    folder: str | os.PathLike[str] | None, name: str
+) -> tuple[_MnistArrays, tuple[int, ...], tuple[int, ...]]:
+    """Return what `load_mnist_folder` returns, and height and width of the images to train on and to test with."""
     given = os.fspath(folder) if folder is not None else ""
     given = given or os.environ.get("VOTRON_DATA", "")  # `make mnist` without a folder passes an empty one
     if not given:
@@ -322,12 +320,15 @@ def load_mnist_folder(
     base = root / name if (root / name).is_dir() else root
     X_train, y_train = _load_part(base, "train", name)
     X_test, y_test = _load_part(base, "t10k", name)
-    if X_train.shape[1] != X_test.shape[1]:
+    shape, shape_of_tests = X_train.shape[1:], X_test.shape[1:]
+    n_pixels, n_pixels_of_tests = math.prod(shape), math.prod(shape_of_tests)
+    if n_pixels != n_pixels_of_tests:
         raise DataError(
             f"The images for training and for testing in '{base}' must be of one size. "
-            f"Got {X_train.shape[1]} and {X_test.shape[1]} pixels instead."
+            f"Got {n_pixels} and {n_pixels_of_tests} pixels instead."
         )
-    return X_train, y_train, X_test, y_test
+    X_train, X_test = X_train.reshape(len(X_train), n_pixels), X_test.reshape(len(X_test), n_pixels)
+    return (X_train, y_train, X_test, y_test), shape, shape_of_tests
 
 
 def _load_part(base: Path, part: str, name: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -338,8 +339,7 @@ def _load_part(base: Path, part: str, name: str) -> tuple[NDArray[np.uint8], NDA
             f"The {part!r} files in '{base}' must have a label for each image. "
             f"Got {len(images)} images and {len(labels)} labels instead."
         )
-    n_images, height, width = images.shape
-    return images.reshape(n_images, height * width), labels.astype(np.int64)
+    return images, labels.astype(np.int64)
 
 
 def _load_ubyte(base: Path, stem: str, n_dimensions: int, name: str) -> NDArray[np.uint8]:

@@ -6,10 +6,8 @@ its four arrays. Wherever "mnist" came from, it is MNIST to the last pixel, in t
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import os
-import struct
 import tempfile
 import threading
 import warnings
@@ -25,7 +23,7 @@ from numpy.typing import NDArray
 from votron._sentences import joined
 from votron.data._sources import Location, Source
 from votron.data.formats.base import Format, Part
-from votron.data.formats.idx import load_mnist_folder
+from votron.data.formats.idx import load_mnist_files
 from votron.data.options import ReadOptions
 from votron.errors import DataError
 
@@ -298,24 +296,13 @@ def _from_folder(folder: Path, name: str, source: str) -> ImageSet:
             f"The folder '{folder}' has no {_in_words(missing)}: it must have the files {_in_words(_FILES)}, "
             "each plain or with '.gz' at the end."
         )
-    arrays = load_mnist_folder(folder, name=".")
-    shape, shape_of_tests = (_height_and_width(folder / stem) for stem in (_FILES[0], _FILES[2]))
+    arrays, shape, shape_of_tests = load_mnist_files(folder, name=".")
     if shape != shape_of_tests:
         raise DataError(
             f"The images for training and for testing in '{folder}' must be of one size. "
             f"Got {shape[0]} x {shape[1]} and {shape_of_tests[0]} x {shape_of_tests[1]} pixels instead."
         )
-    return ImageSet(name, *arrays, shape, source)
-
-
-def _height_and_width(path: Path) -> tuple[int, int]:
-    """Return what the header of a file of images says; the file has been read before, so it is sound."""
-    path = path if path.is_file() else path.with_name(f"{path.name}.gz")
-    with open(path, "rb") as file:
-        compressed = file.read(2) == b"\x1f\x8b"
-    with gzip.open(path) if compressed else open(path, "rb") as file:
-        _, _, height, width = struct.unpack(">4I", file.read(16))
-    return height, width
+    return ImageSet(name, *arrays, (shape[0], shape[1]), source)
 
 
 def _in_words(names: Sequence[str]) -> str:

@@ -16,14 +16,13 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.data._sources import EXPAND, IN_BATCHES, Source, check_expanded, check_memory
+from votron.data._sources import EXPAND, IN_BATCHES, Source, check_expanded, check_memory, read_exactly
 from votron.data.examples import short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.errors import DataError, Parameter
 
 _HEADER = 1 << 14  # more than NumPy takes for one, and more than it writes
-_PIECE = 1 << 20
 _READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
@@ -91,17 +90,7 @@ def read_array(file: IO[bytes], n_bytes: int | None, what: str, check: Callable[
     if wanted != left:
         raise DataError(f"{promise}, but {left} bytes follow.")
     check(header)
-    buffer = np.empty(wanted, dtype=np.uint8)
-    n_read = min(len(header.first), wanted)
-    buffer[:n_read] = np.frombuffer(header.first, dtype=np.uint8, count=n_read)
-    while n_read < wanted and (piece := file.read(min(_PIECE, wanted - n_read))):
-        buffer[n_read : n_read + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
-        n_read += len(piece)
-    if n_read < wanted:
-        raise DataError(f"{promise}, but the file ends after {n_read} of them.")
-    if len(header.first) > wanted or file.read(1):
-        raise DataError(f"{promise}, but the file goes on after them.")
-    return _shaped(buffer, header, promise)
+    return _shaped(read_exactly(file, wanted, promise, header.first), header, promise)
 
 
 def _shaped(buffer: NDArray[np.uint8], header: Header, promise: str) -> NDArray[Any]:
