@@ -215,9 +215,9 @@ def convert_labels(y: NDArray[Any], kind: str | None, what: str) -> NDArray[Any]
 
     Examples
     --------
-    >>> labels_as(np.array([1, 0]), "truth", "The labels").tolist()
+    >>> convert_labels(np.array([1, 0]), "truth", "The labels").tolist()
     [True, False]
-    >>> labels_as(np.array([True, False]), "text", "The labels").tolist()
+    >>> convert_labels(np.array([True, False]), "text", "The labels").tolist()
     ['true', 'false']
     """
     if kind is None or y.dtype.kind in {"text": "U", "truth": "b", "number": "iuf"}[kind]:
