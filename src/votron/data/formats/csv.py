@@ -72,7 +72,7 @@ class Csv(Format):
         return True
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
-        """Yield a table, of all text at once where no batches are asked for: polars infers its types from all rows."""
+        """Yield a table, of all text at once where no batches are asked for: then its types depend on all rows."""
         delimiter = options.delimiter or self.separator
         if batch_bytes is None:
             found, texts = None, _whole_text(source, options)
