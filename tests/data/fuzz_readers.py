@@ -24,7 +24,7 @@ import scipy.sparse as sp
 import sklearn.datasets  # noqa: F401  # which the first file of svmlight would wait for
 from fuzz_files import case
 
-from votron.data import _budget, open_batches, read_examples
+from votron.data import _sources, open_batches, read_examples
 from votron.errors import VotronError
 
 SECONDS = 2
@@ -201,7 +201,7 @@ def kept(found):
 def child(first, n):
     """Run cases where they may end the process, and print what came of each."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _budget.available_memory = lambda: FREE
+    _sources.available_memory = lambda: FREE
     with tempfile.TemporaryDirectory() as folder:
         for one in range(first, first + n):
             print(json.dumps(measured_case(one, folder)), flush=True)

@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from votron.data import _budget, open_batches, read_examples
+from votron.data import _sources, open_batches, read_examples
 from votron.errors import VotronError
 
 
@@ -44,7 +44,7 @@ def main():
     given = json.load(sys.stdin)
     warm_up()
     if given["free"] is not None:
-        _budget.available_memory = lambda: given["free"]
+        _sources.available_memory = lambda: given["free"]
     for call, path, how in given["cases"]:
         gc.collect()
         with open("/proc/self/clear_refs", "w") as file:

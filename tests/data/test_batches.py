@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from votron.data import make_encoder, open_batches, read_examples, scan_stream
-from votron.data._csv_layout import Dialect, find_records, last_end
+from votron.data.formats._csv_layout import Dialect, end_of_last_record, find_records
 from votron.errors import DataError, VotronError
 
 fixture_once = settings(
@@ -79,12 +79,12 @@ def textbook_records(text):
 def test_records_end_outside_of_quotes(text, chunk):
     data, dialect = text.encode(), Dialect(",", '"')
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("votron.data._csv_layout._CHUNK", chunk)
+        patch.setattr("votron.data.formats._csv_layout._CHUNK", chunk)
         records = find_records(data, dialect)
     n_fields, end, inside = textbook_records(text)
     assert records.n_fields.tolist() == n_fields
     assert records.unclosed is inside
-    assert last_end(data, dialect) == end
+    assert end_of_last_record(data, dialect) == end
     for row, start in enumerate(records.starts):
         assert records.line_of(data, row) == text[:start].count("\n") + 1
 
@@ -395,7 +395,7 @@ def test_damaged_arrays(sources):
 
 
 def test_a_record_without_an_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("votron.data._text.MAX_RECORD", 1000)
+    monkeypatch.setattr("votron.data._sources.MAX_RECORD", 1000)
     path = tmp_path / "table.csv"
     path.write_text('a,y\n1,0\n2,"' + "x\n" * 5000)
     refused(path, "The record that begins on line 3 of", "a quote may not be closed", label="y", batch_bytes=100)

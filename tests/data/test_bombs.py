@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from memory_meter import measured, needs_proc
 
-from votron.data import _csv, open_batches, read_examples, read_idx
-from votron.data.formats import svmlight
+from votron.data import open_batches, read_examples, read_idx
+from votron.data.formats import csv, svmlight
 from votron.errors import DataError, VotronError
 
 pytestmark = pytest.mark.slow  # processes, and files of some size
@@ -156,7 +156,7 @@ def test_the_limit_of_the_user_and_that_of_the_machine(tmp_path, monkeypatch):
     path.write_bytes(gzip.compress(b"a,y\n" + b"1,0\n" * 500_000))
     with pytest.raises(DataError, match="expands to more than the 1 MiB that max_bytes allows"):
         read_examples(path, label="y", max_bytes=MB)
-    monkeypatch.setattr("votron.data._budget.available_memory", lambda: 20 * MB)
+    monkeypatch.setattr("votron.data._sources.available_memory", lambda: 20 * MB)
     with pytest.raises(
         DataError, match="would take 30 MB of memory or more, and the limit is 17 MB, 80% of what is free"
     ):
@@ -164,7 +164,7 @@ def test_the_limit_of_the_user_and_that_of_the_machine(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="80% of what is free"):  # whatever the user says
         read_examples(path, label="y", max_bytes=1 << 60)
     assert sum(map(len, open_batches(path, label="y", batch_bytes=20_000))) == 500_000
-    monkeypatch.setattr("votron.data._budget.available_memory", lambda: 100 * MB)
+    monkeypatch.setattr("votron.data._sources.available_memory", lambda: 100 * MB)
     assert read_examples(path, label="y").n_rows == 500_000
 
 
@@ -172,7 +172,7 @@ def test_digits_that_do_not_fit(tmp_path, monkeypatch):
     path = tmp_path / "a.idx"
     path.write_bytes(idx_header(100, 100) + bytes(10_000))
     assert read_idx(path).shape == (100, 100)
-    monkeypatch.setattr("votron.data._budget.available_memory", lambda: 9000)
+    monkeypatch.setattr("votron.data._sources.available_memory", lambda: 9000)
     with pytest.raises(DataError, match="of memory or more"):
         read_idx(path)
 
@@ -204,7 +204,7 @@ def test_text_takes_no_more_memory_than_is_reckoned_with(tmp_path):
         path.write_bytes(data)
         cases.append(("read", path, options))
         if name.endswith("csv"):
-            reckoned.append(_csv.BYTES_A_BYTE * len(data) + _csv.Meter(",", name)(data))
+            reckoned.append(csv.BYTES_A_BYTE * len(data) + csv.Meter(",", name)(data))
         else:
             reckoned.append(svmlight.BYTES_A_BYTE * len(data) + svmlight._memory(data))
     for (_, path, _), one, n in zip(cases, measured(cases), reckoned, strict=True):
@@ -219,6 +219,6 @@ def test_one_long_label_among_many(tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     path.write_bytes(b"a,y\n" + b"1,u\n" * 20_000 + b"1," + b"v" * 190 + b"\n")
     assert read_examples(path, label="y").n_rows == 20_001
-    monkeypatch.setattr("votron.data._budget.available_memory", lambda: 8_000_000)
+    monkeypatch.setattr("votron.data._sources.available_memory", lambda: 8_000_000)
     with pytest.raises(VotronError, match=r"Reading the label column 'y' of .* would take 16 MB of memory or more"):
         read_examples(path, label="y")

@@ -9,9 +9,11 @@ import pytest
 import thrift_trees
 from memory_meter import measured, needs_proc
 
-from votron.data import _parquet, open_batches, read_examples
-from votron.data._arrow import arrow_claims
-from votron.data._parquet import DamagedError, parquet_claims
+from votron.data import open_batches, read_examples
+from votron.data.formats import parquet
+from votron.data.formats._column_files import DamagedError
+from votron.data.formats.arrow import arrow_claims
+from votron.data.formats.parquet import parquet_claims
 from votron.errors import DataError
 
 MB = 1 << 20
@@ -342,5 +344,5 @@ def test_a_long_text_that_many_rows_share(tmp_path, format):
 
 def test_headers_of_pages_are_read_some_times_and_no_more():
     """However long they are: the windows in which they are looked for double."""
-    windows = [length for length in _parquet._PAGE_HEADERS if length <= 1 << 20]
+    windows = [length for length in parquet._PAGE_HEADERS if length <= 1 << 20]
     assert sum(windows) < 2 * windows[-1]

@@ -26,7 +26,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from votron.data import ImageSet, load_image_set
-from votron.data.image_sets import _KNOWN
+from votron.data.formats.image_sets import _KNOWN
 from votron.errors import DataError
 
 STEMS = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
@@ -468,7 +468,7 @@ def test_no_server(places, openml):
 
 
 def test_a_server_that_says_nothing(monkeypatch, places, openml):
-    monkeypatch.setattr("votron.data._openml._SECONDS_OF_SILENCE", 0.05)
+    monkeypatch.setattr("votron.data.formats._openml._SECONDS_OF_SILENCE", 0.05)
     released = threading.Event()
     answer = openml.answer
     openml.answer = lambda path: answer(path) if "/download/" not in path else released.wait(20) and None

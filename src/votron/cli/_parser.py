@@ -270,7 +270,7 @@ def size(text: str) -> int:
 
 def delimiter(text: str) -> str:
     """Return the value of --delimiter, where a tab may be written as one types it."""
-    from votron.data.vocabulary import stands_between
+    from votron.data.options import stands_between
 
     found = {"\\t": "\t", "tab": "\t"}.get(text, text)
     if not stands_between(found) or found in "\"'":
@@ -280,7 +280,7 @@ def delimiter(text: str) -> str:
 
 def quote(text: str) -> str:
     """Return the value of --quote."""
-    from votron.data.vocabulary import stands_between
+    from votron.data.options import stands_between
 
     if text and not stands_between(text):
         raise argparse.ArgumentTypeError(f"must be one character, or '' for none. Got {text!r} instead.")

@@ -128,7 +128,7 @@ def _matrix_encoder(args: argparse.Namespace, X: Any) -> Any:
     """Return what scales the numbers of a matrix, where an option asks for it."""
     from scipy.sparse import issparse
 
-    from votron.data.tables import SCALERS
+    from votron.data.encoding import SCALERS
 
     for name in _TABLE_ONLY:
         if getattr(args, name):

@@ -3,39 +3,38 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from votron.data.batches import ExampleBatches, open_batches
     from votron.data.describing import describe_examples
-    from votron.data.encoding import encoder_columns, make_encoder
+    from votron.data.encoding import encoder_columns, make_encoder, tabular_encoder
     from votron.data.examples import Examples
-    from votron.data.idx import load_mnist_folder, read_idx
-    from votron.data.image_sets import ImageSet, load_image_set
-    from votron.data.reading import read_examples
+    from votron.data.formats.idx import load_mnist_folder, read_idx
+    from votron.data.formats.image_sets import ImageSet, load_image_set
+    from votron.data.reading import ExampleBatches, open_batches, read_examples
     from votron.data.streaming import StreamFacts, scan_stream
-    from votron.data.tables import tabular_encoder
     from votron.data.writing import write_examples
 
 _HOMES = {  # loaded when asked for: most need scikit-learn, and the names in votron.data.formats need nothing
-    "ExampleBatches": "batches",
+    "ExampleBatches": "reading",
     "Examples": "examples",
-    "ImageSet": "image_sets",
+    "ImageSet": "formats.image_sets",
     "StreamFacts": "streaming",
     "describe_examples": "describing",
     "encoder_columns": "encoding",
-    "load_mnist_folder": "idx",
-    "load_image_set": "image_sets",
+    "load_mnist_folder": "formats.idx",
+    "load_image_set": "formats.image_sets",
     "make_encoder": "encoding",
-    "open_batches": "batches",
+    "open_batches": "reading",
     "read_examples": "reading",
-    "read_idx": "idx",
+    "read_idx": "formats.idx",
     "scan_stream": "streaming",
-    "tabular_encoder": "tables",
+    "tabular_encoder": "encoding",
     "write_examples": "writing",
 }
 
-_OLD_HOMES = {"Batches": "batches", "load_digits_folder": "idx"}  # which say what they are called now
+_OLD_NAMES = {"Batches": "ExampleBatches", "load_digits_folder": "load_mnist_folder"}
 
 __all__ = [
     "ExampleBatches",
@@ -57,7 +56,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name) or _OLD_HOMES.get(name)
-    if home is not None:
-        return getattr(importlib.import_module(f"votron.data.{home}"), name)
-    raise AttributeError(f"module 'votron.data' has no attribute {name!r}")
+    now = _OLD_NAMES.get(name, name)
+    if now not in _HOMES:
+        raise AttributeError(f"module 'votron.data' has no attribute {name!r}")
+    if now != name:
+        warnings.warn(f"votron.data.{name} is now called {now}.", DeprecationWarning, stacklevel=2)
+    return getattr(importlib.import_module(f"votron.data.{_HOMES[now]}"), now)

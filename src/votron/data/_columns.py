@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from votron._frames import columns_of, floats_of, in_pandas
 from votron._sentences import on_one_line, shortened
-from votron.data._polars import kind_of
+from votron.data.tables import kind_of
 from votron.errors import DataError
 
 FEATURES = ("text", "number", "boolean")
@@ -48,7 +48,7 @@ def numbers_of(column: Any, name: str, what: str, remedy: str = "convert it") ->
     return floats_of(column)
 
 
-def chances_of(column: Any, name: str) -> NDArray[np.float64]:
+def probabilities_of(column: Any, name: str) -> NDArray[np.float64]:
     """Return probabilities as floats, missing ones as NaN."""
     what = "probabilities, from 0 to 1"
     numbers = numbers_of(column, name, what, "convert it, or leave it out")
@@ -167,7 +167,7 @@ class _Chance(_Column):
     """Probabilities."""
 
     def _features(self, column: Any, name: str) -> NDArray[np.float64]:
-        return chances_of(column, name)[:, None]
+        return probabilities_of(column, name)[:, None]
 
 
 class _Truth(_Column):

@@ -1,8 +1,9 @@
-"""Sources of bytes: files and standard input, plain or compressed, expanded up to a limit and no further.
+"""Sources of bytes and of text: files and standard input, plain or compressed, expanded up to a limit and no further.
 
 Compression is recognised by the first bytes, not by the name. What a compressed file expands to is never known before
 it is expanded, so limits hold while it is; and what expands as nothing does that somebody wrote is measured before any
-of it is kept.
+of it is kept. There are two limits: `max_bytes` is about the file, how long it may be, once expanded; a share of the
+free memory is about the machine, and no option raises it.
 """
 
 from __future__ import annotations
@@ -14,16 +15,32 @@ import io
 import lzma
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from votron._sentences import exact_bytes
-from votron.data._budget import IN_BATCHES, MAX_BYTES, check_memory, memory_budget
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._resources import available_memory
+from votron._sentences import exact_bytes, rounded_bytes
 from votron.errors import DataError, Parameter, Phrase
 
+MAX_BYTES = 4 << 30
+"""What compressed input, standard input or an archive may expand to, if not told otherwise: 4 GiB."""
+SHARE = 0.8
+"""The part of the free memory that reading may take."""
+IN_BATCHES = Phrase("in batches", "read it in batches with open_batches")
+"""What to do about data that are too large, where reading in batches helps."""
+EXPAND = Phrase("expand", "expand it on disk and ", IN_BATCHES)
+"""What to do where it helps with plain files only."""
 STDIN = "-"
+BOM = b"\xef\xbb\xbf"
+MAX_RECORD = 1 << 26
+"""The bytes that a record may have."""
+MAX_SPLIT = 4
+"""The bytes that a character has at most: so many at the end of a part of a text may be half of one."""
 HEAD = 1 << 20
 """How many bytes are looked at before reading begins."""
 _CHUNK = 1 << 20
@@ -34,6 +51,39 @@ _XZ_MEMORY = 256 << 20  # the largest preset of xz wants 65 MB to expand; a host
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 _WINDOW = 1 << 27  # what zstd itself expands without being told to
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+
+def memory_budget() -> int:
+    """Return how many bytes reading may take now."""
+    return int(SHARE * available_memory())
+
+
+def check_memory(n: float, name: str, *, budget: int | None = None, remedy: str | Phrase = IN_BATCHES) -> None:
+    """Refuse what would take so many bytes of memory, if that is more than the budget: by default that of now."""
+    allowed = memory_budget() if budget is None else budget
+    if n > allowed:
+        raise DataError(
+            f"Reading {name} would take {rounded_bytes(n)} of memory or more, and the limit is "
+            f"{rounded_bytes(allowed)}, {SHARE:.0%} of what is free: ",
+            remedy,
+            ", or where more memory is free.",
+        )
+
+
+def check_expanded(n: int, max_bytes: int, what: str, verb: str = "expands to") -> None:
+    """Refuse what expands to so many bytes, if that is more than the limit."""
+    if n > max_bytes:
+        raise DataError(
+            f"{what} {verb} more than the {exact_bytes(max_bytes)} that ",
+            Parameter("max_bytes"),
+            " allows: raise it if that is right.",
+        )
+
+
+# -- files and standard input -----------------------------------------------------------------------------------------
 
 
 class Location:
@@ -215,8 +265,11 @@ class _Bounded(io.RawIOBase):
         except Exception as error:  # each library of compression has errors of its own
             raise self._damaged(error) from None
         self._n += len(chunk)
-        if self._n > self._source.max_bytes and self._source.size is None:
-            raise self._too_long()
+        source = self._source
+        if self._n > source.max_bytes and source.size is None:
+            if source.compression is None:
+                check_expanded(self._n, source.max_bytes, f"What is in {source.name}", "has")
+            check_expanded(self._n, source.max_bytes, f"The {source.compression} compression of {source.name}")
         buffer[: len(chunk)] = chunk
         return len(chunk)
 
@@ -226,14 +279,6 @@ class _Bounded(io.RawIOBase):
             return unreadable(source.name, error)
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         return DataError(f"The {source.compression} compression of {source.name} is damaged: {reason}.")
-
-    def _too_long(self) -> DataError:
-        name, compression, limit = self._source.name, self._source.compression, exact_bytes(self._source.max_bytes)
-        what = f"What is in {name}" if compression is None else f"The {compression} compression of {name}"
-        verb = "has" if compression is None else "expands to"
-        return DataError(
-            f"{what} {verb} more than the {limit} that ", Parameter("max_bytes"), " allows: raise it if that is right."
-        )
 
     def close(self) -> None:
         if not self.closed:
@@ -312,3 +357,84 @@ _OPENERS: dict[str, Callable[[Any, str], Any]] = {
     "xz": lambda file, _: _Expander(file, lambda: lzma.LZMADecompressor(memlimit=_XZ_MEMORY)),
     "zstd": _open_zstd,
 }
+
+
+def read_exactly(file: Any, n_bytes: int, promise: str, first: bytes = b"") -> NDArray[np.uint8]:
+    """Return what must be all that is left of a file, a piece at a time, after the first bytes, read already."""
+    buffer, n_read = np.empty(n_bytes, dtype=np.uint8), min(len(first), n_bytes)
+    buffer[:n_read] = np.frombuffer(first, dtype=np.uint8, count=n_read)
+    while n_read < n_bytes and (piece := file.read(min(_CHUNK, n_bytes - n_read))):
+        buffer[n_read : n_read + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
+        n_read += len(piece)
+    if n_read < n_bytes:
+        raise DataError(f"{promise}, but the file ends after {n_read} of them.")
+    if len(first) > n_bytes or file.read(1):
+        raise DataError(f"{promise}, but the file goes on after them.")
+    return buffer
+
+
+# -- text -------------------------------------------------------------------------------------------------------------
+
+
+def with_newlines(data: bytes) -> bytes:
+    """Return bytes without a byte order mark, and with line ends that have a newline."""
+    data = data.removeprefix(BOM)
+    return data.replace(b"\r", b"\n") if uses_carriage_returns(data, True) else data
+
+
+def uses_carriage_returns(head: bytes, whole: bool) -> bool:
+    """Tell whether lines end with a carriage return alone. `whole`: there are no more bytes, such as a newline."""
+    return b"\n" not in head and head.find(b"\r", 0, None if whole else -1) >= 0
+
+
+def check_text(data: bytes, name: str, first_line: int = 1) -> None:
+    """Refuse what is no text in UTF-8."""
+    at = data.find(b"\0")
+    if at >= 0:
+        wide = " (UTF-16, perhaps)" if data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[1:2] == b"\0" else ""
+        line = first_line + data.count(b"\n", 0, at)
+        raise DataError(f"{with_capital(name)} must be text in UTF-8: line {line} has a NUL byte{wide}.")
+    if data.isascii():
+        return
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = first_line + data.count(b"\n", 0, error.start)
+        raise DataError(
+            f"{with_capital(name)} must be text in UTF-8, and line {line} is not (byte {data[error.start]:#04x}): "
+            "save it in UTF-8, or convert it, such as by `iconv -f latin1 -t utf-8 old.csv > new.csv`."
+        ) from None
+
+
+def with_capital(name: str) -> str:
+    return f"{name[:1].upper()}{name[1:]}"
+
+
+def too_long(line: int, name: str) -> DataError:
+    """Return the error of a record that does not end."""
+    return DataError(
+        f"The record that begins on line {line} of {name} does not end within {MAX_RECORD >> 20} MiB: a quote may not "
+        "be closed."
+    )
+
+
+def text_parts(source: Source, batch_bytes: int, ends: Callable[[bytes], int]) -> Iterator[tuple[bytes, int]]:
+    """Yield whole records, and the line that they begin on; `ends` says where the last whole record ends."""
+    old = uses_carriage_returns(source.head, len(source.head) < HEAD)
+    with source.open() as file:
+        data, line, first = b"", 1, True
+        while chunk := file.read(max(batch_bytes, len(data))):  # a record without an end is not looked at too often
+            if first and len(chunk) < len(BOM):  # of tiny batches
+                chunk += file.read(len(BOM))
+            chunk, first = chunk.removeprefix(BOM) if first else chunk, False
+            data += chunk.replace(b"\r", b"\n") if old else chunk
+            cut = ends(data)
+            if cut:
+                part, data, begin = data[:cut], data[cut:], line
+                line += part.count(b"\n")
+                yield part, begin
+                del part
+            elif len(data) > MAX_RECORD:
+                raise too_long(line, source.name)
+        if data:
+            yield data, line

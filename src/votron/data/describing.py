@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from votron._frames import columns_of
-from votron.data._polars import kind_of
 from votron.data.examples import Examples
+from votron.data.tables import kind_of
 
 __all__ = ["describe_examples"]
 

@@ -1,33 +1,148 @@
-"""Encoders for tables that users have: `tabular_encoder`, with texts and with missing values filled in.
+"""Tables as vectors: which columns of a frame become which features.
 
-They are made of scikit-learn's transformers and of those of `tabular_encoder` only, so that a model file can hold them.
+Problem: examples are rows of a table with numbers, words and texts, and a linear classifier takes vectors of numbers.
+Input: a frame of pandas or polars. Output: a scikit-learn transformer from such frames to vectors, made of
+scikit-learn's transformers and of those of `votron.data._columns` only, so that a model file can hold it.
+Reference: W. Cohen's notes on linear classifiers, section 1: an attribute with the values Rainy, Sunny and Cloudy
+becomes three 0/1 features, one a value; or one number, the chance of rain.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from votron._frames import is_frame
+from votron._frames import columns_of, floats_of, in_pandas, is_frame
 from votron.data import vocabulary
-from votron.data._columns import _Chance, _Discrete, _Number, _Text, _Truth
-from votron.data.tables import checked_names, tabular_encoder, transformer_keys
-from votron.data.vocabulary import STRATEGIES
-from votron.errors import DataError, Parameter, VotronError
+from votron.data._columns import (
+    Values,
+    _Chance,
+    _Discrete,
+    _Number,
+    _Text,
+    _Truth,
+    feature_name,
+    objects_of,
+    probabilities_of,
+    refusal,
+)
+from votron.data.tables import kind_of
+from votron.data.vocabulary import NUMERIC, STRATEGIES
+from votron.errors import DataError, Parameter, Phrase, VotronError
 
-__all__ = ["encoder_columns", "make_encoder"]
+__all__ = ["encoder_columns", "make_encoder", "tabular_encoder"]
 
 TEXT_FEATURES = ("hashing", "tfidf")
 MISSING = (*vocabulary.MISSING, *STRATEGIES)
+SCALERS = dict(zip(NUMERIC, (None, StandardScaler, MinMaxScaler, MaxAbsScaler), strict=True))
+_SPARSE_BELOW = 0.3
+"""Share of features that are not 0 below which the vectors are sparse, as in ColumnTransformer."""
 _N_TEXT_FEATURES = 2**18
 _WORD = re.compile(r"\w\w")
+
+
+def tabular_encoder(
+    frame: Any,
+    *,
+    numeric: str = "keep",
+    probabilities: Iterable[str] = (),
+    discrete: Iterable[str] = (),
+) -> ColumnTransformer:
+    """Return a transformer that turns the rows of tables like this one into vectors.
+
+    Each column becomes features by its type, in the order of the columns:
+
+    - text (also a categorical type) becomes a 0/1 feature for each value, in the order in which the values first appear
+      in ``frame``, or in the order that a Categorical of pandas or an Enum of polars declares. A value that is
+      missing, or that ``frame`` does not have, sets none of them;
+    - numbers stay numbers, kept or scaled;
+    - True and False become 1 and 0.
+
+    Linear classifiers and kernels want numbers of different units, such as degrees and percents, scaled:
+    ``numeric="standard"``. By default they are kept as they are, as in Cohen's table.
+
+    Parameters
+    ----------
+    frame : DataFrame of pandas or polars
+        The features of the examples, without the label. It decides types and values; nothing else of it is kept.
+    numeric : {"keep", "standard", "minmax", "maxabs"}, default="keep"
+        What happens to numbers: kept as they are, shifted and scaled to mean 0 and variance 1 or to the range from 0 to
+        1, or divided by the largest absolute value. The data given to ``fit`` decide by how much.
+    probabilities : names of columns
+        Columns of probabilities, such as the chance of rain: kept as they are, and refused outside of 0 to 1.
+    discrete : names of columns
+        Columns whose numbers are names, such as postcodes: treated as text is.
+
+    Returns
+    -------
+    ColumnTransformer
+        Not fitted, with one transformer a column, of the column's name where scikit-learn allows it. It takes frames
+        that have these columns in any order, and passes over others. Features are called "Outlook=Rainy" or "Temp".
+
+    Raises
+    ------
+    DataError
+        If a column is neither text nor numbers nor truth values, mixes them, has no values, or has a probability
+        outside of 0 to 1.
+    VotronError
+        If the frame is none, or a parameter does not fit it.
+
+    Notes
+    -----
+    A missing number stays missing, as NaN, which the classifiers refuse, and so does a missing truth value: a
+    `sklearn.impute.SimpleImputer` after the encoder fills it in. Before `WinnowClassifier`, which wants 0 and 1, take
+    ``SimpleImputer(strategy="most_frequent")``, since a mean is neither.
+
+    Vectors are CSR matrices if more than 0.7 of their features are 0 by the number of values alone, and arrays
+    otherwise; only arrays can be turned into frames with ``set_output``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from votron import tabular_encoder
+    >>> days = pd.DataFrame({"Outlook": ["Rainy", "Sunny", "Cloudy"], "Temp": [85, 87, 75]})
+    >>> encoder = tabular_encoder(days)
+    >>> encoder.fit_transform(days)
+    array([[ 1.,  0.,  0., 85.],
+           [ 0.,  1.,  0., 87.],
+           [ 0.,  0.,  1., 75.]])
+    >>> encoder.transform(pd.DataFrame({"Outlook": ["Snowy"], "Temp": [20]}))
+    array([[ 0.,  0.,  0., 20.]])
+    >>> encoder.get_feature_names_out().tolist()
+    ['Outlook=Rainy', 'Outlook=Sunny', 'Outlook=Cloudy', 'Temp']
+    """
+    if not (isinstance(numeric, str) and numeric in SCALERS):
+        choices = ", ".join(map(repr, SCALERS))
+        raise VotronError(
+            Parameter("numeric", of="tabular_encoder"), f" must be one of {choices}. Got {numeric!r} instead."
+        )
+    names = _checked_columns(frame)
+    kept = set(checked_names("probabilities", probabilities, names))
+    coded = set(checked_names("discrete", discrete, names))
+    for name in names:
+        if name in kept and name in coded:
+            raise VotronError(
+                "The ",
+                Phrase("shared", "'probabilities' and 'discrete' of tabular_encoder", parameter="probabilities"),
+                f" must not share a column. Got {name!r} in both instead.",
+            )
+    columns = dict(zip(names, columns_of(frame), strict=True))
+    values = {name: _values(one, name, as_text=name in coded, as_chance=name in kept) for name, one in columns.items()}
+    _check_features(values)
+    sparse = len(names) < _SPARSE_BELOW * sum(1 if found is None else len(found) for found in values.values())
+    parts = [_part(columns[name], found, numeric, name in kept, sparse) for name, found in values.items()]
+    transformers = [(key, part, [name]) for key, part, name in zip(transformer_keys(names), parts, names, strict=True)]
+    return ColumnTransformer(transformers, verbose_feature_names_out=False, sparse_threshold=_SPARSE_BELOW)
 
 
 def make_encoder(
@@ -98,10 +213,10 @@ def make_encoder(
     parts: dict[str, Any] = {}
     if others:
         made = tabular_encoder(frame[others], numeric=numeric, probabilities=probabilities, discrete=discrete)
-        parts = {columns[0]: _filled_in(part, missing) for _, part, columns in made.transformers}
+        parts = {columns[0]: _with_imputer(part, missing) for _, part, columns in made.transformers}
     for name in texts:
         parts[name] = Pipeline([("texts", _Text()), ("words", _vectorizer(text_features, n_text_features))])
-    runs = _runs([(name, parts[name]) for name in names])
+    runs = _group_numbers([(name, parts[name]) for name in names])
     keys = transformer_keys(
         [columns[0] if len(columns) == 1 else f"{columns[0]}..{columns[-1]}" for columns, _ in runs]
     )
@@ -149,6 +264,126 @@ def _kind(part: Any) -> str:
     return "truth" if isinstance(first, _Truth) else "number"
 
 
+# -- what the frame and the parameters say ----------------------------------------------------------------------------
+
+
+def _checked_columns(frame: Any) -> list[str]:
+    """Return the names of the columns of what must be a frame with values."""
+    if not is_frame(frame):
+        kind = type(frame).__name__
+        raise VotronError(
+            f"tabular_encoder takes a DataFrame of pandas or polars. Got an object of type {kind} instead."
+        )
+    if 0 in frame.shape:
+        raise VotronError(
+            f"tabular_encoder takes a frame with rows and columns. Got one of shape {frame.shape} instead."
+        )
+    names = list(frame.columns)
+    seen: set[str] = set()
+    for name in names:
+        if not isinstance(name, str):
+            raise VotronError(f"The names of a frame's columns must be of type str. Got {name!r} instead.")
+        if name in seen:
+            raise VotronError(f"The names of a frame's columns must differ. Got {name!r} twice instead.")
+        seen.add(name)
+    return names
+
+
+def checked_names(parameter: str, given: Any, columns: list[str]) -> list[str]:
+    names = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    there = set(columns)
+    for name in names:
+        if not isinstance(name, str) or name not in there:
+            raise VotronError(
+                Parameter(parameter, of="tabular_encoder"),
+                f" must be names of columns of the frame, which are {columns}. Got {name!r} instead.",
+            )
+    return names
+
+
+def _check_features(values: dict[str, Values | None]) -> None:
+    """Refuse features that would have the same name, such as "a=b=c" of column "a" and of column "a=b"."""
+    seen: dict[str, str] = {}
+    for column, found in values.items():
+        for feature in [column] if found is None else [feature_name(column, value) for value in found]:
+            if feature in seen:
+                raise DataError(
+                    f"Two features would be called {feature!r}, from column {seen[feature]!r} and column {column!r}: "
+                    "rename a column, or a value."
+                )
+            seen[feature] = column
+
+
+# -- what the columns say ---------------------------------------------------------------------------------------------
+
+
+def _values(column: Any, name: str, *, as_text: bool, as_chance: bool) -> Values | None:
+    """Return the values that get a feature each, or None if the column is one of numbers."""
+    kind = kind_of(column)
+    if kind == "other":
+        remedy = "convert it, or leave it out" if as_text else ""  # else numbers are advised, for dates among others
+        raise refusal(column, name, "either numbers, or truth values, or text", remedy)
+    if as_text or (kind == "text" and not as_chance):
+        found = None if kind == "nothing" else _categories(column, name)
+        empty = not found
+    else:
+        found = None
+        empty = bool(np.isnan(probabilities_of(column, name) if as_chance else floats_of(column)).all())
+    if empty:
+        raise DataError(f"The column {name!r} must have a value in some row: leave it out. Got missing values instead.")
+    return found
+
+
+def _categories(column: Any, name: str) -> Values:
+    """Return the distinct values of a column, in the order declared or else the order of appearance."""
+    declared = None
+    if in_pandas(column) and hasattr(column, "cat"):
+        declared = column.cat.categories.tolist()
+    elif not in_pandas(column) and isinstance(column.dtype, sys.modules["polars"].Enum):
+        declared = column.dtype.categories.to_list()
+    found = dict.fromkeys(objects_of(column)) if declared is None else declared
+    # pandas makes floats of whole numbers where others are missing; they are equal, and read better without ".0"
+    values = Values(int(v) if isinstance(v, float) and v.is_integer() else v for v in found if v is not None)
+    try:
+        sorted(values)  # fails where they are of several types, such as words and numbers, which is a slip
+    except TypeError:
+        raise refusal(column, name, "values of one type") from None
+    return values
+
+
+# -- the transformers of the columns ----------------------------------------------------------------------------------
+
+
+def transformer_keys(columns: list[str]) -> list[str]:
+    """Return names that ColumnTransformer takes: those of the columns, where they have no meaning for it already."""
+    taken = set(ColumnTransformer([]).get_params(deep=False))
+    names = set(columns)
+    keys: list[str] = []
+    for name in columns:
+        plain = name
+        while "__" in plain:
+            plain = plain.replace("__", "_")
+        key, n = plain, 1
+        while key in taken or (key != name and key in names):
+            n += 1
+            key = f"{plain} ({n})"
+        taken.add(key)
+        keys.append(key)
+    return keys
+
+
+def _part(column: Any, values: Values | None, numeric: str, as_chance: bool, sparse: bool) -> Any:
+    """Return the transformer of a column."""
+    if values is not None:
+        return _Discrete(values, sparse)
+    if as_chance:
+        return _Chance()
+    if kind_of(column) == "boolean":
+        return _Truth()
+    scaler = SCALERS[numeric]
+    return _Number() if scaler is None else Pipeline([("numbers", _Number()), ("scale", scaler())])
+
+
 # -- checks -----------------------------------------------------------------------------------------------------------
 
 
@@ -186,7 +421,7 @@ def _vectorizer(text_features: str, n_features: int) -> Any:
     )
 
 
-def _filled_in(part: Any, missing: str) -> Any:
+def _with_imputer(part: Any, missing: str) -> Any:
     """Return the transformer of a column with an imputer after its numbers, if there is to be one."""
     if missing not in STRATEGIES or isinstance(part, _Discrete):
         return part
@@ -195,7 +430,7 @@ def _filled_in(part: Any, missing: str) -> Any:
     return Pipeline([steps[0], ("impute", imputer), *steps[1:]])
 
 
-def _runs(parts: list[tuple[str, Any]]) -> list[tuple[list[str], Any]]:
+def _group_numbers(parts: list[tuple[str, Any]]) -> list[tuple[list[str], Any]]:
     """Return the columns with their transformers, plain numbers side by side as one."""
     runs: list[tuple[list[str], Any]] = []
     for name, part in parts:

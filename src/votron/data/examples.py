@@ -1,14 +1,26 @@
-"""Examples, wherever they came from."""
+"""Examples, wherever they came from: features and labels, checked."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron._sentences import on_one_line, shortened
+from votron.data._sources import check_memory
+from votron.data.vocabulary import TRUTH
+from votron.errors import DataError
+
 __all__ = ["Examples"]
+
+_SHOWN = 40
+_LOOKED_AT = 400
+_MAX_CHARACTERS = 200
+_BYTES_A_TEXT = 64  # as an object of Python
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,3 +112,163 @@ class Examples:
         what = "features" if self.columns is None else "columns"
         classes = "no labels" if self.y is None else f"{len(np.unique(self.y)):,} classes"
         return f"<Examples of {self.source!r}: {self.n_rows:,} rows, {self.X.shape[1]:,} {what}, {classes}>"
+
+
+# -- arrays -----------------------------------------------------------------------------------------------------------
+
+
+def array_examples(X: Any, y: NDArray[Any] | None, about: Examples, name: str, label: str | None) -> Examples:
+    """Return checked examples of an array, or CSR matrix, and labels."""
+    shape: tuple[int, ...] | None = None
+    if not sp.issparse(X):
+        X, shape = _flat(X, name)
+    if 0 in X.shape:
+        raise DataError(f"There must be examples and features in {name}. Got an array of shape {X.shape} instead.")
+    check_finite(X, name, about.first_row)
+    if y is not None:
+        y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+        if y.ndim != 1 or len(y) != X.shape[0]:
+            got = " x ".join(map(str, y.shape))
+            raise DataError(
+                f"There must be one label for each of the {X.shape[0]} examples of {name}. Got {got} instead."
+            )
+        y = tidy_labels(y, f"The labels of {name}")
+    return replace(about, X=X, y=y, label=label if y is not None else None, image_shape=shape)
+
+
+def _flat(X: NDArray[Any], name: str) -> tuple[NDArray[Any], tuple[int, ...] | None]:
+    """Return numbers with an example to a row, and the shape of an example that has one: an image."""
+    if X.dtype.kind not in "biuf":
+        raise DataError(f"The features in {name} must be numbers. Got values of type {X.dtype} instead.")
+    if X.ndim < 2:
+        raise DataError(f"The features in {name} must have two dimensions or more. Got {X.ndim} instead.")
+    if X.dtype.kind == "b":
+        X = X.astype(np.uint8)
+    if X.dtype.kind == "f" and X.dtype.itemsize > 8:
+        X = X.astype(np.float64)
+    if X.ndim == 2:
+        return X, None
+    return X.reshape(X.shape[0], math.prod(X.shape[1:])), X.shape[1:]
+
+
+def check_finite(X: Any, name: str, first_row: int = 0) -> None:
+    """Refuse NaN and infinity, and say where they are; rows and columns are counted from 1."""
+    values = X.data if sp.issparse(X) else X
+    if values.dtype.kind != "f":
+        return
+    with np.errstate(all="ignore"):
+        total = values.sum(dtype=np.float64)  # finite only if all are: cheaper than an array of answers
+    if np.isfinite(total) or np.isfinite(values).all():
+        return
+    at = int(np.argmin(np.isfinite(values)))
+    if sp.issparse(X):
+        row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
+    else:
+        row, column = divmod(at, X.shape[1])
+    raise DataError(
+        f"The features in {name} must be finite numbers. Got {values.flat[at]} in row {first_row + row + 1}, "
+        f"column {column + 1}, instead, counted from 1."
+    )
+
+
+# -- labels -----------------------------------------------------------------------------------------------------------
+
+
+def tidy_labels(y: NDArray[Any], what: str) -> NDArray[Any]:
+    """Return labels as int64 where they are whole numbers, else as truth values, text or float64.
+
+    Examples
+    --------
+    >>> tidy_labels(np.array([1.0, -1.0]), "The labels")
+    array([ 1, -1])
+    """
+    if y.dtype.kind == "S":
+        try:
+            y = np.char.decode(_shortened(y, what), "utf-8")
+        except UnicodeDecodeError:
+            raise DataError(f"{what} must be text in UTF-8.") from None
+    if y.dtype.kind == "U":
+        return _shortened(y, what)
+    if y.dtype.kind == "b":
+        return y
+    if y.dtype.kind not in "iuf":
+        raise DataError(f"{what} must be whole numbers, text or truth values. Got values of type {y.dtype} instead.")
+    if y.dtype.kind == "f":
+        return _from_floats(y.astype(np.float64), what)
+    if y.dtype.kind == "u" and len(y) and y.max() > np.iinfo(np.int64).max:
+        raise DataError(f"{what} must fit into 64 bits, or be text. Got {y.max()} instead.")
+    return y.astype(np.int64)
+
+
+def _shortened(y: NDArray[Any], what: str) -> NDArray[Any]:
+    """Return texts in as little space as the longest of them needs, if the space is more than labels should take."""
+    kind = y.dtype.kind
+    if y.dtype.itemsize // (4 if kind == "U" else 1) <= _MAX_CHARACTERS:
+        return y
+    longest = int(np.char.str_len(y).max()) if y.size else 0
+    check_length(longest, what)
+    return y.astype(f"{kind}{max(longest, 1)}")
+
+
+def convert_labels(y: NDArray[Any], kind: str | None, what: str) -> NDArray[Any]:
+    """Return tidy labels as text, truth values or numbers, as told.
+
+    Examples
+    --------
+    >>> convert_labels(np.array([1, 0]), "truth", "The labels").tolist()
+    [True, False]
+    >>> convert_labels(np.array([True, False]), "text", "The labels").tolist()
+    ['true', 'false']
+    """
+    if kind is None or y.dtype.kind in {"text": "U", "truth": "b", "number": "iuf"}[kind]:
+        return y
+    if kind == "text":
+        return np.where(y, "true", "false") if y.dtype.kind == "b" else y.astype(np.str_)
+    values = y.tolist()
+    try:
+        if kind == "truth":
+            return np.array([_truth(value) for value in values], dtype=np.bool_)
+        return tidy_labels(np.array([_number(value) for value in values], dtype=np.float64), what)
+    except ValueError as error:
+        if isinstance(error, DataError):
+            raise
+        rule = "true and false, or 1 and 0" if kind == "truth" else "numbers"
+        raise DataError(f"{what} must be {rule}, as those that the model learnt. Got {error} instead.") from None
+
+
+def _truth(value: Any) -> bool:
+    found = TRUTH.get(value.strip().lower()) if isinstance(value, str) else {1: True, 0: False}.get(value)
+    if found is None:
+        raise ValueError(short_repr(value))
+    return found
+
+
+def _number(value: Any) -> float:
+    try:
+        return float("" if isinstance(value, bool) else value)
+    except ValueError:
+        raise ValueError(short_repr(value)) from None
+
+
+def check_length(n_characters: int, what: str, n_labels: int = 0) -> None:
+    """Refuse labels that are no names: NumPy gives every one of `n_labels` the space of the longest."""
+    if n_characters > _MAX_CHARACTERS:
+        raise DataError(
+            f"{what} must hold names of classes, of at most {_MAX_CHARACTERS} characters. Got {n_characters} instead."
+        )
+    check_memory((4 * n_characters + _BYTES_A_TEXT) * n_labels, f"{what[:1].lower()}{what[1:]}")
+
+
+def _from_floats(y: NDArray[np.float64], what: str) -> NDArray[Any]:
+    bad = np.flatnonzero(~np.isfinite(y))
+    if len(bad):
+        raise DataError(f"{what} must be finite. Got {y[bad[0]]} for example {bad[0] + 1} instead.")
+    if (np.abs(y) >= 2.0**53).any():
+        raise DataError(f"{what} must be less than 2^53, or text. Got {y[np.argmax(np.abs(y))]:g} instead.")
+    return y.astype(np.int64) if (y == np.floor(y)).all() else y
+
+
+def short_repr(value: Any) -> str:
+    """Return a value for a sentence, on one line and not too long."""
+    text = repr(value[:_LOOKED_AT] if isinstance(value, str) else value)
+    return shortened(on_one_line(text[:_LOOKED_AT]), _SHOWN)

@@ -5,31 +5,32 @@ command line, and whether a model file keeps it for the data that come after. Si
 model files say of their training and "read as in training" are made of these.
 """
 
-import functools
-import inspect
+# ruff: noqa: RUF009  # option() returns the field of a dataclass, as field() does
+
 import os
-import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, Concatenate, ParamSpec, Self, TypeVar, get_type_hints
+from dataclasses import dataclass, field, fields
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from votron.data._budget import MAX_BYTES
-from votron.data._csv import NA_VALUES
-from votron.data._frame_examples import TableOptions
-from votron.data.vocabulary import KINDS, LABELS, MISSING, stands_between
+from votron.data._sources import MAX_BYTES
+from votron.data.tables import TableOptions
+from votron.data.vocabulary import KINDS, LABELS, MISSING
 from votron.errors import Parameter, VotronError
 
 __all__ = ["BatchOptions", "ReadOptions"]
 
 BATCH_BYTES = 32 << 20
+NA_VALUES = ("", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
+"""Texts that mean that a value is missing, if not told otherwise."""
 OLD_NAMES = {"colour": "rgb"}
 """Names that options had, and have."""
 AS_IN_TRAINING = "default: as in training"
 
-Broken = tuple[str, Any] | None
+Default = TypeVar("Default")
+BrokenRule = tuple[str, Any] | None
 """The rule that a value breaks, and the value, or the part of it, that does; None if it is as it must be."""
 
 
@@ -94,7 +95,7 @@ class Option:
 
     kind: str
     words: str
-    check: Callable[[Any], Broken]
+    check: Callable[[Any], BrokenRule] = lambda value: None
     command: Command | None = None
     recorded: bool = False
     kept: bool = False
@@ -104,15 +105,16 @@ class Option:
         return value is not None and self.check(value) is None
 
 
+def option(default: Default, *about: Any, **more: Any) -> Default:
+    """Return the field of an option, of which the rest is what `Option` takes."""
+    return field(default=default, metadata={"option": Option(*about, **more)})
+
+
 # -- what options may be ----------------------------------------------------------------------------------------------
 
 
-def _anything(value: Any) -> Broken:
-    return None
-
-
-def _one_of(*choices: Any) -> Callable[[Any], Broken]:
-    def check(value: Any) -> Broken:
+def _one_of(*choices: Any) -> Callable[[Any], BrokenRule]:
+    def check(value: Any) -> BrokenRule:
         if any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
             return None
         return f"be one of {', '.join(map(repr, choices))}", value
@@ -120,15 +122,15 @@ def _one_of(*choices: Any) -> Callable[[Any], Broken]:
     return check
 
 
-def _format(value: Any) -> Broken:
+def _format(value: Any) -> BrokenRule:
     from votron.data.formats import choosable_formats, format_named
 
     found = format_named(value) if isinstance(value, str) else None
     return None if found is not None and found.choosable else _one_of(None, *choosable_formats())(value)
 
 
-def _all_are(types: Any, rule: str) -> Callable[[Any], Broken]:
-    def check(value: Any) -> Broken:
+def _all_are(types: Any, rule: str) -> Callable[[Any], BrokenRule]:
+    def check(value: Any) -> BrokenRule:
         if value is None or isinstance(value, types):
             return None
         if not isinstance(value, Iterable):
@@ -138,7 +140,7 @@ def _all_are(types: Any, rule: str) -> Callable[[Any], Broken]:
     return check
 
 
-def _kinds_of_columns(value: Any) -> Broken:
+def _kinds_of_columns(value: Any) -> BrokenRule:
     rule = f"map names of columns to one of {', '.join(map(repr, KINDS))}"
     if value is not None and not isinstance(value, Mapping):
         return rule, value
@@ -148,35 +150,39 @@ def _kinds_of_columns(value: Any) -> Broken:
     return None
 
 
-def _count(value: Any) -> Broken:
-    return None if _is_count(value) else ("be an int in the range [1, inf)", value)
+def _count(value: Any) -> BrokenRule:
+    fits = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1
+    return None if fits else ("be an int in the range [1, inf)", value)
 
 
-def _or_none(check: Callable[[Any], Broken]) -> Callable[[Any], Broken]:
-    return lambda value: None if value is None else check(value)
+def stands_between(text: str) -> bool:
+    """Tell whether it can stand between the fields of a line, or around them: one character that is part of neither.
+
+    Examples
+    --------
+    >>> stands_between(";"), stands_between("a"), stands_between("::")
+    (True, False, False)
+    """
+    return len(text) == 1 and text.isascii() and not text.isalnum() and text not in "\r\n\0"
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)
-
-
-def _character(value: Any) -> Broken:
+def _character(value: Any) -> BrokenRule:
     if isinstance(value, str) and stands_between(value):
         return None
     return "be one character, no letter or digit and not the end of a line", value
 
 
-def _truth(value: Any) -> Broken:
+def _truth(value: Any) -> BrokenRule:
     return None if isinstance(value, int | np.bool_) and value in (0, 1) else ("be True or False", value)
 
 
-def _quote(value: Any) -> Broken:
+def _quote(value: Any) -> BrokenRule:
     return None if value == "" else _character(value)
 
 
-def _height_and_width(value: Any) -> Broken:
+def _height_and_width(value: Any) -> BrokenRule:
     sides = tuple(value) if isinstance(value, Iterable) else ()
-    fits = len(sides) == 2 and all(map(_is_count, sides))
+    fits = len(sides) == 2 and not any(map(_count, sides))
     return None if fits else ("be a height and a width, two ints in the range [1, inf)", value)
 
 
@@ -193,233 +199,196 @@ class ReadOptions:
     ('', 'none')
     """
 
-    label: Annotated[
-        str | int | os.PathLike[str] | None,
-        Option(
-            "str, int or path-like, optional",
-            "Where the labels are: a column, by name or number (-1 is the last), of a table or an ``.npy`` file; the "
-            'key of an array in an ``.npz`` file, "y" by default; the file of labels that belongs to IDX images, by '
-            "default the one beside them. Files of svmlight and folders of images have their labels in one place, and "
-            "need none.",
-            _anything,
+    label: str | int | os.PathLike[str] | None = option(
+        None,
+        "str, int or path-like, optional",
+        "Where the labels are: a column, by name or number (-1 is the last), of a table or an ``.npy`` file; the key "
+        'of an array in an ``.npz`` file, "y" by default; the file of labels that belongs to IDX images, by default '
+        "the one beside them. Files of svmlight and folders of images have their labels in one place, and need none.",
+    )
+    labels: str = option(
+        "required",
+        '{"required", "optional", "none"}, default="required"',
+        "Whether there must be labels, may be, or are left out.",
+        _one_of(*LABELS),
+    )
+    label_kind: str | None = option(
+        None,
+        '{"text", "truth", "number"}, optional',
+        'What labels are read as: texts, as they are written ("01" stays "01", and "true" stays "true"); truth values, '
+        "which are true and false, or 1 and 0; or numbers. By default what the labels look like, and numbers among "
+        "words are words.",
+        _one_of(None, *KINDS),
+    )
+    format: str | None = option(
+        None,
+        "str, optional",
+        '"csv", "tsv", "parquet", "arrow", "svmlight", "idx", "npy", "npz" or "images", or one that another package '
+        "brings, if it cannot be recognised.",
+        _format,
+        Command("--format", "{formats} (default: by the name and the first bytes)", "format", "NAME"),
+        recorded=True,
+    )
+    drop: Iterable[str | int] = option(
+        (),
+        "names or numbers of columns",
+        "Columns of a table to leave out.",
+        _all_are(str | int, "be names or numbers of columns"),
+        Command("--drop", "column to leave out; may be repeated", "texts", "COL"),
+        recorded=True,
+    )
+    missing: str = option(
+        "refuse",
+        '{"refuse", "drop", "keep"}, default="refuse"',
+        "What to do about missing values in tables: refuse them, with a sentence that says where the first is, drop "
+        "the rows that have some, or keep them, for an imputer. Labels must not be missing, unless rows are dropped.",
+        _one_of(*MISSING),
+        Command(
+            "--missing",
+            "where values are missing: refuse, drop the rows, or fill in the mean, median or most-frequent value "
+            "(default: refuse)",
+            "filling",
+            "HOW",
         ),
-    ] = None
-    labels: Annotated[
-        str,
-        Option(
-            '{"required", "optional", "none"}, default="required"',
-            "Whether there must be labels, may be, or are left out.",
-            _one_of(*LABELS),
+        recorded=True,
+    )
+    na_values: Iterable[str] | None = option(
+        None,
+        "texts, optional",
+        "What means that a value is missing, beside an empty field: by default NA, N/A, #N/A, n/a, NaN, nan, NULL, "
+        'null and "?".',
+        _all_are(str, "be texts"),
+        Command(
+            "--na-values",
+            "text that marks a missing value; may be repeated ({default})",
+            "texts",
+            "TEXT",
+            "default: empty, NA, NaN, null, ? and the like",
         ),
-    ] = "required"
-    label_kind: Annotated[
-        str | None,
-        Option(
-            '{"text", "truth", "number"}, optional',
-            'What labels are read as: texts, as they are written ("01" stays "01", and "true" stays "true"); truth '
-            "values, which are true and false, or 1 and 0; or numbers. By default what the labels look like, and "
-            "numbers among words are words.",
-            _one_of(None, *KINDS),
+        recorded=True,
+        kept=True,
+    )
+    columns: Mapping[str, str] | None = option(
+        None,
+        'mapping of str to {"number", "text", "truth"}, optional',
+        "The columns to read and what they hold, others being left out: what `encoder_columns` says of a fitted "
+        "encoder.",
+        _kinds_of_columns,
+    )
+    as_text: Iterable[str] = option(
+        (),
+        "names of columns",
+        "Columns whose values are names, or texts, even if they look like numbers. Columns with numbers such as 007 "
+        "are taken for such without being named.",
+        _all_are(str, "be names of columns"),
+    )
+    n_features: int | None = option(
+        None,
+        "int, optional",
+        "For svmlight, how many features there are. Features beyond, which a model does not know, are passed over, as "
+        "by svm-predict, and a note in the result says how many.",
+        _count,
+        Command(
+            "--features",
+            "svmlight: number of features (default: as many as occur)",
+            "count",
+            "N",
+            main_only=True,
         ),
-    ] = None
-    format: Annotated[
-        str | None,
-        Option(
-            "str, optional",
-            '"csv", "tsv", "parquet", "arrow", "svmlight", "idx", "npy", "npz" or "images", or one that another '
-            "package brings, if it cannot be recognised.",
-            _or_none(_format),
-            Command("--format", "{formats} (default: by the name and the first bytes)", "format", "NAME"),
-            recorded=True,
+    )
+    zero_based: bool | None = option(
+        None,
+        "bool, optional",
+        "For svmlight, whether the first feature is number 0. By default it is 1, as in libsvm, unless there is a 0.",
+        _one_of(None, True, False),
+        Command(
+            "--zero-based",
+            "svmlight: features are numbered from 0 ({default})",
+            "yes",
+            default="default: if there is a feature 0",
         ),
-    ] = None
-    drop: Annotated[
-        Iterable[str | int],
-        Option(
-            "names or numbers of columns",
-            "Columns of a table to leave out.",
-            _all_are(str | int, "be names or numbers of columns"),
-            Command("--drop", "a column to leave out; may be given several times", "texts", "COL"),
-            recorded=True,
+        recorded=True,
+        kept=True,
+    )
+    max_bytes: int = option(
+        MAX_BYTES,
+        "int, default=4 GiB",
+        "What compressed input, an archive or standard input may expand to. Nothing is expanded beyond. Whatever this "
+        "says, and for plain files too, reading takes at most 80 % of the memory that is free; what would take more is "
+        "refused before memory is taken for it. Text takes about eight times its length while it is read, and up to "
+        "forty times if its fields are of a character each: for large files there is `open_batches`.",
+        _count,
+        Command(
+            "--max-expanded",
+            "largest size that compressed input may expand to, such as 10GB (default: 4GiB); never more than free memory "
+            "allows",
+            "size",
+            "SIZE",
         ),
-    ] = ()
-    missing: Annotated[
-        str,
-        Option(
-            '{"refuse", "drop", "keep"}, default="refuse"',
-            "What to do about missing values in tables: refuse them, with a sentence that says where the first is, "
-            "drop the rows that have some, or keep them, for an imputer. Labels must not be missing, unless rows are "
-            "dropped.",
-            _one_of(*MISSING),
-            Command(
-                "--missing",
-                "where values are missing: refuse, drop the rows, or fill in the mean, median or most-frequent value "
-                "(default: refuse)",
-                "filling",
-                "HOW",
-            ),
-            recorded=True,
+    )
+    part: str | None = option(
+        None,
+        '{"train", "test"}, optional',
+        "Which part of an image set, or of a folder with the four files of MNIST; by default the one to train on.",
+        _one_of(None, "train", "test"),
+        Command("--part", "of digits, mnist or fashion, which part (default: train)", "part"),
+        recorded=True,
+    )
+    header: bool | None = option(
+        None,
+        "bool, optional",
+        "Whether the first line of a text file names its columns. By default it must, and is refused if it looks like "
+        "data: if a number stands over a column of numbers, say. If not, columns are called c0, c1, and so on.",
+        _one_of(None, True, False),
+        Command(
+            "--header",
+            "whether the first line of CSV names the columns (default: it has to, and is refused if it looks like "
+            "data); without such a line columns are called c0, c1, ...{default}",
+            "yes or no",
         ),
-    ] = "refuse"
-    na_values: Annotated[
-        Iterable[str] | None,
-        Option(
-            "texts, optional",
-            "What means that a value is missing, beside an empty field: by default NA, N/A, #N/A, n/a, NaN, nan, NULL, "
-            'null and "?".',
-            _all_are(str, "be texts"),
-            Command(
-                "--na-values",
-                "a text that means missing; may be given several times ({default})",
-                "texts",
-                "TEXT",
-                "default: empty, NA, NaN, null, ? and the like",
-            ),
-            recorded=True,
-            kept=True,
+        recorded=True,
+        kept=True,
+    )
+    delimiter: str | None = option(
+        None,
+        "str, optional",
+        "The character between fields, by default the one of comma, tab, semicolon and bar that fits.",
+        _character,
+        Command("--delimiter", "between the fields of CSV (default: the one that fits)", "character", "C"),
+    )
+    quote: str | None = option(
+        None,
+        "str, optional",
+        'The character around fields that contain the delimiter, by default found as well; ``quote=""`` for none.',
+        _quote,
+        Command(
+            "--quote",
+            "around fields of CSV; '' for none ({default})",
+            "quote",
+            "C",
+            "default: the one that fits",
         ),
-    ] = None
-    columns: Annotated[
-        Mapping[str, str] | None,
-        Option(
-            'mapping of str to {"number", "text", "truth"}, optional',
-            "The columns to read and what they hold, others being left out: what `encoder_columns` says of a fitted "
-            "encoder.",
-            _kinds_of_columns,
-        ),
-    ] = None
-    as_text: Annotated[
-        Iterable[str],
-        Option(
-            "names of columns",
-            "Columns whose values are names, or texts, even if they look like numbers. Columns with numbers such as "
-            "007 are taken for such without being named.",
-            _all_are(str, "be names of columns"),
-        ),
-    ] = ()
-    n_features: Annotated[
-        int | None,
-        Option(
-            "int, optional",
-            "For svmlight, how many features there are. Features beyond, which a model does not know, are passed over, "
-            "as by svm-predict, and a note in the result says how many.",
-            _or_none(_count),
-            Command(
-                "--features",
-                "of svmlight, how many there are (default: as many as occur)",
-                "count",
-                "N",
-                main_only=True,
-            ),
-        ),
-    ] = None
-    zero_based: Annotated[
-        bool | None,
-        Option(
-            "bool, optional",
-            "For svmlight, whether the first feature is number 0. By default it is 1, as in libsvm, unless there is a "
-            "0.",
-            _one_of(None, True, False),
-            Command(
-                "--zero-based",
-                "the features of svmlight count from 0 ({default})",
-                "yes",
-                default="default: if there is a feature 0",
-            ),
-            recorded=True,
-            kept=True,
-        ),
-    ] = None
-    max_bytes: Annotated[
-        int,
-        Option(
-            "int, default=4 GiB",
-            "What compressed input, an archive or standard input may expand to. Nothing is expanded beyond. Whatever "
-            "this says, and for plain files too, reading takes at most 80 % of the memory that is free; what would "
-            "take more is refused before memory is taken for it. Text takes about eight times its length while it is "
-            "read, and up to forty times if its fields are of a character each: for large files there is "
-            "`open_batches`.",
-            _count,
-            Command(
-                "--max-expanded",
-                "what compressed input may expand to, such as 10GB (default: 4GiB); free memory is a limit beside it",
-                "size",
-                "SIZE",
-            ),
-        ),
-    ] = MAX_BYTES
-    part: Annotated[
-        str | None,
-        Option(
-            '{"train", "test"}, optional',
-            "Which part of an image set, or of a folder with the four files of MNIST; by default the one to train on.",
-            _one_of(None, "train", "test"),
-            Command("--part", "of digits, mnist or fashion, which part (default: train)", "part"),
-            recorded=True,
-        ),
-    ] = None
-    header: Annotated[
-        bool | None,
-        Option(
-            "bool, optional",
-            "Whether the first line of a text file names its columns. By default it must, and is refused if it looks "
-            "like data: if a number stands over a column of numbers, say. If not, columns are called c0, c1, and so "
-            "on.",
-            _one_of(None, True, False),
-            Command(
-                "--header",
-                "whether the first line of CSV names the columns (default: it has to, and is refused if it looks like "
-                "data); without such a line columns are called c0, c1, ...{default}",
-                "yes or no",
-            ),
-            recorded=True,
-            kept=True,
-        ),
-    ] = None
-    delimiter: Annotated[
-        str | None,
-        Option(
-            "str, optional",
-            "The character between fields, by default the one of comma, tab, semicolon and bar that fits.",
-            _or_none(_character),
-            Command("--delimiter", "between the fields of CSV (default: the one that fits)", "character", "C"),
-        ),
-    ] = None
-    quote: Annotated[
-        str | None,
-        Option(
-            "str, optional",
-            'The character around fields that contain the delimiter, by default found as well; ``quote=""`` for none.',
-            _or_none(_quote),
-            Command(
-                "--quote", "around fields of CSV; '' for none ({default})", "quote", "C", "default: the one that fits"
-            ),
-            recorded=True,
-            kept=True,
-        ),
-    ] = None
-    rgb: Annotated[
-        bool,
-        Option(
-            "bool, default=False",
-            "Whether images are read as red, green and blue instead of grey.",
-            _truth,
-            Command("--rgb", "images in red, green and blue instead of grey", "yes"),
-            recorded=True,
-            kept=True,
-        ),
-    ] = False
-    resize: Annotated[
-        tuple[int, int] | None,
-        Option(
-            "tuple of int, optional",
-            "Height and width to bring images in folders to. By default all must be of one size.",
-            _or_none(_height_and_width),
-            Command("--resize", "bring images to this height and width", "height and width", "HxW"),
-            recorded=True,
-            kept=True,
-        ),
-    ] = None
+        recorded=True,
+        kept=True,
+    )
+    rgb: bool = option(
+        False,
+        "bool, default=False",
+        "Whether images are read as red, green and blue instead of grey.",
+        _truth,
+        Command("--rgb", "images in red, green and blue instead of grey", "yes"),
+        recorded=True,
+        kept=True,
+    )
+    resize: tuple[int, int] | None = option(
+        None,
+        "tuple of int, optional",
+        "Height and width to bring images in folders to. By default all must be of one size.",
+        _height_and_width,
+        Command("--resize", "bring images to this height and width", "height and width", "HxW"),
+        recorded=True,
+        kept=True,
+    )
 
     @classmethod
     def of(cls, owner: str, given: Mapping[str, Any]) -> Self:
@@ -439,10 +408,11 @@ class ReadOptions:
 
     def check(self, owner: str) -> None:
         """Refuse what cannot be meant."""
-        for name, option in options_of(type(self)).items():
-            broken = option.check(getattr(self, name))
+        for each in fields(self):
+            value = getattr(self, each.name)
+            broken = None if value is None and each.default is None else each.metadata["option"].check(value)
             if broken is not None:
-                raise _refusal(owner, name, *broken)
+                raise _refusal(owner, each.name, *broken)
         if self.delimiter is not None and self.delimiter in ('"', "'", self.quote):
             raise _refusal(owner, "delimiter", "be another character than that around fields", self.delimiter)
 
@@ -476,15 +446,13 @@ class BatchOptions(ReadOptions):
     33554432
     """
 
-    batch_bytes: Annotated[
-        int,
-        Option(
-            "int, default=32 MiB",
-            "How many bytes of text, or of numbers, a batch has, about. While text is read it takes about twelve times "
-            "as much in memory, and up to forty times if its fields are of a character each.",
-            _count,
-        ),
-    ] = BATCH_BYTES
+    batch_bytes: int = option(
+        BATCH_BYTES,
+        "int, default=32 MiB",
+        "How many bytes of text, or of numbers, a batch has, about. While text is read it takes about twelve times as "
+        "much in memory, and up to forty times if its fields are of a character each.",
+        _count,
+    )
 
 
 def options_of(cls: Any = ReadOptions) -> dict[str, Option]:
@@ -495,54 +463,8 @@ def options_of(cls: Any = ReadOptions) -> dict[str, Option]:
     >>> [name for name, option in options_of().items() if option.kept]
     ['na_values', 'zero_based', 'header', 'quote', 'rgb', 'resize']
     """
-    return _options_of(cls).copy()
-
-
-@functools.cache
-def _options_of(cls: Any) -> dict[str, Option]:
-    hints = get_type_hints(cls, include_extras=True)
-    return {each.name: hints[each.name].__metadata__[0] for each in fields(cls)}
+    return {each.name: each.metadata["option"] for each in fields(cls)}
 
 
 def _refusal(owner: str, name: str, rule: str, got: Any) -> VotronError:
     return VotronError(Parameter(name, of=owner), f" must {rule}. Got {got!r} instead.")
-
-
-# -- functions that take them -----------------------------------------------------------------------------------------
-
-Given = ParamSpec("Given")
-Path = TypeVar("Path")
-Result = TypeVar("Result")
-Options = TypeVar("Options", bound=ReadOptions)
-
-
-def takes(
-    options: Callable[Given, Options],
-) -> Callable[[Callable[[Path, Options], Result]], Callable[Concatenate[Path, Given], Result]]:
-    """Make a function of a path and of options take the options as its own keyword arguments, documented as such."""
-    cls: Any = options
-
-    def decorate(function: Callable[[Path, Options], Result]) -> Callable[Concatenate[Path, Given], Result]:
-        @functools.wraps(function)
-        def taking(path: Path, *nothing: Given.args, **given: Given.kwargs) -> Result:
-            if nothing:
-                raise TypeError(f"{function.__name__}() takes 1 positional argument but {1 + len(nothing)} were given")
-            return function(path, cls.of(function.__name__, given))
-
-        about, types = inspect.signature(function), get_type_hints(cls)
-        path, *_ = about.parameters.values()
-        keywords = [each.replace(annotation=types[name]) for name, each in inspect.signature(cls).parameters.items()]
-        described: Any = taking
-        described.__signature__ = about.replace(parameters=[path, *keywords])
-        described.__doc__ = (function.__doc__ or "").replace("    {options}\n", _described(cls))
-        return described  # type: ignore[no-any-return]
-
-    return decorate
-
-
-def _described(cls: type[ReadOptions]) -> str:
-    lines = []
-    for name, option in options_of(cls).items():
-        lines.append(f"    {name} : {option.kind}")
-        lines += textwrap.wrap(option.words, 112, initial_indent=" " * 8, subsequent_indent=" " * 8)
-    return "\n".join(lines) + "\n"

@@ -1,27 +1,76 @@
-"""Data of users, whatever they are in: one function for all formats, and one path from a source to examples."""
+"""Data of users, whatever they are in, at once or in batches: one path from a source to examples for all formats.
+
+Of data larger than memory no more than a batch is kept. Text is cut at ends of lines outside of quotes, and each part
+read as a file of its own, with the types of the first part.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
+import textwrap
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar, get_type_hints
 
 import numpy as np
 import scipy.sparse as sp
 
-from votron.data._arrays import array_examples
-from votron.data._frame_examples import frame_examples
-from votron.data._labels import labels_as
-from votron.data._polars import polars, sentences
 from votron.data._sources import STDIN, Location, Source
-from votron.data.examples import Examples
+from votron.data.examples import Examples, array_examples, convert_labels
 from votron.data.formats import FORMATS, Format, Part, format_named, format_of_suffix
-from votron.data.options import ReadOptions, takes
+from votron.data.options import BatchOptions, ReadOptions, options_of
+from votron.data.tables import frame_examples, polars, polars_errors
 from votron.errors import DataError, Parameter
 
-__all__ = ["read_examples"]
+__all__ = ["ExampleBatches", "open_batches", "read_examples"]
+
+_UNLIMITED = 1 << 62
+Given = ParamSpec("Given")
+Where = TypeVar("Where")
+Result = TypeVar("Result")
+Options = TypeVar("Options", bound=ReadOptions)
+
+
+# -- functions whose keyword arguments are options --------------------------------------------------------------------
+
+
+def takes(
+    options: Callable[Given, Options],
+) -> Callable[[Callable[[Where, Options], Result]], Callable[Concatenate[Where, Given], Result]]:
+    """Make a function of a path and of options take the options as its own keyword arguments, documented as such."""
+    cls: Any = options
+
+    def decorate(function: Callable[[Where, Options], Result]) -> Callable[Concatenate[Where, Given], Result]:
+        @functools.wraps(function)
+        def taking(path: Where, *nothing: Given.args, **given: Given.kwargs) -> Result:
+            if nothing:
+                raise TypeError(f"{function.__name__}() takes 1 positional argument but {1 + len(nothing)} were given")
+            return function(path, cls.of(function.__name__, given))
+
+        about, types = inspect.signature(function), get_type_hints(cls)
+        path, *_ = about.parameters.values()
+        keywords = [each.replace(annotation=types[name]) for name, each in inspect.signature(cls).parameters.items()]
+        described: Any = taking
+        described.__signature__ = about.replace(parameters=[path, *keywords])
+        described.__doc__ = (function.__doc__ or "").replace("    {options}\n", _described(cls))
+        return described  # type: ignore[no-any-return]
+
+    return decorate
+
+
+def _described(cls: type[ReadOptions]) -> str:
+    lines = []
+    for name, option in options_of(cls).items():
+        lines.append(f"    {name} : {option.kind}")
+        lines += textwrap.wrap(option.words, 112, initial_indent=" " * 8, subsequent_indent=" " * 8)
+    return "\n".join(lines) + "\n"
+
+
+# -- at once, and in batches ------------------------------------------------------------------------------------------
 
 
 @takes(ReadOptions)
@@ -64,8 +113,162 @@ def read_examples(path: str | os.PathLike[str], options: ReadOptions) -> Example
     >>> days.y.tolist()
     ['no', 'yes']
     """
-    format, source = recognised(location_of(path), options)
-    return whole(format, source, options)
+    format, source = recognise(location_of(path), options)
+    return read_whole(format, source, options)
+
+
+@takes(BatchOptions)
+def open_batches(path: str | os.PathLike[str], options: BatchOptions) -> ExampleBatches:
+    """Open data to read them a batch at a time.
+
+    CSV and TSV, svmlight and IDX are read from files, compressed files and standard input in bounded memory; plain
+    files of ``.npy``, Parquet and Arrow as well, by rows. Everything else is read as a whole and then cut into batches.
+
+    Parameters
+    ----------
+    path : str or path-like
+        As in `read_examples`. What the first batch shows (types of columns, whether features count from 0) holds
+        for the others, and what does not fit is refused. Text and IDX may be of any length whatever ``max_bytes`` says,
+        since no more than a batch is kept. A record of text may have 64 MiB; of Parquet and Arrow, a group of rows,
+        once expanded, must fit into 80 % of the memory that is free.
+    {options}
+
+    Returns
+    -------
+    ExampleBatches
+        To iterate over, as often as wanted unless it is standard input.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or, while iterating, if it is not what it should be.
+
+    Examples
+    --------
+    >>> from votron.data import open_batches
+    >>> sum(len(batch) for batch in open_batches("digits", batch_bytes=10_000))
+    1200
+    """
+    return ExampleBatches(location_of(path), options)
+
+
+class ExampleBatches:
+    r"""Batches of examples from one source, read when they are asked for.
+
+    Attributes
+    ----------
+    source : str
+        The source as it was given.
+    format : str
+        What it is.
+    n_features : int or None
+        How many features there are, where that was said.
+    rewindable : bool
+        Whether iterating a second time reads it again from the beginning: not for standard input.
+    bounded : bool
+        Whether a batch is all that is in memory; false for what can only be read as a whole, such as ``.npz``.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from votron.data import open_batches
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "days.csv")
+    ...     _ = path.write_text("Temp,Play\n85,no\n87,yes\n75,yes\n")
+    ...     batches = open_batches(path, label="Play", batch_bytes=20)
+    ...     [(batch.first_row, batch.y.tolist()) for batch in batches]
+    [(0, ['no']), (1, ['yes', 'yes'])]
+    """
+
+    def __init__(self, location: str, options: BatchOptions) -> None:
+        self.source = location
+        self._options = options
+        self.n_features = None if options.n_features is None else int(options.n_features)
+        self._used = False
+        self._format, self._location = recognise(location, options)
+        self.format = self._format.name
+        self.bounded = self._format.in_bounded_memory(self._location)
+        if self._format.sequential and self.bounded:
+            self._location.max_bytes = _UNLIMITED  # no more than a batch is kept
+
+    @property
+    def rewindable(self) -> bool:
+        """Whether iterating a second time reads it again from the beginning.
+
+        Examples
+        --------
+        >>> from votron.data import open_batches
+        >>> open_batches("digits").rewindable
+        True
+        """
+        return bool(self._location.rewindable)
+
+    @property
+    def zero_based_unknown(self) -> bool:
+        """Whether features may count from 0 or from 1, as in svmlight, and nobody said which.
+
+        Examples
+        --------
+        >>> from votron.data import open_batches
+        >>> open_batches("digits").zero_based_unknown
+        False
+        """
+        return "zero_based" in self._format.options and self._options.zero_based is None
+
+    def from_feature_zero(self) -> Iterator[Examples]:
+        r"""Yield batches whose column 0 is feature 0, whether or not there is one.
+
+        Where it is not known, the first batch cannot tell; one pass with these can.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from votron.data import open_batches
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "data.svm")
+        ...     _ = path.write_text("1 1:5\n-1 0:7\n")
+        ...     batches = open_batches(path, batch_bytes=6)
+        ...     [batch.X.toarray().tolist() for batch in batches.from_feature_zero()]
+        [[[0.0, 5.0]], [[7.0]]]
+        """
+        return self._read(replace(self._options, zero_based=True, n_features=None))
+
+    @property
+    def may_count_from_zero(self) -> bool:
+        """The old name of `zero_based_unknown`."""
+        _renamed("may_count_from_zero", "zero_based_unknown")
+        return self.zero_based_unknown
+
+    def numbered_as_in_the_file(self) -> Iterator[Examples]:
+        """Do as `from_feature_zero`: this is its old name."""
+        _renamed("numbered_as_in_the_file", "from_feature_zero")
+        return self.from_feature_zero()
+
+    def __iter__(self) -> Iterator[Examples]:
+        return self._read(self._options)
+
+    def _read(self, options: BatchOptions) -> Iterator[Examples]:
+        if self._used and not self.rewindable:
+            raise DataError("Standard input, or a pipe, can be read once only: give a file.")
+        self._used = True
+        found = False
+        for batch in self._batches(options):
+            if batch.n_rows:
+                found = True
+                yield batch
+            del batch  # not to be in memory while the next is read
+        if not found:
+            raise DataError(f"There are no examples in {self.source!r}, or none is left.")
+
+    def _batches(self, options: BatchOptions) -> Iterator[Examples]:
+        n_bytes = int(options.batch_bytes)
+        if self.bounded:
+            return read_parts(self._format, self._location, options, n_bytes)
+        return _slices(read_whole(self._format, self._location, options), n_bytes)
+
+
+def _renamed(old: str, new: str) -> None:
+    warnings.warn(f"{old} is now called {new}.", DeprecationWarning, stacklevel=3)
 
 
 def location_of(path: Any) -> str:
@@ -79,7 +282,7 @@ def location_of(path: Any) -> str:
 # -- what it is -------------------------------------------------------------------------------------------------------
 
 
-def recognised(location: str, options: ReadOptions) -> tuple[Format, Any]:
+def recognise(location: str, options: ReadOptions) -> tuple[Format, Any]:
     """Return the format of data and where they are; refuse options that the format does not have."""
     by_name = next((format for format in FORMATS.values() if location in format.known), None)
     source: Location
@@ -156,7 +359,7 @@ def _refuse_foreign(source: Source) -> None:
 # -- reading it -------------------------------------------------------------------------------------------------------
 
 
-def whole(format: Format, source: Any, options: ReadOptions) -> Examples:
+def read_whole(format: Format, source: Any, options: ReadOptions) -> Examples:
     """Return all examples."""
     return next(read_parts(format, source, options, None))
 
@@ -164,16 +367,16 @@ def whole(format: Format, source: Any, options: ReadOptions) -> Examples:
 def read_parts(format: Format, source: Any, options: ReadOptions, batch_bytes: int | None) -> Iterator[Examples]:
     """Yield examples, checked, in parts of about so many bytes; without a number, all of them joined."""
     parts, row = format.read(source, options, batch_bytes), 0
-    for part in parts if batch_bytes is not None else _joined(parts, source.name):
+    for part in parts if batch_bytes is not None else _join_parts(parts, source.name):
         n_rows = part.n_rows
-        examples = _checked(part, format, source, options, row, may_be_empty=batch_bytes is not None)
+        examples = _check_part(part, format, source, options, row, may_be_empty=batch_bytes is not None)
         del part  # not to be in memory while the next is read
         yield examples
         del examples
         row += n_rows
 
 
-def _checked(
+def _check_part(
     part: Part, format: Format, source: Location, options: ReadOptions, first_row: int, *, may_be_empty: bool
 ) -> Examples:
     """Return the examples of a part, if labels and features are what they must be."""
@@ -181,14 +384,14 @@ def _checked(
     if hasattr(part.X, "columns"):
         place = part.place or (lambda row: f"row {first_row + row + 1} (the first is 1)")
         table = replace(options.table, may_be_empty=may_be_empty)
-        return _finished(frame_examples(part.X, table, place, about, source.name), options)
+        return _finish(frame_examples(part.X, table, place, about, source.name), options)
     y = None if options.labels == "none" else part.y
     if y is None and options.labels == "required":
         raise DataError(f"There are no labels in {source.name}.")
-    return _finished(array_examples(part.X, y, about, source.name, part.label), options)
+    return _finish(array_examples(part.X, y, about, source.name, part.label), options)
 
 
-def _finished(examples: Examples, options: ReadOptions) -> Examples:
+def _finish(examples: Examples, options: ReadOptions) -> Examples:
     """Return examples whose labels are of the kind that was asked for; refuse images of another size than asked for."""
     shape, resize = examples.image_shape, options.resize
     if resize is not None and shape is not None and tuple(shape[:2]) != tuple(resize):
@@ -198,10 +401,10 @@ def _finished(examples: Examples, options: ReadOptions) -> Examples:
         )
     if examples.y is None or options.label_kind is None:
         return examples
-    return replace(examples, y=labels_as(examples.y, options.label_kind, f"The labels of {examples.source!r}"))
+    return replace(examples, y=convert_labels(examples.y, options.label_kind, f"The labels of {examples.source!r}"))
 
 
-def _joined(parts: Iterator[Part], name: str) -> Iterator[Part]:
+def _join_parts(parts: Iterator[Part], name: str) -> Iterator[Part]:
     """Yield all parts as one."""
     first, others = next(parts, None), list(parts)
     if first is None:
@@ -216,7 +419,7 @@ def _joined(parts: Iterator[Part], name: str) -> Iterator[Part]:
 
 def _stacked(parts: list[Any], name: str) -> Any:
     if hasattr(parts[0], "columns"):
-        with sentences(f"Cannot read {name}"):
+        with polars_errors(f"Cannot read {name}"):
             return polars().concat(parts, how="vertical_relaxed")
     return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
 
@@ -231,3 +434,13 @@ def _place_in(parts: list[Part]) -> Callable[[int], str] | None:
         return str(say(row - (int(ends[i - 1]) if i else 0)))
 
     return None if None in places else place
+
+
+def _slices(whole: Examples, batch_bytes: int) -> Iterator[Examples]:
+    """Yield examples that are in memory already, in batches."""
+    n_bytes = whole.X.estimated_size() if whole.columns is not None else whole.X.shape[1] * 8 * whole.n_rows
+    n = max(1, int(whole.n_rows * batch_bytes // max(n_bytes, 1)))
+    for begin in range(0, whole.n_rows, n):
+        y = None if whole.y is None else whole.y[begin : begin + n]
+        files = None if whole.files is None else whole.files[begin : begin + n]
+        yield replace(whole, X=whole.X[begin : begin + n], y=y, first_row=begin, files=files)

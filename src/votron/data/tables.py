@@ -1,254 +1,312 @@
-"""Tables as vectors: which columns of a frame become which features.
-
-Problem: examples are rows of a table with numbers and words, and a linear classifier takes vectors of numbers.
-Input: a frame of pandas or polars. Output: a scikit-learn transformer from such frames to vectors.
-Reference: W. Cohen's notes on linear classifiers, section 1: an attribute with the values Rainy, Sunny and Cloudy
-becomes three 0/1 features, one a value; or one number, the chance of rain.
-"""
+"""Tables as examples: which column holds the labels, which are left out, and what happens where values are missing."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from numpy.typing import NDArray
 
-from votron._frames import columns_of, floats_of, in_pandas, is_frame
-from votron.data._columns import (
-    Values,
-    _Chance,
-    _Discrete,
-    _Number,
-    _Truth,
-    chances_of,
-    feature_name,
-    objects_of,
-    refusal,
-)
-from votron.data._polars import kind_of
-from votron.data.vocabulary import NUMERIC
-from votron.errors import DataError, Parameter, Phrase, VotronError
+from votron import _frames
+from votron._moved import moved
+from votron.data.examples import Examples, check_length, short_repr, tidy_labels
+from votron.errors import DataError, Parameter, Phrase
 
-__all__ = ["tabular_encoder"]
+Place = Callable[[int], str]
+_MAX_LISTED = 12
+_MAX_DIGITS = 20
+_LOOKED_AT = 1000
+_QUICK = {"String": "text", "Boolean": "boolean", "Float64": "number", "Float32": "number"} | {
+    f"{sign}Int{bits}": "number" for sign in ("", "U") for bits in (8, 16, 32, 64)
+}
 
-SCALERS = dict(zip(NUMERIC, (None, StandardScaler, MinMaxScaler, MaxAbsScaler), strict=True))
-_SPARSE_BELOW = 0.3
-"""Share of features that are not 0 below which the vectors are sparse, as in ColumnTransformer."""
+__getattr__ = moved(__name__, "votron.data.encoding", "SCALERS", "tabular_encoder")
 
 
-def tabular_encoder(
-    frame: Any,
-    *,
-    numeric: str = "keep",
-    probabilities: Iterable[str] = (),
-    discrete: Iterable[str] = (),
-) -> ColumnTransformer:
-    """Return a transformer that turns the rows of tables like this one into vectors.
-
-    Each column becomes features by its type, in the order of the columns:
-
-    - text (also a categorical type) becomes a 0/1 feature for each value, in the order in which the values first appear
-      in ``frame``, or in the order that a Categorical of pandas or an Enum of polars declares. A value that is
-      missing, or that ``frame`` does not have, sets none of them;
-    - numbers stay numbers, kept or scaled;
-    - True and False become 1 and 0.
-
-    Linear classifiers and kernels want numbers of different units, such as degrees and percents, scaled:
-    ``numeric="standard"``. By default they are kept as they are, as in Cohen's table.
-
-    Parameters
-    ----------
-    frame : DataFrame of pandas or polars
-        The features of the examples, without the label. It decides types and values; nothing else of it is kept.
-    numeric : {"keep", "standard", "minmax", "maxabs"}, default="keep"
-        What happens to numbers: kept as they are, shifted and scaled to mean 0 and variance 1 or to the range from 0 to
-        1, or divided by the largest absolute value. The data given to ``fit`` decide by how much.
-    probabilities : names of columns
-        Columns of probabilities, such as the chance of rain: kept as they are, and refused outside of 0 to 1.
-    discrete : names of columns
-        Columns whose numbers are names, such as postcodes: treated as text is.
-
-    Returns
-    -------
-    ColumnTransformer
-        Not fitted, with one transformer a column, of the column's name where scikit-learn allows it. It takes frames
-        that have these columns in any order, and passes over others. Features are called "Outlook=Rainy" or "Temp".
-
-    Raises
-    ------
-    DataError
-        If a column is neither text nor numbers nor truth values, mixes them, has no values, or has a probability
-        outside of 0 to 1.
-    VotronError
-        If the frame is none, or a parameter does not fit it.
-
-    Notes
-    -----
-    A missing number stays missing, as NaN, which the classifiers refuse, and so does a missing truth value: a
-    `sklearn.impute.SimpleImputer` after the encoder fills it in. Before `WinnowClassifier`, which wants 0 and 1, take
-    ``SimpleImputer(strategy="most_frequent")``, since a mean is neither.
-
-    Vectors are CSR matrices if more than 0.7 of their features are 0 by the number of values alone, and arrays
-    otherwise; only arrays can be turned into frames with ``set_output``.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from votron import tabular_encoder
-    >>> days = pd.DataFrame({"Outlook": ["Rainy", "Sunny", "Cloudy"], "Temp": [85, 87, 75]})
-    >>> encoder = tabular_encoder(days)
-    >>> encoder.fit_transform(days)
-    array([[ 1.,  0.,  0., 85.],
-           [ 0.,  1.,  0., 87.],
-           [ 0.,  0.,  1., 75.]])
-    >>> encoder.transform(pd.DataFrame({"Outlook": ["Snowy"], "Temp": [20]}))
-    array([[ 0.,  0.,  0., 20.]])
-    >>> encoder.get_feature_names_out().tolist()
-    ['Outlook=Rainy', 'Outlook=Sunny', 'Outlook=Cloudy', 'Temp']
-    """
-    if not (isinstance(numeric, str) and numeric in SCALERS):
-        choices = ", ".join(map(repr, SCALERS))
-        raise VotronError(
-            Parameter("numeric", of="tabular_encoder"), f" must be one of {choices}. Got {numeric!r} instead."
-        )
-    names = _checked_columns(frame)
-    kept = set(checked_names("probabilities", probabilities, names))
-    coded = set(checked_names("discrete", discrete, names))
-    for name in names:
-        if name in kept and name in coded:
-            raise VotronError(
-                "The ",
-                Phrase("shared", "'probabilities' and 'discrete' of tabular_encoder", parameter="probabilities"),
-                f" must not share a column. Got {name!r} in both instead.",
-            )
-    columns = dict(zip(names, columns_of(frame), strict=True))
-    values = {name: _values(one, name, as_text=name in coded, as_chance=name in kept) for name, one in columns.items()}
-    _check_features(values)
-    sparse = len(names) < _SPARSE_BELOW * sum(1 if found is None else len(found) for found in values.values())
-    parts = [_part(columns[name], found, numeric, name in kept, sparse) for name, found in values.items()]
-    transformers = [(key, part, [name]) for key, part, name in zip(transformer_keys(names), parts, names, strict=True)]
-    return ColumnTransformer(transformers, verbose_feature_names_out=False, sparse_threshold=_SPARSE_BELOW)
+# -- polars -----------------------------------------------------------------------------------------------------------
 
 
-# -- what the frame and the parameters say ----------------------------------------------------------------------------
-
-
-def _checked_columns(frame: Any) -> list[str]:
-    """Return the names of the columns of what must be a frame with values."""
-    if not is_frame(frame):
-        kind = type(frame).__name__
-        raise VotronError(
-            f"tabular_encoder takes a DataFrame of pandas or polars. Got an object of type {kind} instead."
-        )
-    if 0 in frame.shape:
-        raise VotronError(
-            f"tabular_encoder takes a frame with rows and columns. Got one of shape {frame.shape} instead."
-        )
-    names = list(frame.columns)
-    seen: set[str] = set()
-    for name in names:
-        if not isinstance(name, str):
-            raise VotronError(f"The names of a frame's columns must be of type str. Got {name!r} instead.")
-        if name in seen:
-            raise VotronError(f"The names of a frame's columns must differ. Got {name!r} twice instead.")
-        seen.add(name)
-    return names
-
-
-def checked_names(parameter: str, given: Any, columns: list[str]) -> list[str]:
-    names = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
-    there = set(columns)
-    for name in names:
-        if not isinstance(name, str) or name not in there:
-            raise VotronError(
-                Parameter(parameter, of="tabular_encoder"),
-                f" must be names of columns of the frame, which are {columns}. Got {name!r} instead.",
-            )
-    return names
-
-
-def _check_features(values: dict[str, Values | None]) -> None:
-    """Refuse features that would have the same name, such as "a=b=c" of column "a" and of column "a=b"."""
-    seen: dict[str, str] = {}
-    for column, found in values.items():
-        for feature in [column] if found is None else [feature_name(column, value) for value in found]:
-            if feature in seen:
-                raise DataError(
-                    f"Two features would be called {feature!r}, from column {seen[feature]!r} and column {column!r}: "
-                    "rename a column, or a value."
-                )
-            seen[feature] = column
-
-
-# -- what the columns say ---------------------------------------------------------------------------------------------
-
-
-def _values(column: Any, name: str, *, as_text: bool, as_chance: bool) -> Values | None:
-    """Return the values that get a feature each, or None if the column is one of numbers."""
-    kind = kind_of(column)
-    if kind == "other":
-        remedy = "convert it, or leave it out" if as_text else ""  # else numbers are advised, for dates among others
-        raise refusal(column, name, "either numbers, or truth values, or text", remedy)
-    if as_text or (kind == "text" and not as_chance):
-        found = None if kind == "nothing" else _categories(column, name)
-        empty = not found
-    else:
-        found = None
-        empty = bool(np.isnan(chances_of(column, name) if as_chance else floats_of(column)).all())
-    if empty:
-        raise DataError(f"The column {name!r} must have a value in some row: leave it out. Got missing values instead.")
-    return found
-
-
-def _categories(column: Any, name: str) -> Values:
-    """Return the distinct values of a column, in the order declared or else the order of appearance."""
-    declared = None
-    if in_pandas(column) and hasattr(column, "cat"):
-        declared = column.cat.categories.tolist()
-    elif not in_pandas(column) and isinstance(column.dtype, sys.modules["polars"].Enum):
-        declared = column.dtype.categories.to_list()
-    found = dict.fromkeys(objects_of(column)) if declared is None else declared
-    # pandas makes floats of whole numbers where others are missing; they are equal, and read better without ".0"
-    values = Values(int(v) if isinstance(v, float) and v.is_integer() else v for v in found if v is not None)
+def polars() -> Any:
+    """Return the library, or say what to install."""
     try:
-        sorted(values)  # fails where they are of several types, such as words and numbers, which is a slip
-    except TypeError:
-        raise refusal(column, name, "values of one type") from None
-    return values
+        import polars as pl
+    except ImportError:
+        raise DataError('Reading tables needs polars: pip install "votron[files]".') from None
+    return pl
 
 
-# -- the transformers of the columns ----------------------------------------------------------------------------------
+@contextmanager
+def polars_errors(what: str) -> Iterator[None]:
+    """Turn the errors of polars into ours: also its panics, which are no Exception."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, DataError):
+        raise
+    except BaseException as error:
+        lines = str(error)[:_LOOKED_AT].strip().splitlines()  # it may quote a field of megabytes
+        reason = " ".join((lines[0] if lines else type(error).__name__).split())[:200].rstrip(".:")
+        raise DataError(f"{what}: {reason}.") from None
 
 
-def transformer_keys(columns: list[str]) -> list[str]:
-    """Return names that ColumnTransformer takes: those of the columns, where they have no meaning for it already."""
-    taken = set(ColumnTransformer([]).get_params(deep=False))
-    names = set(columns)
-    keys: list[str] = []
-    for name in columns:
-        plain = name
-        while "__" in plain:
-            plain = plain.replace("__", "_")
-        key, n = plain, 1
-        while key in taken or (key != name and key in names):
-            n += 1
-            key = f"{plain} ({n})"
-        taken.add(key)
-        keys.append(key)
-    return keys
+def kind_of(column: Any) -> str:
+    """Return what a column holds, as `votron._frames.kind_of`, which takes a hundred times as long for polars."""
+    dtype = getattr(column, "dtype", None)
+    quick = None if _frames.in_pandas(column) else _QUICK.get(str(dtype))
+    if quick is None:
+        return _frames.kind_of(column)
+    return quick if column.null_count() < len(column) else "nothing"
 
 
-def _part(column: Any, values: Values | None, numeric: str, as_chance: bool, sparse: bool) -> Any:
-    """Return the transformer of a column."""
-    if values is not None:
-        return _Discrete(values, sparse)
-    if as_chance:
-        return _Chance()
-    if kind_of(column) == "boolean":
-        return _Truth()
-    scaler = SCALERS[numeric]
-    return _Number() if scaler is None else Pipeline([("numbers", _Number()), ("scale", scaler())])
+# -- what users say of a table ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What the user says about a table, checked as far as it can be without the table."""
+
+    label: str | int | None = None
+    labels: str = "required"
+    label_kind: str | None = None
+    drop: Sequence[str | int] = ()
+    missing: str = "refuse"
+    columns: Mapping[str, str] | None = None
+    as_text: frozenset[str] = field(default_factory=frozenset)
+    may_be_empty: bool = False
+    """Whether all rows may be dropped: those of a batch may."""
+
+    def label_in(self, names: Sequence[str]) -> str | None:
+        """Return the column of the labels, if it can be found."""
+        with suppress(DataError):  # said later, with the table at hand
+            return None if self.label is None else find_column(self.label, names, "", "")
+        return None
+
+    def kinds(self, names: Sequence[str]) -> dict[str, str]:
+        """Return what columns must hold, as far as that is said; those that are left out may hold anything."""
+        label = self.label_in(names)
+        others = self.columns is not None
+        said = {name: "text" for name in names if name in self.as_text or (others and name != label)}
+        if label is not None and self.labels == "none":
+            said[label] = "text"
+        elif label is not None and self.label_kind is not None:
+            said[label] = self.label_kind
+        said |= self.columns or {}
+        for key in self.drop:
+            with suppress(DataError):
+                said[find_column(key, names, "", "")] = "text"
+        return said
+
+
+def find_column(key: str | int, names: Sequence[str], what: str, name: str) -> str:
+    """Return the name of a column that is given by name or number, or a number's text.
+
+    A negative number counts from the end, without a nameless column that a delimiter at the end of each line makes.
+    """
+    if isinstance(key, str) and key in names:
+        return key
+    number = None
+    is_text = isinstance(key, str) and key.removeprefix("-").isdecimal() and len(key) < _MAX_DIGITS
+    if is_text or (isinstance(key, int | np.integer) and not isinstance(key, bool)):
+        number = int(key)
+    if number is not None and -len(names) <= number < len(names):
+        n = len(names) - (1 if len(names) > 1 and is_nameless(names[-1]) else 0)
+        if number >= -n:
+            return names[number] if number >= 0 else names[n + number]
+    raise DataError(
+        f"The {what} must be a column of {name}, which has {list_names(names)}. Got {short_repr(key)} instead.",
+        Phrase("meant", parameter="label" if what == "label" else "drop", got=key, names=names),
+    )
+
+
+def is_nameless(name: str) -> bool:
+    """Tell whether a column had no name."""
+    return name.startswith("<column ") and name.endswith(">")
+
+
+def list_names(names: Sequence[str]) -> str:
+    """Return names for a sentence, not too many."""
+    more = f", ... {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    return ", ".join(short_repr(name) for name in names[:_MAX_LISTED]) + more
+
+
+# -- examples ---------------------------------------------------------------------------------------------------------
+
+
+def frame_examples(frame: Any, options: TableOptions, place: Place, about: Examples, name: str) -> Examples:
+    """Return the examples of a frame; `about` says where they are from, `name` is what sentences call it."""
+    texts = [one for one in frame.columns if one in options.as_text and frame[one].dtype.is_numeric()]
+    if texts:
+        frame = frame.with_columns(polars().col(texts).cast(polars().String))
+    label = _label_column(options, list(frame.columns), name)
+    y = None if label is None or options.labels == "none" else frame[label]
+    wanted = _feature_columns(frame, options, label, name)
+    X = frame.select(wanted)
+    if options.columns is not None:
+        X = convert_columns(X, options.columns, place, name)
+    kept = _rows_to_keep(X, y, options, place, name)
+    n_dropped = 0
+    if kept is not None:
+        n_dropped = int((~kept).sum())
+        X, y = X.filter(kept), None if y is None else y.filter(kept)
+    for column in frame.select(wanted).get_columns():
+        check_finite_column(column, place, name)
+    labels = None if y is None else tidy_labels(label_array(y, name), f"The label column {label!r} of {name}")
+    return replace(about, X=X, y=labels, label=label if labels is not None else None, dropped=n_dropped)
+
+
+def check_finite_column(column: Any, place: Place, name: str) -> None:
+    """Refuse infinite numbers."""
+    infinite = column.is_infinite() if column.dtype.is_float() else None
+    if infinite is not None and infinite.any():
+        row = int(infinite.arg_true()[0])
+        raise DataError(
+            f"The column {column.name!r} of {name} must hold finite numbers. Got {column[row]} in {place(row)} instead."
+        )
+
+
+def _label_column(options: TableOptions, names: list[str], name: str) -> str | None:
+    if options.label is None:
+        if options.labels == "required":
+            raise DataError(
+                f"Say which column of {name} holds the labels, with ",
+                Parameter("label"),
+                f": it has {list_names(names)}.",
+            )
+        return None
+    if options.labels != "required":
+        found = options.label_in(names)
+        return None if found in (options.columns or ()) else found
+    label = find_column(options.label, names, "label", name)
+    if label in (options.columns or ()):
+        raise DataError(
+            f"The label must be another column of {name} than those that the model learns from. Got {label!r} instead."
+        )
+    return label
+
+
+def _feature_columns(frame: Any, options: TableOptions, label: str | None, name: str) -> list[str]:
+    """Return the columns that are features."""
+    names = list(frame.columns)
+    if options.columns is not None:
+        there = set(names)
+        absent = next((one for one in options.columns if one not in there), None)
+        if absent is not None:
+            raise DataError(
+                f"There must be a column {absent!r} in {name}, as when the model was trained: it has "
+                f"{list_names(names)}."
+            )
+        return list(options.columns)
+    dropped = {find_column(key, names, "columns to drop", name) for key in options.drop}
+    wanted = [one for one in names if one != label and one not in dropped]
+    if not wanted:
+        raise DataError(f"There must be a column of features in {name}. Got {list_names(names)} instead.")
+    return _without_unnamed(frame, wanted, name)
+
+
+def _without_unnamed(frame: Any, names: list[str], name: str) -> list[str]:
+    """Leave out a nameless last column without values, as a delimiter at the end of each line makes; refuse others."""
+    for one in [one for one in names if is_nameless(one)]:
+        number = list(frame.columns).index(one)
+        if number == frame.width - 1 and frame[one].null_count() == frame.height:
+            names.remove(one)
+            continue
+        raise DataError(
+            f"Each column of {name} must have a name. Got none for column {number + 1} (numbers of rows, perhaps) "
+            "instead: name it, or leave it out with ",
+            Parameter("drop", number),
+            ".",
+        )
+    return names
+
+
+def label_array(column: Any, name: str) -> NDArray[Any]:
+    """Return the labels of a column without missing values."""
+    pl = polars()
+    kind = kind_of(column)
+    if kind == "other" or isinstance(column.dtype, pl.Decimal):
+        raise DataError(
+            f"The label column {column.name!r} of {name} must hold whole numbers, text or truth values. "
+            f"Got values of type {column.dtype} instead."
+        )
+    if kind == "text":
+        texts = column.cast(pl.String)
+        check_length(int(texts.str.len_chars().max() or 0), f"The label column {column.name!r} of {name}", len(texts))
+        return np.array(texts.to_list(), dtype=np.str_)
+    return np.asarray(column.to_numpy())
+
+
+def _rows_to_keep(X: Any, y: Any, options: TableOptions, place: Place, name: str) -> Any | None:
+    """Return which rows to keep, or None if all; refuse missing values if they are not to be dropped or kept."""
+    columns = ([] if y is None else [y]) + list(X.get_columns())
+    holes = [column for column in columns if column.null_count() or (column.dtype.is_float() and column.is_nan().any())]
+    if options.missing == "keep" and not (y is not None and holes and holes[0] is y):
+        return None
+    if not holes:
+        return None
+    gone = missing_cells(holes[0])
+    for column in holes[1:]:
+        gone = gone | missing_cells(column)
+    if options.missing == "drop":
+        if gone.all() and not options.may_be_empty:
+            raise DataError(f"There is no row of {name} without a missing value: nothing is left after dropping them.")
+        return ~gone
+    raise _missing_values(holes, y, gone, X, place, name)
+
+
+def missing_cells(column: Any) -> Any:
+    """Tell which values of a column are missing: null, or NaN."""
+    return column.is_null() | column.is_nan().fill_null(False) if column.dtype.is_float() else column.is_null()
+
+
+def _missing_values(holes: list[Any], y: Any, gone: Any, X: Any, place: Place, name: str) -> DataError:
+    if y is not None and holes[0] is y:
+        row = int(missing_cells(y).arg_true()[0])
+        return DataError(
+            f"Every row of {name} must have a label. Got none in column {y.name!r} of {place(row)} instead: add it, or "
+            "drop such rows with ",
+            Parameter("missing", "drop"),
+            ".",
+        )
+    row = int(gone.arg_true()[0])
+    first = next(column.name for column in holes if missing_cells(column)[row])
+    n = int(gone.sum())
+    return DataError(
+        f"There must be no missing values in {name}, and {n} of {X.height} rows {'has' if n == 1 else 'have'} some: "
+        f"the first is in {place(row)}, column {first!r}. ",
+        Phrase("missing values", "Say what to do about them with ", Parameter("missing"), "."),
+    )
+
+
+def convert_columns(X: Any, columns: Mapping[str, str], place: Place, name: str) -> Any:
+    """Return a frame whose columns hold what they must: numbers as text where names are wanted, and the reverse."""
+    pl = polars()
+    changed = []
+    for column in X.get_columns():
+        kind, wanted = kind_of(column), columns.get(column.name)
+        if wanted == "text" and kind in ("number", "boolean"):
+            changed.append(column.cast(pl.String))
+        elif wanted in ("number", "truth") and kind == "text":
+            changed.append(_parse_texts(column.cast(pl.String), str(wanted), place, name))
+    return X.with_columns(changed) if changed else X
+
+
+def _parse_texts(column: Any, wanted: str, place: Place, name: str) -> Any:
+    """Return texts as numbers or truth values."""
+    pl = polars()
+    numbers = column.cast(pl.Float64, strict=False)
+    if wanted == "truth":
+        lower = column.str.to_lowercase()
+        numbers = pl.DataFrame({"a": lower == "true", "b": lower == "false", "c": numbers}).select(
+            pl.when("a").then(1.0).when("b").then(0.0).otherwise("c").alias(column.name)
+        )[column.name]
+    bad = ~numbers.is_finite().fill_null(False) & column.is_not_null()
+    if bad.any():
+        row = int(bad.arg_true()[0])
+        what = "numbers" if wanted == "number" else "true and false, or 1 and 0"
+        raise DataError(
+            f"The column {column.name!r} of {name} must hold {what}, as when the model was trained. "
+            f"Got {short_repr(column[row])} in {place(row)} instead."
+        )
+    return numbers

@@ -3,7 +3,7 @@
 Nothing else is loaded for it, neither NumPy nor polars.
 """
 
-from __future__ import annotations
+from votron._moved import moved
 
 LABELS = ("required", "optional", "none")
 """Whether there must be labels, may be, or are left out."""
@@ -18,13 +18,4 @@ KINDS = ("number", "text", "truth")
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
 """What stands for truth values, in lower case."""
 
-
-def stands_between(text: str) -> bool:
-    """Tell whether it can stand between the fields of a line, or around them: one character that is part of neither.
-
-    Examples
-    --------
-    >>> stands_between(";"), stands_between("a"), stands_between("::")
-    (True, False, False)
-    """
-    return len(text) == 1 and text.isascii() and not text.isalnum() and text not in "\r\n\0"
+__getattr__ = moved(__name__, "votron.data.options", "stands_between")

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from votron._moved import moved
 from votron.data.formats.arrow import Arrow
-from votron.data.formats.base import FORMATS, Format, Part, format_named, format_of_suffix, register_format
+from votron.data.formats.base import (
+    FORMATS,
+    Format,
+    Part,
+    choosable_formats,
+    format_named,
+    format_of_suffix,
+    register_format,
+    written_formats,
+)
 from votron.data.formats.csv import Csv, Tsv
 from votron.data.formats.idx import Idx
 from votron.data.formats.image_sets import KNOWN_SETS, ImageSets
@@ -35,25 +44,3 @@ __getattr__ = moved(
     "votron.data.vocabulary",
     *("KINDS", "LABELS", "MISSING", "NUMERIC", "STRATEGIES", "TRUTH", "stands_between"),
 )
-
-
-def choosable_formats() -> tuple[str, ...]:
-    """Return the names that can be asked for.
-
-    Examples
-    --------
-    >>> choosable_formats()[:4]
-    ('csv', 'tsv', 'parquet', 'arrow')
-    """
-    return tuple(name for name, format in FORMATS.items() if format.choosable)
-
-
-def written_formats() -> tuple[str, ...]:
-    """Return the names of the formats that can be written.
-
-    Examples
-    --------
-    >>> written_formats()[:6]
-    ('csv', 'tsv', 'parquet', 'arrow', 'svmlight', 'npz')
-    """
-    return tuple(name for name, format in FORMATS.items() if format.is_written)

@@ -224,7 +224,7 @@ class Format:
         return self.reads != "name"
 
 
-def _admitted(format: Any) -> tuple[str, Format]:
+def _check_format(format: Any) -> tuple[str, Format]:
     """Return a format's name and the format, given it or its class; or refuse what is none."""
     cls = format if isinstance(format, type) else type(format)
     if not (issubclass(cls, Format) and cls.name):
@@ -238,7 +238,7 @@ def _admitted(format: Any) -> tuple[str, Format]:
     return cls.name, format() if isinstance(format, type) else format
 
 
-FORMATS: Registry[Format] = Registry("format", "votron.formats", _admitted)
+FORMATS: Registry[Format] = Registry("format", "votron.formats", _check_format)
 """The formats, by name."""
 
 FormatClass = TypeVar("FormatClass", bound=type[Format])
@@ -296,7 +296,7 @@ def format_named(name: str) -> Format | None:
     ('.csv',)
     """
     if name not in FORMATS:
-        _brought(name)
+        _load_entry_points(name)
     return FORMATS.get(name)
 
 
@@ -309,11 +309,35 @@ def format_of_suffix(suffix: str) -> Format | None:
     ('arrow', None)
     """
     if not any(suffix in format.suffixes for format in FORMATS.values()):
-        _brought(suffix[1:])
+        _load_entry_points(suffix[1:])
     return next((format for format in FORMATS.values() if suffix in format.suffixes), None)
 
 
-def _brought(name: str) -> None:
+def choosable_formats() -> tuple[str, ...]:
+    """Return the names that can be asked for.
+
+    Examples
+    --------
+    >>> from votron.data.formats import choosable_formats
+    >>> choosable_formats()[:4]
+    ('csv', 'tsv', 'parquet', 'arrow')
+    """
+    return tuple(name for name, format in FORMATS.items() if format.choosable)
+
+
+def written_formats() -> tuple[str, ...]:
+    """Return the names of the formats that can be written.
+
+    Examples
+    --------
+    >>> from votron.data.formats import written_formats
+    >>> written_formats()[:6]
+    ('csv', 'tsv', 'parquet', 'arrow', 'svmlight', 'npz')
+    """
+    return tuple(name for name, format in FORMATS.items() if format.is_written)
+
+
+def _load_entry_points(name: str) -> None:
     """Register what another package names so."""
     for entry in importlib.metadata.entry_points(group=FORMATS.group, name=name) if name else ():
         FORMATS.register(entry.load())

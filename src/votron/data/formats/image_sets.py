@@ -1,15 +1,42 @@
-"""Image sets that are known by name."""
+"""The image data sets that the papers' experiments run on: found, fetched, checked, and kept.
+
+MNIST and Fashion-MNIST have the same file names, sizes and labels, so a set is known by its content: the SHA-256 of
+its four arrays. Wherever "mnist" came from, it is MNIST to the last pixel, in the order of the original files.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import os
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._sentences import joined
 from votron.data._sources import Location, Source
 from votron.data.formats.base import Format, Part
+from votron.data.formats.idx import load_mnist_files
 from votron.data.options import ReadOptions
+from votron.errors import DataError
+
+if TYPE_CHECKING:
+    from votron.data.formats._openml import Report
+
+__all__ = ["ImageSet", "load_image_set"]
 
 KNOWN_SETS = ("digits", "mnist", "fashion")
 """Names that stand for sets of images, and for no file."""
+_FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+_N_TEST_DIGITS = 597
+_FETCHING = threading.Lock()
 
 
 class ImageSets(Format):
@@ -27,8 +54,339 @@ class ImageSets(Format):
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         """Yield the part that is asked for, as if it had been read from its IDX files."""
-        from votron.data.image_sets import load_image_set
-
         images = load_image_set(source.location)
         X, y = (images.X_test, images.y_test) if options.part == "test" else (images.X, images.y)
         yield Part(X.reshape(-1, *images.shape), y, about={"format": "idx"})
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What tells a known set from others, and where it may be had."""
+
+    title: str
+    digest: str
+    openml: str  # its name there; version 1
+    n_train: int
+    shape: tuple[int, int]
+    folders: tuple[str, ...]  # what a sub-folder of VOTRON_DATA may be called
+    debian: tuple[str, Path] | None = None  # the package, and where it puts the files
+
+
+_KNOWN = {
+    "mnist": _Known(
+        "MNIST",
+        "91a9d5192603160c955628c71d4fad0165cfbd244b67322b3d354f552f9637a4",
+        "mnist_784",
+        60_000,
+        (28, 28),
+        ("mnist",),
+    ),
+    "fashion": _Known(
+        "Fashion-MNIST",
+        "6c3b2f37fab2b032eeec35a777f2d2967b0b9e0e3fc8b14bfa4d532d637b3771",
+        "Fashion-MNIST",
+        60_000,
+        (28, 28),
+        ("fashion", "fashion-mnist"),
+        ("dataset-fashion-mnist", Path("/usr/share/datasets/fashion-mnist")),
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ImageSet:
+    """Images to train on and to test with, their labels, and where they came from.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    X, X_test : ndarray of uint8
+        The images, one to a row, pixel by pixel.
+    y, y_test : ndarray of int64
+        Their labels.
+    shape : tuple of int
+        Height and width of an image.
+    source : str
+        Where it came from, in words.
+
+    Examples
+    --------
+    >>> from votron.data import load_image_set
+    >>> digits = load_image_set("digits")
+    >>> digits
+    <ImageSet 'digits': 1,200 images to train on, 597 to test with, of 8 x 8 pixels, in 10 classes>
+    >>> digits.source
+    "scikit-learn's load_digits"
+    >>> digits.X[0].reshape(digits.shape)[:2]
+    array([[ 0,  0,  0,  1,  8, 13, 14,  2],
+           [ 0,  0,  2, 13,  9,  4, 14,  4]], dtype=uint8)
+    """
+
+    name: str
+    X: NDArray[np.uint8]
+    y: NDArray[np.int64]
+    X_test: NDArray[np.uint8]
+    y_test: NDArray[np.int64]
+    shape: tuple[int, int]
+    source: str
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the four arrays, shapes and numbers, on every machine the same.
+
+        Examples
+        --------
+        >>> from votron.data import load_image_set
+        >>> load_image_set("digits").digest[:16]
+        '444c8dde379a4503'
+        """
+        sha = hashlib.sha256()
+        for array, dtype in ((self.X, "u1"), (self.y, "<i8"), (self.X_test, "u1"), (self.y_test, "<i8")):
+            sha.update(f"{array.shape}".encode())
+            sha.update(array.astype(dtype, order="C", casting="safe", copy=False).data)
+        return sha.hexdigest()
+
+    def __repr__(self) -> str:
+        n_classes = len(np.unique(np.concatenate([self.y, self.y_test])))
+        return (
+            f"<ImageSet {self.name!r}: {len(self.X):,} images to train on, {len(self.X_test):,} to test with, "
+            f"of {self.shape[0]} x {self.shape[1]} pixels, in {n_classes} classes>"
+        )
+
+
+def load_image_set(
+    which: str | os.PathLike[str],
+    *,
+    fetch: bool = True,
+    cache: str | os.PathLike[str] | None = None,
+    progress: Report | None = None,
+) -> ImageSet:
+    """Load a set of images: a known one by its name, or any other from its folder.
+
+    MNIST and Fashion-MNIST are looked for in the folder that the environment variable ``VOTRON_DATA`` names (there
+    or in a sub-folder ``mnist``, ``fashion`` or ``fashion-mnist``), where Debian's package
+    dataset-fashion-mnist puts them, and in the cache. A folder whose content is not exactly that set is passed over. If
+    none has it, it is fetched from OpenML, checked, and kept in the cache: reading what OpenML sends takes half a
+    minute and more than 1 GB of memory after the download, reading the cache a second.
+
+    Parameters
+    ----------
+    which : str or path-like
+        ``"digits"`` (scikit-learn's, 1,200 to train on and 597 to test with), ``"mnist"``, ``"fashion"``, or a
+        folder with the files ``train-images-idx3-ubyte``, ``train-labels-idx1-ubyte``,
+        ``t10k-images-idx3-ubyte`` and ``t10k-labels-idx1-ubyte``, each of them plain or with ``.gz`` at the end.
+        A folder with one of the three names is meant by ``"./mnist"``.
+    fetch : bool, default=True
+        If false, the network is not used.
+    cache : str or path-like, optional
+        The folder to keep what was fetched in, by default ``votron`` in scikit-learn's data home.
+    progress : callable, optional
+        Called during the download with the bytes so far and the bytes in all, which may be None: not known.
+
+    Returns
+    -------
+    ImageSet
+        The images, their labels, and where they came from.
+
+    Raises
+    ------
+    DataError
+        If the set is nowhere to be had, or its files are missing, damaged, or do not belong together.
+
+    Examples
+    --------
+    >>> from votron.data import load_image_set
+    >>> load_image_set("digits").X.shape
+    (1200, 64)
+    >>> load_image_set("no/such/folder")
+    Traceback (most recent call last):
+        ...
+    votron.errors.DataError: The data must be 'digits', 'mnist', 'fashion' or a folder with the four IDX files of a set.
+    Got 'no/such/folder' instead.
+    """
+    if which == "digits":
+        return _digits()
+    if isinstance(which, str) and which in _KNOWN:
+        return _known_set(which, fetch, cache, progress)
+    given = os.fspath(which) if isinstance(which, os.PathLike) else which
+    if not isinstance(given, str) or not os.path.isdir(os.path.expanduser(given)):
+        raise DataError(
+            "The data must be 'digits', 'mnist', 'fashion' or a folder with the four IDX files of a set. "
+            f"Got {given!r} instead."
+        )
+    folder = Path(os.path.expanduser(given))
+    name = folder.resolve().name
+    found = _from_folder(folder, name, f"the IDX files in the folder '{name}'")
+    return replace(found, name=_true_name(found))
+
+
+def _true_name(found: ImageSet) -> str:
+    """Return the name of a known set for what is one, whatever its folder is called, and never for what is none."""
+    known = {one.digest: name for name, one in _KNOWN.items()}
+    if found.digest in known:
+        return known[found.digest]
+    return f"{found.name}-folder" if found.name in (*_KNOWN, "digits") else found.name
+
+
+def _digits() -> ImageSet:
+    from sklearn.datasets import load_digits  # what `votron predict --help` does without
+    from sklearn.model_selection import train_test_split
+
+    X, y = load_digits(return_X_y=True)
+    X, y = X.astype(np.uint8), y.astype(np.int64)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=_N_TEST_DIGITS, random_state=0, stratify=y)
+    return ImageSet("digits", X, y, X_test, y_test, (8, 8), "scikit-learn's load_digits")
+
+
+def _known_set(name: str, fetch: bool, cache: str | os.PathLike[str] | None, progress: Report | None) -> ImageSet:
+    known = _KNOWN[name]
+    passed_over: list[str] = []
+    for folder, source in _places(known):
+        found = _from_place(folder, name, source)
+        if isinstance(found, ImageSet):
+            return found
+        passed_over.append(found)
+    kept = _cache_folder(cache) / f"{name}.npz"
+    with _FETCHING:  # whoever waits here finds what the other one fetched
+        if os.path.exists(kept):
+            if (found_again := _read_kept(kept, name)) is not None:
+                return found_again
+            passed_over.append(f"the file '{kept}' is damaged")
+        if not fetch:
+            raise _nowhere(known, "and fetching it is switched off", passed_over)
+        fetched = _fetched(name, progress, passed_over)
+        _keep(fetched, kept)
+    return fetched
+
+
+def _places(known: _Known) -> Iterator[tuple[Path, str]]:
+    """Yield the folders that have some of the four files, and what to call them."""
+    places = []
+    if given := os.environ.get("VOTRON_DATA"):
+        root = Path(os.path.expanduser(given))
+        places = [(root / folder, "the IDX files in VOTRON_DATA") for folder in (*known.folders, ".")]
+    if known.debian:
+        package, folder = known.debian
+        places.append((folder, f"Debian's package {package}"))
+    return (place for place in places if len(_missing(place[0])) < len(_FILES))
+
+
+def _from_place(folder: Path, name: str, source: str) -> ImageSet | str:
+    """Return the set, or why the folder is passed over: whatever is there, it is not this set."""
+    if missing := _missing(folder):
+        return f"'{folder}' has no {_in_words(missing)}"
+    try:
+        found = _from_folder(folder, name, source)
+    except DataError as error:
+        return str(error).rstrip(".")
+    if found.digest == _KNOWN[name].digest:
+        return found
+    title = next((known.title for known in _KNOWN.values() if known.digest == found.digest), "another set")
+    return f"'{folder}' has the files of {title}"
+
+
+def _missing(folder: Path) -> list[str]:
+    return [stem for stem in _FILES if not any(os.path.isfile(folder / name) for name in (stem, f"{stem}.gz"))]
+
+
+def _from_folder(folder: Path, name: str, source: str) -> ImageSet:
+    if missing := _missing(folder):
+        raise DataError(
+            f"The folder '{folder}' has no {_in_words(missing)}: it must have the files {_in_words(_FILES)}, "
+            "each plain or with '.gz' at the end."
+        )
+    arrays, shape, shape_of_tests = load_mnist_files(folder, name=".")
+    if shape != shape_of_tests:
+        raise DataError(
+            f"The images for training and for testing in '{folder}' must be of one size. "
+            f"Got {shape[0]} x {shape[1]} and {shape_of_tests[0]} x {shape_of_tests[1]} pixels instead."
+        )
+    return ImageSet(name, *arrays, (shape[0], shape[1]), source)
+
+
+def _in_words(names: Sequence[str]) -> str:
+    return joined(f"'{name}'" for name in names)
+
+
+def _nowhere(known: _Known, why: str, passed_over: list[str]) -> DataError:
+    package = f", or install Debian's package {known.debian[0]}" if known.debian else ""
+    remark = f" ({'; '.join(passed_over)})" if passed_over else ""
+    return DataError(
+        f"{known.title} is not on this machine{remark}, {why}: set VOTRON_DATA to a folder with the files "
+        f"{_in_words(_FILES)} of {known.title}, each plain or with '.gz' at the end{package}."
+    )
+
+
+def _cache_folder(cache: str | os.PathLike[str] | None) -> Path:
+    if cache is not None:
+        return Path(os.path.expanduser(cache))
+    from sklearn.datasets import get_data_home
+
+    try:
+        return Path(get_data_home(), "votron")
+    except OSError as error:
+        raise DataError(
+            f"Cannot make scikit-learn's data home ({error}): set SCIKIT_LEARN_DATA or 'cache' to a folder that can "
+            "be written to."
+        ) from None
+
+
+def _read_kept(path: Path, name: str) -> ImageSet | None:
+    """Return what was kept, or None if it is not what was kept any more."""
+    known = _KNOWN[name]
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as kept:
+            X, y, X_test, y_test = (kept[part] for part in ("X", "y", "X_test", "y_test"))
+        found = _image_set(name, X, y, X_test, y_test, f"{_openml_words(known)}, kept in the cache")
+        return found if found.digest == known.digest else None
+    except Exception:  # a damaged archive fails in a dozen ways, and all mean the same
+        return None
+
+
+def _keep(images: ImageSet, path: Path) -> None:
+    """Write all or nothing: a reader, or another writer, never meets half a file."""
+    part = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
+            part = Path(file.name)
+            y, y_test = images.y.astype(np.uint8), images.y_test.astype(np.uint8)
+            np.savez_compressed(file, X=images.X, y=y, X_test=images.X_test, y_test=y_test)
+        os.replace(part, path)
+    except OSError as error:
+        warnings.warn(
+            f"{images.name!r} could not be kept in '{path}' ({error.strerror or error}) and will be fetched again.",
+            UserWarning,
+            stacklevel=4,
+        )
+    finally:
+        if part is not None:
+            part.unlink(missing_ok=True)
+
+
+def _openml_words(known: _Known) -> str:
+    return f"OpenML's data set {known.openml}, version 1"
+
+
+def _image_set(name: str, X: Any, y: Any, X_test: Any, y_test: Any, source: str) -> ImageSet:
+    """Return the set with its labels as all others have them."""
+    return ImageSet(name, X, y.astype(np.int64), X_test, y_test.astype(np.int64), _KNOWN[name].shape, source)
+
+
+def _fetched(name: str, progress: Report | None, passed_over: list[str]) -> ImageSet:
+    from votron.data.formats._openml import NotFetchedError, fetch_pixels
+
+    known = _KNOWN[name]
+    try:
+        X, y = fetch_pixels(known.openml, progress)
+    except NotFetchedError as error:
+        raise _nowhere(known, f"and OpenML did not give it ({error})", passed_over) from None
+    n = known.n_train
+    fetched = _image_set(name, X[:n], y[:n], X[n:], y[n:], _openml_words(known))
+    if fetched.digest != known.digest:
+        raise DataError(
+            f"What OpenML gave as {known.openml} is not {known.title}, and was not kept: the SHA-256 of its images and "
+            f"labels must be {known.digest}. Got {fetched.digest} instead."
+        )
+    return fetched

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._sentences import exact_bytes
-from votron.data._budget import check_memory
-from votron.data._sources import Source
+from votron.data._sources import Source, check_memory
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.errors import DataError, Parameter, Phrase

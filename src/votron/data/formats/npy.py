@@ -16,15 +16,13 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.data._budget import EXPAND, IN_BATCHES, check_expanded, check_memory
-from votron.data._csv_columns import shown
-from votron.data._sources import Source
+from votron.data._sources import EXPAND, IN_BATCHES, Source, check_expanded, check_memory, read_exactly
+from votron.data.examples import short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.errors import DataError, Parameter
 
 _HEADER = 1 << 14  # more than NumPy takes for one, and more than it writes
-_PIECE = 1 << 20
 _READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
@@ -47,9 +45,9 @@ def read_header(file: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.d
             "could run code: save it with a plain type."
         )
     if dtype.names is not None or dtype.subdtype is not None or dtype.kind not in "biufUS" or dtype.itemsize == 0:
-        raise DataError(f"The {what} must hold numbers or text. Got values of type {shown(str(dtype))} instead.")
+        raise DataError(f"The {what} must hold numbers or text. Got values of type {short_repr(str(dtype))} instead.")
     if any(not isinstance(n, int) or isinstance(n, bool) or not 0 <= n < 2**62 for n in shape) or len(shape) > 8:
-        raise DataError(f"The header of {what} has a shape that no array has: {shown(shape)}.")
+        raise DataError(f"The header of {what} has a shape that no array has: {short_repr(shape)}.")
     return shape, fortran, dtype
 
 
@@ -92,17 +90,7 @@ def read_array(file: IO[bytes], n_bytes: int | None, what: str, check: Callable[
     if wanted != left:
         raise DataError(f"{promise}, but {left} bytes follow.")
     check(header)
-    buffer = np.empty(wanted, dtype=np.uint8)
-    n_read = min(len(header.first), wanted)
-    buffer[:n_read] = np.frombuffer(header.first, dtype=np.uint8, count=n_read)
-    while n_read < wanted and (piece := file.read(min(_PIECE, wanted - n_read))):
-        buffer[n_read : n_read + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
-        n_read += len(piece)
-    if n_read < wanted:
-        raise DataError(f"{promise}, but the file ends after {n_read} of them.")
-    if len(header.first) > wanted or file.read(1):
-        raise DataError(f"{promise}, but the file goes on after them.")
-    return _shaped(buffer, header, promise)
+    return _shaped(read_exactly(file, wanted, promise, header.first), header, promise)
 
 
 def _shaped(buffer: NDArray[np.uint8], header: Header, promise: str) -> NDArray[Any]:
@@ -192,6 +180,6 @@ def _column_number(label: Any, n: int, name: str) -> int:
         number = n
     if isinstance(label, bool) or not -n <= number < n:
         raise DataError(
-            f"The label must be the number of one of the {n} columns of {name}. Got {shown(label)} instead."
+            f"The label must be the number of one of the {n} columns of {name}. Got {short_repr(label)} instead."
         )
     return number % n

@@ -16,11 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron.data._budget import EXPAND, check_expanded, check_memory
-from votron.data._csv_columns import shown
-from votron.data._sources import Source
+from votron.data._sources import EXPAND, Source, check_expanded, check_memory
 from votron.data.conversion import as_matrix
-from votron.data.examples import Examples
+from votron.data.examples import Examples, short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.formats.npy import read_array, read_start
 from votron.data.options import ReadOptions
@@ -110,7 +108,7 @@ def _arrays(archive: zipfile.ZipFile, name: str, max_bytes: int) -> dict[str, ND
 
 
 def _what(key: str, name: str) -> str:
-    return f"array {shown(key)} in {name}"
+    return f"array {short_repr(key)} in {name}"
 
 
 def _members(archive: zipfile.ZipFile, name: str) -> dict[str, zipfile.ZipInfo]:
@@ -121,12 +119,12 @@ def _members(archive: zipfile.ZipFile, name: str) -> dict[str, zipfile.ZipInfo]:
             continue
         key = info.filename.removesuffix(".npy")
         if key in members:
-            raise DataError(f"The archive {name} has two arrays called {shown(key)}.")
+            raise DataError(f"The archive {name} has two arrays called {short_repr(key)}.")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             # which Python expands without a limit
             raise DataError(
-                f"The array {shown(key)} in {name} must be stored, or compressed by deflate, as NumPy does it. Got "
-                f"method {info.compress_type} instead."
+                f"The array {short_repr(key)} in {name} must be stored, or compressed by deflate, as NumPy does it. "
+                f"Got method {info.compress_type} instead."
             )
         members[key] = info
     if not members:
@@ -143,7 +141,7 @@ def _features(arrays: dict[str, NDArray[Any]], label: Any, name: str) -> tuple[A
     matrices = [key for key, array in arrays.items() if array.ndim >= 2 and array.dtype.kind in "biuf" and key != label]
     if len(matrices) == 1:
         return arrays[matrices[0]], matrices[0]
-    found = ", ".join(f"{shown(key)} of shape {array.shape}" for key, array in list(arrays.items())[:6])
+    found = ", ".join(f"{short_repr(key)} of shape {array.shape}" for key, array in list(arrays.items())[:6])
     raise DataError(f"The archive {name} must have the features as 'X', or as its only matrix. Got {found} instead.")
 
 
@@ -155,16 +153,16 @@ def _labels(
         if str(label) in arrays and str(label) not in taken:
             return arrays[str(label)], str(label)
         if labels == "required":
-            others = ", ".join(shown(key) for key in arrays if key not in taken) or "none"
+            others = ", ".join(short_repr(key) for key in arrays if key not in taken) or "none"
             raise DataError(
-                f"The label must be the key of an array in {name}, of {others}. Got {shown(label)} instead."
+                f"The label must be the key of an array in {name}, of {others}. Got {short_repr(label)} instead."
             )
         return None, None
     for key in _LABELS:
         if key in arrays and key not in taken:
             return arrays[key], key
     if labels == "required":
-        others = ", ".join(shown(key) for key in arrays if key not in taken) or "none"
+        others = ", ".join(short_repr(key) for key in arrays if key not in taken) or "none"
         raise DataError(
             f"The archive {name} must have the labels as 'y', or say which array with ",
             Parameter("label"),
@@ -177,7 +175,9 @@ def _csr(arrays: dict[str, NDArray[Any]], name: str) -> Any:
     """Return the matrix that `scipy.sparse.save_npz` wrote, checked before it is used."""
     data, indices, indptr, shape, kind = (arrays[key] for key in _CSR)
     if kind.ndim != 0 or kind.item() not in ("csr", b"csr"):
-        raise DataError(f"The sparse matrix in {name} must be of format 'csr'. Got {shown(kind.tolist())} instead.")
+        raise DataError(
+            f"The sparse matrix in {name} must be of format 'csr'. Got {short_repr(kind.tolist())} instead."
+        )
     sound = (
         all(array.ndim == 1 for array in (data, indices, indptr, shape))
         and all(array.dtype.kind in "iu" for array in (indices, indptr, shape))

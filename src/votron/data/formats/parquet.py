@@ -1,117 +1,33 @@
-"""Parquet files, by polars, after their own metadata were compared with what may be expanded.
+"""Parquet files, by polars, after the sizes that they claim were found.
 
-polars is written in Rust: where memory cannot be had it ends the process, and no error can be caught.
+A file ends with a footer: its columns, and for each group of rows where the pages of each column are. A page begins
+with a header that says how long it is, once expanded, and readers allocate that at once. Footer and headers are in
+Thrift's compact protocol, of which the few fields that matter are read here and the others passed over. Every byte is
+looked at once: where parts of a file overlap, so that it could be expanded again and again, it is refused.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import IO, Any
 
-from votron._sentences import exact_bytes
-from votron.data._budget import EXPAND, IN_BATCHES, check_expanded, check_memory
-from votron.data._parquet import Claim, DamagedError, parquet_claims
-from votron.data._polars import polars, sentences
 from votron.data._sources import Source
 from votron.data.conversion import as_table
 from votron.data.examples import Examples
-from votron.data.formats.base import Format, Part
-from votron.data.options import ReadOptions
-from votron.errors import DataError, Parameter, Phrase
+from votron.data.formats._column_files import Claim, ColumnFile, DamagedError
+from votron.data.tables import polars, polars_errors
 
-_BYTES_A_VALUE = 8
-_MEMORY_A_VALUE = 16
-_FIRST_ROWS = 1000
-_GROWTH = 64
-_SMALLER = "write it with fewer rows to a group"
-
-
-class ColumnFile(Format):
-    """Files that hold tables column by column, and say of themselves how much that is."""
-
-    options = ("as_text",)
-    needs_end = True
-
-    def claims(self, file: IO[bytes]) -> list[Claim]:
-        """Return what the parts of a file say of themselves."""
-        raise NotImplementedError
-
-    def frame_of(self, file: Any, source: Source) -> Any:
-        """Return the frame of a file, by its path or its bytes."""
-        raise NotImplementedError
-
-    def scan(self, source: Source) -> Any:
-        """Return the lazy frame of a plain file."""
-        raise NotImplementedError
-
-    def in_bounded_memory(self, source: Source) -> bool:
-        """Tell whether it is a plain file."""
-        return source.size is not None
-
-    def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
-        """Yield the table, or as many rows as those before let expect to fit."""
-        frames = [self._whole(source, options.max_bytes)] if batch_bytes is None else self._slices(source, batch_bytes)
-        for frame in frames:
-            if 0 in frame.shape:
-                raise DataError(
-                    f"There must be rows and columns in {source.name}. Got {frame.height} rows of {frame.width} "
-                    "instead."
-                )
-            yield Part(frame)
-
-    def _whole(self, source: Source, max_bytes: int) -> Any:
-        file: Any = source.plain_path
-        if file is None:
-            file = io.BytesIO(source.read(2, EXPAND))
-            check_claims(self._claims(file, source.name), source.name, max_bytes, EXPAND)
-        else:
-            with open(file, "rb") as opened:
-                found = self._claims(opened, source.name)
-            check_claims(found, source.name, max_bytes)
-        polars()
-        with sentences(f"Cannot read {source.name} as {self.name}"):
-            frame = self.frame_of(file, source)
-        n_text = _bytes_of_texts(frame)
-        check_expanded(n_text, max_bytes, f"What is in {source.name}")
-        check_memory(2 * n_text, source.name)
-        return frame
-
-    def _slices(self, source: Source, batch_bytes: int) -> Iterator[Any]:
-        pl = polars()
-        if source.path is not None:
-            with open(source.path, "rb") as file:
-                parts = self._claims(file, source.name)
-            # Of a part, polars expands all pages, or buffers, for any of its rows.
-            check_memory(max((part.n_bytes for part in parts), default=0), source.name, remedy=_SMALLER)
-        with sentences(f"Cannot read {source.name} as {self.name}"):
-            scan = self.scan(source)
-            n_rows = int(scan.select(pl.len()).collect().item())
-            width = max(1, len(scan.collect_schema()))
-        n, begin = max(1, min(_FIRST_ROWS, batch_bytes // (8 * width))), 0
-        while begin < n_rows:
-            with sentences(f"Cannot read {source.name} as {self.name}"):
-                frame = scan.slice(begin, n).collect()
-            begin += frame.height
-            bytes_a_row = max(1.0, frame.estimated_size() / max(1, frame.height))
-            n = max(1, min(int(batch_bytes / bytes_a_row), _GROWTH * n))  # texts may become longer
-            check_memory(2 * _bytes_of_texts(frame), source.name, remedy=_SMALLER)
-            yield frame
-
-    def _claims(self, file: IO[bytes], name: str) -> list[Claim]:
-        try:
-            return self.claims(file)
-        except DamagedError as error:
-            raise DataError(f"Cannot read {name} as {self.name}: {error}.") from None
-        finally:
-            file.seek(0)
-
-
-def _bytes_of_texts(frame: Any) -> int:
-    """Return the bytes of all texts, each counted for itself: many rows may share one, and then take little so far."""
-    pl = polars()
-    lengths = frame.select((pl.col(pl.String, pl.Categorical).cast(pl.String)).str.len_bytes().sum())
-    return sum(int(n or 0) for n in lengths.row(0)) if lengths.width else 0
+_MAGIC = b"PAR1"
+_MAX_DEPTH = 64
+# Bytes to look for the header of a page in: statistics make it long. They double, so that all together are no more
+# than some times the header.
+_PAGE_HEADERS = tuple(1 << power for power in range(9, 25))
+_DELTA_BYTE_ARRAY = 7
+_BYTES_OF_ENTRY = 8  # room that polars makes for each entry of a dictionary
+_INTEGERS = (3, 4, 5, 6)  # the kinds of numbers and what follows, of the compact protocol
+_DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 7, 8, 9, 10, 11, 12
 
 
 class Parquet(ColumnFile):
@@ -136,21 +52,235 @@ class Parquet(ColumnFile):
     def write(self, examples: Examples) -> bytes:
         """Return a table."""
         buffer = io.BytesIO()
-        with sentences(f"Cannot write {examples.source!r} as {self.name}"):
+        with polars_errors(f"Cannot write {examples.source!r} as {self.name}"):
             as_table(examples).write_parquet(buffer)
         return buffer.getvalue()
 
 
-def check_claims(parts: Sequence[Claim], name: str, max_bytes: int, remedy: str | Phrase = IN_BATCHES) -> None:
-    """Refuse what is too large, once expanded, for the limit or for the memory that is free."""
-    n_rows, n_values = sum(part.n_rows for part in parts), sum(part.n_values for part in parts)
-    if n_values * _BYTES_A_VALUE > max_bytes:
-        raise DataError(
-            f"There are {n_rows:,} rows with {n_values:,} values in {name}, more than the {exact_bytes(max_bytes)} "
-            "that ",
-            Parameter("max_bytes"),
-            " allows: raise it if that is right.",
-        )
-    n_bytes = sum(part.n_bytes for part in parts)
-    check_expanded(n_bytes, max_bytes, f"What is in {name}")
-    check_memory(n_bytes + n_values * _MEMORY_A_VALUE, name, remedy=remedy)
+def parquet_claims(file: IO[bytes]) -> list[Claim]:
+    """Return what the groups of rows of a Parquet file claim; DamagedError if they cannot be."""
+    size = file.seek(0, 2)
+    file.seek(max(0, size - 8))
+    end = file.read(8)
+    n = int.from_bytes(end[:4], "little")
+    if end[4:] != _MAGIC or n > size - 12:
+        raise DamagedError("its end is not that of a Parquet file")
+    file.seek(size - 8 - n)
+    try:
+        groups = _groups(_Compact(file.read(n)))
+    except (IndexError, KeyError):
+        raise DamagedError("its footer is damaged") from None
+    chunks = [chunk for _, columns in groups for chunk in columns]
+    if sum(chunk.n_bytes for chunk in chunks) > size or any(chunk.begin + chunk.n_bytes > size for chunk in chunks):
+        raise DamagedError("its columns overlap, or are not in it")
+    return [_claim(file, n_rows, chunks) for n_rows, chunks in groups]
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Where the pages of a column are, in a group of rows."""
+
+    begin: int
+    n_bytes: int
+    n_values: int
+
+
+# -- the compact protocol ---------------------------------------------------------------------------------------------
+
+
+class _Compact:
+    """Reads structures field by field; IndexError where they end too early."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def varint(self) -> int:
+        value = shift = 0
+        while shift < 70:
+            byte = self.data[self.at]
+            self.at += 1
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+            shift += 7
+        raise IndexError
+
+    def structure(self, wanted: dict[int, Callable[[int], Any]], depth: int = 0) -> dict[int, Any]:
+        """Return the wanted fields by number, each by the function that is given for it, and pass over the others."""
+        found: dict[int, Any] = {}
+        number = 0
+        while head := self.data[self.at]:
+            self.at += 1
+            number = number + (head >> 4) if head >> 4 else self._zigzag()
+            if number in wanted:
+                if number in found:  # which of the two counts?
+                    raise IndexError
+                found[number] = wanted[number](head & 15)
+            else:
+                self._skip(head & 15, depth, in_list=False)
+        self.at += 1
+        return found
+
+    def integer(self, kind: int) -> int:
+        """Return a number, which must not be negative."""
+        if kind not in _INTEGERS:
+            raise IndexError
+        value = self._zigzag()
+        if value < 0:
+            raise IndexError
+        return value
+
+    def items(self, kind: int) -> Iterator[None]:
+        """Go through a list of structures; who iterates reads them."""
+        if kind != _LIST:
+            raise IndexError
+        n, inner = self._list_head()
+        if inner != _STRUCT:
+            raise IndexError
+        for _ in range(n):
+            yield
+
+    def _zigzag(self) -> int:
+        value = self.varint()
+        return (value >> 1) ^ -(value & 1)
+
+    def _list_head(self) -> tuple[int, int]:
+        head = self.data[self.at]
+        self.at += 1
+        return (head >> 4 if head >> 4 < 15 else self.varint()), head & 15
+
+    def _skip(self, kind: int, depth: int, in_list: bool) -> None:
+        if depth > _MAX_DEPTH:
+            raise IndexError
+        if kind in _INTEGERS[1:]:
+            self.varint()
+        elif kind == _BINARY:
+            self._step(self.varint())
+        elif kind == _DOUBLE:
+            self._step(8)
+        elif kind == _STRUCT:
+            self.structure({}, depth + 1)
+        elif kind in (_LIST, _SET):
+            n, inner = self._list_head()
+            for _ in range(n):
+                self._skip(inner, depth + 1, in_list=True)
+        elif kind == _MAP:
+            n = self.varint()
+            kinds = self.data[self.at] if n else 0
+            self._step(1 if n else 0)
+            for _ in range(n):
+                self._skip(kinds >> 4, depth + 1, in_list=True)
+                self._skip(kinds & 15, depth + 1, in_list=True)
+        elif kind == 3 or (kind in (1, 2) and in_list):
+            self._step(1)
+        elif kind not in (1, 2):  # true and false, which are their own value
+            raise IndexError
+
+    def _step(self, n: int) -> None:
+        self.at += n
+        if self.at > len(self.data):
+            raise IndexError
+
+
+# -- Parquet ----------------------------------------------------------------------------------------------------------
+
+
+def _groups(footer: _Compact) -> list[tuple[int, list[_Chunk]]]:
+    """Return the rows of each group, and its columns."""
+    read = footer.integer
+
+    def schema(kind: int) -> list[int]:
+        return [footer.structure({5: read}).get(5, 0) for _ in footer.items(kind)]
+
+    def chunk(_: int) -> _Chunk:
+        said = footer.structure({5: read, 7: read, 9: read, 11: read})
+        return _Chunk(said.get(11, said[9]), said[7], said[5])
+
+    def chunks(kind: int) -> list[_Chunk]:
+        return [footer.structure({3: chunk})[3] for _ in footer.items(kind)]
+
+    def groups(kind: int) -> list[tuple[int, list[_Chunk]]]:
+        said = [footer.structure({1: chunks, 3: read}) for _ in footer.items(kind)]
+        return [(one[3], one[1]) for one in said]
+
+    found = footer.structure({2: schema, 3: read, 4: groups})
+    _check_depth(found[2])
+    if found[3] != sum(n_rows for n_rows, _ in found[4]):
+        raise DamagedError("its parts do not have the rows that it promises")
+    return list(found[4])
+
+
+def _check_depth(n_children: list[int]) -> None:
+    """Refuse columns within columns within columns, which polars follows by recursion."""
+    left: list[int] = []
+    for n in n_children:
+        while left and left[-1] == 0:
+            left.pop()
+        if left:
+            left[-1] -= 1
+        if n:
+            left.append(n)
+        if len(left) > _MAX_DEPTH:
+            raise DamagedError("its columns are nested too deeply")
+
+
+def _claim(file: IO[bytes], n_rows: int, chunks: list[_Chunk]) -> Claim:
+    n_values = n_bytes = 0
+    for chunk in chunks:
+        values, expanded = _pages(file, chunk)
+        n_values += max(values, chunk.n_values, n_rows)
+        n_bytes += expanded
+    return Claim(n_rows, n_values, n_bytes)
+
+
+def _pages(file: IO[bytes], chunk: _Chunk) -> tuple[int, int]:
+    """Return how many values the pages of a column have, and how many bytes they say they expand to."""
+    n_values = n_bytes = 0
+    at, end = chunk.begin, chunk.begin + chunk.n_bytes
+    while at < end:
+        try:
+            header, n_header = _page_header(file, at, end)
+        except (IndexError, KeyError):
+            if n_values >= chunk.n_values:  # all pages were seen; what comes after them is not read
+                break
+            raise DamagedError("the header of a page is damaged") from None
+        n_bytes += max(header[2], header[3], _BYTES_OF_ENTRY * header.get(7, 0))
+        n_values += header.get(5, 0) + header.get(8, 0)
+        at += n_header + header[3]
+    return n_values, n_bytes
+
+
+def _page_header(file: IO[bytes], at: int, end: int) -> tuple[dict[int, int], int]:
+    """Return what the header of a page says, and how long it is."""
+    for length in _PAGE_HEADERS:
+        file.seek(at)
+        reader = _Compact(file.read(min(length, end - at)))
+        try:
+            return _said(reader), reader.at
+        except IndexError:
+            if length > end - at or length == _PAGE_HEADERS[-1]:
+                raise
+    raise IndexError
+
+
+def _said(reader: _Compact) -> dict[int, int]:
+    read = reader.integer
+
+    def n_values(encoding: int) -> Callable[[int], int]:
+        """Return how to read the number of values of a page whose encoding is the field of this number."""
+
+        def of_page(_: int) -> int:
+            page = reader.structure({1: read, encoding: read})
+            if page.get(encoding) == _DELTA_BYTE_ARRAY:
+                raise DamagedError(
+                    "its texts are stored as changes to one another (DELTA_BYTE_ARRAY), and nothing tells how long "
+                    "that makes them: write it with another encoding"
+                )
+            return int(page[1])
+
+        return of_page
+
+    said = reader.structure({2: read, 3: read, 5: n_values(2), 7: n_values(2), 8: n_values(4)})
+    if 2 not in said or 3 not in said:
+        raise KeyError
+    return said

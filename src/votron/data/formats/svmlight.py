@@ -15,12 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron.data._budget import check_memory
-from votron.data._csv_columns import EXACT, shown
-from votron.data._sources import Source
-from votron.data._text import text_parts
+from votron.data._sources import Source, check_memory, text_parts
 from votron.data.conversion import as_matrix
-from votron.data.examples import Examples
+from votron.data.examples import Examples, short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.errors import DataError, Parameter
@@ -174,7 +171,7 @@ def _checked_feature(part: bytes, before: int, where: str) -> int:
 
 
 def _text(part: bytes) -> str:
-    return shown(part[:_MAX_SHOWN].decode("utf-8", errors="replace"))
+    return short_repr(part[:_MAX_SHOWN].decode("utf-8", errors="replace"))
 
 
 def has_examples(data: bytes) -> bool:
@@ -220,7 +217,7 @@ def _dense_enough(X: Any, max_bytes: int) -> Any:
 def _are_whole(numbers: NDArray[Any]) -> bool:
     """Tell whether they are truth values, or floats that int64 holds; what is whole already stays as it is."""
     if numbers.dtype.kind == "f":
-        return bool((numbers == np.floor(numbers)).all() and (np.abs(numbers) < EXACT).all())
+        return bool((numbers == np.floor(numbers)).all() and (np.abs(numbers) < 2.0**53).all())
     return numbers.dtype.kind == "b"
 
 

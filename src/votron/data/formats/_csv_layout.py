@@ -8,25 +8,29 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from votron._sentences import first_of
+from votron.data._sources import MAX_RECORD, check_memory, check_text, too_long, with_capital
+from votron.data.options import ReadOptions
 from votron.errors import DataError, Parameter
 
 DELIMITERS = ",\t;|"
-BOM = b"\xef\xbb\xbf"
-MAX_RECORD = 1 << 26
-"""The bytes that a record may have."""
-MAX_SPLIT = 4
-"""The bytes that a character has at most: so many at the end of a part of a text may be half of one."""
 _CHUNK = 1 << 20
 _NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?")
 _N_SAMPLED = 200
+_SAMPLE = 1 << 16
+BYTES_A_BYTE = 5
+"""The memory that a byte of text takes, at least, while it is read; fields, lines and columns take some beside it."""
+_BYTES_A_FIELD = 40
+_BYTES_A_LINE = 16
+_BYTES_A_COLUMN = 8192
+_NARROWER = "it has too many columns: give it fewer"
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,31 @@ class Dialect:
 
     delimiter: str
     quote: str | None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What holds for all parts of a file: names, dialect, what is missing, and what columns hold as far as known."""
+
+    name: str
+    names: tuple[str, ...]
+    dialect: Dialect
+    na_values: tuple[str, ...]
+    header: bool = True
+    doubtful: tuple[str, ...] = ()
+    """Names that are numbers: if their columns hold numbers too, the first line may be no header."""
+    label: str | None = None
+    """The column of the labels, where numbers among words are words."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """What columns must hold, as told."""
+    kinds_before: Mapping[str, str] = field(default_factory=dict)
+    """What other columns must hold since the rows before do."""
+    commas: frozenset[str] = frozenset()
+    """Columns of numbers that had decimal commas in the rows before."""
+
+    def kind_of(self, name: str) -> str | None:
+        """Return what a column must hold, as far as that is known."""
+        return self.kinds.get(name, self.kinds_before.get(name))
 
 
 @dataclass(frozen=True)
@@ -54,40 +83,6 @@ class Records:
         return data.count(b"\n", 0, int(self.starts[row])) + 1
 
 
-def cleaned(data: bytes) -> bytes:
-    """Return bytes without a byte order mark, and with line ends that have a newline."""
-    data = data.removeprefix(BOM)
-    return data.replace(b"\r", b"\n") if has_old_ends(data, True) else data
-
-
-def has_old_ends(head: bytes, whole: bool) -> bool:
-    """Tell whether lines end with a carriage return alone. `whole`: there are no more bytes, such as a newline."""
-    return b"\n" not in head and head.find(b"\r", 0, None if whole else -1) >= 0
-
-
-def check_text(data: bytes, name: str, first_line: int = 1) -> None:
-    """Refuse what is no text in UTF-8."""
-    at = data.find(b"\0")
-    if at >= 0:
-        wide = " (UTF-16, perhaps)" if data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[1:2] == b"\0" else ""
-        line = first_line + data.count(b"\n", 0, at)
-        raise DataError(f"{_start(name)} must be text in UTF-8: line {line} has a NUL byte{wide}.")
-    if data.isascii():
-        return
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = first_line + data.count(b"\n", 0, error.start)
-        raise DataError(
-            f"{_start(name)} must be text in UTF-8, and line {line} is not (byte {data[error.start]:#04x}): "
-            "save it in UTF-8, or convert it, such as by `iconv -f latin1 -t utf-8 old.csv > new.csv`."
-        ) from None
-
-
-def _start(name: str) -> str:
-    return f"{name[:1].upper()}{name[1:]}"
-
-
 # -- records ----------------------------------------------------------------------------------------------------------
 
 
@@ -97,9 +92,8 @@ def find_records(data: bytes, dialect: Dialect, blank_too: bool = False) -> Reco
     Blank lines are none; with `blank_too` they are, each with a field, those at the end apart.
     """
     array = np.frombuffer(data, dtype=np.uint8)
-    ends, n_delimiters, odd_quote, inside = _walk(data, array, dialect)
+    ends, n_delimiters, last, odd_quote, inside = _scan_lines(data, array, dialect)
     if len(data) and (not len(ends) or ends[-1] != len(data) - 1) and not inside:
-        last = _count_outside(data, dialect, int(ends[-1]) + 1 if len(ends) else 0)
         ends = np.append(ends, np.array(len(data), dtype=ends.dtype))
         n_delimiters = np.append(n_delimiters, np.array(last, dtype=ends.dtype))
     starts = np.concatenate([np.zeros(min(1, len(ends)), dtype=ends.dtype), ends[:-1] + 1])
@@ -119,7 +113,7 @@ def find_records(data: bytes, dialect: Dialect, blank_too: bool = False) -> Reco
     return Records(starts, ends, n_delimiters + 1, n_blank, inside, odd_quote, has_blank)
 
 
-def has_zero_led(data: bytes, dialect: Dialect) -> bool:
+def may_have_codes(data: bytes, dialect: Dialect) -> bool:
     """Tell whether some field may begin like 007: with a zero, after a sign perhaps, and another digit."""
     array = np.frombuffer(data, dtype=np.uint8)
     edges = np.frombuffer(f"\n{dialect.delimiter}{dialect.quote or ''}".encode(), dtype=np.uint8)
@@ -134,10 +128,10 @@ def has_zero_led(data: bytes, dialect: Dialect) -> bool:
     return False
 
 
-def _walk(
+def _scan_lines(
     data: bytes, array: NDArray[np.uint8], dialect: Dialect
-) -> tuple[NDArray[Any], NDArray[Any], int | None, bool]:
-    """Return ends of lines, delimiters in each, the first quote out of place, and whether the last one is open."""
+) -> tuple[NDArray[Any], NDArray[Any], int, int | None, bool]:
+    """Return ends of lines, delimiters in each and after all, the first quote out of place, and if the last is open."""
     delimiter = ord(dialect.delimiter)
     mark = (dialect.quote or "").encode()
     index = np.int32 if len(data) < 2**31 - 1 else np.int64  # lines may be of a few bytes each
@@ -152,7 +146,7 @@ def _walk(
             quotes = part == mark[0]
             parity = (np.cumsum(quotes, dtype=np.uint8) + np.uint8(inside)) & 1
             if odd_quote is None:
-                odd_quote = _misplaced(array, begin + np.flatnonzero(quotes), inside, delimiter, mark[0])
+                odd_quote = _misplaced_quote(array, begin + np.flatnonzero(quotes), inside, delimiter, mark[0])
             outside = parity == 0
             newline &= outside
             separator &= outside
@@ -166,10 +160,10 @@ def _walk(
         else:
             carried += len(fields)
     none = np.zeros(0, dtype=index)
-    return np.concatenate([none, *ends]), np.concatenate([none, *counts]), odd_quote, bool(inside)
+    return np.concatenate([none, *ends]), np.concatenate([none, *counts]), carried, odd_quote, bool(inside)
 
 
-def last_end(data: bytes, dialect: Dialect) -> int:
+def end_of_last_record(data: bytes, dialect: Dialect) -> int:
     """Return where the last record that a newline ends has its end; 0 if there is none."""
     mark = (dialect.quote or "").encode()
     if not mark or mark not in data:
@@ -180,7 +174,9 @@ def last_end(data: bytes, dialect: Dialect) -> int:
     return int(found[-1]) + 1 if len(found) else 0
 
 
-def _misplaced(array: NDArray[np.uint8], at: NDArray[np.int64], inside: int, delimiter: int, quote: int) -> int | None:
+def _misplaced_quote(
+    array: NDArray[np.uint8], at: NDArray[np.int64], inside: int, delimiter: int, quote: int
+) -> int | None:
     """Return the first quote that neither opens nor closes a field, nor is one of two in a row."""
     opens = (np.arange(len(at)) + inside) % 2 == 0
     before = np.where(at > 0, array[np.maximum(at - 1, 0)], 10)
@@ -189,20 +185,6 @@ def _misplaced(array: NDArray[np.uint8], at: NDArray[np.int64], inside: int, del
     fine_after = (after == delimiter) | (after == 10) | (after == 13) | (after == quote)
     bad = np.flatnonzero(np.where(opens, ~fine_before, ~fine_after))
     return int(at[bad[0]]) if len(bad) else None
-
-
-def _count_outside(data: bytes, dialect: Dialect, begin: int) -> int:
-    """Return the delimiters outside of quotes in the last line, which no newline ends."""
-    array, count, inside = np.frombuffer(data, dtype=np.uint8), 0, 0
-    for start in range(begin, len(data), _CHUNK):
-        part = array[start : start + _CHUNK]
-        separator = part == ord(dialect.delimiter)
-        if dialect.quote is not None:
-            parity = (np.cumsum(part == ord(dialect.quote), dtype=np.uint8) + np.uint8(inside)) & 1
-            separator &= parity == 0
-            inside = int(parity[-1])
-        count += int(separator.sum())
-    return count
 
 
 def check_records(
@@ -218,7 +200,7 @@ def check_records(
             ".",
         )
     if records.unclosed:
-        raise DataError(f"{_start(name)} ends inside a quoted field: a quote {dialect.quote} is not closed.")
+        raise DataError(f"{with_capital(name)} ends inside a quoted field: a quote {dialect.quote} is not closed.")
     lengths = records.ends - records.starts
     if len(lengths) and lengths.max() > MAX_RECORD:
         raise too_long(first_line - 1 + records.line_of(data, int(lengths.argmax())), name)
@@ -231,15 +213,68 @@ def check_records(
         )
 
 
-def too_long(line: int, name: str) -> DataError:
-    """Return the error of a record that does not end."""
-    return DataError(
-        f"The record that begins on line {line} of {name} does not end within {MAX_RECORD >> 20} MiB: a quote may not "
-        "be closed."
-    )
+class Meter:
+    """Counts what text takes in memory beside its bytes, a chunk at a time; refuses lines without an end."""
+
+    def __init__(self, delimiter: str, name: str, newline: bytes = b"\n") -> None:
+        self._delimiter, self._newline, self._name = delimiter.encode(), newline, name
+        self._line, self._unended = 1, 0
+
+    def __call__(self, data: bytes) -> int:
+        """Return the bytes that the fields and lines of a chunk take."""
+        n_lines = data.count(self._newline)
+        self._unended = len(data) - 1 - data.rfind(self._newline) if n_lines else self._unended + len(data)
+        self._line += n_lines
+        if self._unended > MAX_RECORD:
+            raise too_long(self._line, self._name)
+        return _BYTES_A_FIELD * (data.count(self._delimiter) + n_lines) + _BYTES_A_LINE * n_lines
 
 
 # -- dialect and header -----------------------------------------------------------------------------------------------
+
+
+def find_layout(data: bytes, whole: bool, name: str, delimiter: str | None, options: ReadOptions) -> tuple[Layout, int]:
+    """Return the layout, and how many bytes the header takes. `whole`: there are no more bytes than these."""
+    if not data.strip():
+        raise DataError(f"Cannot read {name}: the file is empty.")
+    sample = data[:_SAMPLE]
+    all_of_it = whole and len(sample) == len(data)
+    check_text(sample if all_of_it else sample[: sample.rfind(b"\n") + 1], name)
+    dialect = find_dialect(sample, all_of_it, delimiter, options.quote)
+    first = _first_record(data, whole, dialect, name)
+    n_columns = data.count(dialect.delimiter.encode(), first.start, first.stop) + 1
+    check_memory(_BYTES_A_COLUMN * n_columns, name, remedy=_NARROWER)
+    fields = split_line(data[first.start : first.stop], dialect)
+    header, doubtful = options.header is not False, tuple[str, ...]()
+    if header:
+        check_header(fields, name, options.header)
+        numbers = tuple(one for one in fields if is_number(one))
+        doubtful = () if options.header or count_up(numbers) else numbers
+    names = tuple((one or f"<column {i + 1}>") if header else f"c{i}" for i, one in enumerate(fields))
+    table = options.table
+    layout = Layout(
+        name,
+        names,
+        dialect,
+        options.missing_texts,
+        header=header,
+        doubtful=doubtful,
+        label=table.label_in(names),
+        kinds=table.kinds(names),
+    )
+    return layout, min(first.stop + 1, len(data)) if header else 0
+
+
+def _first_record(data: bytes, whole: bool, dialect: Dialect, name: str) -> slice:
+    for size in (_SAMPLE, len(data)):
+        records = find_records(data[:size], dialect)
+        complete = len(records.starts) > 1 or (size >= len(data) and len(records.starts))
+        if complete:
+            check_text(data[: int(records.ends[0])], name)
+            return slice(int(records.starts[0]), int(records.ends[0]))
+    if whole:
+        check_records(data, records, 1, name, dialect)
+    raise DataError(f"The first line of {name}, which must name the columns, does not end within {len(data)} bytes.")
 
 
 def find_dialect(head: bytes, whole: bool, delimiter: str | None, quote: str | None) -> Dialect:
@@ -290,7 +325,7 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-def numbered(names: Iterable[str]) -> bool:
+def count_up(names: Iterable[str]) -> bool:
     """Tell whether names are 0, 1, 2, and so on, as pandas gives them."""
     given = list(names)
     return given == [str(i) for i in range(len(given))]
@@ -300,24 +335,23 @@ def looks_like_data(names: Iterable[str]) -> bool:
     """Tell whether what should be names are values: all numbers (but 0, 1, 2, ...), or mostly numbers with a point."""
     given = list(names)
     numbers = [name for name in given if is_number(name)]
-    counted = numbered(name for name in given if name)
+    counted = count_up(name for name in given if name)
     pointed = [name for name in numbers if "." in name or name.startswith("-")]
     return bool(numbers) and not counted and (len(numbers) == len(given) or 2 * len(pointed) > len(given))
 
 
-def checked_header(names: list[str], name: str, header: bool | None) -> list[str]:
-    """Return the names of the columns, which must not look like data, nor be the same."""
+def check_header(names: list[str], name: str, header: bool | None) -> None:
+    """Refuse names of columns that look like data, or are the same."""
     if header is None and looks_like_data(names):
-        raise shown_header(names, name)
+        raise no_header_error(names, name)
     seen: set[str] = set()
     for one in names:
         if one and one in seen:
             raise DataError(f"The names of the columns of {name} must differ. Got {one[:60]!r} twice instead.")
         seen.add(one)
-    return names
 
 
-def shown_header(names: Sequence[str], name: str) -> DataError:
+def no_header_error(names: Sequence[str], name: str) -> DataError:
     """Return the error of a first line that seems to be a row."""
     shown = first_of(names, 3)
     return DataError(
