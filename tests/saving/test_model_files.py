@@ -825,7 +825,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path):
 
 def test_memory_is_asked_for_before_it_is_taken(tmp_path, monkeypatch):
     MODELS["voted"][0].save(tmp_path / "m")
-    monkeypatch.setattr("votron.saving.classifiers.kernel.available_memory", lambda: 10)
+    monkeypatch.setattr("votron.saving.values.available_memory", lambda: 10)
     with pytest.raises(ModelFileError, match="GB are free"):
         load(tmp_path / "m")
 
