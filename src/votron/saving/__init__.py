@@ -2,7 +2,7 @@
 
 `votron.save` and `votron.load` are the doors. From the model to the bytes of a file, and back:
 
-- `models`: `save`, `load` and `read_manifest`, and the sections of a manifest; `format1`: manifests of the first format.
+- `models`: `save`, `load`, `read_manifest`, and the sections of a manifest; `format1`: manifests of the first format.
 - `classifiers`, `steps`: how each class is stored, one object a class; and which step can follow which.
 - `values`: how labels, kernels, records, support vectors and parameters are stored, which all classes share.
 - `fields`: JSON from strangers, and arrays beside it: put aside when written, checked one by one when read.

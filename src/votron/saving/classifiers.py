@@ -255,10 +255,10 @@ class KernelAdatron(StoredClassifier):
         model.n_support_ = counts(fields, "n_support", n)
         for name in ("norm", "margin", "best_margin"):
             setattr(model, f"{name}_", fields.array(name, "f", (n,), finite=name == "norm"))
-        separable = fields.plain("separable")
-        listed = isinstance(separable, list) and len(separable) == n
-        if not (listed and all(each in (True, False, None) for each in separable)):
-            raise fields.wrong("separable", "true, false or null for each vector", separable)
+        what = "true, false or null for each vector"
+        separable = fields.listed("separable", what, lambda each: each in (True, False, None))
+        if len(separable) != n:
+            raise fields.wrong("separable", what, separable)
         model.separable_ = np.array(separable, dtype=object)
         model.converged_, model._gamma_from_data = fields.flag("converged"), fields.flag("gamma_from_data")
 
@@ -312,16 +312,10 @@ class Averaged(StoredClassifier):
         model.n_mistakes_ = model._trainer.n_mistakes
         model.n_epochs_, model.converged_ = fields.number("n_epochs", 0.0), fields.flag("converged")
         if fields.has("validation_scores"):
-            model.validation_scores_ = _numbers(fields, "validation_scores")
+            scores = fields.listed("validation_scores", "a list of numbers", lambda each: type(each) in (int, float))
+            model.validation_scores_ = [float(each) for each in scores]
         model._n_seen, model._n_given = fields.count("n_seen"), fields.count("n_given")
         model._once, model._cut_off = fields.flag("once"), fields.flag("cut_off")
-
-
-def _numbers(fields: Fields, name: str) -> list[float]:
-    found = fields.plain(name)
-    if not (isinstance(found, list) and all(type(each) in (int, float) for each in found)):
-        raise fields.wrong(name, "a list of numbers", found)
-    return [float(each) for each in found]
 
 
 @stored

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -225,9 +225,9 @@ class Fields:
 
     # -- plain values -------------------------------------------------------------------------------------------------
 
-    def _take(self, name: str, what: str) -> Any:
-        if name not in self._values:
-            raise ModelFileError(f"The field '{self._where}.{name}' must be {what}. Got nothing instead.")
+    def _take(self, name: str, what: str, right: Callable[[Any], bool] = lambda value: True) -> Any:
+        if name not in self._values or not right(self._values[name]):
+            raise self.wrong(name, what, self._values.get(name, "nothing"))
         return self._values.pop(name)
 
     def has(self, name: str) -> bool:
@@ -239,43 +239,34 @@ class Fields:
     def count(self, name: str, least: int = 0, below: int = LARGEST) -> int:
         """Return a whole number in a range."""
         what = f"a whole number from {least} to {below - 1}"
-        value = self._take(name, what)
-        if type(value) is not int or not least <= value < below:
-            raise self.wrong(name, what, value)
-        return value
+        return int(self._take(name, what, lambda value: type(value) is int and least <= value < below))
 
     def number(self, name: str, least: float = -math.inf) -> float:
         """Return a finite number."""
         what = "a number" if least == -math.inf else f"a number of at least {least:g}"
-        value = self._take(name, what)
-        if type(value) not in (int, float) or not least <= value < math.inf:
-            raise self.wrong(name, what, value)
-        return float(value)
+        return float(self._take(name, what, lambda value: type(value) in (int, float) and least <= value < math.inf))
 
     def flag(self, name: str) -> bool:
         """Return true or false."""
-        value = self._take(name, "true or false")
-        if type(value) is not bool:
-            raise self.wrong(name, "true or false", value)
-        return value
+        return bool(self._take(name, "true or false", lambda value: type(value) is bool))
 
     def text(self, name: str, among: Collection[str] | None = None) -> str:
         """Return a text, one of several if they are given."""
         what = "a text" if among is None else "one of " + ", ".join(map(repr, among))
-        value = self._take(name, what)
-        if not isinstance(value, str) or (among is not None and value not in among):
-            raise self.wrong(name, what, value)
-        return value
+        return str(self._take(name, what, lambda value: isinstance(value, str) and (among is None or value in among)))
 
     def texts(self, name: str, n: int | None = None) -> list[str]:
         """Return a list of texts."""
         what = "a list of texts" if n is None else f"a list of {n} texts"
-        value = self._take(name, what)
-        if not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
-            raise self.wrong(name, what, value)
-        if n is not None and len(value) != n:
-            raise self.wrong(name, what, f"{len(value)} of them")
-        return value
+        found = self.listed(name, what, lambda each: isinstance(each, str))
+        if n is not None and len(found) != n:
+            raise self.wrong(name, what, f"{len(found)} of them")
+        return found
+
+    def listed(self, name: str, what: str = "a list", right: Callable[[Any], bool] = lambda each: True) -> list[Any]:
+        """Return a list of values that are right each, as they are."""
+        found: list[Any] = self._take(name, what, lambda value: isinstance(value, list) and all(map(right, value)))
+        return found
 
     def plain(self, name: str) -> Any:
         """Return whatever JSON value there is."""
@@ -283,10 +274,7 @@ class Fields:
 
     def object(self, name: str) -> dict[str, Any]:
         """Return a JSON object, whatever is in it."""
-        value = self._take(name, "a JSON object")
-        if not isinstance(value, dict):
-            raise self.wrong(name, "a JSON object", value)
-        return value
+        return dict(self._take(name, "a JSON object", lambda value: isinstance(value, dict)))
 
     def peek(self, name: str) -> Any:
         """Return a JSON value, whatever it is, and leave it to be asked for."""
@@ -304,20 +292,15 @@ class Fields:
 
     def parts(self, name: str) -> list[Fields]:
         """Return the fields of each object of a list."""
-        value = self._take(name, "a list")
-        if not isinstance(value, list):
-            raise self.wrong(name, "a list", value)
-        return [Fields(each, self._arrays, f"{self._where}.{name}.{i}") for i, each in enumerate(value)]
+        return [Fields(each, self._arrays, f"{self._where}.{name}.{i}") for i, each in enumerate(self.listed(name))]
 
     # -- arrays -------------------------------------------------------------------------------------------------------
 
     def array(self, name: str, kinds: str, shape: tuple[int | None, ...], *, finite: bool = True) -> NDArray[Any]:
         """Return an array of some of numpy's kinds and a shape (None: any size), by default of finite numbers."""
         what = f"a reference to an array of shape {_sizes(shape)}"
-        value = self._take(name, what)
-        if not (isinstance(value, dict) and set(value) == {_ARRAY}):
-            raise self.wrong(name, what, value)
-        return self._referred(name, value[_ARRAY], kinds, shape, finite)
+        key = self._take(name, what, lambda value: isinstance(value, dict) and set(value) == {_ARRAY})[_ARRAY]
+        return self._referred(name, key, kinds, shape, finite)
 
     def _referred(
         self, name: str, key: Any, kinds: str, shape: tuple[int | None, ...], finite: bool = True

@@ -351,7 +351,7 @@ def manifest_of(found: Container, name: str) -> Manifest:
             votron=found.manifest["votron"],
             estimator=model.text("class"),
             params=model.object("params"),
-            classes=_listed(model.part("classes"), "values"),
+            classes=model.part("classes").listed("values"),
             summary=sections.plain("summary") if sections.has("summary") else {},
             steps=[step.text("class") for step in steps],
             columns={name: holds for step in steps for name, holds in _columns(step)},
@@ -360,13 +360,6 @@ def manifest_of(found: Container, name: str) -> Manifest:
             sha256=found.sha256,
             n_bytes=found.n_bytes,
         )
-
-
-def _listed(fields: Fields, name: str) -> list[Any]:
-    value = fields.plain(name)
-    if not isinstance(value, list):
-        raise fields.wrong(name, "a list", value)
-    return value
 
 
 def _columns(state: Fields) -> list[tuple[str, str]]:

@@ -117,9 +117,10 @@ class Discrete(Column):
 
     def build(self, fields: Fields, depth: int) -> Any:
         """Make it of its values."""
-        values = fields.plain("values")
-        if not (isinstance(values, list) and values and all(type(v) in (str, int, float, bool) for v in values)):
-            raise fields.wrong("values", "a list of texts or numbers", values)
+        what = "a list of texts or numbers"
+        values = fields.listed("values", what, lambda value: type(value) in (str, int, float, bool))
+        if not values:
+            raise fields.wrong("values", what, values)
         return self.of_columns(_Discrete(Values(values), fields.flag("sparse")), fields)
 
     def flow(self, step: Any, before: Flow) -> Flow:
