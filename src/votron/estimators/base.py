@@ -32,7 +32,7 @@ from votron.estimators._validation import (
 )
 from votron.record import labels_of
 from votron.theory.evidence.gathering import TrainedModel
-from votron.theory.evidence.same_data import Passes
+from votron.theory.evidence.training import Passes
 from votron.theory.geometry import Comparators, Margins
 
 if TYPE_CHECKING:

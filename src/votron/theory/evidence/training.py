@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import get_tags
+from sklearn.utils import check_random_state, get_tags
 
 from votron._types import Floats, Index
 from votron.errors import VotronError
@@ -101,6 +102,50 @@ class Run:
     wrong: Index | None = None
     times: NDArray[np.int64] | None = None
     first_wrong: Index | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passes:
+    """The passes over the data in which a model was trained.
+
+    Attributes
+    ----------
+    epochs : float
+        Passes over the data: calls of partial_fit with new rows are parts of one.
+    n_epochs : float
+        The same, with each call of partial_fit as one.
+    once : bool
+        Whether no example was presented twice.
+    converged, interrupted : bool
+        Whether training ended with a pass without a mistake, or by Ctrl-C.
+    shuffle, random_state : bool, and int or other
+        The parameters that decide the order of presentation.
+    """
+
+    epochs: float
+    n_epochs: float
+    once: bool
+    converged: bool
+    interrupted: bool
+    shuffle: bool
+    random_state: Any
+
+    @property
+    def presentations(self) -> int:
+        """Times that an example was presented, at most."""
+        return 1 if self.once else math.ceil(self.n_epochs)
+
+    @property
+    def batches(self) -> bool:
+        """True if the one pass was in several calls of partial_fit."""
+        return self.once and self.n_epochs > 1
+
+    def orders(self, learnable: Index) -> list[Index]:
+        """Return the rows as given, as partial_fit has them, and as shuffled by the seed, if there is one."""
+        orders = [learnable]
+        if self.shuffle and isinstance(self.random_state, Integral):
+            orders.append(check_random_state(self.random_state).permutation(learnable))
+        return orders
 
 
 @dataclass(frozen=True, eq=False)
