@@ -235,7 +235,7 @@ def evidence_of_record(
         Whether vectors are divided by their lengths before they are compared.
     """
     example = _examples_of(run, model.rows, model.last, model.n_rows)
-    data = _compare_run(run, passes, model.last, example)
+    data = compare_run(run, passes, model.last, example)
     record, n_kept = run.record, int(model.kept.sum())
     m = min(record.n_examples, n_kept)
     assumptions = [one_epoch(passes), planned_end(passes)]
@@ -335,7 +335,7 @@ def _examples_of(run: RecordedRun, rows: Rows, last: Margins, n_rows: int) -> In
     raise AssertionError  # never: they were refused
 
 
-def _compare_run(run: RecordedRun, passes: Passes, last: Margins, example: Index) -> Assumption:
+def compare_run(run: RecordedRun, passes: Passes, last: Margins, example: Index) -> Assumption:
     """Refuse data on which this record cannot have come about, though its support is there; return what agrees."""
     record, n_learnable = run.record, int((last.lengths > 0).sum())
     check_converged(passes.converged and record.n_examples >= n_learnable, last)
