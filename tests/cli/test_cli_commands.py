@@ -475,7 +475,7 @@ def test_certificates_of_other_data_are_refused(here, capsys):
 
 
 def test_inspection_needs_no_data_and_builds_no_model(here, capsys, monkeypatch):
-    monkeypatch.setattr("votron.saving.models.classifier_from", lambda *_: pytest.fail("a model was built"))
+    monkeypatch.setattr("votron.saving.classifiers.classifier_from", lambda *_: pytest.fail("a model was built"))
     out = run(capsys, "inspect", "days.votron").out
     assert max(map(len, out.split("\n"))) <= 80
     for words in ("PolynomialKernel(degree=3", "rule", "mistakes", "support", "Outlook", "certificate", "days.csv"):

@@ -9,7 +9,14 @@ MOVED = [
     ("votron.estimators.saved", "save", "votron.saving.models", "save"),
     ("votron.saving.encoders", "encoder_state", "votron.saving.steps", "step_state"),
     ("votron.saving.encoders", "encoder_from", "votron.saving.steps", "step_from"),
+    *(("votron.saving.flow", name, "votron.saving.steps", name) for name in ("ANY_DATA", "Flow", "check_fits")),
     ("votron.saving.flow", "after", "votron.saving.steps", "after"),
+    *(("votron.saving.manifest", name, "votron.saving", name) for name in ("Manifest", "read_manifest")),
+    *(
+        ("votron.saving.sections", name, "votron.saving.models", name)
+        for name in ("SECTIONS", "manifest_with", "sections_of")
+    ),
+    *(("votron.saving.strict_json", name, "votron.saving.fields", name) for name in ("Size", "measured", "parsed")),
 ]
 
 

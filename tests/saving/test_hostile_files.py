@@ -30,8 +30,7 @@ from votron.cli import main
 from votron.errors import ModelFileError
 from votron.saving import read_manifest
 from votron.saving.container import read_container, write_container
-from votron.saving.fields import Fields
-from votron.saving.strict_json import measured, parsed
+from votron.saving.fields import Fields, measured, parsed
 
 # -- time --------------------------------------------------------------------------------------------------------------
 

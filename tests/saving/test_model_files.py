@@ -623,7 +623,7 @@ HEADERS = {
     "a later format": ({"format": 3}, "of format 3, of a later version of Votron; .* up to 2: upgrade Votron"),
     "format 0": ({"format": 0}, "no format number"),
     "format of text": ({"format": "1"}, "no format number"),
-    "sections of format 1": ({"format": 1}, "manifest.steps' must be there"),
+    "sections of format 1": ({"format": 1}, "manifest.steps' must be a list. Got nothing"),
     "no version": ({"votron": None}, "manifest.votron' must be a text"),
     "sections by number": ({"sections": 7}, "manifest.sections' must be a JSON object"),
     "a field beside the sections": ({"pipeline": True}, "manifest.pipeline' is not one that Votron knows"),
@@ -826,7 +826,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path):
 
 def test_memory_is_asked_for_before_it_is_taken(tmp_path, monkeypatch):
     MODELS["voted"][0].save(tmp_path / "m")
-    monkeypatch.setattr("votron.saving.classifiers.kernel.available_memory", lambda: 10)
+    monkeypatch.setattr("votron.saving.values.available_memory", lambda: 10)
     with pytest.raises(ModelFileError, match="GB are free"):
         load(tmp_path / "m")
 

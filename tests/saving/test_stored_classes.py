@@ -17,9 +17,9 @@ from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, load
 from votron.errors import ModelFileError
 from votron.kernels import Kernel, register_kernel
 from votron.saving.classifiers import CLASSIFIERS
-from votron.saving.flow import numbers_after
-from votron.saving.sections import SECTIONS
+from votron.saving.models import SECTIONS
 from votron.saving.steps import STEPS, StoredStep, stored
+from votron.saving.steps.base import numbers_after
 
 X = np.random.default_rng(0).normal(size=(30, 4))
 y = (X[:, 0] > X[:, 1]).astype(int)

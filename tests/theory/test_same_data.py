@@ -13,7 +13,7 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 from votron import AveragedPerceptronClassifier, KernelAdatronClassifier, VotedPerceptronClassifier, certify, load
 from votron.errors import VotronError
 from votron.kernels import PolynomialKernel
-from votron.theory.evidence import same_data
+from votron.theory.evidence import gathering, weights
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,8 @@ def test_where_the_order_is_not_known_each_pass_is_looked_at(data):
 
 
 def test_too_many_presentations_are_not_repeated(data, monkeypatch):
-    monkeypatch.setattr(same_data, "MOST_STEPS", 599)
+    for module in (gathering, weights):
+        monkeypatch.setattr(module, "MOST_STEPS", 599)
     X, y = data
     assert "same data" in claims(voted().fit(X, y), X, y)
     assert "same data" in claims(AveragedPerceptronClassifier(random_state=0).fit(X, y), X, y)

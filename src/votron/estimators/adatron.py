@@ -30,7 +30,7 @@ from votron.estimators.base import ScoreClassifier, outside_votron
 from votron.kernels import Kernel
 from votron.kernels.registry import is_precomputed
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
-from votron.theory.evidence.gathering import MaximalVectors, evidence_of_maximal_margin
+from votron.theory.evidence.maximal_margin import MaximalVectors, evidence_of_maximal_margin
 from votron.theory.geometry import Margins, lengths_of
 
 __all__ = ["KernelAdatronClassifier"]

@@ -28,8 +28,7 @@ from votron.products import squares as squared_lengths
 from votron.record import labels_of
 from votron.rules import row_draws
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.gathering import evidence_of_weights
-from votron.theory.evidence.same_data import Weights, WeightsRun
+from votron.theory.evidence.weights import Weights, WeightsRun, evidence_of_weights
 from votron.theory.geometry import Margins
 
 __all__ = ["AveragedPerceptronClassifier"]

@@ -31,10 +31,9 @@ from votron.estimators._validation import (
     validation_split,
 )
 from votron.record import labels_of
-from votron.theory.comparators import Comparators
 from votron.theory.evidence.gathering import TrainedModel
-from votron.theory.evidence.same_data import Passes
-from votron.theory.geometry import Margins
+from votron.theory.evidence.training import Passes
+from votron.theory.geometry import Comparators, Margins
 
 if TYPE_CHECKING:
     from votron.estimators._score_functions import Form

@@ -37,8 +37,7 @@ from votron.kernels.registry import is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors, row_draws
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.gathering import evidence_of_record
-from votron.theory.evidence.same_data import RecordedRun
+from votron.theory.evidence.gathering import RecordedRun, evidence_of_record
 from votron.theory.geometry import Margins, lengths_of
 
 __all__ = ["VotedPerceptronClassifier"]

@@ -12,7 +12,7 @@ JSON is measured before it is parsed, since a list of nothing takes twenty times
 Both directions are done here and not by the package safetensors: it writes under names of its own, which a process that
 is killed leaves behind, and what it reads it has to be trusted with.
 
-Formats: 1 (the first), 2 (a manifest of named sections: `votron.saving.sections`).
+Formats: 1 (the first), 2 (a manifest of named sections: `votron.saving.models`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from votron._files import replacing
 from votron.errors import ModelFileError
-from votron.saving.strict_json import measured, parsed
+from votron.saving.fields import measured, parsed
 
 __all__ = ["FORMAT", "Container", "read_container", "write_container"]
 

@@ -1,14 +1,19 @@
-"""Fields of a manifest: values that JSON has, and arrays, which stand in the file beside it.
+"""JSON from strangers: measured before it is parsed, and given out field by field, each one checked.
 
-Writing, `packed` puts arrays aside and a reference in their place. Reading, `Fields` gives out one field after another,
-each only if it is what it has to be: the reader says which type, size and range, and nothing is built before.
+A list of nothing takes two bytes in a file and fifty-six in memory, and a list within a list ten thousand times is
+more than some functions can walk through. So a text is looked at once, byte by byte, before anything is made of it
+(`measured`), and `parsed` without what JSON itself does not have. Then `Fields` gives out one field after another, each
+only if it is what it has to be: the reader says which type, size and range, and nothing is built before. Arrays stand
+in the file beside the JSON; writing, `packed` puts them aside and a reference in their place.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +25,7 @@ from votron.errors import ModelFileError
 if TYPE_CHECKING:
     from votron._types import Rows
 
-__all__ = ["Fields", "packed"]
+__all__ = ["Fields", "Size", "measured", "packed", "parsed"]
 
 _ARRAY, _CSR = "$array", "$csr"
 LARGEST = 2**62
@@ -28,6 +33,123 @@ LARGEST = 2**62
 _AT_ONCE = 1 << 22
 _SHOWN = 60
 """Characters of a value that are shown."""
+
+
+# -- JSON -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much there is in a text of JSON.
+
+    Attributes
+    ----------
+    n_beside : int
+        Bytes beside its texts.
+    n_parts : int
+        Lists, objects and names of fields.
+    deepest : int
+        Lists and objects that stand within one another.
+
+    Examples
+    --------
+    >>> measured(b'{"a": [1, {}]}')
+    Size(n_beside=11, n_parts=4, deepest=3)
+    """
+
+    n_beside: int
+    n_parts: int
+    deepest: int
+
+
+def measured(raw: bytes, chunk: int = 1 << 20) -> Size:
+    r"""Return how much there is in a text of JSON up to the first byte that is none, where parsing ends, or more.
+
+    Parameters
+    ----------
+    raw : bytes
+        The text.
+    chunk : int
+        Bytes that are looked at together.
+
+    Returns
+    -------
+    Size
+        What there is.
+
+    Examples
+    --------
+    >>> measured(rb'["a \"text\" with [ and {", 1]').n_parts
+    1
+    """
+    # What is left of quotes when escapes are out begins and ends texts in turn.
+    unescaped = np.frombuffer(raw.replace(b"\\\\", b"").replace(b'\\"', b""), dtype=np.uint8)
+    n_beside = n_parts = deepest = level = within = 0
+    for begin in range(0, len(unescaped), chunk):
+        part = unescaped[begin : begin + chunk]
+        quotes = part == ord('"')
+        inside = (np.cumsum(quotes, dtype=np.uint8) + np.uint8(within)) & 1 == 1
+        within = int(inside[-1])
+        beside = part[~(inside | quotes)]
+        begins = _among(beside, b"[{")
+        levels = level + np.cumsum(begins.astype(np.int32) - _among(beside, b"]}"), dtype=np.int32)
+        level = int(levels[-1]) if len(levels) else level
+        deepest = max(deepest, int(levels.max(initial=0)))
+        n_beside += len(beside)
+        n_parts += int(begins.sum() + _among(beside, b":").sum())
+    return Size(n_beside, n_parts, deepest)
+
+
+def _among(found: NDArray[np.uint8], characters: bytes) -> NDArray[np.bool_]:
+    return np.isin(found, np.frombuffer(characters, dtype=np.uint8))
+
+
+def parsed(text: str) -> Any:
+    """Return what JSON says; ValueError where it says what JSON itself does not have, or numbers beyond 64 bits.
+
+    Examples
+    --------
+    >>> parsed('{"a": [1, 2.5, null]}')
+    {'a': [1, 2.5, None]}
+    >>> parsed('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+        ...
+    ValueError: a name twice
+    """
+    return json.loads(
+        text,
+        object_pairs_hook=_without_doubles,
+        parse_constant=_no_constant,
+        parse_float=_finite,
+        parse_int=_whole_number,
+    )
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name twice")
+    return found
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(text)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
+
+
+def _whole_number(text: str) -> int:
+    if len(text) > 20:  # beyond 64 bits
+        raise ValueError(text)
+    return int(text)
+
+
+# -- fields -----------------------------------------------------------------------------------------------------------
 
 
 def packed(value: Any, arrays: dict[str, NDArray[Any]], name: str = "") -> Any:
@@ -103,9 +225,9 @@ class Fields:
 
     # -- plain values -------------------------------------------------------------------------------------------------
 
-    def _take(self, name: str, what: str) -> Any:
-        if name not in self._values:
-            raise ModelFileError(f"The field '{self._where}.{name}' must be {what}. Got nothing instead.")
+    def _take(self, name: str, what: str, right: Callable[[Any], bool] = lambda value: True) -> Any:
+        if name not in self._values or not right(self._values[name]):
+            raise self.wrong(name, what, self._values.get(name, "nothing"))
         return self._values.pop(name)
 
     def has(self, name: str) -> bool:
@@ -117,43 +239,34 @@ class Fields:
     def count(self, name: str, least: int = 0, below: int = LARGEST) -> int:
         """Return a whole number in a range."""
         what = f"a whole number from {least} to {below - 1}"
-        value = self._take(name, what)
-        if type(value) is not int or not least <= value < below:
-            raise self.wrong(name, what, value)
-        return value
+        return int(self._take(name, what, lambda value: type(value) is int and least <= value < below))
 
     def number(self, name: str, least: float = -math.inf) -> float:
         """Return a finite number."""
         what = "a number" if least == -math.inf else f"a number of at least {least:g}"
-        value = self._take(name, what)
-        if type(value) not in (int, float) or not least <= value < math.inf:
-            raise self.wrong(name, what, value)
-        return float(value)
+        return float(self._take(name, what, lambda value: type(value) in (int, float) and least <= value < math.inf))
 
     def flag(self, name: str) -> bool:
         """Return true or false."""
-        value = self._take(name, "true or false")
-        if type(value) is not bool:
-            raise self.wrong(name, "true or false", value)
-        return value
+        return bool(self._take(name, "true or false", lambda value: type(value) is bool))
 
     def text(self, name: str, among: Collection[str] | None = None) -> str:
         """Return a text, one of several if they are given."""
         what = "a text" if among is None else "one of " + ", ".join(map(repr, among))
-        value = self._take(name, what)
-        if not isinstance(value, str) or (among is not None and value not in among):
-            raise self.wrong(name, what, value)
-        return value
+        return str(self._take(name, what, lambda value: isinstance(value, str) and (among is None or value in among)))
 
     def texts(self, name: str, n: int | None = None) -> list[str]:
         """Return a list of texts."""
         what = "a list of texts" if n is None else f"a list of {n} texts"
-        value = self._take(name, what)
-        if not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
-            raise self.wrong(name, what, value)
-        if n is not None and len(value) != n:
-            raise self.wrong(name, what, f"{len(value)} of them")
-        return value
+        found = self.listed(name, what, lambda each: isinstance(each, str))
+        if n is not None and len(found) != n:
+            raise self.wrong(name, what, f"{len(found)} of them")
+        return found
+
+    def listed(self, name: str, what: str = "a list", right: Callable[[Any], bool] = lambda each: True) -> list[Any]:
+        """Return a list of values that are right each, as they are."""
+        found: list[Any] = self._take(name, what, lambda value: isinstance(value, list) and all(map(right, value)))
+        return found
 
     def plain(self, name: str) -> Any:
         """Return whatever JSON value there is."""
@@ -161,10 +274,7 @@ class Fields:
 
     def object(self, name: str) -> dict[str, Any]:
         """Return a JSON object, whatever is in it."""
-        value = self._take(name, "a JSON object")
-        if not isinstance(value, dict):
-            raise self.wrong(name, "a JSON object", value)
-        return value
+        return dict(self._take(name, "a JSON object", lambda value: isinstance(value, dict)))
 
     def peek(self, name: str) -> Any:
         """Return a JSON value, whatever it is, and leave it to be asked for."""
@@ -182,20 +292,15 @@ class Fields:
 
     def parts(self, name: str) -> list[Fields]:
         """Return the fields of each object of a list."""
-        value = self._take(name, "a list")
-        if not isinstance(value, list):
-            raise self.wrong(name, "a list", value)
-        return [Fields(each, self._arrays, f"{self._where}.{name}.{i}") for i, each in enumerate(value)]
+        return [Fields(each, self._arrays, f"{self._where}.{name}.{i}") for i, each in enumerate(self.listed(name))]
 
     # -- arrays -------------------------------------------------------------------------------------------------------
 
     def array(self, name: str, kinds: str, shape: tuple[int | None, ...], *, finite: bool = True) -> NDArray[Any]:
         """Return an array of some of numpy's kinds and a shape (None: any size), by default of finite numbers."""
         what = f"a reference to an array of shape {_sizes(shape)}"
-        value = self._take(name, what)
-        if not (isinstance(value, dict) and set(value) == {_ARRAY}):
-            raise self.wrong(name, what, value)
-        return self._referred(name, value[_ARRAY], kinds, shape, finite)
+        key = self._take(name, what, lambda value: isinstance(value, dict) and set(value) == {_ARRAY})[_ARRAY]
+        return self._referred(name, key, kinds, shape, finite)
 
     def _referred(
         self, name: str, key: Any, kinds: str, shape: tuple[int | None, ...], finite: bool = True

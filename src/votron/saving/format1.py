@@ -33,9 +33,7 @@ def sections_of_format_1(fields: Fields) -> dict[str, Any]:
     >>> sections_of_format_1(Fields({**manifest, "summary": {}, "provenance": {}, "certificate": None}, {}, "manifest"))
     {'model': {'class': 'WinnowClassifier'}, 'summary': {}, 'provenance': {}}
     """
-    steps, last, as_pipeline = fields.plain("steps"), fields.text("name"), fields.flag("pipeline")
-    if not isinstance(steps, list):
-        raise fields.wrong("steps", "a list", steps)
+    steps, last, as_pipeline = fields.listed("steps"), fields.text("name"), fields.flag("pipeline")
     if steps and not as_pipeline:
         raise fields.wrong("pipeline", "true where there are steps", "false")
     sections = {"model": fields.plain("model")}

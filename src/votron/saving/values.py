@@ -1,4 +1,4 @@
-"""Labels, kernels, records and parameters: how they are written down in a model file, and read again."""
+"""Labels, kernels, records, support vectors and parameters: how they are written down in a file, and read again."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron._resources import available_memory
+from votron._types import Floats, Index, Rows
 from votron.errors import ModelFileError, Parameter, VotronError
+from votron.estimators._score_functions import Expansion
 from votron.kernels import Kernel
-from votron.kernels.registry import KERNELS, MADE_OF_KERNELS
+from votron.kernels.registry import KERNELS, MADE_OF_KERNELS, is_precomputed
 from votron.record import MistakeRecord
 from votron.saving.fields import LARGEST, Fields
 
@@ -38,6 +42,8 @@ _MOST_LETTERS = 1 << 23
 """Characters that an array of labels may have room for, however few they have."""
 _DEEPEST = 8
 """Kernels that may stand over one another."""
+_WIDEST = 1 << 26
+"""Features that sparse vectors in a file may have: predicting takes some bytes for each, whatever the file has."""
 
 # -- labels -----------------------------------------------------------------------------------------------------------
 
@@ -213,6 +219,94 @@ def record_from(fields: Fields, n_vectors: int, n_named: int) -> MistakeRecord:
         return MistakeRecord(**columns, n_vectors=n_vectors, n_examples=n_examples, n_steps=n_steps)
     except VotronError as error:
         raise ModelFileError(str(error)) from None
+
+
+# -- support vectors --------------------------------------------------------------------------------------------------
+
+
+def support_rows(fields: Fields, kernel: Kernel, n_support: int, n_features: int) -> Rows:
+    """Return support vectors that the kernel takes; of a precomputed one, the diagonal."""
+    if is_precomputed(kernel):
+        return fields.exactly("support_rows", "<f8", (n_support, 1))
+    rows = fields.rows("support_rows", (n_support, n_features))
+    check_width(fields, rows)
+    try:
+        kernel.check(rows)
+    except VotronError as error:
+        raise ModelFileError(f"The support vectors of this file are not for its kernel: {error}") from None
+    return rows
+
+
+def check_width(fields: Fields, rows: Rows) -> None:
+    """Refuse sparse vectors of more features than a small file should be able to make whoever opens it count."""
+    if (sp.issparse(rows) or not rows.shape[0]) and rows.shape[1] >= _WIDEST:
+        what = f"below {_WIDEST:,} where vectors are sparse, or there are none"
+        raise fields.wrong("n_features", what, f"{rows.shape[1]:,}")
+
+
+def check_room(n_vectors: int, n_support: int) -> None:
+    """Refuse coefficients that no machine could have made this file with."""
+    if (needed := 8 * n_vectors * n_support) > (free := available_memory()):
+        raise ModelFileError(
+            f"The coefficients of {n_support:,} support vectors and {n_vectors:,} classes take {needed / 1e9:.1f} GB, "
+            f"and {free / 1e9:.1f} GB are free."
+        )
+
+
+def expansion_state(form: Expansion) -> dict[str, Any]:
+    """Return kernel, support vectors and coefficients."""
+    return {
+        "kernel": kernel_state(form.kernel),
+        "support": form.support,
+        "support_rows": form.support_rows,
+        "dual_coef": _thin(form.dual_coef),
+        "divisor": form.divisor,
+    }
+
+
+def _thin(coefficients: Floats) -> Any:
+    """Return coefficients as a CSR matrix where that takes less room: each class has its own support vectors."""
+    few = np.count_nonzero(coefficients) < coefficients.size / 2
+    return sp.csr_matrix(coefficients) if few else coefficients
+
+
+def expansion_from(fields: Fields, n_vectors: int, n_features: int, n_named: int) -> Expansion:
+    """Return kernel, support vectors and coefficients that were written down."""
+    kernel = kernel_from(fields.part("kernel"))
+    support: Index = fields.exactly("support", "<i8", (None,))
+    limit = n_features if is_precomputed(kernel) else n_named
+    if len(support) and not (support.min() >= 0 and support.max() < limit and len(np.unique(support)) == len(support)):
+        raise fields.wrong("support", "numbers of training examples, each once", "others")
+    rows = support_rows(fields, kernel, len(support), n_features)
+    check_room(n_vectors, len(support))
+    coefficients = float_rows(fields, "dual_coef", (n_vectors, len(support)))
+    return Expansion(kernel, rows, support, coefficients, divisor(fields, n_vectors))
+
+
+def divisor(fields: Fields, n_vectors: int) -> Floats | None:
+    """Return what scores are divided by, if anything."""
+    if not fields.has("divisor"):
+        return None
+    found = fields.exactly("divisor", "<f8", (n_vectors,))
+    if not (found >= np.finfo(np.float64).tiny).all():
+        raise fields.wrong("divisor", "positive numbers", "others")
+    return found
+
+
+def float_rows(fields: Fields, name: str, shape: tuple[int, int]) -> Rows:
+    """Return a matrix of weights, dense or CSR."""
+    rows = fields.rows(name, shape)
+    if rows.dtype != np.float64:
+        raise fields.wrong(name, "weights of type float64", rows.dtype)
+    return rows
+
+
+def counts(fields: Fields, name: str, n: int) -> NDArray[np.int64]:
+    """Return so many counts."""
+    found = fields.exactly(name, "<i8", (n,))
+    if (found < 0).any():
+        raise fields.wrong(name, "counts", "negative numbers")
+    return found
 
 
 # -- parameters -------------------------------------------------------------------------------------------------------

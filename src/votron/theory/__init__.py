@@ -5,6 +5,7 @@ from votron.theory.bounds import (
     agnostic_compression_bound,
     best_inseparable_bound,
     compression_bound,
+    fixed_draw_bound,
     held_out_bound,
     inseparable_bound,
     leave_one_out_bound,
@@ -12,6 +13,7 @@ from votron.theory.bounds import (
     margin_bound,
     margin_bound_simple,
     novikoff_bound,
+    one_pass_bound,
     pac_margin_bound,
     sparsity_bound,
     unit_length_bound,
@@ -36,7 +38,6 @@ from votron.theory.essential import (
 )
 from votron.theory.evidence import Assumption, Measured
 from votron.theory.geometry import Margins, margins
-from votron.theory.one_pass import fixed_draw_bound, one_pass_bound
 from votron.theory.winnow import disjunction_mistake_bound
 
 __all__ = [

@@ -20,6 +20,8 @@ error of 1 or more says nothing; it is returned as it is.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,14 +29,13 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import betaincinv, betaln
 
 from votron.errors import Parameter, VotronError
-from votron.theory._checks import count, not_negative, positive_margin, probability
-from votron.theory.one_pass import one_pass_bound
 
 __all__ = [
     "BestMargin",
     "agnostic_compression_bound",
     "best_inseparable_bound",
     "compression_bound",
+    "fixed_draw_bound",
     "held_out_bound",
     "inseparable_bound",
     "leave_one_out_bound",
@@ -84,7 +85,7 @@ def novikoff_bound(radius: float, margin: float) -> float:
     >>> novikoff_bound(radius=2.0, margin=0.5)
     16.0
     """
-    radius, margin = not_negative("radius", radius), positive_margin("novikoff_bound", margin)
+    radius, margin = not_negative("radius", radius), _positive_margin("novikoff_bound", margin)
     return _square(radius / margin)
 
 
@@ -111,7 +112,7 @@ def unit_length_bound(margin: float) -> float:
     >>> unit_length_bound(0.5)
     4.0
     """
-    margin = positive_margin("unit_length_bound", margin)
+    margin = _positive_margin("unit_length_bound", margin)
     if margin > 1 + 1e-9:
         raise VotronError(
             Parameter("margin", of="unit_length_bound", short=True),
@@ -147,7 +148,7 @@ def inseparable_bound(radius: float, deviation: float, margin: float) -> float:
     36.0
     """
     radius, deviation = not_negative("radius", radius), not_negative("deviation", deviation)
-    margin = positive_margin("inseparable_bound", margin)
+    margin = _positive_margin("inseparable_bound", margin)
     return _square((radius + deviation) / margin)
 
 
@@ -350,6 +351,107 @@ def vapnik_chervonenkis_bound(
     return k / (m + 1)
 
 
+# -- errors after one pass --------------------------------------------------------------------------------------------
+
+
+def one_pass_bound(mistakes: int, m: int, delta: float, *, deterministic: bool = False) -> float:
+    """Bound the error after one pass by its mistakes: k/m + √(2 ln(1/δ)/m) (Cesa-Bianchi, Conconi & Gentile 2004).
+
+    Parameters
+    ----------
+    mistakes : int
+        k: mistakes of any on-line learner in one pass over the sample, in its own order.
+    m : int
+        Examples.
+    delta : float
+        δ: the probability with which the sample may be such that the bound fails.
+    deterministic : bool, default=False
+        Twice the bound, for the majority vote.
+
+    Returns
+    -------
+    float
+        With probability 1 − δ, the mean error of the m predictors that the learner had before each of its examples is
+        below it: the error of one of them drawn afresh for each prediction, v = 0 before the first example among them.
+        A majority vote of the m errs at most twice as often. Here k is the run's own, so it is a guarantee, and no
+        estimate. Of a predictor that draws once for each row and keeps to it, as ``rule="random"`` does, it bounds the
+        mean over seeds only: see `fixed_draw_bound`.
+
+    Notes
+    -----
+    The wrong predictions less their conditional probabilities are a martingale, and Hoeffding and Azuma bound its
+    mean (their proposition 1). A prediction of score 0 that happens to be right counts as a mistake here (y · score ≤
+    0), which only raises k.
+
+    References
+    ----------
+    N. Cesa-Bianchi, A. Conconi and C. Gentile, *On the generalization ability of on-line learning algorithms*, IEEE
+    Transactions on Information Theory 50 (2004), 2050-2057.
+
+    Examples
+    --------
+    >>> round(one_pass_bound(mistakes=500, m=10_000, delta=0.05), 4)
+    0.0745
+    """
+    k, m, delta = not_negative("mistakes", mistakes), count("m", m, 1), _probability(delta)
+    if k > m:
+        raise VotronError(
+            Parameter("mistakes", of="one_pass_bound", short=True),
+            f" must be at most m = {m}, since it speaks of one pass. Got {k:g} instead.",
+        )
+    bound = k / m + math.sqrt(2 * math.log(1 / delta) / m)
+    return 2 * bound if deterministic else bound
+
+
+def fixed_draw_bound(mean_error: float, heaviest: float, delta: float) -> float:
+    """Bound the error of a predictor that draws one of several vectors for each row, once and for all.
+
+    The e ≥ μ with e ln(e/μ) − e + μ = p ln(1/δ)
+
+    Parameters
+    ----------
+    mean_error : float
+        μ: no less than the mean error of the vectors, which is the mean over all seeds.
+    heaviest : float
+        p: no less than the probability of any one row. `held_out_bound` gives one from a sample of m rows: the row of
+        largest probability is one row, settled before the sample is drawn, and comes at most as often as the row that
+        comes most often.
+    delta : float
+        δ: the probability with which the draws may be such that the bound fails.
+
+    Returns
+    -------
+    float
+        With probability 1 − δ over the draws, the predictor's error is at most this.
+
+    Notes
+    -----
+    Rows that come again and again have the same vector each time, so the error does not get near its mean as test rows
+    grow in number: on one row alone it is that of one vector. With p_x the probability of row x, r_x its draw and
+    g_x(r) the probability of an error there by vector r, the error is Σ p_x g_x(r_x), a sum of independent numbers
+    between 0 and p, of mean μ at most. Divided by p each has E exp(λZ) ≤ exp((e^λ − 1) E Z), so by Markov's
+    inequality the sum exceeds e with probability exp((e^λ − 1) μ/p − λ e/p) at most; take λ = ln(e/μ). The value grows
+    with μ and with p, so upper limits will do for both.
+
+    Examples
+    --------
+    >>> round(fixed_draw_bound(mean_error=0.08, heaviest=0.001, delta=0.05), 4)
+    0.1029
+    >>> fixed_draw_bound(mean_error=0.3, heaviest=1.0, delta=0.05) > 1  # one row: it is as it happens to be drawn
+    True
+    """
+    mean, p, delta = not_negative("mean_error", mean_error), _share("heaviest", heaviest), _probability(delta)
+    if mean == 0:
+        return 0.0
+    level = p * math.log(1 / delta)
+
+    def excess(e: float) -> float:
+        return e * (math.log(e) - math.log(mean)) - e + mean - level  # e/μ may exceed the largest float64
+
+    # at e = μ it is below 0, and at e² μ + level above: there ln(e/μ) ≥ 2, so it is at least e + μ − level
+    return float(brentq(excess, mean, math.exp(2) * mean + level))
+
+
 # -- errors, by sparsity ----------------------------------------------------------------------------------------------
 
 
@@ -377,7 +479,7 @@ def compression_bound(m: int, d: int, delta: float) -> float:
     >>> round(100 * compression_bound(m=60_000, d=740, delta=0.05), 1)  # label 0 of MNIST
     6.7
     """
-    m, d, delta = count("m", m, 1), count("d", d, 0), probability(delta)
+    m, d, delta = count("m", m, 1), count("d", d, 0), _probability(delta)
     if d >= m:
         raise VotronError(
             Parameter("d", of="compression_bound", short=True),
@@ -503,7 +605,7 @@ def margin_bound_simple(m: int, kappa: int, delta: float, n: float = 4.0) -> flo
     >>> round(margin_bound_simple(m=10_000, kappa=100, delta=0.05), 4)
     0.0646
     """
-    m, kappa, delta = count("m", m, 1), count("kappa", kappa, 1), probability(delta)
+    m, kappa, delta = count("m", m, 1), count("kappa", kappa, 1), _probability(delta)
     if not 4 * kappa < m:
         raise VotronError(
             Parameter("kappa", of="margin_bound_simple", short=True),
@@ -541,7 +643,7 @@ def pac_margin_bound(m: int, kappa: float, delta: float) -> float:
     >>> round(pac_margin_bound(m=410_743_386, kappa=600, delta=0.05), 5)
     0.11205
     """
-    m, kappa, delta = count("m", m, 1), not_negative("kappa", kappa), probability(delta)
+    m, kappa, delta = count("m", m, 1), not_negative("kappa", kappa), _probability(delta)
     if not 0 < kappa < 2 * math.e * m / 16:
         raise VotronError(
             Parameter("kappa", of="pac_margin_bound", short=True),
@@ -576,7 +678,7 @@ def held_out_bound(errors: int, m: int, delta: float) -> float:
     >>> round(held_out_bound(errors=160, m=10_000, delta=0.05), 4)
     0.0182
     """
-    errors, m, delta = count("errors", errors, 0), count("m", m, 1), probability(delta)
+    errors, m, delta = count("errors", errors, 0), count("m", m, 1), _probability(delta)
     if errors > m:
         raise VotronError(
             Parameter("errors", of="held_out_bound", short=True), f" must be at most m = {m}. Got {errors} instead."
@@ -611,3 +713,41 @@ def log_binomial(m: int, d: int) -> float:
     if d > m:
         raise VotronError(Parameter("d", of="log_binomial", short=True), f" must be at most m = {m}. Got {d} instead.")
     return 0.0 if d in (0, m) else -math.log1p(m) - float(betaln(m - d + 1, d + 1))
+
+
+# -- parameters -------------------------------------------------------------------------------------------------------
+
+
+def _checked(name: str, value: Any, kind: Any, what: str, right: Callable[[Any], bool]) -> Any:
+    number = isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
+    if not (number and right(value)):
+        raise VotronError(Parameter(name, of="a bound", short=True), f" must be {what}. Got {value!r} instead.")
+    return value
+
+
+def count(name: str, value: Any, least: int) -> int:
+    """Return a whole number, or say that it is none."""
+    return int(_checked(name, value, Integral, f"an int in the range [{least}, inf)", lambda n: n >= least))
+
+
+def not_negative(name: str, value: Any) -> float:
+    """Return a number that is not negative, or say that it is none."""
+    return float(_checked(name, value, Real, "a number in the range [0, inf)", lambda x: x >= 0))
+
+
+def _positive_margin(owner: str, value: Any) -> float:
+    if _checked("margin", value, Real, "a positive number", lambda x: True) <= 0:
+        raise VotronError(
+            Parameter("margin", of=owner, short=True),
+            f" must be a positive number: a vector that does not separate the examples has no "
+            f"margin, and inseparable_bound is for those. Got {value!r} instead.",
+        )
+    return float(value)
+
+
+def _share(name: str, value: Any) -> float:
+    return float(_checked(name, value, Real, "a number in the range (0, 1]", lambda x: 0 < x <= 1))
+
+
+def _probability(value: Any) -> float:
+    return float(_checked("delta", value, Real, "a number in the range (0, 1)", lambda x: 0 < x < 1))

@@ -10,9 +10,9 @@ import numpy as np
 
 from votron.errors import BoundViolatedError, Parameter, VotronError
 from votron.theory import _rendering
-from votron.theory._pipelines import unwrapped
 from votron.theory._test_data import check_test_data
 from votron.theory.evidence import Assumption, Evidence, Measured
+from votron.theory.evidence.training import unwrapped
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE, Statement, statements_for
 
 __all__ = ["Bound", "Certificate", "certify"]

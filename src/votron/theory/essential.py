@@ -40,8 +40,7 @@ from numpy.typing import ArrayLike
 from votron._types import Floats, Index
 from votron.errors import IndefiniteKernelError, Parameter, VotronError
 from votron.theory._active_set import ActiveSet
-from votron.theory._checks import count, not_negative
-from votron.theory.bounds import novikoff_bound
+from votron.theory.bounds import count, not_negative, novikoff_bound
 
 __all__ = [
     "EssentialSupport",

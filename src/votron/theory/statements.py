@@ -30,17 +30,18 @@ from votron.theory.bounds import (
     agnostic_compression_bound,
     best_inseparable_bound,
     compression_bound,
+    fixed_draw_bound,
     held_out_bound,
     inseparable_bound,
     leave_one_out_bound,
     margin_bound_simple,
     novikoff_bound,
+    one_pass_bound,
     pac_margin_bound,
     unit_length_bound,
     vapnik_chervonenkis_bound,
 )
 from votron.theory.evidence import AVERAGE, LAST, MAXIMAL, MEAN_RANDOM, ONE_RANDOM, ONE_VOTE, Assumption, Evidence
-from votron.theory.one_pass import fixed_draw_bound, one_pass_bound
 
 __all__ = ["ESTIMATE", "FACT", "GUARANTEE", "STATEMENTS", "Statement", "register_bound"]
 

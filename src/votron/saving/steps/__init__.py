@@ -4,7 +4,31 @@ It says what is written down of a step, how the step is built again, what it tak
 one such object, in the module of its kind or in one of its own that is imported here.
 """
 
-from votron.saving.steps import scaling, texts, tables  # isort: skip  # noqa: F401  # each registers its classes
-from votron.saving.steps.base import STEPS, StoredStep, after, step_from, step_state, steps_from, steps_state, stored
+from votron.saving.steps import tables, texts  # noqa: F401  # each registers its classes
+from votron.saving.steps.base import (
+    ANY_DATA,
+    STEPS,
+    Flow,
+    StoredStep,
+    after,
+    check_fits,
+    step_from,
+    step_state,
+    steps_from,
+    steps_state,
+    stored,
+)
 
-__all__ = ["STEPS", "StoredStep", "after", "step_from", "step_state", "steps_from", "steps_state", "stored"]
+__all__ = [
+    "ANY_DATA",
+    "STEPS",
+    "Flow",
+    "StoredStep",
+    "after",
+    "check_fits",
+    "step_from",
+    "step_state",
+    "steps_from",
+    "steps_state",
+    "stored",
+]

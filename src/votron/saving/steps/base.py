@@ -2,11 +2,16 @@
 
 Only classes in the table can stand in a file. Reading, each is built by its own constructor and given what it had
 learnt; nothing is fitted on what the file says, which would let it say how much work that is.
+
+Steps from a file are sound one by one and may still not fit one another: words for a scaler, five features for a step
+that takes six, a sparse matrix for one that takes none. Such a pipeline would fail at its first row, with an error that
+names neither file nor step, so it is refused when it is opened: what a step takes and gives, a `Flow`, it says itself.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,8 +19,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from votron.errors import ModelFileError
+from votron.kernels.registry import is_precomputed
 from votron.saving.fields import Fields
-from votron.saving.flow import Flow, numbers_after
 
 State = dict[str, Any]
 _DEEPEST = 4
@@ -81,7 +86,7 @@ def stored(kind: type[StoredStep]) -> type[StoredStep]:
 
     Examples
     --------
-    >>> from votron.saving.steps.scaling import MaxAbs
+    >>> from votron.saving.steps.tables import MaxAbs
     >>> stored(MaxAbs) is MaxAbs
     True
     """
@@ -156,6 +161,45 @@ def steps_from(parts: list[Fields], depth: int = 0) -> list[tuple[str, Any]]:
     return found
 
 
+# -- data on their way through steps ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What goes from one step to the next.
+
+    Attributes
+    ----------
+    kind : {"data", "table", "texts", "numbers"}
+        "data" is what users give to the first step: whatever it takes.
+    width : int or None
+        Number of columns or features, if it is known.
+    sparse : bool or None
+        Whether numbers come as a sparse matrix, if that is known.
+    names : tuple of str, optional
+        The columns of a table.
+
+    Examples
+    --------
+    >>> print(Flow("numbers", 5, sparse=True))
+    a sparse matrix of 5 columns
+    """
+
+    kind: str
+    width: int | None = None
+    sparse: bool | None = None
+    names: tuple[str, ...] | None = None
+
+    def __str__(self) -> str:
+        size = "" if self.width is None else f" of {self.width:,} columns"
+        return {"numbers": f"a {'sparse ' if self.sparse else ''}matrix{size}", "table": f"a table{size}"}.get(
+            self.kind, self.kind
+        )
+
+
+ANY_DATA = Flow("data")
+
+
 def after(step: Any, before: Flow) -> Flow:
     """Return what a fitted step gives, where it gets this.
 
@@ -167,7 +211,6 @@ def after(step: Any, before: Flow) -> Flow:
     Examples
     --------
     >>> from sklearn.feature_extraction.text import HashingVectorizer
-    >>> from votron.saving.flow import ANY_DATA
     >>> after(HashingVectorizer(n_features=64), ANY_DATA)
     Flow(kind='numbers', width=64, sparse=True, names=None)
     >>> after(HashingVectorizer(), Flow("numbers", 3))
@@ -177,6 +220,44 @@ def after(step: Any, before: Flow) -> Flow:
     """
     step = unfrozen(step)
     return kind_of(step).flow(step, before)
+
+
+def check_fits(model: Any, before: Flow) -> None:
+    """Refuse a classifier that cannot take what the last step gives.
+
+    Examples
+    --------
+    >>> from votron import AveragedPerceptronClassifier
+    >>> model = AveragedPerceptronClassifier().fit([[0, 1], [1, 0]], [0, 1])
+    >>> check_fits(model, Flow("numbers", 3))
+    Traceback (most recent call last):
+        ...
+    votron.errors.ModelFileError: The AveragedPerceptronClassifier takes 2 features, and the step before it gives a
+    matrix of 3 columns.
+    """
+    sparse = bool(model.__sklearn_tags__().input_tags.sparse) and not is_precomputed(getattr(model, "kernel_", None))
+    if before.kind != ANY_DATA.kind:
+        numbers_after(model, before, sparse=sparse)
+
+
+def refused(step: Any, takes: str, before: Flow) -> ModelFileError:
+    """Return the error of a step that gets what it does not take."""
+    return ModelFileError(f"The {type(step).__name__} takes {takes}, and the step before it gives {before}.")
+
+
+def numbers_after(step: Any, before: Flow, *, sparse: bool = True) -> Flow:
+    """Return what a step gives that changes numbers and neither their places nor whether they are sparse."""
+    width = getattr(step, "n_features_in_", None)
+    if before.kind == "texts":
+        raise refused(step, "numbers", before)
+    if None not in (width, before.width) and width != before.width:
+        raise refused(step, f"{width:,} features", before)
+    if before.sparse and not sparse:
+        raise refused(step, "no sparse matrices", before)
+    names = getattr(step, "feature_names_in_", None)
+    if before.names is not None and names is not None and tuple(names) != before.names:
+        raise ModelFileError(f"The {type(step).__name__} has other names of features than the table that it is given.")
+    return Flow("numbers", before.width if width is None else width, before.sparse if sparse else False)
 
 
 # -- what kinds of steps share ----------------------------------------------------------------------------------------

@@ -10,8 +10,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 
 from votron.errors import ModelFileError, Parameter
 from votron.saving.fields import Fields
-from votron.saving.flow import Flow, refused
-from votron.saving.steps.base import State, StoredStep, stored
+from votron.saving.steps.base import Flow, State, StoredStep, refused, stored
 from votron.saving.values import params_from, params_state
 
 _MOST_HASHED = 1 << 26

@@ -1,8 +1,14 @@
-"""Evidence from what an estimator hands over: its record, its weights, or its vectors of maximal margin."""
+"""Evidence from what an estimator hands over, and by the record of its mistakes; data other than its own are refused.
+
+A record has the support: its rows and labels are compared one by one. Of the other rows it says that they were no
+mistake whenever they were presented. Where the order of presentation is known, and they are not too many, the run is
+repeated. Otherwise no row may be such that every vector of a whole pass errs on it: it was presented to one of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,21 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._types import Floats, Index, Rows
-from votron.theory.evidence.same_data import (
-    Passes,
-    RecordedRun,
-    WeightsRun,
-    check_converged,
-    check_number_of_rows,
-    check_training_data,
-    claimed,
-    compare_run,
-    compare_weights,
-    examples_of,
-    same_rows,
-)
-from votron.theory.evidence.training import Assumption, Evidence, Run, wrong_labels
+from votron.errors import VotronError
+from votron.record import MistakeRecord
+from votron.theory.evidence.training import Assumption, Evidence, Passes, Run, wrong_labels
 from votron.theory.geometry import Margins
+
+MOST_STEPS = 200_000
+"""Presentations up to which a run is repeated."""
+REPEATED = "trained on them again, the model makes the same mistakes"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -122,15 +121,52 @@ class TrainedModel:
         return Assumption(name, None, f"{what} were chosen without these data: your claim")
 
 
+# -- rows, labels and lengths -----------------------------------------------------------------------------------------
+
+
+def check_training_data(same: bool, difference: str) -> None:
+    """Refuse data that the model was not trained on, in the order in which it was; say what shows it."""
+    if not same:
+        raise VotronError(
+            "The X and y of certify must be the training data, as they were given to fit, or to all calls of "
+            f"partial_fit one after another. Got others: {difference}."
+        )
+
+
+def check_number_of_rows(n_rows: int, *n_trained: int) -> None:
+    """Refuse more rows than training had, or fewer."""
+    check_training_data(n_rows in n_trained, f"there are {n_rows:,} rows, and training had {n_trained[0]:,}")
+
+
+def check_converged(converged: bool, last: Margins) -> None:
+    """Refuse data on which the last vector of a run that converged errs."""
+    consistent = bool((last.each[last.lengths > 0] > 0).all())
+    check_training_data(consistent or not converged, "training converged, and its last vector errs on them")
+
+
+def same_rows(kept: Rows, rows: Rows) -> bool:
+    """Tell whether rows are those that a model kept."""
+    if kept.shape != rows.shape:
+        return False
+    gap = kept - rows if kept.dtype.kind == "f" or rows.dtype.kind == "f" else kept != rows
+    return not abs(gap).max() > 0 if gap.shape[0] and gap.shape[1] else True
+
+
+def claimed(compared: str) -> Assumption:
+    """Return that these are the training data, which is the user's claim beyond what was compared."""
+    return Assumption("same data", None, f"{compared}; that all else is as in training is your claim")
+
+
 # -- assumptions about passes -----------------------------------------------------------------------------------------
 
 
-def _one_epoch(passes: Passes) -> Assumption:
+def one_epoch(passes: Passes) -> Assumption:
+    """Return whether no example was presented twice."""
     ran = "no example was presented twice" if passes.once else f"{passes.n_epochs:g} epochs were run"
     return Assumption("one epoch", passes.once, ran, "" if passes.once else "epochs=1")
 
 
-def _planned_end(passes: Passes, why_not: str = "", change: str = "") -> Assumption:
+def planned_end(passes: Passes, why_not: str = "", change: str = "") -> Assumption:
     """Return whether when training ended was settled before it began, given what speaks against it, if anything."""
     if passes.interrupted:
         why_not, change = "training was interrupted", "training to its end"
@@ -141,13 +177,35 @@ def _planned_end(passes: Passes, why_not: str = "", change: str = "") -> Assumpt
     return Assumption("planned end", not why_not, because, change)
 
 
-def _not_independent(change: str) -> Assumption:
+def not_independent(change: str) -> Assumption:
     """Return that a part of the data was held out, some of every class: labels decided which examples were left."""
     because = "a share of every class was held out, so what is left are no independent draws"
     return Assumption("i.i.d.", False, because, change)
 
 
-# -- by record --------------------------------------------------------------------------------------------------------
+# -- records ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RecordedRun:
+    """A record, and what its model can compute anew.
+
+    Attributes
+    ----------
+    record : MistakeRecord
+        All mistakes.
+    support_rows : array, CSR matrix or None
+        The examples with a mistake; None for a precomputed kernel.
+    retrain : callable
+        The record of another run, with the rows presented in the order given.
+    scores_at : callable
+        For moments of training the scores of all rows, by the rules "vote" and "last".
+    """
+
+    record: MistakeRecord
+    support_rows: Rows | None
+    retrain: Callable[[Index], MistakeRecord]
+    scores_at: Callable[[list[int]], Sequence[Mapping[str, Floats]]]
 
 
 def evidence_of_record(
@@ -176,13 +234,13 @@ def evidence_of_record(
     unit_vectors : bool
         Whether vectors are divided by their lengths before they are compared.
     """
-    example = examples_of(run, model.rows, model.last, model.n_rows)
+    example = _examples_of(run, model.rows, model.last, model.n_rows)
     data = compare_run(run, passes, model.last, example)
     record, n_kept = run.record, int(model.kept.sum())
     m = min(record.n_examples, n_kept)
-    assumptions = [_one_epoch(passes), _planned_end(passes)]
+    assumptions = [one_epoch(passes), planned_end(passes)]
     if m < n_kept:
-        assumptions.append(_not_independent("another rule in training"))
+        assumptions.append(not_independent("another rule in training"))
     own = None if own_scores is None else own_scores[model.kept]
     first_m = min(m, record.n_steps)
     return model.evidence(
@@ -260,135 +318,105 @@ def _together(
     )
 
 
-# -- by weights -------------------------------------------------------------------------------------------------------
+def _examples_of(run: RecordedRun, rows: Rows, last: Margins, n_rows: int) -> Index:
+    """Return where the examples of the mistakes are among the rows that can be learnt; refuse rows without them."""
+    record, kept = run.record, last.lengths > 0
+    learnable = np.flatnonzero(kept)
+    check_number_of_rows(rows.shape[0], n_rows, n_rows + rows.shape[0] - len(learnable))
+    # fit names examples by their rows, partial_fit by when they came, for which rows that cannot be learnt do not count
+    for row_of in (np.arange(rows.shape[0]), learnable):
+        if len(record) and int(record.example.max()) >= len(row_of):
+            continue
+        at = row_of[record.example]
+        right = np.array_equal(last.signs[at, record.vector], record.sign)
+        if right and (run.support_rows is None or same_rows(run.support_rows, rows[row_of[record.support]])):
+            return np.asarray((np.cumsum(kept) - 1)[at])
+    check_training_data(False, "rows of the support, or their labels, are not those of training")
+    raise AssertionError  # never: they were refused
 
 
-def evidence_of_weights(model: TrainedModel, passes: Passes, run: WeightsRun, *, own_vector: str) -> Evidence:
-    """Return the evidence of a model that keeps weights, and not which examples had mistakes.
+def compare_run(run: RecordedRun, passes: Passes, last: Margins, example: Index) -> Assumption:
+    """Refuse data on which this record cannot have come about, though its support is there; return what agrees."""
+    record, n_learnable = run.record, int((last.lengths > 0).sum())
+    check_converged(passes.converged and record.n_examples >= n_learnable, last)
+    single = run.support_rows is not None and run.support_rows.dtype == np.float32
+    _check_lengths(record, last, rounding=1e-4 if single else 1e-9)
+    all_presented = record.n_examples == n_learnable
+    order = None
+    if all_presented and passes.n_epochs * record.n_examples <= MOST_STEPS:
+        order = _order(record, passes, last, example)
+    if order is not None and _repeats(record, run.retrain(order)):
+        return Assumption("same data", True, f"{REPEATED} at the same steps")
+    if all_presented and not passes.converged:
+        _check_last_pass(run, passes, last, example)
+    return claimed(f"the number of rows, and the {len(record.support):,} rows of the support with their labels, agree")
 
-    Parameters
-    ----------
-    model : TrainedModel
-        The model, with the vectors "last" and "average".
-    passes : Passes
-        How it was trained.
-    run : WeightsRun
-        Its weights.
-    own_vector : {"last", "average"}
-        Which of the vectors predicts.
-    """
-    check_number_of_rows(model.rows.shape[0], model.n_rows)
-    check_converged(passes.converged, model.last)
-    candidates = model.candidates()
-    planned = [_planned_end(passes)]
-    if run.held_out:
-        change = "early_stopping=False"
-        planned = [_planned_end(passes, "the pass was chosen by held-out data", change), _not_independent(change)]
-    last, own = candidates["last"] <= 0, candidates[own_vector] <= 0
-    runs = tuple(
-        Run(
-            label=label,
-            support=min(int(k), run.n_examples),
-            consistent=not last[:, c].any(),
-            outside=int(last[:, c].sum()),
-            support_known=False,
-            own_outside=int(own[:, c].sum()),
-            mistakes=int(k),
-            first_pass=int(k) if passes.once else None,
-        )
-        for c, (label, k) in enumerate(zip(model.labels, run.weights[0], strict=True))
+
+def _check_lengths(record: MistakeRecord, last: Margins, rounding: float) -> None:
+    """Refuse other lengths than the record's; of a length that is next to nothing, rounding may be all there is."""
+    for c in range(record.n_vectors):
+        norm2 = record.norm2[record.vector == c]
+        least = rounding * norm2.max(initial=0.0)
+        same = not len(norm2) or math.isclose(last.norms[c] ** 2, norm2[-1], rel_tol=1e-5, abs_tol=least)
+        check_training_data(same, "its vectors have other lengths with them")
+
+
+def _order(record: MistakeRecord, passes: Passes, last: Margins, example: Index) -> Index | None:
+    """Return the rows as they were presented, if that is one of the two orders that there may have been."""
+    kept = last.lengths > 0
+    place = np.cumsum(kept) - 1
+    for order in passes.orders(np.flatnonzero(kept)):
+        presented = place[order][(record.time - 1) % record.n_examples]
+        if np.array_equal(presented, example):
+            return order
+    return None
+
+
+def _repeats(old: MistakeRecord, new: MistakeRecord) -> bool:
+    """Tell whether the mistakes are the same, and refuse data that have one which the record lacks."""
+    at, other = _moments(old), _moments(new)
+    if np.array_equal(at, other) and np.array_equal(old.sign, new.sign):
+        return True
+    n = min(len(at), len(other))
+    first = int(np.append(np.flatnonzero(at[:n] != other[:n]), n)[0])
+    extra = first < len(other) and (first >= len(at) or other[first] < at[first])
+    check_training_data(
+        not (extra and _is_mistake(new, first)), "trained on them again, the model errs where it did not in training"
     )
-    return model.evidence(
-        compare_weights(run, passes, np.flatnonzero(model.kept)),
-        [_one_epoch(passes), *planned],
-        m=run.n_examples,
-        first_m=run.n_examples,
-        epochs=passes.epochs,
-        presentations=passes.presentations,
-        tau=0.0,
-        candidates=candidates,
-        runs=runs,
-        together=None,
+    return False  # by rounding, or since parameters were changed after training: nothing is known
+
+
+def _moments(record: MistakeRecord) -> NDArray[np.int64]:
+    return record.time * record.n_vectors + record.vector
+
+
+def _is_mistake(record: MistakeRecord, i: int) -> bool:
+    """Tell whether a mistake is one for every τ, and not for rounding."""
+    wrong = float(record.sign[i] * record.score[i])
+    return wrong == 0 or wrong < -1e-9 * float(np.abs(record.score[: i + 1]).max())
+
+
+def _check_last_pass(run: RecordedRun, passes: Passes, last: Margins, example: Index) -> None:
+    """Refuse rows on which every vector of the last whole pass errs, though training never did."""
+    record, kept = run.record, last.lengths > 0
+    n = record.n_examples
+    end = min(record.n_steps, math.floor(passes.n_epochs * n + 0.5)) // n * n if not passes.once else record.n_steps
+    start = max(0, end - n)
+    if end < n:
+        return
+    stages = [
+        {rule: scores[kept] for rule, scores in stage.items()}
+        for stage in run.scores_at([start, end] if start else [end])
+    ]
+    signs = last.signs[kept]
+    votes: Floats = np.round(stages[-1]["vote"] * end)
+    never = signs * votes == -end
+    if start:
+        never = signs * (votes - np.round(stages[0]["vote"] * start)) == -n
+        never &= signs * stages[0]["last"] <= 0
+    never[example, record.vector] = False
+    rows = np.flatnonzero(kept)[never.any(axis=1)]
+    check_training_data(
+        not len(rows),
+        f"row {rows[0] if len(rows) else 0} had no mistake in training, and every vector of a whole pass errs on it",
     )
-
-
-# -- by maximal margin ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class MaximalVectors:
-    """The vectors of maximal margin of a model, as its support has them.
-
-    Attributes
-    ----------
-    support : int array
-        Rows that some vector depends on.
-    support_rows : array, CSR matrix or None
-        Those rows; None for a precomputed kernel.
-    coefficients : array of shape (n_vectors, n_support)
-        The vectors, as coefficients of the support.
-    attained : array of shape (n_vectors,)
-        The margin of each on the training data, as training found it.
-    converged, tolerance : bool and float
-        Whether all are as near to the best as that, relatively.
-    """
-
-    support: Index
-    support_rows: Rows | None
-    coefficients: Floats
-    attained: Floats
-    converged: bool
-    tolerance: float
-
-
-def evidence_of_maximal_margin(model: TrainedModel, vectors: MaximalVectors) -> Evidence:
-    """Return the evidence of a model with the vectors of maximal margin."""
-    found, kept, support = model.last, model.kept, vectors.support
-    data = _compare_vectors(model, vectors)
-    near = f"to {vectors.tolerance:g}, relatively" if vectors.converged else "which it is not: it has not converged"
-    exact = Assumption(
-        "exact",
-        None if vectors.converged else False,
-        f"the vector is the best there is ({near})",
-        "" if vectors.converged else "a C, or a larger max_sweeps",
-    )
-
-    def run(label: Any, errs: NDArray[np.bool_], support: Index) -> Run:
-        outside = int((errs & kept).sum() - errs[support].sum())
-        return Run(label=label, support=len(support), consistent=not errs[kept].any(), outside=outside)
-
-    several = len(model.labels) > 1
-    return model.evidence(
-        data,
-        [exact],
-        m=int(kept.sum()),
-        first_m=int(kept.sum()),
-        epochs=0.0,
-        presentations=0,
-        tau=0.0,
-        candidates=model.candidates(),
-        runs=tuple(
-            run(label, found.each[:, c] <= 0, support[vectors.coefficients[c] != 0])
-            for c, label in enumerate(model.labels)
-        ),
-        together=run("all", wrong_labels(found.scores, found.signs), support) if several else None,
-    )
-
-
-def _compare_vectors(model: TrainedModel, vectors: MaximalVectors) -> Assumption:
-    """Refuse data of which these are not the vectors of maximal margin; return what agrees."""
-    found, kept, support, coefficients = model.last, model.kept, vectors.support, vectors.coefficients
-    check_number_of_rows(model.rows.shape[0], model.n_rows)
-    there = vectors.support_rows is None or same_rows(vectors.support_rows, model.rows[support])
-    signs = found.signs[support].T
-    expected = np.where(coefficients != 0, np.sign(coefficients), signs)
-    same_support = there and np.array_equal(expected, signs)
-    check_training_data(same_support, "rows of the support, or their labels, are not those of training")
-    near = np.isclose(found.each[kept].min(axis=0), vectors.attained, rtol=1e-6, atol=1e-9 * found.radius)
-    check_training_data(bool(near.all()), "the margins on them are not those of training")
-    outside = np.tile(kept[:, None], (1, found.scores.shape[1]))
-    outside[support] &= coefficients.T == 0
-    if vectors.converged and (found.each[outside] > 0).all():
-        return Assumption("same data", True, "of these data the vector is the one of maximal margin")
-    check_training_data(not vectors.converged, "the vector errs on rows outside its support")
-    return claimed("the number of rows, the margins, and the rows of the support with their labels, agree")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import check_random_state, get_tags
 
 from votron._types import Floats, Index
+from votron.errors import VotronError
 from votron.record import labels_of
 from votron.theory.bounds import held_out_bound
 
@@ -98,6 +102,50 @@ class Run:
     wrong: Index | None = None
     times: NDArray[np.int64] | None = None
     first_wrong: Index | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passes:
+    """The passes over the data in which a model was trained.
+
+    Attributes
+    ----------
+    epochs : float
+        Passes over the data: calls of partial_fit with new rows are parts of one.
+    n_epochs : float
+        The same, with each call of partial_fit as one.
+    once : bool
+        Whether no example was presented twice.
+    converged, interrupted : bool
+        Whether training ended with a pass without a mistake, or by Ctrl-C.
+    shuffle, random_state : bool, and int or other
+        The parameters that decide the order of presentation.
+    """
+
+    epochs: float
+    n_epochs: float
+    once: bool
+    converged: bool
+    interrupted: bool
+    shuffle: bool
+    random_state: Any
+
+    @property
+    def presentations(self) -> int:
+        """Times that an example was presented, at most."""
+        return 1 if self.once else math.ceil(self.n_epochs)
+
+    @property
+    def batches(self) -> bool:
+        """True if the one pass was in several calls of partial_fit."""
+        return self.once and self.n_epochs > 1
+
+    def orders(self, learnable: Index) -> list[Index]:
+        """Return the rows as given, as partial_fit has them, and as shuffled by the seed, if there is one."""
+        orders = [learnable]
+        if self.shuffle and isinstance(self.random_state, Integral):
+            orders.append(check_random_state(self.random_state).permutation(learnable))
+        return orders
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,3 +288,66 @@ class Measured:
 def wrong_labels(scores: Floats, signs: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which rows get a wrong label by these scores; of two classes, a score of 0 predicts the second."""
     return np.asarray(labels_of(scores) != labels_of(signs))
+
+
+# -- models inside pipelines and searches -----------------------------------------------------------------------------
+
+
+def unwrapped(model: Any, method: str) -> tuple[Any, Callable[[Any], Any], list[Assumption]]:
+    """Return the model, which has a method, a function that transforms data for it, and which assumptions that touches.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from votron import VotedPerceptronClassifier
+    >>> model, _, broken = unwrapped(make_pipeline(StandardScaler(), VotedPerceptronClassifier()), "_evidence")
+    >>> type(model).__name__, broken[0].because
+    ('VotedPerceptronClassifier', "the step 'standardscaler' of the pipeline learns from the data that it is fitted to")
+    """
+    if hasattr(model, "best_estimator_"):
+        estimator, transform, broken = unwrapped(model.best_estimator_, method)
+        because = f"{type(model).__name__} chose parameters by these data"
+        return (
+            estimator,
+            transform,
+            [*broken, Assumption("kernel fixed", False, because, "parameters chosen on others", another_run=True)],
+        )
+    if hasattr(model, "steps") and hasattr(model, "named_steps"):
+        estimator, inner, broken = unwrapped(model.steps[-1][1], method)
+        if len(model.steps) == 1:
+            return estimator, inner, broken
+        return estimator, lambda X: inner(model[:-1].transform(X)), [*_fitted(model), *broken]
+    if not hasattr(model, method) or isinstance(model, type):
+        what = f"the class {model.__name__}" if isinstance(model, type) else f"an object of type {type(model).__name__}"
+        raise VotronError(
+            "Margins and certificates are those of a fitted VotedPerceptronClassifier, AveragedPerceptronClassifier or "
+            f"KernelAdatronClassifier, or of a Pipeline or search around one. Got {what} instead."
+        )
+    return model, lambda X: X, []
+
+
+def _fitted(pipeline: Any) -> list[Assumption]:
+    """Return what the steps break that learn from data, or claim of themselves."""
+    found = (_of_step(name, step) for name, step in pipeline.steps[:-1] if hasattr(step, "fit"))
+    return [assumption for assumption in found if assumption is not None]
+
+
+def _of_step(name: str, step: Any) -> Assumption | None:
+    """Return what a step breaks or claims; None of scikit-learn's that learn nothing.
+
+    A FrozenEstimator was fitted before the pipeline was, to which data cannot be told; it counts as one if it is
+    scikit-learn's own, whose ``fit`` is known to learn nothing.
+    """
+    learns = get_tags(step).requires_fit
+    if learns and type(step) is FrozenEstimator:
+        because = f"what the frozen step {name!r} of the pipeline was fitted to are other data than these: your claim"
+        return Assumption("frozen step", None, because)
+    if learns:
+        because = f"the step {name!r} of the pipeline learns from the data that it is fitted to"
+        change = f"a FrozenEstimator, fitted to others, for {name!r}"
+        return Assumption("kernel fixed", False, because, change, another_run=True)
+    if type(step).__module__.split(".")[0] not in ("sklearn", "votron"):
+        because = f"the step {name!r} of the pipeline learns nothing from data, as its class says: taken on its word"
+        return Assumption("fixed step", None, because)
+    return None

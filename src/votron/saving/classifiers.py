@@ -1,0 +1,468 @@
+"""Classifiers in model files: one object for each class, which says what is written down and how it is built again.
+
+Parameters, classes, and number and names of features are written down for all; what follows from the rest is not. A new
+class needs one such object.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from votron.engine import PrimalTrainer, WinnowTrainer
+from votron.errors import ModelFileError
+from votron.estimators._score_functions import Expansion, Form, Linear, Sequence
+from votron.estimators.adatron import KernelAdatronClassifier
+from votron.estimators.averaged import AveragedPerceptronClassifier
+from votron.estimators.compact import CompactClassifier
+from votron.estimators.naive_bayes import _FIXED as BAYES_FIXED
+from votron.estimators.naive_bayes import NaiveBayesLinearClassifier
+from votron.estimators.voted import VotedPerceptronClassifier
+from votron.estimators.winnow import _FIXED as WINNOW_FIXED
+from votron.estimators.winnow import WinnowClassifier
+from votron.kernels.registry import is_precomputed
+from votron.rules import RULES, HoldoutCurve, Vectors
+from votron.saving.fields import LARGEST, Fields
+from votron.saving.values import (
+    check_room,
+    check_width,
+    counts,
+    divisor,
+    expansion_from,
+    expansion_state,
+    float_rows,
+    kernel_from,
+    kernel_state,
+    labels_from,
+    labels_state,
+    params_from,
+    params_state,
+    record_from,
+    record_state,
+    support_rows,
+)
+
+__all__ = ["CLASSIFIERS", "StoredClassifier", "classifier_from", "classifier_state", "stored"]
+
+State = dict[str, Any]
+_MOST_THREADS = 4096
+_LARGEST_SUM = 1e300
+_LEAST_LOG = -1e4
+"""What no logarithm of a probability is below: the least positive float64 has -745."""
+
+
+class StoredClassifier(ABC):
+    """How the classifiers of one class are stored; `stored` makes it known.
+
+    Attributes
+    ----------
+    cls : type
+        The class; its name stands in the file.
+
+    Examples
+    --------
+    >>> CLASSIFIERS["WinnowClassifier"].cls
+    <class 'votron.estimators.winnow.WinnowClassifier'>
+    """
+
+    cls: Any
+
+    @abstractmethod
+    def state(self, model: Any) -> State:
+        """Return what is written down of a fitted model, as `votron.saving.fields.packed` takes it.
+
+        Parameters, classes, and number and names of features are written down for all classes.
+        """
+
+    @abstractmethod
+    def build(self, model: Any, fields: Fields) -> None:
+        """Give a model, which has its parameters, classes and features, the rest of what it had."""
+
+
+CLASSIFIERS: dict[str, StoredClassifier] = {}
+"""How each class is stored, by its name."""
+
+
+def stored(kind: type[StoredClassifier]) -> type[StoredClassifier]:
+    """Make known how a class is stored: a decorator of classes derived from `StoredClassifier`.
+
+    Examples
+    --------
+    >>> from votron.saving.classifiers import Winnow
+    >>> stored(Winnow) is Winnow
+    True
+    """
+    CLASSIFIERS[kind.cls.__name__] = kind()
+    return kind
+
+
+def classifier_state(model: Any) -> State:
+    """Return what is written down of a fitted classifier.
+
+    Examples
+    --------
+    >>> from votron import AveragedPerceptronClassifier
+    >>> state = classifier_state(AveragedPerceptronClassifier().fit([[0, 1], [1, 0]], ["no", "yes"]))
+    >>> state["class"], state["classes"], state["n_features"]
+    ('AveragedPerceptronClassifier', {'dtype': '<U3', 'values': ['no', 'yes']}, 2)
+    """
+    name = type(model).__name__
+    if name not in CLASSIFIERS or type(model) is not CLASSIFIERS[name].cls:
+        raise ModelFileError(
+            "A model file holds a fitted classifier of Votron, or a Pipeline that ends in one. Got an object of type "
+            f"{name} instead."
+        )
+    check_is_fitted(model)
+    model._validate_params()
+    names = model.feature_names_in_.tolist() if hasattr(model, "feature_names_in_") else None
+    return {
+        "class": name,
+        "params": params_state(model),
+        "classes": labels_state(model.classes_),
+        "n_features": int(model.n_features_in_),
+        "feature_names": names,
+        **CLASSIFIERS[name].state(model),
+    }
+
+
+def classifier_from(fields: Fields) -> Any:
+    """Return the classifier that was written down.
+
+    Examples
+    --------
+    >>> classifier_from(Fields({"class": "Forest"}, {}, "model"))
+    Traceback (most recent call last):
+        ...
+    votron.errors.ModelFileError: The field 'model.class' must be one of 'AveragedPerceptronClassifier',
+    'CompactClassifier', 'KernelAdatronClassifier', 'NaiveBayesLinearClassifier', 'VotedPerceptronClassifier',
+    'WinnowClassifier'. Got Forest instead.
+    """
+    kind = CLASSIFIERS[fields.text("class", sorted(CLASSIFIERS))]
+    model = params_from(fields.part("params"), kind.cls)
+    n_jobs = getattr(model, "n_jobs", None)
+    if n_jobs is not None and (type(n_jobs) is not int or not 0 < abs(n_jobs) <= _MOST_THREADS):
+        raise fields.wrong("params.n_jobs", f"a number of threads, of at most {_MOST_THREADS:,}", n_jobs)
+    model.classes_ = labels_from(fields.part("classes"))
+    model.n_features_in_ = fields.count("n_features", 1, 2**48)
+    if fields.has("feature_names"):
+        model.feature_names_in_ = np.array(fields.texts("feature_names", model.n_features_in_), dtype=object)
+    kind.build(model, fields)
+    fields.end()
+    model._from_file = True
+    return model
+
+
+def n_vectors(model: Any) -> int:
+    """Return how many vectors a model has: one for two classes."""
+    return 1 if len(model.classes_) == 2 else len(model.classes_)
+
+
+# -- with support vectors ---------------------------------------------------------------------------------------------
+
+
+_VOTED_FLAGS = {
+    "converged": "converged_",
+    "once": "_once",
+    "mixed": "_mixed",
+    "cut_off": "_cut_off",
+    "gamma_from_data": "_gamma_from_data",
+}
+"""Truth values of a voted perceptron, by their names in the file."""
+
+
+@stored
+class Voted(StoredClassifier):
+    """The record of the voted perceptron, and its support vectors."""
+
+    cls = VotedPerceptronClassifier
+
+    def state(self, model: VotedPerceptronClassifier) -> State:
+        """Return kernel, record, support vectors and held-out errors."""
+        curve = model._vectors.holdout
+        return {
+            "kernel": kernel_state(model.kernel_),
+            "record": record_state(model.record_),
+            "support_rows": model._vectors.support_rows,
+            "seed": int(model._vectors.seed),
+            "holdout": None
+            if curve is None
+            else {"times": curve.times, "errors": curve.errors, "n_examples": int(curve.n_examples)},
+            "n_epochs": float(model.n_epochs_),
+            "n_named": int(model._n_named),
+            **{key: bool(getattr(model, attribute)) for key, attribute in _VOTED_FLAGS.items()},
+        }
+
+    def build(self, model: VotedPerceptronClassifier, fields: Fields) -> None:
+        """Set kernel, record, support vectors and held-out errors."""
+        model.kernel_ = kernel_from(fields.part("kernel"))
+        model._n_named = fields.count("n_named")
+        limit = min(model._n_named, model.n_features_in_) if is_precomputed(model.kernel_) else model._n_named
+        record = record_from(fields.part("record"), n_vectors(model), limit)
+        rows = support_rows(fields, model.kernel_, len(record.support), model.n_features_in_)
+        check_room(record.n_vectors, len(record.support))
+        model._keep(rows, record, fields.count("seed"))
+        if fields.has("holdout"):
+            model._vectors = Vectors(
+                record, model.kernel_, rows, model._vectors.seed, _curve(fields.part("holdout"), record.n_steps)
+            )
+        model.n_epochs_ = fields.number("n_epochs", 0.0)
+        for key, attribute in _VOTED_FLAGS.items():
+            setattr(model, attribute, fields.flag(key))
+
+
+def _curve(fields: Fields, n_steps: int) -> HoldoutCurve:
+    times = fields.exactly("times", "<i8", (None,))
+    errors = fields.exactly("errors", "<i8", times.shape)
+    n_examples = fields.count("n_examples", 1)
+    fields.end()
+    falls = (times[1:] > times[:-1]).all() and (errors[1:] < errors[:-1]).all()
+    inside = not len(times) or (times[0] >= 0 and times[-1] <= n_steps and errors[-1] >= 0 and errors[0] <= n_examples)
+    if not (falls and inside):
+        raise fields.wrong("", "times within training, at which held-out errors fell", "others")
+    return HoldoutCurve(times, errors, n_examples)
+
+
+@stored
+class KernelAdatron(StoredClassifier):
+    """The coefficients of the kernel adatron, and its support vectors."""
+
+    cls = KernelAdatronClassifier
+
+    def state(self, model: KernelAdatronClassifier) -> State:
+        """Return kernel, support vectors, coefficients and margins."""
+        return {
+            **expansion_state(model._expansion()),
+            **{name: getattr(model, f"{name}_") for name in ("n_support", "norm", "margin", "best_margin")},
+            "separable": [None if each is None else bool(each) for each in model.separable_],
+            "converged": bool(model.converged_),
+            "n_rows": int(model._n_rows),
+            "gamma_from_data": bool(model._gamma_from_data),
+        }
+
+    def build(self, model: KernelAdatronClassifier, fields: Fields) -> None:
+        """Set kernel, support vectors, coefficients and margins."""
+        n = n_vectors(model)
+        model._n_rows = fields.count("n_rows", 1)
+        form = expansion_from(fields, n, model.n_features_in_, model._n_rows)
+        model.kernel_, model._support_rows = form.kernel, form.support_rows
+        model.support_, model._dual_coef = form.support, form.coefficients
+        model.support_vectors_ = form.support_rows[:, :0] if is_precomputed(form.kernel) else form.support_rows
+        model.n_support_ = counts(fields, "n_support", n)
+        for name in ("norm", "margin", "best_margin"):
+            setattr(model, f"{name}_", fields.array(name, "f", (n,), finite=name == "norm"))
+        what = "true, false or null for each vector"
+        separable = fields.listed("separable", what, lambda each: each in (True, False, None))
+        if len(separable) != n:
+            raise fields.wrong("separable", what, separable)
+        model.separable_ = np.array(separable, dtype=object)
+        model.converged_, model._gamma_from_data = fields.flag("converged"), fields.flag("gamma_from_data")
+
+
+# -- with a weight for each feature -----------------------------------------------------------------------------------
+
+
+@stored
+class Averaged(StoredClassifier):
+    """The sums of the averaged perceptron, with which it can learn on."""
+
+    cls = AveragedPerceptronClassifier
+
+    def state(self, model: AveragedPerceptronClassifier) -> State:
+        """Return the trainer's sums and counts."""
+        state = model._trainer.state()
+        weights, timed = state["weights"], state["timed"]
+        sparse = model._trainer.is_sparse
+        return {
+            "weights": weights.tocsr() if sparse else weights,
+            "timed": timed.tocsr() if sparse else timed,
+            "bias_weights": state["bias"][0],
+            "bias_timed": state["bias"][1],
+            "mistakes": state["mistakes"],
+            "time": int(state["time"]),
+            "with_bias": bool(model._trainer.bias),
+            "n_epochs": float(model.n_epochs_),
+            "converged": bool(model.converged_),
+            "validation_scores": [float(score) for score in model.validation_scores_]
+            if hasattr(model, "validation_scores_")
+            else None,
+            "n_seen": int(model._n_seen),
+            "n_given": int(model._n_given),
+            "once": bool(model._once),
+            "cut_off": bool(model._cut_off),
+        }
+
+    def build(self, model: AveragedPerceptronClassifier, fields: Fields) -> None:
+        """Resume the trainer."""
+        n, d = n_vectors(model), model.n_features_in_
+        weights, timed = float_rows(fields, "weights", (d, n)), float_rows(fields, "timed", (d, n))
+        bias = fields.exactly("bias_weights", "<f8", (n,)), fields.exactly("bias_timed", "<f8", (n,))
+        if sp.issparse(weights) != sp.issparse(timed):
+            raise fields.wrong("timed", "as sparse or dense as 'weights'", "the other")
+        mistakes = counts(fields, "mistakes", n)
+        time, with_bias = fields.count("time"), fields.flag("with_bias")
+        largest = max((float(abs(w).max()) for w in (weights, timed, *bias) if w.size), default=0.0)
+        if largest * (time + 1.0) >= _LARGEST_SUM:
+            raise fields.wrong("weights", f"small enough for sums below {_LARGEST_SUM:g}", f"{largest:g}")
+        model._trainer = PrimalTrainer.resume(weights, timed, bias, mistakes, time, with_bias=with_bias)
+        model.n_mistakes_ = model._trainer.n_mistakes
+        model.n_epochs_, model.converged_ = fields.number("n_epochs", 0.0), fields.flag("converged")
+        if fields.has("validation_scores"):
+            scores = fields.listed("validation_scores", "a list of numbers", lambda each: type(each) in (int, float))
+            model.validation_scores_ = [float(each) for each in scores]
+        model._n_seen, model._n_given = fields.count("n_seen"), fields.count("n_given")
+        model._once, model._cut_off = fields.flag("once"), fields.flag("cut_off")
+
+
+@stored
+class Winnow(StoredClassifier):
+    """The weights of Winnow, and the parameters that are fixed since its first example."""
+
+    cls = WinnowClassifier
+
+    def state(self, model: WinnowClassifier) -> State:
+        """Return the trainer's weights and counts."""
+        trainer = model._trainer
+        return {
+            "weights": trainer.weights,
+            "promotions": trainer.promotions,
+            "demotions": trainer.demotions,
+            "time": int(trainer.time),
+            "fixed": dict(model._fixed),
+            "n_epochs": float(model.n_epochs_),
+            "converged": bool(model.converged_),
+        }
+
+    def build(self, model: WinnowClassifier, fields: Fields) -> None:
+        """Resume the trainer."""
+        fixed = params_from(fields.part("fixed"), WinnowClassifier)
+        n, d = n_vectors(model), model.n_features_in_
+        trainer = WinnowTrainer(
+            0,
+            n,
+            promotion=fixed.promotion,
+            threshold=fixed.threshold if fixed.threshold is not None else d * (2 if fixed.complement else 1) / 2,
+            eliminate=fixed.demotion == "eliminate",
+            complement=bool(fixed.complement),
+        )
+        trainer.n_features = d
+        trainer.weights = fields.exactly("weights", "<f8", (n, d * (2 if fixed.complement else 1)))
+        if (trainer.weights < 0).any():
+            raise fields.wrong("weights", "weights of at least 0", "negative numbers")
+        trainer.promotions, trainer.demotions = counts(fields, "promotions", n), counts(fields, "demotions", n)
+        trainer.time = fields.count("time")
+        model._fixed = {name: getattr(fixed, name) for name in WINNOW_FIXED}
+        model._keep(trainer, fields.number("n_epochs", 0.0), fields.flag("converged"))
+
+
+@stored
+class NaiveBayes(StoredClassifier):
+    """The counts and logarithms of naive Bayes."""
+
+    cls = NaiveBayesLinearClassifier
+
+    def state(self, model: NaiveBayesLinearClassifier) -> State:
+        """Return counts, and the logarithms that were made of them."""
+        return {
+            "feature_count": model.feature_count_,
+            "class_count": model.class_count_,
+            "feature_log_prob": model.feature_log_prob_,
+            "class_log_prior": model.class_log_prior_,
+            "fixed": dict(model._fixed),
+        }
+
+    def build(self, model: NaiveBayesLinearClassifier, fields: Fields) -> None:
+        """Set counts and logarithms."""
+        n, d = len(model.classes_), model.n_features_in_
+        model.feature_count_ = fields.exactly("feature_count", "<f8", (n, d))
+        model.class_count_ = fields.exactly("class_count", "<f8", (n,))
+        model.feature_log_prob_ = fields.exactly("feature_log_prob", "<f8", (n, d))
+        prior = fields.array("class_log_prior", "f", (n,), finite=False)  # a class without examples has log 0
+        if not (((prior >= _LEAST_LOG) & (prior < np.inf)) | (prior == -np.inf)).all():
+            raise fields.wrong("class_log_prior", "logarithms of probabilities", "others")
+        with np.errstate(over="ignore"):
+            probable = np.exp(model.feature_log_prob_) < 1
+        if not (probable & (model.feature_log_prob_ >= _LEAST_LOG)).all():
+            raise fields.wrong("feature_log_prob", "logarithms of probabilities below 1", "others")
+        model.class_log_prior_ = prior
+        fixed = params_from(fields.part("fixed"), NaiveBayesLinearClassifier)
+        model._fixed = {name: getattr(fixed, name) for name in BAYES_FIXED}
+
+
+# -- compact ones, in each of the forms that they can have ------------------------------------------------------------
+
+
+@stored
+class Compact(StoredClassifier):
+    """What a compact classifier predicts with, and what it gave up."""
+
+    cls = CompactClassifier
+
+    def state(self, model: CompactClassifier) -> State:
+        """Return what it was made from, and its form."""
+        return {
+            "made_from": model.made_from_,
+            "rule": model.rule_,
+            "gave_up": list(model.gave_up_),
+            "ties_to_first": bool(model._ties_to_first),
+            "form": model.form_,
+            **_form_state(model._predictor),
+        }
+
+    def build(self, model: CompactClassifier, fields: Fields) -> None:
+        """Set what it was made from, and its form."""
+        model.made_from_, model.rule_ = fields.text("made_from"), fields.text("rule")
+        model.gave_up_, model._ties_to_first = tuple(fields.texts("gave_up")), fields.flag("ties_to_first")
+        model._set(_FORMS[fields.text("form", _FORMS)](model, fields))
+
+
+def _form_state(form: Form) -> State:
+    if isinstance(form, Linear):
+        cut = None if form.binarize is None else float(form.binarize)
+        weights = {"coef": form.coef, "intercept": form.intercept, "divisor": form.divisor}
+        return {**weights, "boolean": form.boolean, "binarize": cut}
+    if isinstance(form, Expansion):
+        return expansion_state(form)
+    left_out = ("score",) if form.normalized else ("score", "norm2")
+    return {
+        "kernel": kernel_state(form.kernel),
+        "record": record_state(form.vectors.record, left_out),
+        "support_rows": form.vectors.support_rows,
+        "seed": int(form.vectors.seed),
+        "by": form.rule,
+        "normalized": form.normalized,
+    }
+
+
+def _linear_from(model: CompactClassifier, fields: Fields) -> Linear:
+    coef = float_rows(fields, "coef", (n_vectors(model), model.n_features_in_))
+    check_width(fields, coef)
+    intercept = fields.exactly("intercept", "<f8", (n_vectors(model),))
+    cut = fields.number("binarize") if fields.has("binarize") else None
+    return Linear(coef, intercept, fields.flag("boolean"), cut, divisor(fields, n_vectors(model)))
+
+
+def _expansion_from(model: CompactClassifier, fields: Fields) -> Expansion:
+    return expansion_from(fields, n_vectors(model), model.n_features_in_, LARGEST)
+
+
+def _sequence_from(model: CompactClassifier, fields: Fields) -> Sequence:
+    kernel = kernel_from(fields.part("kernel"))
+    limit = model.n_features_in_ if is_precomputed(kernel) else LARGEST - 1
+    record = record_from(fields.part("record"), n_vectors(model), limit)
+    rows = support_rows(fields, kernel, len(record.support), model.n_features_in_)
+    vectors = Vectors(record, kernel, rows, fields.count("seed"))
+    rules = [name for name, rule in RULES.items() if not rule.one_vector]
+    return Sequence(vectors, fields.text("by", rules), fields.flag("normalized"))
+
+
+_FORMS: dict[str, Callable[[CompactClassifier, Fields], Form]] = {
+    "linear": _linear_from,
+    "expansion": _expansion_from,
+    "sequence": _sequence_from,
+}
+"""How each form is read, by its name."""

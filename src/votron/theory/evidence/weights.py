@@ -1,0 +1,124 @@
+"""Evidence of a model that keeps weights, and not which examples had mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._types import Index
+from votron.theory.evidence.gathering import (
+    MOST_STEPS,
+    REPEATED,
+    TrainedModel,
+    check_converged,
+    check_number_of_rows,
+    claimed,
+    not_independent,
+    one_epoch,
+    planned_end,
+)
+from votron.theory.evidence.training import Assumption, Evidence, Passes, Run
+
+Weights = tuple[NDArray[np.int64], tuple[Any, ...]]
+"""Mistakes of each vector, and the last vectors in parts."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WeightsRun:
+    """The weights of a model that keeps no record, and what it can compute anew.
+
+    Attributes
+    ----------
+    weights : tuple
+        Mistakes, and the last vectors.
+    n_examples, n_steps : int
+        Examples that were presented, and steps that the weights count.
+    held_out : bool
+        Whether a part of the data was held out, and the pass chosen by it.
+    retrain : callable
+        The weights of another run, with the rows in the order given, and that many steps.
+    """
+
+    weights: Weights
+    n_examples: int
+    n_steps: int
+    held_out: bool
+    retrain: Callable[[Index, int], Weights]
+
+
+def evidence_of_weights(model: TrainedModel, passes: Passes, run: WeightsRun, *, own_vector: str) -> Evidence:
+    """Return the evidence of a model that keeps weights, and not which examples had mistakes.
+
+    Parameters
+    ----------
+    model : TrainedModel
+        The model, with the vectors "last" and "average".
+    passes : Passes
+        How it was trained.
+    run : WeightsRun
+        Its weights.
+    own_vector : {"last", "average"}
+        Which of the vectors predicts.
+    """
+    check_number_of_rows(model.rows.shape[0], model.n_rows)
+    check_converged(passes.converged, model.last)
+    candidates = model.candidates()
+    planned = [planned_end(passes)]
+    if run.held_out:
+        change = "early_stopping=False"
+        planned = [planned_end(passes, "the pass was chosen by held-out data", change), not_independent(change)]
+    last, own = candidates["last"] <= 0, candidates[own_vector] <= 0
+    runs = tuple(
+        Run(
+            label=label,
+            support=min(int(k), run.n_examples),
+            consistent=not last[:, c].any(),
+            outside=int(last[:, c].sum()),
+            support_known=False,
+            own_outside=int(own[:, c].sum()),
+            mistakes=int(k),
+            first_pass=int(k) if passes.once else None,
+        )
+        for c, (label, k) in enumerate(zip(model.labels, run.weights[0], strict=True))
+    )
+    return model.evidence(
+        _compare_weights(run, passes, np.flatnonzero(model.kept)),
+        [one_epoch(passes), *planned],
+        m=run.n_examples,
+        first_m=run.n_examples,
+        epochs=passes.epochs,
+        presentations=passes.presentations,
+        tau=0.0,
+        candidates=candidates,
+        runs=runs,
+        together=None,
+    )
+
+
+def _compare_weights(run: WeightsRun, passes: Passes, learnable: Index) -> Assumption:
+    """Return what agrees, of a model that keeps its weights alone."""
+    compared = claimed("the number of rows agrees")
+    steps = run.n_examples if passes.batches else round(passes.n_epochs * run.n_examples)
+    if len(learnable) != run.n_examples or run.held_out or steps > MOST_STEPS:
+        return compared
+    orders = passes.orders(learnable)
+    if any(_same_weights(run.retrain(order, steps), run.weights) for order in orders):
+        return Assumption("same data", True, f"{REPEATED}, and has the same weights")
+    known = not passes.shuffle or len(orders) > 1
+    if known and (passes.converged or run.n_steps == steps) and not passes.batches:
+        return Assumption("same data", False, "trained on them again with its parameters, the model comes out another")
+    return compared
+
+
+def _same_weights(new: Weights, old: Weights) -> bool:
+    if not np.array_equal(new[0], old[0]):
+        return False
+    for mine, theirs in zip(new[1], old[1], strict=True):
+        gap, scale = abs(mine - theirs), abs(theirs).max()
+        if gap.max() > 1e-9 * scale:
+            return False
+    return True
