@@ -331,7 +331,7 @@ class ReadOptions:
         '{"train", "test"}, optional',
         "Which part of an image set, or of a folder with the four files of MNIST; by default the one to train on.",
         _one_of(None, "train", "test"),
-        Command("--part", "of digits, mnist or fashion, which part (default: train)", "part"),
+        Command("--part", "which part of digits, mnist or fashion (default: train)", "part"),
         recorded=True,
     )
     header: bool | None = option(
@@ -354,7 +354,7 @@ class ReadOptions:
         "str, optional",
         "The character between fields, by default the one of comma, tab, semicolon and bar that fits.",
         _character,
-        Command("--delimiter", "between the fields of CSV (default: the one that fits)", "character", "C"),
+        Command("--delimiter", "character between CSV fields (default: detected)", "character", "C"),
     )
     quote: str | None = option(
         None,
@@ -363,10 +363,10 @@ class ReadOptions:
         _quote,
         Command(
             "--quote",
-            "around fields of CSV; '' for none ({default})",
+            "character around CSV fields; '' for none ({default})",
             "quote",
             "C",
-            "default: the one that fits",
+            "default: detected",
         ),
         recorded=True,
         kept=True,
@@ -376,7 +376,7 @@ class ReadOptions:
         "bool, default=False",
         "Whether images are read as red, green and blue instead of grey.",
         _truth,
-        Command("--rgb", "images in red, green and blue instead of grey", "yes"),
+        Command("--rgb", "read images in colour instead of grey", "yes"),
         recorded=True,
         kept=True,
     )
@@ -385,7 +385,7 @@ class ReadOptions:
         "tuple of int, optional",
         "Height and width to bring images in folders to. By default all must be of one size.",
         _height_and_width,
-        Command("--resize", "bring images to this height and width", "height and width", "HxW"),
+        Command("--resize", "resize images to this height and width", "height and width", "HxW"),
         recorded=True,
         kept=True,
     )
