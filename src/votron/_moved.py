@@ -19,8 +19,13 @@ MODULES: dict[str, tuple[str, str]] = {
     "votron.estimators.saved": ("votron.saving.models", "load save"),
     "votron.images": ("votron.experiments.images", "EIGHT FOUR Deskew Shift Thicken with_copies"),
     "votron.kernels.given": ("votron.kernels", "CallableKernel PrecomputedKernel"),
+    "votron.kernels.registry": (
+        "votron.kernels.base",
+        "KERNELS MADE_OF_KERNELS is_precomputed kernel_class make_kernel register_kernel",
+    ),
     "votron.kernels.standard": ("votron.kernels", "ConjunctionKernel GaussianKernel LinearKernel PolynomialKernel"),
     "votron.kernels.wrapping": ("votron.kernels", "ComposedKernel NormalizedKernel"),
+    "votron.rules.registry": ("votron.rules.base", "RULES register_rule rule_named"),
     "votron.saving.encoders": ("votron.saving.steps", "encoder_from=step_from encoder_state=step_state"),
     "votron.theory.facts": (
         "votron.theory.evidence",

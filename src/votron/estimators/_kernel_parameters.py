@@ -16,8 +16,7 @@ from votron._types import Index, Rows
 from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
 from votron.estimators._validation import NameIn, validated
 from votron.kernels import KERNELS, Kernel, make_kernel
-from votron.kernels.base import negative_diagonal
-from votron.kernels.registry import is_precomputed, kernel_class
+from votron.kernels.base import is_precomputed, kernel_class, negative_diagonal
 from votron.products import describe
 
 SLACK = 1e-5

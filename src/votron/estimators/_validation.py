@@ -21,7 +21,7 @@ from votron._registry import Registry
 from votron._types import Index, Rows
 from votron.errors import DataError, Parameter, Phrase, VotronError
 from votron.kernels import Kernel
-from votron.kernels.registry import is_precomputed
+from votron.kernels.base import is_precomputed
 
 
 @contextmanager

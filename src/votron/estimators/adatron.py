@@ -28,7 +28,7 @@ from votron.estimators._kernel_parameters import (
 from votron.estimators._score_functions import Expansion, Form
 from votron.estimators.base import ScoreClassifier, outside_votron
 from votron.kernels import Kernel
-from votron.kernels.registry import is_precomputed
+from votron.kernels.base import is_precomputed
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
 from votron.theory.evidence.gathering import MaximalVectors, evidence_of_maximal_margin
 from votron.theory.geometry import Margins, lengths_of

@@ -33,7 +33,7 @@ from votron.estimators._score_functions import Expansion, Form, Sequence
 from votron.estimators._validation import NameIn
 from votron.estimators.base import AvailableWhere, EpochClassifier
 from votron.kernels import Kernel
-from votron.kernels.registry import is_precomputed
+from votron.kernels.base import is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors, row_draws
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured

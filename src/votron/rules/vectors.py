@@ -17,7 +17,7 @@ from votron.errors import VotronError
 from votron.kernels import Kernel
 from votron.products import Traits
 from votron.record import MistakeRecord
-from votron.rules.registry import rule_named
+from votron.rules.base import rule_named
 from votron.rules.scan import DOTS_KEPT, BlockScan, Choice, Plan, Ready, row_draws, too_large
 
 __all__ = ["HoldoutCurve", "RuleSet", "Vectors"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from votron._moved import moved
 from votron.errors import ModelFileError
-from votron.kernels.registry import is_precomputed
+from votron.kernels.base import is_precomputed
 
 __all__ = ["ANY_DATA", "Flow", "check_fits"]
 

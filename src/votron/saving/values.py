@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from votron.errors import ModelFileError, Parameter, VotronError
 from votron.kernels import Kernel
-from votron.kernels.registry import KERNELS, MADE_OF_KERNELS
+from votron.kernels.base import KERNELS, MADE_OF_KERNELS
 from votron.record import MistakeRecord
 from votron.saving.fields import LARGEST, Fields
 

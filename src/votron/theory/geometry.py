@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from votron._types import Floats, Rows
 from votron.errors import Parameter, VotronError
 from votron.kernels import Kernel
-from votron.kernels.registry import is_precomputed
+from votron.kernels.base import is_precomputed
 from votron.theory._pipelines import unwrapped
 
 __all__ = ["Margins", "margins"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from votron.estimators._score_functions import Expansion, Form, Linear, Sequence
 from votron.estimators.compact import CompactClassifier
-from votron.kernels.registry import is_precomputed
+from votron.kernels.base import is_precomputed
 from votron.rules import RULES, Vectors
 from votron.saving.classifiers.base import State, StoredClassifier, float_rows, n_vectors, stored
 from votron.saving.classifiers.kernel import check_width, divisor, expansion_from, expansion_state, support_rows

@@ -14,7 +14,7 @@ from votron.estimators._score_functions import Expansion
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.kernels import Kernel
-from votron.kernels.registry import is_precomputed
+from votron.kernels.base import is_precomputed
 from votron.rules import HoldoutCurve, Vectors
 from votron.saving.classifiers.base import State, StoredClassifier, counts, float_rows, n_vectors, stored
 from votron.saving.fields import Fields
