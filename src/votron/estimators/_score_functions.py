@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
 from votron._arrays import chunks, rows_in_bytes
-from votron._threads import team
+from votron._resources import team
 from votron._types import Floats, Index, Rows
 from votron.blocks import expansion_scores
 from votron.errors import NotRepresentableError

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._threads import Team, team
+from votron._resources import Team, team
 from votron._types import Floats, Index, Rows
 from votron.blocks import terms_of
 from votron.errors import VotronError

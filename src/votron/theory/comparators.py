@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._threads import team
+from votron._resources import team
 from votron._types import Floats, Rows
 from votron.blocks import expansion_scores
 from votron.errors import Parameter, VotronError
