@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -18,7 +19,6 @@ from votron._resources import effective_threads
 from votron._types import Floats, Rows
 from votron.engine import MaximalMargin, TrainingRun, solve_adatron
 from votron.estimators import _validation
-from votron.estimators._callbacks import CallbackSupportMixin, under_callbacks, watching_fit
 from votron.estimators._kernel_parameters import (
     KERNEL_CONSTRAINTS,
     learnable_rows,
@@ -26,6 +26,7 @@ from votron.estimators._kernel_parameters import (
     validated_with_kernel,
 )
 from votron.estimators._score_functions import Expansion, Form
+from votron.estimators._watching import CallbackSupportMixin, Watch, watched
 from votron.estimators.base import ScoreClassifier, outside_votron
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
@@ -160,7 +161,9 @@ class KernelAdatronClassifier(CallbackSupportMixin, ScoreClassifier):
 
     def _learn(self, rows: Rows, codes: NDArray[np.int64]) -> TrainingRun:
         """Find the vectors, and set the attributes."""
-        found, interrupted = under_callbacks(self, lambda: self._solve(rows, codes))
+        most, words = int(self.max_sweeps), "{:,} examples at work, {:,} support vectors".format
+        solve = partial(self._solve, rows, codes)
+        found, interrupted = watched(self, solve, most * self._n_vectors, most, part="class", unit="", words=words)
         self._keep(rows, found)
         return TrainingRun(0, self.converged_, interrupted)
 
@@ -175,26 +178,24 @@ class KernelAdatronClassifier(CallbackSupportMixin, ScoreClassifier):
         self.kernel_, self._n_rows = kernel, X.shape[0]
         return X, codes
 
-    def _solve(self, rows: Rows, codes: NDArray[np.int64]) -> tuple[list[MaximalMargin], bool]:
+    def _solve(self, rows: Rows, codes: NDArray[np.int64], watch: Watch) -> list[MaximalMargin]:
         """Find the vector of each class, one after another."""
-        found, most = [], int(self.max_sweeps)
-        words = "{:,} examples at work, {:,} support vectors".format
-        with watching_fit(self, most * self._n_vectors, most, part="class", unit="", words=words) as watch:
-            for c in range(self._n_vectors):
-                watch.before = c * most
-                found.append(
-                    solve_adatron(
-                        self.kernel_,
-                        rows,
-                        np.where(codes == c, 1, -1),
-                        cap=math.inf if self.C is None else float(self.C),
-                        tolerance=float(self.tol),
-                        max_sweeps=most,
-                        n_threads=effective_threads(self.n_jobs),
-                        watcher=watch,
-                    )
+        found = []
+        for c in range(self._n_vectors):
+            watch.before = c * int(self.max_sweeps)
+            found.append(
+                solve_adatron(
+                    self.kernel_,
+                    rows,
+                    np.where(codes == c, 1, -1),
+                    cap=math.inf if self.C is None else float(self.C),
+                    tolerance=float(self.tol),
+                    max_sweeps=int(self.max_sweeps),
+                    n_threads=effective_threads(self.n_jobs),
+                    watcher=watch,
                 )
-        return found, watch.interrupted
+            )
+        return found
 
     def _keep(self, rows: Rows, found: list[MaximalMargin]) -> None:
         """Set the attributes."""

@@ -16,13 +16,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from votron._progress import Watch
 from votron._resources import available_memory, effective_threads
 from votron._sentences import rounded_bytes
 from votron._types import Floats, Index, Rows
 from votron.engine import TrainingRun
 from votron.errors import Parameter, VotronError
-from votron.estimators._callbacks import CallbackSupportMixin, under_callbacks, watching_fit
 from votron.estimators._validation import (
     check_same_classes,
     read_classes,
@@ -30,6 +28,7 @@ from votron.estimators._validation import (
     validated,
     validation_split,
 )
+from votron.estimators._watching import CallbackSupportMixin, Watch, watched
 from votron.record import labels_of
 from votron.theory.comparators import Comparators
 from votron.theory.evidence.gathering import TrainedModel
@@ -295,13 +294,8 @@ class EpochClassifier(CallbackSupportMixin, ScoreClassifier):
 
     def _watched(self, n_steps: int, n_examples: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
         """Train under a progress bar and callbacks; Ctrl-C ends training early, and what happened says so."""
-
-        def watched() -> TrainingRun:
-            with watching_fit(self, n_steps, n_examples, known=self.epochs is not None) as watch:
-                run = train(watch)
-            return replace(run, interrupted=watch.interrupted)
-
-        return under_callbacks(self, watched)
+        run, interrupted = watched(self, train, n_steps, n_examples, known=self.epochs is not None)
+        return replace(run, interrupted=interrupted)
 
     def _check_trained(self) -> None:
         """Refuse to show what a trainer has learnt before there is one."""
