@@ -19,13 +19,8 @@ from votron._resources import effective_threads
 from votron._types import Floats, Rows
 from votron.engine import MaximalMargin, TrainingRun, solve_adatron
 from votron.estimators import _validation
-from votron.estimators._kernel_parameters import (
-    KERNEL_CONSTRAINTS,
-    learnable_rows,
-    set_tags,
-    validated_with_kernel,
-)
 from votron.estimators._score_functions import Expansion, Form
+from votron.estimators._validation import KERNEL_CONSTRAINTS, learnable_rows, set_tags, validated_with_kernel
 from votron.estimators._watching import CallbackSupportMixin, Watch, watched
 from votron.estimators.base import ScoreClassifier, outside_votron
 from votron.kernels import Kernel

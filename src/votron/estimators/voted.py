@@ -22,15 +22,15 @@ from votron._types import Floats, Index, Rows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
-from votron.estimators._kernel_parameters import (
+from votron.estimators._score_functions import Expansion, Form, Sequence
+from votron.estimators._validation import (
     KERNEL_CONSTRAINTS,
+    NameIn,
     learnable_rows,
     reads_gamma,
     set_tags,
     validated_with_kernel,
 )
-from votron.estimators._score_functions import Expansion, Form, Sequence
-from votron.estimators._validation import NameIn
 from votron.estimators.base import AvailableWhere, EpochClassifier
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
