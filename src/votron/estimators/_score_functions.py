@@ -17,7 +17,7 @@ from votron.blocks import expansion_scores
 from votron.errors import NotRepresentableError
 from votron.estimators._validation import binarized
 from votron.kernels import Kernel
-from votron.rules import Vectors
+from votron.rules import RULES, Vectors
 
 SPARSE_BELOW = 0.3
 """Share of weights that are not 0 below which they are kept as a CSR matrix."""
@@ -181,3 +181,13 @@ class Sequence:
 
 
 Form = Linear | Expansion | Sequence
+
+
+def form_of_vectors(vectors: Vectors, rule: str, normalized: bool) -> Form:
+    """Return no more of the vectors of a training run than a rule needs."""
+    found = vectors.expansion(rule, normalized)
+    if found is not None:
+        return Expansion(vectors.kernel, vectors.support_rows, vectors.record.support, *found)
+    lengths = vectors.record.norm2 if normalized and RULES[rule].needs_lengths else None
+    record = vectors.record.without_scores(norm2=lengths)
+    return Sequence(Vectors(record, vectors.kernel, vectors.support_rows, vectors.seed), rule, lengths is not None)

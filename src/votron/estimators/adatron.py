@@ -247,8 +247,7 @@ class KernelAdatronClassifier(CallbackSupportMixin, ScoreClassifier):
     def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
         """Return what `votron.theory.margins` asks for; there is one vector, whatever is asked for."""
         check_is_fitted(self)
-        rows, y = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
-        codes = _validation.encode_labels(y, self.classes_)[1]
+        rows, codes = self._labelled(X, y)
         lengths, factor = lengths_of(self.kernel_, rows)
         return Margins(factor[:, None] * self._scores(rows), self._signs(codes), self.norm_, lengths)
 
@@ -278,9 +277,8 @@ class KernelAdatronClassifier(CallbackSupportMixin, ScoreClassifier):
 
     def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
         """Return the errors on test data."""
-        rows, y = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
-        signs = self._signs(_validation.encode_labels(y, self.classes_)[1])
-        return {MAXIMAL: Measured.of(self._scores(rows), signs)}
+        rows, codes = self._labelled(X, y)
+        return {MAXIMAL: Measured.of(self._scores(rows), self._signs(codes))}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -351,8 +351,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
     def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
         """Return what `votron.theory.margins` asks for; the feature that is always one counts."""
         check_is_fitted(self)
-        rows, y = _validation.validated(self, X, y, kernel=None, reset=False)
-        codes = _validation.encode_labels(y, self.classes_)[1]
+        rows, codes = self._labelled(X, y)
         made = self._trainer.average() if vector == "average" else self._trainer.last()
         squares = squared_lengths(rows) + bool(self._trainer.bias)
         norms = np.sqrt(row_norms(made[0], squared=True) + made[1] ** 2)
@@ -394,10 +393,9 @@ class AveragedPerceptronClassifier(EpochClassifier):
 
     def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
         """Return the errors of both predictors on test data."""
-        rows, labels = _validation.validated(self, X, y, kernel=None, reset=False)
-        signs = self._signs(_validation.encode_labels(labels, self.classes_)[1])
+        rows, codes = self._labelled(X, y)
         made = {LAST: self._trainer.last(), AVERAGE: self._trainer.average()}
-        return {name: Measured.of(linear_scores(rows, *weights), signs) for name, weights in made.items()}
+        return {name: Measured.of(linear_scores(rows, *weights), self._signs(codes)) for name, weights in made.items()}
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         """Return the weights, and what is given up by keeping no more."""

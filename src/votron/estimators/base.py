@@ -23,6 +23,7 @@ from votron.engine import TrainingRun
 from votron.errors import Parameter, VotronError
 from votron.estimators._validation import (
     check_same_classes,
+    encode_labels,
     read_classes,
     unchanged_on_error,
     validated,
@@ -179,6 +180,11 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
     @property
     def _n_vectors(self) -> int:
         return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    def _labelled(self, X: Any, y: Any) -> tuple[Rows, NDArray[np.int64]]:
+        """Return rows, and for each the number of the vector that it is positive for, as a fitted model takes them."""
+        rows, labels = validated(self, X, y, kernel=getattr(self, "kernel_", None), reset=False)
+        return rows, encode_labels(labels, self.classes_)[1]
 
     def _signs(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return for each row and vector +1 if the vector shall score it positively, else -1."""
