@@ -19,10 +19,10 @@ from votron._resources import effective_threads
 from votron._types import Floats, Rows
 from votron.engine import MaximalMargin, TrainingRun, solve_adatron
 from votron.estimators import _validation
+from votron.estimators._evidence import trained_model
 from votron.estimators._score_functions import Expansion, Form
 from votron.estimators._validation import KERNEL_CONSTRAINTS, learnable_rows, set_tags, validated_with_kernel
-from votron.estimators._watching import CallbackSupportMixin, Watch, watched
-from votron.estimators.base import ScoreClassifier, outside_votron
+from votron.estimators.base import Watch, WatchedClassifier, outside_votron
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
@@ -39,7 +39,7 @@ _SWITCHES = {
 """Parameters to set for assumptions of bounds."""
 
 
-class KernelAdatronClassifier(CallbackSupportMixin, ScoreClassifier):
+class KernelAdatronClassifier(WatchedClassifier):
     """Kernel adatron: the vector of maximal margin, by steps like the perceptron's.
 
     It finds, through the origin of the kernel's feature space, the vector with the largest margin that any has on these
@@ -158,7 +158,7 @@ class KernelAdatronClassifier(CallbackSupportMixin, ScoreClassifier):
         """Find the vectors, and set the attributes."""
         most, words = int(self.max_sweeps), "{:,} examples at work, {:,} support vectors".format
         solve = partial(self._solve, rows, codes)
-        found, interrupted = watched(self, solve, most * self._n_vectors, most, part="class", unit="", words=words)
+        found, interrupted = self._watched(solve, most * self._n_vectors, most, part="class", unit="", words=words)
         self._keep(rows, found)
         return TrainingRun(0, self.converged_, interrupted)
 
@@ -255,7 +255,8 @@ class KernelAdatronClassifier(CallbackSupportMixin, ScoreClassifier):
         """Return what `votron.theory.certify` asks for; its margin is the best, so "auto" compares it with no other."""
         check_is_fitted(self)
         rows, labels = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
-        model = self._trained_model(
+        model = trained_model(
+            self,
             rows,
             labels,
             {"its own": self._in_feature_space(X, y, "last")},

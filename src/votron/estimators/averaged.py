@@ -20,6 +20,7 @@ from votron._resources import effective_threads
 from votron._types import Floats, Index, Rows
 from votron.engine import PrimalTrainer, TrainingRun
 from votron.estimators import _validation
+from votron.estimators._evidence import passes_of, trained_model
 from votron.estimators._score_functions import Form, Linear, linear_scores
 from votron.estimators._validation import check_unchanged
 from votron.estimators.base import EpochClassifier
@@ -289,7 +290,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
     ) -> TrainingRun:
         """Run the engine."""
         run = partial(trainer.run, n_threads=effective_threads(self.n_jobs), after_pass=after_pass)
-        return self._watched(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
+        return self._in_epochs(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
     def _train_until_best(
         self,
@@ -365,7 +366,8 @@ class AveragedPerceptronClassifier(EpochClassifier):
         """Return what `votron.theory.certify` asks for."""
         check_is_fitted(self)
         rows, labels = _validation.validated(self, X, y, kernel=None, reset=False)
-        model = self._trained_model(
+        model = trained_model(
+            self,
             rows,
             labels,
             {name: self._in_feature_space(rows, labels, name) for name in ("last", "average")},
@@ -383,7 +385,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
             held_out=hasattr(self, "validation_scores_"),
             retrain=partial(self._retrained, rows, _validation.encode_labels(labels, self.classes_)[1]),
         )
-        return evidence_of_weights(model, self._passes_run(), run, own_vector="average" if self.average else "last")
+        return evidence_of_weights(model, passes_of(self), run, own_vector="average" if self.average else "last")
 
     def _retrained(self, rows: Rows, codes: NDArray[np.int64], order: Index, n_steps: int) -> Weights:
         """Return mistakes and weights of another run."""

@@ -21,9 +21,8 @@ from votron._types import Floats, Index, Rows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
-from votron.estimators._recorded import RecordClassifier
+from votron.estimators._evidence import RecordClassifier
 from votron.estimators._score_functions import Form, form_of_vectors
-from votron.estimators.base import AvailableWhere
 from votron.kernels.base import is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors
@@ -210,7 +209,7 @@ class VotedPerceptronClassifier(RecordClassifier):
             self._set_holdout(rows[held_out], codes[held_out])
         return run
 
-    @partial(AvailableWhere, _why_no_partial_fit)
+    @partial(_validation.AvailableWhere, _why_no_partial_fit)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> VotedPerceptronClassifier:
         """Go on learning: one pass over new data, in their order, from where the record ends.
 
@@ -301,7 +300,7 @@ class VotedPerceptronClassifier(RecordClassifier):
         if not n_steps:
             return TrainingRun(0, False, False)
         run = self._runner(trainer, order, n_steps, ids)
-        return self._watched(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
+        return self._in_epochs(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
     def _runner(
         self, trainer: DualTrainer | LinearTrainer, order: Index, n_steps: int, ids: Index | None = None

@@ -1,8 +1,8 @@
-"""Classifiers that keep their record, and what they tell `votron.theory` of it: margins, evidence and test errors."""
+"""Evidence for certificates: what classifiers tell `votron.theory`, most of it those that keep their record."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,14 +15,15 @@ from votron._types import Floats, Index, Rows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import VotronError
 from votron.estimators._validation import encode_labels, typed_as, validated
-from votron.estimators.base import EpochClassifier
+from votron.estimators.base import EpochClassifier, ScoreClassifier
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors, row_draws
+from votron.theory.comparators import Comparators
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.gathering import evidence_of_record
-from votron.theory.evidence.same_data import RecordedRun
+from votron.theory.evidence.gathering import TrainedModel, evidence_of_record
+from votron.theory.evidence.same_data import Passes, RecordedRun
 from votron.theory.geometry import Margins, lengths_of
 
 _SWITCHES = {
@@ -37,6 +38,48 @@ _SWITCHES = {
     "K(x, x) > 0": "kernel='poly' with coef0=1",
 }
 """Parameters to set for predictors and assumptions of bounds."""
+
+
+def trained_model(
+    model: ScoreClassifier, rows: Rows, labels: Any, vectors: Mapping[str, Margins], comparators: Any, **more: Any
+) -> TrainedModel:
+    """Return a model as `votron.theory.certify` takes it, its training data and its own vectors on them."""
+    from votron.estimators.adatron import maximal_margins
+
+    kernel, n_threads = model._kernel_of_space(), effective_threads(model.n_jobs)
+    compare = Comparators(
+        kernel,
+        rows,
+        labels,
+        classes=model.classes_,
+        signs=next(iter(vectors.values())).signs,
+        n_threads=n_threads,
+        maximize=partial(maximal_margins, kernel, rows, labels, n_threads),
+    )
+    return TrainedModel(
+        name=type(model).__name__,
+        classes=model.classes_,
+        rows=rows,
+        vectors=vectors,
+        comparators=partial(compare.margins, comparators),
+        gamma_from_data=getattr(model, "_gamma_from_data", False),
+        has_kernel=hasattr(model, "kernel"),
+        from_file=model._from_file,
+        **more,
+    )
+
+
+def passes_of(model: EpochClassifier) -> Passes:
+    """Return how training went, for the certificate."""
+    return Passes(
+        epochs=model._passes,
+        n_epochs=model.n_epochs_,
+        once=model._once,
+        converged=model.converged_,
+        interrupted=model._cut_off,
+        shuffle=model.shuffle,
+        random_state=model.random_state,
+    )
 
 
 class RecordClassifier(EpochClassifier):
@@ -90,7 +133,8 @@ class RecordClassifier(EpochClassifier):
         precomputed = is_precomputed(self.kernel_)
         if not precomputed:
             rows = typed_as(self.support_vectors_, rows)
-        model = self._trained_model(
+        model = trained_model(
+            self,
             rows,
             labels,
             {name: self._in_feature_space(rows, labels, name) for name in ("last", "average")},
@@ -109,7 +153,7 @@ class RecordClassifier(EpochClassifier):
         )
         return evidence_of_record(
             model,
-            self._passes_run(),
+            passes_of(self),
             run,
             tau=float(self.margin),
             own_scores=None if RULES[self.rule].needs_held_out else self._scores(rows),
