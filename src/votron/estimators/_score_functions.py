@@ -18,6 +18,7 @@ from votron.errors import NotRepresentableError
 from votron.estimators._validation import binarized
 from votron.kernels import Kernel
 from votron.rules import RULES, Vectors
+from votron.rules.scan import too_large
 
 SPARSE_BELOW = 0.3
 """Share of weights that are not 0 below which they are kept as a CSR matrix."""
@@ -119,10 +120,7 @@ class Expansion:
         with team(n_threads) as threads:
             scores = expansion_scores(self.kernel, self.support_rows, self.support, self.dual_coef, rows, threads)
         if not np.isfinite(scores).all():
-            raise NotRepresentableError(
-                f"Scores by {self.kernel!r} exceed the largest float64 on these rows: scale the data, or lower the "
-                "degree."
-            )
+            raise too_large(self.kernel)
         return _divided(scores, self.divisor)
 
     def reduced(self) -> Linear | Expansion:

@@ -24,7 +24,7 @@ from votron._registry import Registry
 from votron._types import Index, Rows
 from votron.errors import DataError, NotRepresentableError, Parameter, Phrase, VotronError
 from votron.kernels import KERNELS, Kernel, make_kernel
-from votron.kernels.base import is_precomputed, kernel_class, negative_diagonal
+from votron.kernels.base import as_rows, is_precomputed, kernel_class, negative_diagonal
 from votron.kernels.precomputed import check_gram
 from votron.products import describe
 
@@ -61,9 +61,7 @@ def validated(
         X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
     if not X.dtype.isnative:
         X = X.astype(X.dtype.newbyteorder("="))
-    if sp.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+    X = as_rows(X)
     if isinstance(kernel, Kernel):
         kernel.check(X)
     return X, y

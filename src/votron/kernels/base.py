@@ -38,18 +38,15 @@ def as_rows(X: Any) -> Rows:
     """Return a CSR matrix with sorted indices or a 2-d array."""
     if sp.issparse(X):
         X = sp.csr_matrix(X) if X.format != "csr" else X
-        return X if X.has_canonical_format else _canonical(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return X
     X = np.asarray(X)
     if X.ndim != 2:
         raise VotronError(
             f"A kernel takes matrices with one example a row. Got an array of {X.ndim} dimension(s) instead."
         )
-    return X
-
-
-def _canonical(X: Any) -> Any:
-    X = X.copy()
-    X.sum_duplicates()
     return X
 
 
