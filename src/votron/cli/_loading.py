@@ -87,7 +87,7 @@ def held_out(y: NDArray[Any], fraction: float, seed: int) -> tuple[NDArray[np.in
     >>> len(kept), len(tested)
     (16, 4)
     """
-    from votron.estimators import held_out_split
+    from votron.estimators._validation import held_out_split
 
     n_test = int(np.ceil(fraction * len(y)))
     if n_test >= len(y):
