@@ -53,8 +53,10 @@ class Trace:
 
 
 def _importing(frame):
-    """Tell whether this is called by a module's own code, while it is imported."""
+    """Tell whether this is called by a module's own code, while it is imported, or by what finds modules."""
     while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
         if frame.f_code.co_name == "<module>" and frame.f_code.co_filename.startswith(str(HOME)):
             return True
         frame = frame.f_back

@@ -15,6 +15,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from votron import _moved  # noqa: F401  # finds modules that are gone
+
 if TYPE_CHECKING:
     from votron.data import tabular_encoder
     from votron.errors import VotronError

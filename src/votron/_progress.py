@@ -2,20 +2,18 @@
 
 Training, tuning, streams, downloads and experiments all report to `Progress`. It is written by hand, since it must work
 without any package beyond the core, on a terminal and in a log; scikit-learn's own bar, for those who have rich, is a
-callback of the classifiers (``set_callbacks``). `watching` adds the Ctrl-C that ends training early.
+callback of the classifiers (``set_callbacks``).
 """
 
 import os
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import TextIO
 
-__all__ = ["Progress", "Watch", "counting", "watching"]
+__all__ = ["Progress", "counting"]
 
 _REDRAW_SECONDS = 0.1
 _LINE_SECONDS = 5.0
@@ -218,67 +216,3 @@ def _minutes(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
-
-
-# -- Ctrl-C ----------------------------------------------------------------------------------------------------------
-
-
-def epochs_and_mistakes(epoch: int, mistakes: int) -> str:
-    """Return what a bar says of training in passes."""
-    return f"epoch {epoch}, {mistakes:,} mistakes"
-
-
-class Watch:
-    """Tells a progress bar and callbacks where training is, and training whether the user wants it to stop."""
-
-    def __init__(
-        self, progress: Progress, words: Callable[[int, int], str], reach: Callable[[int], None] | None
-    ) -> None:
-        self._progress, self._words, self._reach = progress, words, reach
-        self.interrupted = False
-        self.before = 0
-        """Steps of the parts before, where each counts its own."""
-
-    def update(self, step: int, epoch: int, mistakes: int) -> None:
-        """Pass the news on."""
-        step += self.before
-        self._progress.update(step, self._words(epoch, mistakes))
-        if self._reach is not None:
-            self._reach(step)
-
-    def should_stop(self) -> bool:
-        """Tell whether Ctrl-C was pressed."""
-        return self.interrupted
-
-    def interrupt(self, signum: int, frame: FrameType | None) -> None:
-        """Stop after this block; at a second Ctrl-C, at once."""
-        if self.interrupted:
-            raise KeyboardInterrupt
-        self.interrupted = True
-
-
-@contextmanager
-def watching(
-    total_steps: int,
-    verbose: bool,
-    *,
-    unit: str = "examples",
-    words: Callable[[int, int], str] = epochs_and_mistakes,
-    reach: Callable[[int], None] | None = None,
-) -> Iterator[Watch]:
-    """Watch a training run; Ctrl-C asks it to end after the current block, instead of breaking into the middle.
-
-    ``words`` says what the bar shows of an epoch and its mistakes; ``reach`` hears of every step that is told.
-    """
-    with Progress(total_steps, verbose, unit=unit) as progress:
-        watch = Watch(progress, words, reach)
-        mine = threading.current_thread() is threading.main_thread()
-        before = signal.getsignal(signal.SIGINT) if mine else None
-        if before is not signal.default_int_handler:
-            yield watch  # somebody else handles Ctrl-C, or nobody can from this thread
-            return
-        signal.signal(signal.SIGINT, watch.interrupt)
-        try:
-            yield watch
-        finally:
-            signal.signal(signal.SIGINT, before)

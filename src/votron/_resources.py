@@ -1,18 +1,24 @@
-"""The memory and the threads that this machine lets this process have."""
+"""The memory and the threads that this machine lets this process have, and teams of threads that share work."""
+
+from __future__ import annotations
 
 import os
 import re
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
-import joblib
 import numpy as np
 
 from votron.errors import Parameter, VotronError
 
-__all__ = ["AUTO_SHARE", "available_memory", "effective_threads", "parse_memory_limit"]
+__all__ = ["AUTO_SHARE", "Team", "available_memory", "effective_threads", "parse_memory_limit", "pieces", "team"]
 
 #: The share of the available memory that ``memory_limit="auto"`` stands for.
 AUTO_SHARE = 0.5
@@ -23,7 +29,11 @@ _UNITS = {"": 1, "b": 1} | {
     for power, prefix in enumerate("kmgt", start=1)
     for suffix, base in (("b", 1000), ("ib", 1024))
 }
+_MULTIPLE = 64  # rows of a block that stay together
 _SIZE = re.compile(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([a-z]*)\s*", re.IGNORECASE)
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
 
 
 def available_memory() -> int:
@@ -90,50 +100,6 @@ def parse_memory_limit(value: int | str, owner: str = "VotedPerceptronClassifier
         Parameter("memory_limit", of=owner),
         f" must be an int in the range [0, inf), a size such as '2GB' or '1.5GiB', or 'auto'. Got {value!r} instead.",
     )
-
-
-def effective_threads(n_jobs: int | None, owner: str = "VotedPerceptronClassifier") -> int:
-    """Turn the parameter ``n_jobs`` into a number of threads.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        A number of threads; -1 for all cores that this process may use, -2 for all but one, and so on; None
-        for all of them or ``OMP_NUM_THREADS``, whichever is less, so that fits that run side by side in
-        joblib's workers (which have that variable set) share the machine.
-    owner : str
-        The class whose parameter it is, for the error message.
-
-    Returns
-    -------
-    int
-        The number of threads, 1 or more.
-
-    Examples
-    --------
-    >>> from votron._resources import effective_threads
-    >>> effective_threads(3)
-    3
-    >>> effective_threads(0)
-    Traceback (most recent call last):
-        ...
-    votron.errors.VotronError: The 'n_jobs' parameter of VotedPerceptronClassifier must be None or an int
-    other than 0. Got 0 instead.
-    """
-    if n_jobs is None:
-        n_cores = _n_cores()
-        # OpenMP allows a list, one number for each level of nesting.
-        openmp = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-        return min(n_cores, max(1, int(openmp))) if openmp.isdecimal() else n_cores
-    if not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0:
-        raise VotronError(
-            Parameter("n_jobs", of=owner), f" must be None or an int other than 0. Got {n_jobs!r} instead."
-        )
-    return int(n_jobs) if n_jobs > 0 else max(1, _n_cores() + 1 + int(n_jobs))
-
-
-def _n_cores() -> int:
-    return int(joblib.cpu_count())  # knows about affinity and control groups
 
 
 def _linux_memory(root: Path) -> Iterator[int]:
@@ -208,3 +174,132 @@ def _other_memory() -> Iterator[int]:
             return
         if physical > 0:
             yield physical // 2
+
+
+# -- threads -----------------------------------------------------------------------------------------------------------
+
+
+def effective_threads(n_jobs: int | None, owner: str = "VotedPerceptronClassifier") -> int:
+    """Turn the parameter ``n_jobs`` into a number of threads.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        A number of threads; -1 for all cores that this process may use, -2 for all but one, and so on; None
+        for all of them or ``OMP_NUM_THREADS``, whichever is less, so that fits that run side by side in
+        joblib's workers (which have that variable set) share the machine.
+    owner : str
+        The class whose parameter it is, for the error message.
+
+    Returns
+    -------
+    int
+        The number of threads, 1 or more.
+
+    Examples
+    --------
+    >>> from votron._resources import effective_threads
+    >>> effective_threads(3)
+    3
+    >>> effective_threads(0)
+    Traceback (most recent call last):
+        ...
+    votron.errors.VotronError: The 'n_jobs' parameter of VotedPerceptronClassifier must be None or an int
+    other than 0. Got 0 instead.
+    """
+    if n_jobs is None:
+        n_cores = _n_cores()
+        # OpenMP allows a list, one number for each level of nesting.
+        openmp = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+        return min(n_cores, max(1, int(openmp))) if openmp.isdecimal() else n_cores
+    if not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise VotronError(
+            Parameter("n_jobs", of=owner), f" must be None or an int other than 0. Got {n_jobs!r} instead."
+        )
+    return int(n_jobs) if n_jobs > 0 else max(1, _n_cores() + 1 + int(n_jobs))
+
+
+def _n_cores() -> int:
+    import joblib  # most callers can do without
+
+    return int(joblib.cpu_count())  # knows about affinity and control groups
+
+
+def pieces(width: int, n: int, multiple: int = 1) -> list[tuple[int, int]]:
+    """Cut ``range(width)`` into at most n pieces of about the same length, cut at multiples of a number.
+
+    Examples
+    --------
+    >>> pieces(10, 3)
+    [(0, 3), (3, 6), (6, 10)]
+    >>> pieces(150, 4, multiple=64)
+    [(0, 64), (64, 150)]
+    """
+    units = width // multiple
+    n = max(1, min(n, units))
+    return list(pairwise([*(multiple * (units * i // n) for i in range(n)), width]))
+
+
+class Team:
+    """Runs a function over the pieces of a range of rows, one piece a thread, the caller's own thread included.
+
+    Compiled loops release the interpreter's lock, so plain threads are enough, and several fits may run at once.
+    """
+
+    def __init__(self, n_threads: int, pool: ThreadPoolExecutor | None) -> None:
+        self.n_threads = n_threads if pool is not None else 1
+        self._pool = pool
+
+    def over(self, width: int, work: Callable[[int, int], Any], *, worth_it: bool = True) -> None:
+        """Call ``work(low, high)`` for pieces that cover ``range(width)``; bounds are multiples of 64."""
+        mine, *others = pieces(width, self.n_threads if worth_it else 1, _MULTIPLE)
+        if self._pool is None or not others:
+            work(0, width)
+            return
+        futures = [self._pool.submit(work, low, high) for low, high in others]
+        _together(lambda: work(*mine), futures)
+
+    def each(self, items: Iterable[Any], work: Callable[[Any], Any]) -> None:
+        """Call ``work(item)`` for every item, several at a time."""
+        if self._pool is None:
+            for item in items:
+                work(item)
+            return
+        queue = list(items)[::-1]
+        lock = threading.Lock()
+
+        def drain() -> None:
+            while True:
+                with lock:
+                    if not queue:
+                        return
+                    item = queue.pop()
+                try:
+                    work(item)
+                except BaseException:
+                    with lock:
+                        queue.clear()  # nobody begins another item after a failure
+                    raise
+
+        futures = [self._pool.submit(drain) for _ in range(min(self.n_threads, len(queue)) - 1)]
+        _together(drain, futures)
+
+
+def _together(work: Callable[[], Any], futures: Sequence[Future[Any]]) -> None:
+    """Do one's own part, wait for the others, and raise the first error: one's own, if there is one."""
+    try:
+        work()
+    finally:
+        wait(futures)
+    for future in futures:
+        future.result()
+
+
+@contextmanager
+def team(n_threads: int) -> Iterator[Team]:
+    """Open a team."""
+    if n_threads <= 1:
+        yield Team(1, None)
+        return
+    with ThreadPoolExecutor(n_threads - 1) as pool:
+        yield Team(n_threads, pool)

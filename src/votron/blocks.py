@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._arrays import chunks
-from votron._threads import Team
+from votron._resources import Team
 from votron._types import Floats, Index, Rows
 from votron.kernels import Kernel
 from votron.products import Block, GramProducts, Products, Store, padded

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from votron import VotedPerceptronClassifier
-from votron._threads import team
+from votron._resources import team
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 5])

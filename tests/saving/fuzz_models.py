@@ -30,7 +30,7 @@ from votron.cli import ABOUT_DATA, _inspect
 from votron.cli._output import as_json
 from votron.data._columns import _Chance, _Discrete, _Text, _Truth
 from votron.errors import ModelFileError
-from votron.kernels.registry import is_precomputed
+from votron.kernels.base import is_precomputed
 from votron.saving import container, read_manifest
 
 FORMATS = Path(__file__).parent / "formats"

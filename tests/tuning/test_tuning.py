@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from strategies import thorough
 
 from votron import VotedPerceptronClassifier, VotronError, tabular_encoder
-from votron.estimators._kernel_parameters import resolved_gamma
+from votron.estimators._validation import resolved_gamma
 from votron.tuning import ESTIMATORS, TuningResult, TuningRow, default_grid, tune
 
 IRIS = load_iris(return_X_y=True)

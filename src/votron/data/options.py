@@ -320,8 +320,8 @@ class ReadOptions:
         _count,
         Command(
             "--max-expanded",
-            "largest size that compressed input may expand to, such as 10GB (default: 4GiB); never more than free memory "
-            "allows",
+            "largest size that compressed input may expand to, such as 10GB (default: 4GiB); never more than free "
+            "memory allows",
             "size",
             "SIZE",
         ),

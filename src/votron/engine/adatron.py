@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from votron._arrays import chunks
 from votron._loops import adatron as _loops
-from votron._threads import Team, team
+from votron._resources import Team, team
 from votron._types import Floats, Index, Rows
 from votron.blocks import ROWS_AT_ONCE
 from votron.engine.run import Watcher

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from votron._arrays import Growing
 from votron._loops import dual as _loops
-from votron._threads import Team, team
+from votron._resources import Team, team
 from votron._types import Floats, Index, Rows
 from votron.blocks import DotCache, KernelBlock, scratch
 from votron.engine.run import TrainingRun, Watcher

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from votron._arrays import Growing
 from votron._loops import primal as _loops
-from votron._threads import pieces, team
+from votron._resources import pieces, team
 from votron._types import Floats, Index, Rows
 from votron.engine.presentation import Presentation, RowBatch
 from votron.engine.primal import aligned_zeros, weights_width

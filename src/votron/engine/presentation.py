@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from votron._arrays import chunks
 from votron._loops import primal as _loops
-from votron._resources import available_memory
-from votron._threads import Team, pieces
+from votron._resources import Team, available_memory, pieces
 from votron._types import Index, Rows
 
 VALUES_AT_ONCE = 1 << 19

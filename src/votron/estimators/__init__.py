@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from votron.estimators._validation import held_out_split as held_out_split
+from votron.estimators._validation import held_out_split
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.averaged import AveragedPerceptronClassifier
 from votron.estimators.compact import CompactClassifier
@@ -18,6 +18,7 @@ __all__ = [
     "NaiveBayesLinearClassifier",
     "VotedPerceptronClassifier",
     "WinnowClassifier",
+    "held_out_split",
 ]
 
 ESTIMATORS: dict[str, type[Any]] = {

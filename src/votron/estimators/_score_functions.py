@@ -11,13 +11,14 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
 from votron._arrays import chunks, rows_in_bytes
-from votron._threads import team
+from votron._resources import team
 from votron._types import Floats, Index, Rows
 from votron.blocks import expansion_scores
 from votron.errors import NotRepresentableError
 from votron.estimators._validation import binarized
 from votron.kernels import Kernel
-from votron.rules import Vectors
+from votron.rules import RULES, Vectors
+from votron.rules.scan import too_large
 
 SPARSE_BELOW = 0.3
 """Share of weights that are not 0 below which they are kept as a CSR matrix."""
@@ -119,10 +120,7 @@ class Expansion:
         with team(n_threads) as threads:
             scores = expansion_scores(self.kernel, self.support_rows, self.support, self.dual_coef, rows, threads)
         if not np.isfinite(scores).all():
-            raise NotRepresentableError(
-                f"Scores by {self.kernel!r} exceed the largest float64 on these rows: scale the data, or lower the "
-                "degree."
-            )
+            raise too_large(self.kernel)
         return _divided(scores, self.divisor)
 
     def reduced(self) -> Linear | Expansion:
@@ -181,3 +179,13 @@ class Sequence:
 
 
 Form = Linear | Expansion | Sequence
+
+
+def form_of_vectors(vectors: Vectors, rule: str, normalized: bool) -> Form:
+    """Return no more of the vectors of a training run than a rule needs."""
+    found = vectors.expansion(rule, normalized)
+    if found is not None:
+        return Expansion(vectors.kernel, vectors.support_rows, vectors.record.support, *found)
+    lengths = vectors.record.norm2 if normalized and RULES[rule].needs_lengths else None
+    record = vectors.record.without_scores(norm2=lengths)
+    return Sequence(Vectors(record, vectors.kernel, vectors.support_rows, vectors.seed), rule, lengths is not None)

@@ -1,9 +1,11 @@
-"""Validation of data, labels and parameters, before the engine has them; and the rows to hold out."""
+"""Validation of data, labels and parameters, before the engine has them; the rows to hold out; the kernel meant."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import update_wrapper
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -12,16 +14,19 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import binarize
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from votron._arrays import chunks, rows_in_bytes
 from votron._frames import columns_of_words, is_frame
 from votron._registry import Registry
 from votron._types import Index, Rows
-from votron.errors import DataError, Parameter, Phrase, VotronError
-from votron.kernels import Kernel
-from votron.kernels.registry import is_precomputed
+from votron.errors import DataError, NotRepresentableError, Parameter, Phrase, VotronError
+from votron.kernels import KERNELS, Kernel, make_kernel
+from votron.kernels.base import as_rows, is_precomputed, kernel_class, negative_diagonal
+from votron.kernels.precomputed import check_gram
+from votron.products import describe
 
 
 @contextmanager
@@ -48,16 +53,15 @@ def validated(
 
     What the user gave is not written to. A kernel that is made already also says whether the data are for it.
     """
-    _refuse_text(X, type(estimator).__name__)
+    if not isinstance(X, np.ndarray):
+        _refuse_text(X, type(estimator).__name__)
     found = validate_data(estimator, X, y, accept_sparse=False if is_precomputed(kernel) else "csr", reset=reset)
     X, y = found if isinstance(found, tuple) else (found, None)
     if X.dtype == np.float16 or (X.dtype.kind == "f" and X.dtype.itemsize > 8):
         X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
     if not X.dtype.isnative:
         X = X.astype(X.dtype.newbyteorder("="))
-    if sp.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+    X = as_rows(X)
     if isinstance(kernel, Kernel):
         kernel.check(X)
     return X, y
@@ -188,6 +192,13 @@ def held_out_split(
     Otherwise, with ``every_class_trained``, one row of every class stays, whatever the shares: a class that is not
     trained would never be predicted. Without it rows are drawn whatever their class, as ``votron train --test`` has
     always done: what the seed in a model file held out must be found again.
+
+    Examples
+    --------
+    >>> from votron.estimators import held_out_split
+    >>> kept, held = held_out_split(np.array(list("aaaabbbb")), 2, np.random.RandomState(0), every_class_trained=True)
+    >>> len(kept), len(held)
+    (6, 2)
     """
     rows = np.arange(len(labels))
     counts = np.unique(labels, return_counts=True)[1]
@@ -266,6 +277,40 @@ class NameIn(StrOptions):
         return f"a str among {{{', '.join(map(repr, self.registry))}}}"
 
 
+class AvailableWhere:
+    """A method that an object has only where ``why_not`` finds no reason against it; asking elsewhere tells the reason.
+
+    scikit-learn's ``available_if`` does the same, but says only that there is no such attribute. The `AttributeError`
+    has the reason, an error that carries its parameter, as its cause.
+
+    Examples
+    --------
+    >>> class Bird:
+    ...     wings = 0
+    ...     def _why_not(self):
+    ...         return None if self.wings else VotronError("It takes wings to fly.")
+    ...     fly = AvailableWhere(_why_not, lambda bird: "up")
+    >>> hasattr(Bird(), "fly")
+    False
+    >>> Bird().fly
+    Traceback (most recent call last):
+        ...
+    AttributeError: It takes wings to fly.
+    """
+
+    def __init__(self, why_not: Callable[[Any], VotronError | None], method: Callable[..., Any]) -> None:
+        self._why_not, self._method = why_not, method
+        update_wrapper(self, method)  # type: ignore[arg-type]  # it is no callable: that is the point
+
+    def __get__(self, obj: Any, owner: type | None = None) -> Any:
+        if obj is None:
+            return self._method
+        reason = self._why_not(obj)
+        if reason is not None:
+            raise AttributeError(str(reason)) from reason
+        return self._method.__get__(obj, owner)
+
+
 def check_unchanged(estimator: BaseEstimator, fixed: Mapping[str, Any]) -> None:
     """Refuse to go on from what was learnt with other values of these parameters."""
     for name, value in fixed.items():
@@ -283,3 +328,83 @@ def typed_as(kept: Rows, rows: Rows) -> Rows:
     with np.errstate(over="ignore"):
         same = rows.astype(kept.dtype)
     return same if not (same != rows).sum() else rows
+
+
+# -- kernels -----------------------------------------------------------------------------------------------------------
+
+KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
+    "kernel": [NameIn(KERNELS, for_rows=lambda cls: not cls.pairwise), Kernel, callable],
+    "degree": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+    "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "normalize_kernel": ["boolean"],
+}
+"""Values that the parameters ``kernel``, ``degree``, ``gamma``, ``coef0`` and ``normalize_kernel`` may have."""
+
+
+def reads_gamma(kernel: Any) -> bool:
+    """Tell whether a model's ``gamma`` matters to what its parameter ``kernel`` stands for."""
+    cls = kernel_class(kernel)
+    return cls is not None and "gamma" in cls.parameters()
+
+
+def validated_with_kernel(model: BaseEstimator, X: Any, y: Any, *, reset: bool) -> tuple[Rows, Any, Kernel]:
+    """Return data and labels to train on, and the kernel that the model's parameters stand for on these data."""
+    X, y = validated(model, X, y, kernel=model.kernel, reset=reset)
+    if is_precomputed(model.kernel):
+        check_gram(X)
+    gamma = model.gamma
+    if isinstance(gamma, str):
+        gamma = resolved_gamma(gamma, X) if reads_gamma(model.kernel) else 1.0
+    kernel = make_kernel(
+        model.kernel,
+        degree=int(model.degree),
+        gamma=float(gamma),
+        coef0=float(model.coef0),
+        normalize=bool(model.normalize_kernel),
+    )
+    kernel.check(X)
+    model._gamma_from_data = reads_gamma(model.kernel) and model.gamma == "scale"
+    return X, y, kernel
+
+
+def resolved_gamma(gamma: str, rows: Rows) -> float:
+    """Return the number that "scale" or "auto" stands for, as in scikit-learn's SVC."""
+    n_features = int(rows.shape[1])
+    if gamma == "auto":
+        return 1.0 / n_features
+    values, n = rows.data if sp.issparse(rows) else rows, rows.shape[0] * n_features
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = list(chunks(len(values), rows_in_bytes(values)))
+        mean = np.sum([values[part].sum(dtype=np.float64) for part in parts]) / n
+        centre = np.rint(mean) if describe(rows).integer else mean  # sums of integers are exact, dense or sparse
+        squares = np.sum([np.square(values[part].astype(np.float64) - centre).sum() for part in parts])
+        variance = (squares + (n - values.size) * centre**2) / n - (mean - centre) ** 2
+    if not np.isfinite(variance):
+        raise NotRepresentableError(
+            "The variance of X, which gamma='scale' divides by, exceeds the largest float64: scale the data down."
+        )
+    return float(1.0 / (n_features * variance)) if variance > 0 else 1.0
+
+
+def learnable_rows(rows: Rows, kernel: Kernel) -> Index:
+    """Return the numbers of the rows with K(x, x) > 0."""
+    diagonal = kernel.diag(rows)
+    if (diagonal < 0).any():
+        raise negative_diagonal(kernel, diagonal)
+    return np.flatnonzero(diagonal != 0)
+
+
+def set_tags(tags: Any, kernel: Any, *, poor_if_linear: bool) -> None:
+    """Tell scikit-learn which data the kernel takes, and where its checks must not measure accuracy."""
+    precomputed = is_precomputed(kernel)
+    tags.input_tags.sparse = not precomputed
+    tags.input_tags.pairwise = precomputed
+    # A precomputed matrix may have negative values, but not on its diagonal. Without this tag an estimator has to
+    # accept any; scikit-learn's nearest neighbours set it in the same way.
+    tags.input_tags.positive_only = precomputed
+    # Planes through the origin do not separate the blobs on which scikit-learn measures accuracy, and the kernel that
+    # the checks precompute is linear as well.
+    cls = kernel_class(kernel)
+    linear = cls is not None and not precomputed and cls().affine() == (1.0, 0.0)
+    tags.classifier_tags.poor_score = precomputed or (linear and poor_if_linear)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -18,17 +19,12 @@ from votron._resources import effective_threads
 from votron._types import Floats, Rows
 from votron.engine import MaximalMargin, TrainingRun, solve_adatron
 from votron.estimators import _validation
-from votron.estimators._callbacks import CallbackSupportMixin, under_callbacks, watching_fit
-from votron.estimators._kernel_parameters import (
-    KERNEL_CONSTRAINTS,
-    learnable_rows,
-    set_tags,
-    validated_with_kernel,
-)
+from votron.estimators._evidence import trained_model
 from votron.estimators._score_functions import Expansion, Form
-from votron.estimators.base import ScoreClassifier, outside_votron
+from votron.estimators._validation import KERNEL_CONSTRAINTS, learnable_rows, set_tags, validated_with_kernel
+from votron.estimators.base import Watch, WatchedClassifier, outside_votron
 from votron.kernels import Kernel
-from votron.kernels.registry import is_precomputed
+from votron.kernels.base import is_precomputed
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
 from votron.theory.evidence.maximal_margin import MaximalVectors, evidence_of_maximal_margin
 from votron.theory.geometry import Margins, lengths_of
@@ -43,7 +39,7 @@ _SWITCHES = {
 """Parameters to set for assumptions of bounds."""
 
 
-class KernelAdatronClassifier(CallbackSupportMixin, ScoreClassifier):
+class KernelAdatronClassifier(WatchedClassifier):
     """Kernel adatron: the vector of maximal margin, by steps like the perceptron's.
 
     It finds, through the origin of the kernel's feature space, the vector with the largest margin that any has on these
@@ -160,7 +156,9 @@ class KernelAdatronClassifier(CallbackSupportMixin, ScoreClassifier):
 
     def _learn(self, rows: Rows, codes: NDArray[np.int64]) -> TrainingRun:
         """Find the vectors, and set the attributes."""
-        found, interrupted = under_callbacks(self, lambda: self._solve(rows, codes))
+        most, words = int(self.max_sweeps), "{:,} examples at work, {:,} support vectors".format
+        solve = partial(self._solve, rows, codes)
+        found, interrupted = self._watched(solve, most * self._n_vectors, most, part="class", unit="", words=words)
         self._keep(rows, found)
         return TrainingRun(0, self.converged_, interrupted)
 
@@ -175,26 +173,24 @@ class KernelAdatronClassifier(CallbackSupportMixin, ScoreClassifier):
         self.kernel_, self._n_rows = kernel, X.shape[0]
         return X, codes
 
-    def _solve(self, rows: Rows, codes: NDArray[np.int64]) -> tuple[list[MaximalMargin], bool]:
+    def _solve(self, rows: Rows, codes: NDArray[np.int64], watch: Watch) -> list[MaximalMargin]:
         """Find the vector of each class, one after another."""
-        found, most = [], int(self.max_sweeps)
-        words = "{:,} examples at work, {:,} support vectors".format
-        with watching_fit(self, most * self._n_vectors, most, part="class", unit="", words=words) as watch:
-            for c in range(self._n_vectors):
-                watch.before = c * most
-                found.append(
-                    solve_adatron(
-                        self.kernel_,
-                        rows,
-                        np.where(codes == c, 1, -1),
-                        cap=math.inf if self.C is None else float(self.C),
-                        tolerance=float(self.tol),
-                        max_sweeps=most,
-                        n_threads=effective_threads(self.n_jobs),
-                        watcher=watch,
-                    )
+        found = []
+        for c in range(self._n_vectors):
+            watch.before = c * int(self.max_sweeps)
+            found.append(
+                solve_adatron(
+                    self.kernel_,
+                    rows,
+                    np.where(codes == c, 1, -1),
+                    cap=math.inf if self.C is None else float(self.C),
+                    tolerance=float(self.tol),
+                    max_sweeps=int(self.max_sweeps),
+                    n_threads=effective_threads(self.n_jobs),
+                    watcher=watch,
                 )
-        return found, watch.interrupted
+            )
+        return found
 
     def _keep(self, rows: Rows, found: list[MaximalMargin]) -> None:
         """Set the attributes."""
@@ -251,8 +247,7 @@ class KernelAdatronClassifier(CallbackSupportMixin, ScoreClassifier):
     def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
         """Return what `votron.theory.margins` asks for; there is one vector, whatever is asked for."""
         check_is_fitted(self)
-        rows, y = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
-        codes = _validation.encode_labels(y, self.classes_)[1]
+        rows, codes = self._labelled(X, y)
         lengths, factor = lengths_of(self.kernel_, rows)
         return Margins(factor[:, None] * self._scores(rows), self._signs(codes), self.norm_, lengths)
 
@@ -260,7 +255,8 @@ class KernelAdatronClassifier(CallbackSupportMixin, ScoreClassifier):
         """Return what `votron.theory.certify` asks for; its margin is the best, so "auto" compares it with no other."""
         check_is_fitted(self)
         rows, labels = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
-        model = self._trained_model(
+        model = trained_model(
+            self,
             rows,
             labels,
             {"its own": self._in_feature_space(X, y, "last")},
@@ -282,9 +278,8 @@ class KernelAdatronClassifier(CallbackSupportMixin, ScoreClassifier):
 
     def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
         """Return the errors on test data."""
-        rows, y = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
-        signs = self._signs(_validation.encode_labels(y, self.classes_)[1])
-        return {MAXIMAL: Measured.of(self._scores(rows), signs)}
+        rows, codes = self._labelled(X, y)
+        return {MAXIMAL: Measured.of(self._scores(rows), self._signs(codes))}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

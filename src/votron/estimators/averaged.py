@@ -20,6 +20,7 @@ from votron._resources import effective_threads
 from votron._types import Floats, Index, Rows
 from votron.engine import PrimalTrainer, TrainingRun
 from votron.estimators import _validation
+from votron.estimators._evidence import passes_of, trained_model
 from votron.estimators._score_functions import Form, Linear, linear_scores
 from votron.estimators._validation import check_unchanged
 from votron.estimators.base import EpochClassifier
@@ -288,7 +289,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
     ) -> TrainingRun:
         """Run the engine."""
         run = partial(trainer.run, n_threads=effective_threads(self.n_jobs), after_pass=after_pass)
-        return self._watched(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
+        return self._in_epochs(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
     def _train_until_best(
         self,
@@ -350,8 +351,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
     def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
         """Return what `votron.theory.margins` asks for; the feature that is always one counts."""
         check_is_fitted(self)
-        rows, y = _validation.validated(self, X, y, kernel=None, reset=False)
-        codes = _validation.encode_labels(y, self.classes_)[1]
+        rows, codes = self._labelled(X, y)
         made = self._trainer.average() if vector == "average" else self._trainer.last()
         squares = squared_lengths(rows) + bool(self._trainer.bias)
         norms = np.sqrt(row_norms(made[0], squared=True) + made[1] ** 2)
@@ -365,7 +365,8 @@ class AveragedPerceptronClassifier(EpochClassifier):
         """Return what `votron.theory.certify` asks for."""
         check_is_fitted(self)
         rows, labels = _validation.validated(self, X, y, kernel=None, reset=False)
-        model = self._trained_model(
+        model = trained_model(
+            self,
             rows,
             labels,
             {name: self._in_feature_space(rows, labels, name) for name in ("last", "average")},
@@ -383,7 +384,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
             held_out=hasattr(self, "validation_scores_"),
             retrain=partial(self._retrained, rows, _validation.encode_labels(labels, self.classes_)[1]),
         )
-        return evidence_of_weights(model, self._passes_run(), run, own_vector="average" if self.average else "last")
+        return evidence_of_weights(model, passes_of(self), run, own_vector="average" if self.average else "last")
 
     def _retrained(self, rows: Rows, codes: NDArray[np.int64], order: Index, n_steps: int) -> Weights:
         """Return mistakes and weights of another run."""
@@ -393,10 +394,9 @@ class AveragedPerceptronClassifier(EpochClassifier):
 
     def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
         """Return the errors of both predictors on test data."""
-        rows, labels = _validation.validated(self, X, y, kernel=None, reset=False)
-        signs = self._signs(_validation.encode_labels(labels, self.classes_)[1])
+        rows, codes = self._labelled(X, y)
         made = {LAST: self._trainer.last(), AVERAGE: self._trainer.average()}
-        return {name: Measured.of(linear_scores(rows, *weights), signs) for name, weights in made.items()}
+        return {name: Measured.of(linear_scores(rows, *weights), self._signs(codes)) for name, weights in made.items()}
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         """Return the weights, and what is given up by keeping no more."""

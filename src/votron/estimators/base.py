@@ -1,14 +1,17 @@
-"""Base classes of the classifiers: for all of them, for those that score, and for those that learn in epochs."""
+"""Base classes of the classifiers: for all, for those that score, are watched in training, and learn in epochs."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial, update_wrapper
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from types import FrameType
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,24 +19,26 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from votron._progress import Watch
-from votron._resources import available_memory, effective_threads
+from votron._progress import Progress
+from votron._resources import available_memory
 from votron._sentences import rounded_bytes
 from votron._types import Floats, Index, Rows
 from votron.engine import TrainingRun
 from votron.errors import Parameter, VotronError
-from votron.estimators._callbacks import CallbackSupportMixin, under_callbacks, watching_fit
 from votron.estimators._validation import (
     check_same_classes,
+    encode_labels,
     read_classes,
     unchanged_on_error,
     validated,
     validation_split,
 )
 from votron.record import labels_of
-from votron.theory.evidence.gathering import TrainedModel
-from votron.theory.evidence.training import Passes
-from votron.theory.geometry import Comparators, Margins
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn before 1.9 has no callbacks
+    CallbackSupportMixin, with_callbacks = type("CallbackSupportMixin", (), {}), lambda method: method
 
 if TYPE_CHECKING:
     from votron.estimators._score_functions import Form
@@ -45,6 +50,8 @@ _WORTH_ASKING = 64 << 20
 """Bytes of weights from which it is asked whether there is room for them."""
 _LONGEST = 2**62
 """Steps that can be counted."""
+
+T = TypeVar("T")
 
 
 class SavableClassifier:
@@ -180,37 +187,14 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
     def _n_vectors(self) -> int:
         return 1 if len(self.classes_) == 2 else len(self.classes_)
 
+    def _labelled(self, X: Any, y: Any) -> tuple[Rows, NDArray[np.int64]]:
+        """Return rows, and for each the number of the vector that it is positive for, as a fitted model takes them."""
+        rows, labels = validated(self, X, y, kernel=getattr(self, "kernel_", None), reset=False)
+        return rows, encode_labels(labels, self.classes_)[1]
+
     def _signs(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return for each row and vector +1 if the vector shall score it positively, else -1."""
         return np.where(codes[:, None] == np.arange(self._n_vectors), 1, -1)
-
-    def _trained_model(
-        self, rows: Rows, labels: Any, vectors: Mapping[str, Margins], comparators: Any, **more: Any
-    ) -> TrainedModel:
-        """Return this model as `votron.theory.certify` takes it, its training data and its own vectors on them."""
-        from votron.estimators.adatron import maximal_margins
-
-        kernel, n_threads = self._kernel_of_space(), effective_threads(self.n_jobs)
-        compare = Comparators(
-            kernel,
-            rows,
-            labels,
-            classes=self.classes_,
-            signs=next(iter(vectors.values())).signs,
-            n_threads=n_threads,
-            maximize=partial(maximal_margins, kernel, rows, labels, n_threads),
-        )
-        return TrainedModel(
-            name=type(self).__name__,
-            classes=self.classes_,
-            rows=rows,
-            vectors=vectors,
-            comparators=partial(compare.margins, comparators),
-            gamma_from_data=getattr(self, "_gamma_from_data", False),
-            has_kernel=hasattr(self, "kernel"),
-            from_file=self._from_file,
-            **more,
-        )
 
     def _learnable_of(self, rows: Rows, learnable: Index, at_least: int, why_not: str, whose: str = "X") -> Index:
         """Return the numbers of the rows that can be learnt, and tell of the others."""
@@ -232,7 +216,42 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
         return np.where(scores[:, 0] == 0, LEAST_POSITIVE, scores[:, 0])
 
 
-class EpochClassifier(CallbackSupportMixin, ScoreClassifier):
+class WatchedClassifier(CallbackSupportMixin, ScoreClassifier):
+    """A classifier whose training is watched: a progress bar and callbacks hear of it, and Ctrl-C ends it early."""
+
+    verbose: int
+
+    def _watched(
+        self,
+        train: Callable[[Watch], T],
+        total_steps: int,
+        size: int,
+        *,
+        part: str = "epoch",
+        known: bool = True,
+        unit: str = "examples",
+        words: Callable[[int, int], str] = "epoch {}, {:,} mistakes".format,
+    ) -> tuple[T, bool]:
+        """Train, and return what comes of it and whether Ctrl-C ended it: after a block, not in the middle of one.
+
+        Callbacks hear of parts of ``size`` steps; unless it is ``known`` how many parts there are, ``total_steps`` has
+        the most. ``words`` says what the bar shows of an epoch and its mistakes.
+        """
+
+        def work(_: Any) -> tuple[T, bool]:
+            tasks = _Tasks(self, part, total_steps, size, known) if hasattr(self, "_skl_callbacks") else None
+            with Progress(total_steps, True, unit=unit) if self.verbose else nullcontext() as progress:
+                watch = Watch(progress, words, None if tasks is None else tasks.reach)
+                with _ctrl_c(watch):
+                    found = train(watch)
+            if tasks is not None:
+                tasks.end()
+            return found, watch.interrupted
+
+        return cast("tuple[T, bool]", with_callbacks(work)(self))
+
+
+class EpochClassifier(WatchedClassifier):
     """A classifier that learns in ``epochs`` passes."""
 
     MAX_EPOCHS: ClassVar[int] = 1000
@@ -245,7 +264,6 @@ class EpochClassifier(CallbackSupportMixin, ScoreClassifier):
     shuffle: bool
     validation_fraction: float
     random_state: Any
-    verbose: int
     n_epochs_: float
     converged_: bool
     _once: bool
@@ -258,18 +276,6 @@ class EpochClassifier(CallbackSupportMixin, ScoreClassifier):
         """Passes over the data: calls of partial_fit with new rows are parts of one."""
         n_epochs = float(getattr(self, "n_epochs_", 0.0))
         return min(1.0, n_epochs) if getattr(self, "_once", False) else n_epochs
-
-    def _passes_run(self) -> Passes:
-        """Return how training went, for the certificate."""
-        return Passes(
-            epochs=self._passes,
-            n_epochs=self.n_epochs_,
-            once=self._once,
-            converged=self.converged_,
-            interrupted=self._cut_off,
-            shuffle=self.shuffle,
-            random_state=self.random_state,
-        )
 
     def _n_steps(self, n_examples: int) -> int:
         """Return how many examples to present."""
@@ -292,15 +298,10 @@ class EpochClassifier(CallbackSupportMixin, ScoreClassifier):
             order, held_out = validation_split(learnable, codes, self.validation_fraction, type(self).__name__, rng)
         return rng.permutation(order) if self.shuffle else order, held_out
 
-    def _watched(self, n_steps: int, n_examples: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
-        """Train under a progress bar and callbacks; Ctrl-C ends training early, and what happened says so."""
-
-        def watched() -> TrainingRun:
-            with watching_fit(self, n_steps, n_examples, known=self.epochs is not None) as watch:
-                run = train(watch)
-            return replace(run, interrupted=watch.interrupted)
-
-        return under_callbacks(self, watched)
+    def _in_epochs(self, n_steps: int, n_examples: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
+        """Train under watch, and return what happened."""
+        run, interrupted = self._watched(train, n_steps, n_examples, known=self.epochs is not None)
+        return replace(run, interrupted=interrupted)
 
     def _check_trained(self) -> None:
         """Refuse to show what a trainer has learnt before there is one."""
@@ -348,38 +349,83 @@ def outside_votron() -> int:
     return level
 
 
-# -- methods that are not always there ---------------------------------------------------------------------------------
+# -- training under watch ----------------------------------------------------------------------------------------------
 
 
-class AvailableWhere:
-    """A method that an object has only where ``why_not`` finds no reason against it; asking elsewhere tells the reason.
+class Watch:
+    """Tells a progress bar and callbacks where training is, and training whether the user wants it to stop."""
 
-    scikit-learn's ``available_if`` does the same, but says only that there is no such attribute. The `AttributeError`
-    has the reason, an error that carries its parameter, as its cause.
+    def __init__(
+        self, progress: Progress | None, words: Callable[[int, int], str], reach: Callable[[int], None] | None
+    ) -> None:
+        self._progress, self._words, self._reach = progress, words, reach
+        self.interrupted = False
+        self.before = 0
+        """Steps of the parts before, where each counts its own."""
 
-    Examples
-    --------
-    >>> class Bird:
-    ...     wings = 0
-    ...     def _why_not(self):
-    ...         return None if self.wings else VotronError("It takes wings to fly.")
-    ...     fly = AvailableWhere(_why_not, lambda bird: "up")
-    >>> hasattr(Bird(), "fly")
-    False
-    >>> Bird().fly
-    Traceback (most recent call last):
-        ...
-    AttributeError: It takes wings to fly.
-    """
+    def update(self, step: int, epoch: int, mistakes: int) -> None:
+        """Pass the news on."""
+        step += self.before
+        if self._progress is not None:
+            self._progress.update(step, self._words(epoch, mistakes))
+        if self._reach is not None:
+            self._reach(step)
 
-    def __init__(self, why_not: Callable[[Any], VotronError | None], method: Callable[..., Any]) -> None:
-        self._why_not, self._method = why_not, method
-        update_wrapper(self, method)  # type: ignore[arg-type]  # it is no callable: that is the point
+    def should_stop(self) -> bool:
+        """Tell whether Ctrl-C was pressed."""
+        return self.interrupted
 
-    def __get__(self, obj: Any, owner: type | None = None) -> Any:
-        if obj is None:
-            return self._method
-        reason = self._why_not(obj)
-        if reason is not None:
-            raise AttributeError(str(reason)) from reason
-        return self._method.__get__(obj, owner)
+    def interrupt(self, signum: int, frame: FrameType | None) -> None:
+        """Stop after this block; at a second Ctrl-C, at once."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True
+
+
+@contextmanager
+def _ctrl_c(watch: Watch) -> Iterator[None]:
+    """Let Ctrl-C ask for an end, unless somebody else handles it, or nobody can from this thread."""
+    mine = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT) if mine else None
+    if before is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, watch.interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class _Tasks:
+    """The parts of a run, one as long as another, as the tasks that scikit-learn's callbacks hear of."""
+
+    def __init__(self, estimator: Any, name: str, total_steps: int, size: int, known: bool) -> None:
+        self._estimator, self._name, self._total, self._size = estimator, name, total_steps, size
+        self._fit = estimator._init_callback_context(max_subtasks=-(-total_steps // size) if known else None)
+        self._fit.call_on_fit_task_begin(estimator=estimator)
+        self._done = 0
+        self._part = self._begun()
+
+    def _begun(self) -> Any:
+        part = self._fit.subcontext(task_name=self._name)
+        part.call_on_fit_task_begin(estimator=self._estimator)
+        return part
+
+    def reach(self, step: int) -> None:
+        """Hear how far it is."""
+        while self._done < step // self._size:
+            self._end_part()
+            if step < self._total:
+                self._part = self._begun()
+            self._done += 1
+
+    def end(self) -> None:
+        """Hear that training is over."""
+        self._end_part()
+        self._fit.call_on_fit_task_end(estimator=self._estimator)
+
+    def _end_part(self) -> None:
+        if self._part is not None:
+            self._part.call_on_fit_task_end(estimator=self._estimator)
+            self._part = None

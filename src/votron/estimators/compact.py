@@ -12,7 +12,7 @@ from votron._types import Floats, Rows
 from votron.errors import VotronError
 from votron.estimators._score_functions import Expansion, Form, Linear, Sequence
 from votron.estimators.base import ScoreClassifier
-from votron.kernels.registry import is_precomputed
+from votron.kernels.base import is_precomputed
 
 __all__ = ["CompactClassifier"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import math
 from collections import abc
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -22,40 +21,14 @@ from votron._types import Floats, Index, Rows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
-from votron.estimators._kernel_parameters import (
-    KERNEL_CONSTRAINTS,
-    learnable_rows,
-    reads_gamma,
-    set_tags,
-    validated_with_kernel,
-)
-from votron.estimators._score_functions import Expansion, Form, Sequence
-from votron.estimators._validation import NameIn
-from votron.estimators.base import AvailableWhere, EpochClassifier
-from votron.kernels import Kernel
-from votron.kernels.registry import is_precomputed
+from votron.estimators._evidence import RecordClassifier
+from votron.estimators._score_functions import Form, form_of_vectors
+from votron.kernels.base import is_precomputed
 from votron.record import MistakeRecord
-from votron.rules import RULES, Vectors, row_draws
-from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.gathering import RecordedRun, evidence_of_record
-from votron.theory.geometry import Margins, lengths_of
+from votron.rules import RULES, Vectors
+from votron.rules.vectors import choices_of, moments_of
 
 __all__ = ["VotedPerceptronClassifier"]
-
-_SWITCHES = {
-    ONE_VOTE: "rule='vote'",
-    ONE_RANDOM: "rule='random'",
-    LAST: "rule='last'",
-    AVERAGE: "rule='average'",
-    "τ = 0": "margin=0",
-    "consistent": "epochs=None with a kernel that separates the data",
-    "unit length": "normalize_kernel=True",
-    "R known": "normalize_kernel=True",
-    "K(x, x) > 0": "kernel='poly' with coef0=1",
-}
-"""Parameters to set for predictors and assumptions of bounds."""
-_MOST_MOMENTS = 100_000
-"""Ends of epochs at which scores are given without being asked for."""
 
 
 def _why_no_partial_fit(model: Any) -> VotronError | None:
@@ -65,7 +38,7 @@ def _why_no_partial_fit(model: Any) -> VotronError | None:
             f"{name} has no partial_fit with kernel='precomputed', "
             "since rows that arrive later have no kernel values with earlier ones."
         )
-    if isinstance(model.gamma, str) and reads_gamma(model.kernel):
+    if isinstance(model.gamma, str) and _validation.reads_gamma(model.kernel):
         return VotronError(
             Parameter("gamma", of=name),
             f" must be a number for partial_fit, since the data that decide what "
@@ -74,7 +47,7 @@ def _why_no_partial_fit(model: Any) -> VotronError | None:
     return None
 
 
-class VotedPerceptronClassifier(EpochClassifier):
+class VotedPerceptronClassifier(RecordClassifier):
     """Voted perceptron with kernels (Freund & Schapire, 1999).
 
     Training presents the examples in turn; each mistake adds the example to its class's vector. One training run yields
@@ -169,14 +142,10 @@ class VotedPerceptronClassifier(EpochClassifier):
 
     _REMEDY = "the data may not be separable with this kernel; give a number of epochs, or raise the degree"
 
-    kernel_: Kernel
-    _mixed: bool
-    """True if partial_fit came after several epochs of fit."""
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KERNEL_CONSTRAINTS,
+        **_validation.KERNEL_CONSTRAINTS,
         "epochs": [Interval(Real, 0, None, closed="neither"), None],
-        "rule": [NameIn(RULES)],
+        "rule": [_validation.NameIn(RULES)],
         "normalize_vectors": ["boolean"],
         "margin": [Interval(Real, 0, None, closed="left")],
         "shuffle": ["boolean"],
@@ -240,7 +209,7 @@ class VotedPerceptronClassifier(EpochClassifier):
             self._set_holdout(rows[held_out], codes[held_out])
         return run
 
-    @partial(AvailableWhere, _why_no_partial_fit)
+    @partial(_validation.AvailableWhere, _why_no_partial_fit)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> VotedPerceptronClassifier:
         """Go on learning: one pass over new data, in their order, from where the record ends.
 
@@ -283,7 +252,8 @@ class VotedPerceptronClassifier(EpochClassifier):
 
     def _new_trainer(self, rows: Rows, n_steps: int) -> DualTrainer | LinearTrainer:
         """Return the engine that is fastest on these data; the record is the same."""
-        if self.margin == 0 and LinearTrainer.suits(self.kernel_, rows, self._n_vectors, n_steps):
+        linear = self.margin == 0 and self.kernel_.affine() is not None
+        if linear and LinearTrainer.suits(self.kernel_, rows, self._n_vectors, n_steps):
             return LinearTrainer(self.kernel_, self._n_vectors)
         return DualTrainer(self.kernel_, self._n_vectors, float(self.margin))
 
@@ -300,25 +270,21 @@ class VotedPerceptronClassifier(EpochClassifier):
         self._validate_params()
         parse_memory_limit(self.memory_limit, type(self).__name__)
         effective_threads(self.n_jobs, type(self).__name__)
-        X, y, kernel = validated_with_kernel(self, X, y, reset=first)
+        X, y, kernel = _validation.validated_with_kernel(self, X, y, reset=first)
         if not first:
-            self._check_same(kernel, classes)
+            self._check_same_classes(classes)
+        if not first and kernel != self.kernel_:  # its vectors are in another feature space
+            raise VotronError(
+                f"The kernel must be the same at every call of partial_fit: {self.kernel_!r}. Got {kernel!r} instead."
+            )
         self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
         _validation.check_two_classes(self.classes_, X.shape)
         self.kernel_ = kernel
         return X, codes
 
-    def _check_same(self, kernel: Kernel, classes: Any) -> None:
-        """Refuse to go on from vectors of other classes or in another kernel's feature space."""
-        self._check_same_classes(classes)
-        if kernel != self.kernel_:
-            raise VotronError(
-                f"The kernel must be the same at every call of partial_fit: {self.kernel_!r}. Got {kernel!r} instead."
-            )
-
     def _learnable(self, rows: Rows, at_least: int) -> Index:
         """Return the numbers of the rows that can be learnt, and tell of the others."""
-        learnable = learnable_rows(rows, self.kernel_)
+        learnable = _validation.learnable_rows(rows, self.kernel_)
         return self._learnable_of(rows, learnable, at_least, "K(x, x) = 0", repr(self.kernel_))
 
     def _train(
@@ -334,7 +300,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         if not n_steps:
             return TrainingRun(0, False, False)
         run = self._runner(trainer, order, n_steps, ids)
-        return self._watched(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
+        return self._in_epochs(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
     def _runner(
         self, trainer: DualTrainer | LinearTrainer, order: Index, n_steps: int, ids: Index | None = None
@@ -414,8 +380,7 @@ class VotedPerceptronClassifier(EpochClassifier):
         if X_val is not None and not RULES[rule].needs_held_out:
             raise VotronError(f"X_val and y_val are for the rule 'holdout' only. Got the rule {rule!r} instead.")
         if X_val is not None:
-            rows, y_val = _validation.validated(self, X_val, y_val, kernel=self.kernel_, reset=False)
-            other._set_holdout(rows, _validation.encode_labels(y_val, self.classes_)[1])
+            other._set_holdout(*self._labelled(X_val, y_val))
         elif RULES[rule].needs_held_out and self._vectors.holdout is None:
             raise VotronError(f"The rule {rule!r} needs held-out data: give X_val and y_val, or fit with that rule.")
         return other
@@ -433,13 +398,7 @@ class VotedPerceptronClassifier(EpochClassifier):
             f"the other rules ({', '.join(others)}) and earlier moments of training (staged_decision_function)",
             "margins and the certificate (votron.certify)",
         )
-        found = self._vectors.expansion(self.rule, bool(self.normalize_vectors))
-        if found is not None:
-            return Expansion(self.kernel_, self._vectors.support_rows, self.support_, *found), gave_up
-        lengths = self.record_.norm2 if self.normalize_vectors and RULES[self.rule].needs_lengths else None
-        record = self.record_.without_scores(norm2=lengths)
-        vectors = Vectors(record, self.kernel_, self._vectors.support_rows, self._vectors.seed)
-        return Sequence(vectors, self.rule, lengths is not None), gave_up
+        return form_of_vectors(self._vectors, self.rule, bool(self.normalize_vectors)), gave_up
 
     def staged_decision_function(
         self,
@@ -478,147 +437,21 @@ class VotedPerceptronClassifier(EpochClassifier):
         """
         check_is_fitted(self)
         rows, _ = _validation.validated(self, X, kernel=self.kernel_, reset=False)
-        moments, times = self._moments(at)
-        choices = _choices([(self.rule, bool(self.normalize_vectors))] if rules is None else rules)
+        moments = moments_of(self.record_, self.n_epochs_, at)
+        times = [round(moment * self.record_.n_examples) for moment in moments]
+        choices = choices_of([(self.rule, bool(self.normalize_vectors))] if rules is None else rules)
         stages = self._vectors.staged(rows, times, list(choices.values()), n_threads=effective_threads(self.n_jobs))
         return (
             (moment, {entry: self._shaped(stage.scores[choice]) for entry, choice in choices.items()})
             for moment, stage in zip(moments, stages, strict=True)
         )
 
-    def _moments(self, at: Iterable[float] | None) -> tuple[list[float], list[int]]:
-        """Return moments in rising order, in epochs and in examples."""
-        m, n_steps = self.record_.n_examples, self.record_.n_steps
-        if at is None and min(self.n_epochs_, n_steps / m) > _MOST_MOMENTS:
-            raise VotronError(
-                f"The moments 'at' must be given where there are more than {_MOST_MOMENTS:,} epochs. Got None instead."
-            )
-        if at is None:
-            at = [min(epoch, n_steps / m) for epoch in range(1, math.ceil(min(self.n_epochs_, n_steps / m)) + 1)]
-        try:
-            moments = sorted(at, key=float)
-        except (TypeError, ValueError):
-            raise VotronError(f"The moments 'at' must be epochs, such as [0.1, 1, 2]. Got {at!r} instead.") from None
-        for moment in moments:
-            if not (math.isfinite(moment) and 1 <= round(moment * m) <= n_steps):
-                raise VotronError(
-                    "The moments 'at' must lie within training, from its first example to its last, "
-                    f"{n_steps / m:g} epochs of {m} examples. Got {moment!r} instead."
-                )
-        return moments, [round(moment * m) for moment in moments]
-
-    def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
-        """Return what `votron.theory.margins` asks for."""
-        check_is_fitted(self)
-        rows, y = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
-        codes = _validation.encode_labels(y, self.classes_)[1]
-        lengths, factor = lengths_of(self.kernel_, rows)
-        n_threads = effective_threads(self.n_jobs)
-        scores = factor[:, None] * self._vectors.scores(rows, vector, n_threads=n_threads)
-        if is_precomputed(self.kernel_):
-            own = scores[self.support_]
-        else:
-            own = self._vectors.scores(self.support_vectors_, vector, n_threads=n_threads)
-        coefficients = self.record_.dual_coef(average=vector == "average")
-        norm2 = np.einsum("cs,sc->c", coefficients, own)  # ‖w‖² is the sum of its scores on its own examples
-        return Margins(scores, self._signs(codes), np.sqrt(np.maximum(norm2, 0.0)), lengths)
-
-    def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
-        """Return what `votron.theory.certify` asks for."""
-        check_is_fitted(self)
-        if self._mixed:
-            raise VotronError(
-                "A model that was trained by fit for several epochs and then by partial_fit has no certificate: its "
-                "examples were presented unequally often. Train it by one of the two."
-            )
-        rows, labels = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
-        precomputed = is_precomputed(self.kernel_)
-        if not precomputed:
-            rows = _validation.typed_as(self.support_vectors_, rows)
-        model = self._trained_model(
-            rows,
-            labels,
-            {name: self._in_feature_space(rows, labels, name) for name in ("last", "average")},
-            comparators,
-            predictor=self._predictor_name(),
-            n_rows=self._n_named,
-            lengths_known=self.kernel_.unit_length,
-            switches=_SWITCHES,
-            row_hashes=None if precomputed else row_draws(rows, 0),
-        )
-        run = RecordedRun(
-            record=self.record_,
-            support_rows=None if precomputed else self.support_vectors_,
-            retrain=partial(self._retrained, rows, _validation.encode_labels(labels, self.classes_)[1]),
-            scores_at=partial(self._scores_at, rows),
-        )
-        return evidence_of_record(
-            model,
-            self._passes_run(),
-            run,
-            tau=float(self.margin),
-            own_scores=None if RULES[self.rule].needs_held_out else self._scores(rows),
-            unit_vectors=bool(self.normalize_vectors),
-        )
-
-    def _predictor_name(self) -> str:
-        """Return what ``predict`` predicts by, in words."""
-        training = "one epoch" if self._once else f"{self.record_.n_steps / self.record_.n_examples:g} epochs"
-        return RULES[self.rule].predictor(training, bool(self.normalize_vectors))
-
-    def _retrained(self, rows: Rows, codes: NDArray[np.int64], order: Index) -> MistakeRecord:
-        """Return the record of another run, of as many steps."""
-        n_examples, n_steps = self.record_.n_examples, self.record_.n_steps
-        trainer = self._new_trainer(rows, n_steps)
-        self._runner(trainer, order, n_steps)(rows, codes, order, n_steps)
-        return trainer.record(n_examples, n_steps)
-
-    def _scores_at(self, rows: Rows, times: list[int]) -> list[dict[str, Floats]]:
-        """Return the scores by two rules at some moments of training."""
-        rules = ("vote", "last")
-        stages = self._vectors.staged(
-            rows, times, [(rule, False) for rule in rules], n_threads=effective_threads(self.n_jobs)
-        )
-        return [{rule: stage.scores[rule, False] for rule in rules} for stage in stages]
-
-    def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
-        """Return the errors of all predictors on test data, from one scan over the record."""
-        rows, labels = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
-        signs = self._signs(_validation.encode_labels(labels, self.classes_)[1])
-        record, unit = self.record_, bool(self.normalize_vectors)
-        own = self.rule, unit
-        choices = list(dict.fromkeys([("vote", unit), ("random", unit), ("last", unit), ("average", False), own]))
-        times = [min(record.n_examples, record.n_steps), record.n_steps]
-        first, end = self._vectors.staged(rows, times, choices, n_threads=effective_threads(self.n_jobs))
-        found = {
-            ONE_VOTE: first.scores["vote", unit],
-            ONE_RANDOM: first.scores["random", unit],
-            LAST: end.scores["last", unit],
-            AVERAGE: end.scores["average", False],
-            self._predictor_name(): end.scores[own],
-        }
-        return {name: Measured.of(scores, signs) for name, scores in found.items()}
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # The last vector of a linear kernel gets 0.8 to 0.9 of the checks' data right; the other rules do better.
-        set_tags(tags, self.kernel, poor_if_linear=self.rule in RULES and RULES[self.rule].unsteady)
+        _validation.set_tags(tags, self.kernel, poor_if_linear=self.rule in RULES and RULES[self.rule].unsteady)
         return tags
 
 
 def _new_seed(rng: np.random.RandomState) -> int:
     return int(rng.randint(2**31 - 1))
-
-
-def _choices(rules: Iterable[Any]) -> dict[Any, tuple[str, bool]]:
-    """Return for each entry of ``rules`` its rule, and whether vectors are normalised."""
-    found = {}
-    for entry in [rules] if isinstance(rules, str) else rules:
-        rule, normalized = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, False)
-        if not isinstance(rule, str) or RULES.find(rule) is None:
-            raise VotronError(
-                f"The 'rules' must be among {', '.join(map(repr, RULES))}, or pairs of one of them and True or False. "
-                f"Got {entry!r} instead."
-            )
-        found[entry] = rule, bool(normalized)
-    return found

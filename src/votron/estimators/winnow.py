@@ -241,7 +241,9 @@ class WinnowClassifier(EpochClassifier):
         self, trainer: WinnowTrainer, rows: ActiveRows, codes: NDArray[np.int64], order: Index, n_steps: int
     ) -> TrainingRun:
         """Run the engine."""
-        return self._watched(n_steps, len(order), lambda watch: trainer.run(rows, codes, order, n_steps, watcher=watch))
+        return self._in_epochs(
+            n_steps, len(order), lambda watch: trainer.run(rows, codes, order, n_steps, watcher=watch)
+        )
 
     def _keep(self, trainer: WinnowTrainer, n_epochs: float, converged: bool) -> None:
         """Set the attributes."""

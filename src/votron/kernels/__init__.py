@@ -8,7 +8,7 @@ Boundary conventions: the squared distance inside a Gaussian kernel is never bel
 nowhere, a row with K(x, x) = 0 has kernel value 0 with every row; values are float64, whatever the data are.
 """
 
-from votron.kernels.base import Kernel
+from votron.kernels.base import KERNELS, MADE_OF_KERNELS, Kernel, make_kernel, register_kernel
 from votron.kernels.composed import ComposedKernel
 from votron.kernels.conjunction import ConjunctionKernel
 from votron.kernels.features import FeatureMap
@@ -19,7 +19,6 @@ from votron.kernels.mercer import MercerCheck, is_mercer
 from votron.kernels.normalized import NormalizedKernel
 from votron.kernels.polynomial import PolynomialKernel
 from votron.kernels.precomputed import PrecomputedKernel
-from votron.kernels.registry import KERNELS, make_kernel, register_kernel
 
 __all__ = [
     "KERNELS",
@@ -39,5 +38,8 @@ __all__ = [
     "register_kernel",
 ]
 
+MADE_OF_KERNELS.update({cls.name: cls for cls in (NormalizedKernel, ComposedKernel)})
+for _kernel in (LinearKernel, PolynomialKernel, GaussianKernel, ConjunctionKernel, PrecomputedKernel):
+    register_kernel(_kernel)
 for _cls in (Kernel, CallableKernel, ComposedKernel, FeatureMap, NormalizedKernel, *KERNELS.values()):
     _cls.__module__ = __name__  # where pickles and other files of theirs find them, whatever module they are written in

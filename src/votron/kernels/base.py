@@ -1,7 +1,7 @@
-"""The base of all kernels: what a kernel is asked, and how it answers unless it knows better.
+"""The base of all kernels: what a kernel is asked, and how it answers unless it knows better; and kernels by name.
 
 A new kernel is a frozen dataclass derived from `Kernel`: its fields are its parameters, ``formula`` says what it is,
-and `votron.kernels.register_kernel` makes it known by name. Everything else follows from these: values for training and
+and `register_kernel` makes it known by name. Everything else follows from these: values for training and
 prediction, the diagonal, its state in a model file, and its export. A kernel overrides what it can do better, such as
 ``from_dots`` by a compiled loop.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from votron._arrays import chunks
 from votron._loops._llvm import compiled
+from votron._registry import Registry
 from votron._types import Floats, Index, Rows
 from votron.errors import IndefiniteKernelError, NotRepresentableError, Parameter, VotronError
 from votron.kernels.features import FeatureMap
@@ -36,18 +38,15 @@ def as_rows(X: Any) -> Rows:
     """Return a CSR matrix with sorted indices or a 2-d array."""
     if sp.issparse(X):
         X = sp.csr_matrix(X) if X.format != "csr" else X
-        return X if X.has_canonical_format else _canonical(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return X
     X = np.asarray(X)
     if X.ndim != 2:
         raise VotronError(
             f"A kernel takes matrices with one example a row. Got an array of {X.ndim} dimension(s) instead."
         )
-    return X
-
-
-def _canonical(X: Any) -> Any:
-    X = X.copy()
-    X.sum_duplicates()
     return X
 
 
@@ -259,3 +258,126 @@ def _copy(dots, source, first, last, out):
         dot, row = dots[source[k], first:last], out[k, first:last]
         for r in range(row.shape[0]):
             row[r] = np.float64(dot[r])
+
+
+# -- by name -----------------------------------------------------------------------------------------------------------
+
+MADE_OF_KERNELS: dict[str, type[Kernel]] = {}
+"""Kernels that need other kernels, which model files name as well; `votron.kernels` fills it."""
+_PARAMETERS = (bool, int, float, str)
+"""What a parameter of a kernel may be, so that a model file can hold it."""
+
+
+def _admitted(cls: Any) -> tuple[str, type[Kernel]]:
+    """Return a kernel's name and class, or refuse what is none that everything works with."""
+    if not (dataclasses.is_dataclass(cls) and isinstance(cls, type) and issubclass(cls, Kernel) and cls.name):
+        raise VotronError(f"A kernel to register must be a dataclass derived from Kernel, with a name. Got {cls!r}.")
+    if cls.name in MADE_OF_KERNELS:
+        raise VotronError(f"There is a kernel of the name {cls.name!r} already: {MADE_OF_KERNELS[cls.name]!r}.")
+    for field in dataclasses.fields(cls):
+        if type(field.default) not in _PARAMETERS:
+            raise VotronError(
+                "The parameters of a kernel to register must have defaults that are numbers, truth values or texts. "
+                f"Got {field.name!r} of {cls.__name__} without one instead."
+            )
+    return cls.name, cls
+
+
+KERNELS: Registry[type[Kernel]] = Registry("kernel", "votron.kernels", _admitted)
+"""The kernels that can be asked for by name."""
+
+
+def register_kernel(cls: type[Kernel]) -> type[Kernel]:
+    """Make a kernel known by its name: to estimators, searches, model files and the command line.
+
+    It is a frozen dataclass derived from `Kernel`, with a ``name``, and is returned. Packages bring kernels as entry
+    points of the group ``votron.kernels``.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from votron.kernels import Kernel, register_kernel
+    >>> @dataclass(frozen=True)
+    ... class CauchyKernel(Kernel):
+    ...     gamma: float = 1.0
+    ...     name, words, needs_distance = "cauchy", "1 / (1 + gamma |x - z|²)", True
+    ...     def formula(self, xz, xx, zz):
+    ...         return 1.0 / (1.0 + self.gamma * (xx + zz - 2.0 * xz))
+    >>> make_kernel(register_kernel(CauchyKernel).name, gamma=0.5)([[0.0, 0.0]], [[2.0, 0.0]])
+    array([[0.33333333]])
+    """
+    return KERNELS.register(cls)
+
+
+def make_kernel(
+    kernel: str | Kernel | Callable[[Rows, Rows], Any],
+    *,
+    degree: int = 3,
+    gamma: float = 1.0,
+    coef0: float = 1.0,
+    normalize: bool = False,
+) -> Kernel:
+    """Return the kernel of this name (or this kernel, or one around this function), normalised on request.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "conjunction", "precomputed"}, Kernel or callable
+        A name; a kernel, which keeps its own parameters; or a function ``f(A, B)`` that returns the matrix of kernel
+        values of the rows of A and of B. Parameters below that are not for the kernel are passed over.
+    degree : int, default=3
+        For "poly": the degree of (gamma x·z + coef0)^degree.
+    gamma : float, default=1.0
+        For "poly" the scale of x·z, for "rbf" that of the squared distance: exp(-gamma |x - z|²). A number, since there
+        are no data here to derive it from, unlike the gamma="scale" that is the default of
+        `VotedPerceptronClassifier`.
+    coef0 : float, default=1.0
+        For "poly": the constant; 0 leaves out the monomials of lower degree.
+    normalize : bool, default=False
+        For all kernels: divide K(x, z) by √(K(x, x) K(z, z)), so that all examples have length 1.
+
+    Returns
+    -------
+    Kernel
+        For ``kernel`` of an estimator or of `OnlinePerceptron`.
+
+    Raises
+    ------
+    VotronError
+        If there is no kernel of this name, or a parameter does not fit it.
+
+    Examples
+    --------
+    >>> make_kernel("poly", degree=2, normalize=True)
+    NormalizedKernel(base=PolynomialKernel(degree=2, gamma=1.0, coef0=1.0))
+    >>> make_kernel("rbf")
+    GaussianKernel(gamma=1.0)
+    """
+    from votron.kernels.function import CallableKernel
+    from votron.kernels.normalized import NormalizedKernel
+
+    made: Kernel
+    if isinstance(kernel, Kernel):
+        made = kernel
+    elif isinstance(kernel, str):
+        cls = KERNELS.find(kernel)
+        if cls is None:
+            raise VotronError(
+                f"The 'kernel' must be one of {', '.join(map(repr, KERNELS))}, a Kernel or a function. "
+                f"Got {kernel!r} instead."
+            )
+        given = {"degree": degree, "gamma": gamma, "coef0": coef0}
+        made = cls(**{name: given[name] for name in cls.parameters() if name in given})
+    else:
+        made = CallableKernel(kernel)
+    return NormalizedKernel(made) if normalize else made
+
+
+def kernel_class(kernel: Any) -> type[Kernel] | None:
+    """Return the class that an estimator's parameter ``kernel`` stands for; None if it is a kernel, or no kernel."""
+    return KERNELS.find(kernel) if isinstance(kernel, str) else None
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Tell whether data are kernel values, by a kernel's name or by the kernel itself."""
+    found = kernel_class(kernel) or kernel
+    return bool(getattr(found, "pairwise", False))

@@ -1,4 +1,4 @@
-"""The kernel whose values are the data."""
+"""The kernel whose values are the data, and the check that they are a kernel's."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from votron._arrays import chunks
 from votron._types import Floats
+from votron.errors import IndefiniteKernelError, VotronError
 from votron.kernels.base import ValueKernel, as_rows
 from votron.products import GramProducts, Products, Traits
+
+SLACK = 1e-5
+"""Relative error that a precomputed matrix may have, in symmetry and positivity: it may be of float32 numbers."""
 
 
 @dataclass(frozen=True)
@@ -34,3 +40,52 @@ class PrecomputedKernel(ValueKernel):
     def products(self, traits: Traits) -> Products:
         """Return look-ups."""
         return GramProducts()
+
+
+def check_gram(K: NDArray[Any]) -> None:
+    """Refuse a matrix that is plainly no kernel's: not square or symmetric, a negative diagonal or 2×2 minor.
+
+    Values may be rounded: as float32 numbers are, and whole numbers to the integer below.
+    """
+    if K.shape[0] != K.shape[1]:
+        raise VotronError(
+            "With kernel='precomputed' X must be a square matrix, the kernel values of the training examples with each "
+            f"other. Got shape {K.shape} instead."
+        )
+    diagonal = np.diagonal(K).astype(np.float64)
+    if (diagonal < 0).any():
+        i = int(np.argmin(diagonal))
+        raise IndefiniteKernelError(
+            "Negative values in data: with kernel='precomputed' the diagonal of X must not be negative, "
+            f"since K(x, x) is a squared length. Got {diagonal[i]:g} at row {i} instead."
+        )
+    for part in chunks(len(K), 512):
+        rows = K[part].astype(np.float64)
+        _check_symmetric(rows, K[:, part].T, part.start)
+        _check_minors(rows, diagonal, part.start, whole=K.dtype.kind in "iub")
+
+
+def _check_symmetric(rows: NDArray[np.float64], columns: NDArray[Any], start: int) -> None:
+    gap = np.abs(rows - columns)
+    if gap.max(initial=0.0) > SLACK * np.abs(rows).max(initial=0.0):
+        i, j = map(int, np.unravel_index(int(np.argmax(gap)), gap.shape))
+        raise VotronError(
+            "With kernel='precomputed' X must be a symmetric matrix. "
+            f"Got X[{start + i}, {j}] = {rows[i, j]:g} and X[{j}, {start + i}] = {columns[i, j]:g} instead."
+        )
+
+
+def _check_minors(rows: NDArray[np.float64], diagonal: NDArray[np.float64], start: int, *, whole: bool) -> None:
+    mine = diagonal[start : start + len(rows)]
+    with np.errstate(over="ignore"):  # the engine refuses such values, in words
+        if whole:
+            limit = np.multiply.outer(mine + 1, diagonal + 1) - 0.5  # the exact values were below this
+        else:
+            limit = np.multiply.outer(mine, diagonal) * (1 + SLACK) ** 2 + (1e-8 * diagonal.max()) ** 2
+        bad = np.argwhere(rows**2 > limit)
+    if len(bad):
+        i, j = map(int, bad[0])
+        raise IndefiniteKernelError(
+            f"With kernel='precomputed' X must be positive semi-definite, so X[{start + i}, {j}]² must not exceed "
+            f"X[{start + i}, {start + i}] X[{j}, {j}] = {mine[i]:g} · {diagonal[j]:g}. Got {rows[i, j]:g}² instead."
+        )

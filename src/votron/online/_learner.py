@@ -12,7 +12,7 @@ import numpy as np
 from votron._types import Floats
 from votron.errors import IndefiniteKernelError, Parameter, VotronError
 from votron.kernels import KERNELS, Kernel, make_kernel
-from votron.kernels.registry import is_precomputed
+from votron.kernels.base import is_precomputed
 from votron.online._game import NotKeptError, Round, RunningNumbers, finite, read_target
 from votron.online._river import RiverClassifier, announce
 from votron.online._validation import OWNER, has_names, read_label, read_row, refuse_names_with_kernel

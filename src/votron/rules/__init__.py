@@ -22,8 +22,7 @@ for the pocket, Littlestone (1989) for the held-out part.
 """
 
 from votron.rules import standard as _standard  # noqa: F401  # registers its rules
-from votron.rules.base import DrawnRule, MomentRule, Rule, TallyRule
-from votron.rules.registry import RULES, register_rule
+from votron.rules.base import RULES, DrawnRule, MomentRule, Rule, TallyRule, register_rule
 from votron.rules.scan import row_draws
 from votron.rules.vectors import HoldoutCurve, RuleSet, Vectors
 

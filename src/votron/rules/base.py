@@ -1,4 +1,4 @@
-"""The base of all prediction rules: what a rule is asked, in three kinds.
+"""The base of all prediction rules: what a rule is asked, in three kinds; and the rules by name.
 
 A rule is one object. It derives from one of
 
@@ -12,16 +12,18 @@ and is made known by `votron.rules.register_rule`. The scan over the record (`vo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
+from votron._registry import Registry, objects_of
 from votron._types import Floats, Index
+from votron.errors import VotronError
 
 if TYPE_CHECKING:
     from votron.rules.vectors import Vectors
 
-__all__ = ["DrawnRule", "MomentRule", "Rule", "TallyRule"]
+__all__ = ["RULES", "DrawnRule", "MomentRule", "Rule", "TallyRule", "register_rule", "rule_named"]
 
 
 class Rule:
@@ -124,3 +126,54 @@ class DrawnRule(Rule, ABC):
     @abstractmethod
     def times(self, uniform: Floats, until: int) -> Index:
         """Return a time from 0 to ``until`` for each row, from a number in [0, 1) that its content gives."""
+
+
+# -- by name -----------------------------------------------------------------------------------------------------------
+
+RULES: Registry[Rule] = Registry("rule", "votron.rules", objects_of("rule", TallyRule, MomentRule, DrawnRule))
+"""The prediction rules, by name."""
+
+RuleClass = TypeVar("RuleClass", bound=type[Rule])
+
+
+def register_rule(cls: RuleClass) -> RuleClass:
+    """Make a rule known by its name: to estimators, searches, model files and the command line.
+
+    It is a class derived from `TallyRule`, `MomentRule` or `DrawnRule`, with a ``name``; it takes no arguments, and is
+    returned. Packages bring rules as entry points of the group ``votron.rules``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from votron import VotedPerceptronClassifier
+    >>> from votron.rules import MomentRule, register_rule
+    >>> @register_rule
+    ... class Halfway(MomentRule):
+    ...     name, words = "halfway", "the vector alive half-way through training"
+    ...     def times(self, vectors, until):
+    ...         return np.full(vectors.record.n_vectors, until // 2)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = VotedPerceptronClassifier(rule="halfway", epochs=4, random_state=0).fit(X, y)
+    >>> until = VotedPerceptronClassifier(rule="last", epochs=2, random_state=0).fit(X, y)
+    >>> bool((model.decision_function(X) == until.decision_function(X)).all())
+    True
+    """
+    return RULES.register(cls)
+
+
+def rule_named(name: str) -> Rule:
+    """Return a rule, or refuse a name that is none's.
+
+    Examples
+    --------
+    >>> rule_named("median")
+    Traceback (most recent call last):
+        ...
+    votron.errors.VotronError: The rule must be one of 'vote', 'average', 'last', 'random', 'pocket', 'holdout'. Got
+    'median' instead.
+    """
+    found = RULES.find(name)
+    if found is None:
+        raise VotronError(f"The rule must be one of {', '.join(map(repr, RULES))}. Got {name!r} instead.")
+    return found

@@ -21,8 +21,7 @@ from votron.errors import NotRepresentableError
 from votron.kernels import Kernel
 from votron.products import Products, Store, padded
 from votron.record import MistakeRecord
-from votron.rules.base import DrawnRule, MomentRule, TallyRule
-from votron.rules.registry import rule_named
+from votron.rules.base import DrawnRule, MomentRule, TallyRule, rule_named
 
 if TYPE_CHECKING:
     from votron.rules.vectors import Vectors

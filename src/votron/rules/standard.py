@@ -12,8 +12,7 @@ import numpy as np
 
 from votron._types import Floats, Index
 from votron.errors import VotronError
-from votron.rules.base import DrawnRule, MomentRule, TallyRule
-from votron.rules.registry import register_rule
+from votron.rules.base import DrawnRule, MomentRule, TallyRule, register_rule
 
 if TYPE_CHECKING:
     from votron.rules.vectors import Vectors

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._threads import Team, team
+from votron._resources import Team, team
 from votron._types import Floats, Index, Rows
 from votron.blocks import terms_of
 from votron.errors import VotronError
 from votron.kernels import Kernel
 from votron.products import Traits
 from votron.record import MistakeRecord
-from votron.rules.registry import rule_named
+from votron.rules.base import RULES, rule_named
 from votron.rules.scan import DOTS_KEPT, BlockScan, Choice, Plan, Ready, row_draws, too_large
 
 __all__ = ["HoldoutCurve", "RuleSet", "Vectors"]
@@ -25,6 +26,9 @@ __all__ = ["HoldoutCurve", "RuleSet", "Vectors"]
 _ROWS_AT_ONCE = 256
 _DOTS_KEPT_IN_ALL = 512 << 20
 """Bytes of dot products that all blocks together may keep, when a scan stops at several moments."""
+
+_MOST_MOMENTS = 100_000
+"""Ends of epochs at which scores are given without being asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,3 +216,42 @@ class Vectors:
             self._packed.update(traits=mine, packed=(repr(products), packed))
         store, terms = packed
         return Ready(self.kernel, products, store, terms, X, terms_of(self.kernel, products, X))
+
+
+# -- what users ask for ------------------------------------------------------------------------------------------------
+
+
+def moments_of(record: MistakeRecord, n_epochs: float, at: Iterable[float] | None) -> list[float]:
+    """Return moments of training in rising order, in epochs; by default the end of each of so many that were run."""
+    m, n_steps = record.n_examples, record.n_steps
+    if at is None and min(n_epochs, n_steps / m) > _MOST_MOMENTS:
+        raise VotronError(
+            f"The moments 'at' must be given where there are more than {_MOST_MOMENTS:,} epochs. Got None instead."
+        )
+    if at is None:
+        at = [min(epoch, n_steps / m) for epoch in range(1, math.ceil(min(n_epochs, n_steps / m)) + 1)]
+    try:
+        moments = sorted(at, key=float)
+    except (TypeError, ValueError):
+        raise VotronError(f"The moments 'at' must be epochs, such as [0.1, 1, 2]. Got {at!r} instead.") from None
+    for moment in moments:
+        if not (math.isfinite(moment) and 1 <= round(moment * m) <= n_steps):
+            raise VotronError(
+                "The moments 'at' must lie within training, from its first example to its last, "
+                f"{n_steps / m:g} epochs of {m} examples. Got {moment!r} instead."
+            )
+    return moments
+
+
+def choices_of(rules: Iterable[Any]) -> dict[Any, Choice]:
+    """Return for each entry of ``rules`` its rule, and whether vectors are normalised."""
+    found = {}
+    for entry in [rules] if isinstance(rules, str) else rules:
+        rule, normalized = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, False)
+        if not isinstance(rule, str) or RULES.find(rule) is None:
+            raise VotronError(
+                f"The 'rules' must be among {', '.join(map(repr, RULES))}, or pairs of one of them and True or False. "
+                f"Got {entry!r} instead."
+            )
+        found[entry] = rule, bool(normalized)
+    return found

@@ -25,7 +25,7 @@ from votron.estimators.naive_bayes import NaiveBayesLinearClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.estimators.winnow import _FIXED as WINNOW_FIXED
 from votron.estimators.winnow import WinnowClassifier
-from votron.kernels.registry import is_precomputed
+from votron.kernels.base import is_precomputed
 from votron.rules import RULES, HoldoutCurve, Vectors
 from votron.saving.fields import LARGEST, Fields
 from votron.saving.values import (

@@ -19,7 +19,7 @@ from votron._types import Floats, Index, Rows
 from votron.errors import ModelFileError, Parameter, VotronError
 from votron.estimators._score_functions import Expansion
 from votron.kernels import Kernel
-from votron.kernels.registry import KERNELS, MADE_OF_KERNELS, is_precomputed
+from votron.kernels.base import KERNELS, MADE_OF_KERNELS, is_precomputed
 from votron.record import MistakeRecord
 from votron.saving.fields import LARGEST, Fields
 

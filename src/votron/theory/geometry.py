@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._threads import team
+from votron._resources import team
 from votron._types import Floats, Rows
 from votron.blocks import expansion_scores
 from votron.errors import Parameter, VotronError
 from votron.kernels import Kernel
-from votron.kernels.registry import is_precomputed
+from votron.kernels.base import is_precomputed
 from votron.theory.evidence.training import unwrapped
 
 __all__ = ["Margins", "margins"]

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from votron.estimators import ESTIMATORS
-from votron.estimators._kernel_parameters import resolved_gamma
-from votron.estimators._validation import validated
+from votron.estimators._validation import resolved_gamma, validated
 from votron.record import labels_of
 from votron.rules import RULES
 from votron.tuning._grid import Grid, Params, multiple_of_scale

@@ -13,7 +13,7 @@ import numpy as np
 from votron.errors import Parameter, VotronError
 from votron.estimators import ESTIMATORS
 from votron.estimators.parameters import check_parameters
-from votron.kernels.registry import is_precomputed, kernel_class
+from votron.kernels.base import is_precomputed, kernel_class
 from votron.rules import RULES
 
 Grid = dict[str, list[Any]]

@@ -50,6 +50,11 @@ class TuningRow:
         """The standard error of that mean."""
         return float(np.std(self.errors, ddof=1) / len(self.errors) ** 0.5)
 
+    @property
+    def _rank(self) -> tuple[float, float]:
+        """What is better first: less error, and of equal ones fewer epochs."""
+        return self.error, float(self.params.get("epochs", 0))
+
     def _complexity(self) -> tuple[float, ...]:
         """Return what is simpler first: a kernel with a smaller feature space, fewer epochs, no margin."""
         kernel = self.params.get("kernel")
@@ -123,7 +128,7 @@ class TuningResult:
         With ``one_standard_error`` the simplest of the rows whose error is within that row's standard error of it: the
         linear kernel before the polynomial one, by degree, and that before others; then fewer epochs; then less margin.
         """
-        least = min(self.table, key=lambda row: (row.error, float(row.params.get("epochs", 0))))
+        least = min(self.table, key=lambda row: row._rank)
         if not self.one_standard_error:
             return least
         limit = least.error + least.standard_error
@@ -145,7 +150,7 @@ class TuningResult:
 
     def ranked(self) -> list[TuningRow]:
         """Return the rows by rising error, of equal ones those with fewer epochs first."""
-        return sorted(self.table, key=lambda row: (row.error, float(row.params.get("epochs", 0))))
+        return sorted(self.table, key=lambda row: row._rank)
 
     def to_text(self, n: int = 20) -> str:
         """Return the ``n`` rows of least error as a table to read, and the choice.

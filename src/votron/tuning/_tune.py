@@ -251,7 +251,8 @@ class _Search:
                 return "interrupted"
             self.table += rows
             self.n_tried += 1
-            report(i + 1, len(self.settings), min(rows, key=_rank), min(self.table, key=_rank))
+            best, best_so_far = (min(each, key=lambda row: row._rank) for each in (rows, self.table))
+            report(i + 1, len(self.settings), best, best_so_far)
         if error is not None and not self.table:
             raise error
         return ""
@@ -265,10 +266,6 @@ class _Search:
         names = free_params(self.estimator, self.free, len(np.unique(self.data.y)))
         for k, free in enumerate(names):
             yield TuningRow(setting | free, tuple(errors[k] for errors in found), seconds)
-
-
-def _rank(row: TuningRow) -> tuple[float, float]:
-    return row.error, float(row.params.get("epochs", 0))
 
 
 def _reporter(verbose: int, callback: Callback | None) -> Callback:

@@ -19,7 +19,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from votron.errors import ModelFileError
-from votron.kernels.registry import is_precomputed
+from votron.kernels.base import is_precomputed
 from votron.saving.fields import Fields
 
 State = dict[str, Any]

@@ -1,0 +1,198 @@
+"""Evidence for certificates: what classifiers tell `votron.theory`, most of it those that keep their record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from votron._resources import effective_threads
+from votron._types import Floats, Index, Rows
+from votron.engine import DualTrainer, LinearTrainer, TrainingRun
+from votron.errors import VotronError
+from votron.estimators._validation import encode_labels, typed_as, validated
+from votron.estimators.base import EpochClassifier, ScoreClassifier
+from votron.kernels import Kernel
+from votron.kernels.base import is_precomputed
+from votron.record import MistakeRecord
+from votron.rules import RULES, Vectors, row_draws
+from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
+from votron.theory.evidence.gathering import RecordedRun, TrainedModel, evidence_of_record
+from votron.theory.evidence.training import Passes
+from votron.theory.geometry import Comparators, Margins, lengths_of
+
+_SWITCHES = {
+    ONE_VOTE: "rule='vote'",
+    ONE_RANDOM: "rule='random'",
+    LAST: "rule='last'",
+    AVERAGE: "rule='average'",
+    "τ = 0": "margin=0",
+    "consistent": "epochs=None with a kernel that separates the data",
+    "unit length": "normalize_kernel=True",
+    "R known": "normalize_kernel=True",
+    "K(x, x) > 0": "kernel='poly' with coef0=1",
+}
+"""Parameters to set for predictors and assumptions of bounds."""
+
+
+def trained_model(
+    model: ScoreClassifier, rows: Rows, labels: Any, vectors: Mapping[str, Margins], comparators: Any, **more: Any
+) -> TrainedModel:
+    """Return a model as `votron.theory.certify` takes it, its training data and its own vectors on them."""
+    from votron.estimators.adatron import maximal_margins
+
+    kernel, n_threads = model._kernel_of_space(), effective_threads(model.n_jobs)
+    compare = Comparators(
+        kernel,
+        rows,
+        labels,
+        classes=model.classes_,
+        signs=next(iter(vectors.values())).signs,
+        n_threads=n_threads,
+        maximize=partial(maximal_margins, kernel, rows, labels, n_threads),
+    )
+    return TrainedModel(
+        name=type(model).__name__,
+        classes=model.classes_,
+        rows=rows,
+        vectors=vectors,
+        comparators=partial(compare.margins, comparators),
+        gamma_from_data=getattr(model, "_gamma_from_data", False),
+        has_kernel=hasattr(model, "kernel"),
+        from_file=model._from_file,
+        **more,
+    )
+
+
+def passes_of(model: EpochClassifier) -> Passes:
+    """Return how training went, for the certificate."""
+    return Passes(
+        epochs=model._passes,
+        n_epochs=model.n_epochs_,
+        once=model._once,
+        converged=model.converged_,
+        interrupted=model._cut_off,
+        shuffle=model.shuffle,
+        random_state=model.random_state,
+    )
+
+
+class RecordClassifier(EpochClassifier):
+    """A classifier whose vectors, all of them, are in its record."""
+
+    rule: str
+    normalize_vectors: bool
+    margin: float
+    kernel_: Kernel
+    record_: MistakeRecord
+    support_: Index
+    support_vectors_: Rows
+    _vectors: Vectors
+    _n_named: int
+    """Rows that the record has names for, learnt or not."""
+    _mixed: bool
+    """True if partial_fit came after several epochs of fit."""
+
+    def _new_trainer(self, rows: Rows, n_steps: int) -> DualTrainer | LinearTrainer:
+        """Return the engine to train with on these data."""
+        raise NotImplementedError
+
+    def _runner(self, trainer: DualTrainer | LinearTrainer, order: Index, n_steps: int) -> Callable[..., TrainingRun]:
+        """Return the engine's ``run``, with the threads and the memory that it may use."""
+        raise NotImplementedError
+
+    def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
+        """Return what `votron.theory.margins` asks for."""
+        check_is_fitted(self)
+        rows, codes = self._labelled(X, y)
+        lengths, factor = lengths_of(self.kernel_, rows)
+        n_threads = effective_threads(self.n_jobs)
+        scores = factor[:, None] * self._vectors.scores(rows, vector, n_threads=n_threads)
+        if is_precomputed(self.kernel_):
+            own = scores[self.support_]
+        else:
+            own = self._vectors.scores(self.support_vectors_, vector, n_threads=n_threads)
+        coefficients = self.record_.dual_coef(average=vector == "average")
+        norm2 = np.einsum("cs,sc->c", coefficients, own)  # ‖w‖² is the sum of its scores on its own examples
+        return Margins(scores, self._signs(codes), np.sqrt(np.maximum(norm2, 0.0)), lengths)
+
+    def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
+        """Return what `votron.theory.certify` asks for."""
+        check_is_fitted(self)
+        if self._mixed:
+            raise VotronError(
+                "A model that was trained by fit for several epochs and then by partial_fit has no certificate: its "
+                "examples were presented unequally often. Train it by one of the two."
+            )
+        rows, labels = validated(self, X, y, kernel=self.kernel_, reset=False)
+        precomputed = is_precomputed(self.kernel_)
+        if not precomputed:
+            rows = typed_as(self.support_vectors_, rows)
+        model = trained_model(
+            self,
+            rows,
+            labels,
+            {name: self._in_feature_space(rows, labels, name) for name in ("last", "average")},
+            comparators,
+            predictor=self._predictor_name(),
+            n_rows=self._n_named,
+            lengths_known=self.kernel_.unit_length,
+            switches=_SWITCHES,
+            row_hashes=None if precomputed else row_draws(rows, 0),
+        )
+        run = RecordedRun(
+            record=self.record_,
+            support_rows=None if precomputed else self.support_vectors_,
+            retrain=partial(self._retrained, rows, encode_labels(labels, self.classes_)[1]),
+            scores_at=partial(self._scores_at, rows),
+        )
+        return evidence_of_record(
+            model,
+            passes_of(self),
+            run,
+            tau=float(self.margin),
+            own_scores=None if RULES[self.rule].needs_held_out else self._scores(rows),
+            unit_vectors=bool(self.normalize_vectors),
+        )
+
+    def _predictor_name(self) -> str:
+        """Return what ``predict`` predicts by, in words."""
+        training = "one epoch" if self._once else f"{self.record_.n_steps / self.record_.n_examples:g} epochs"
+        return RULES[self.rule].predictor(training, bool(self.normalize_vectors))
+
+    def _retrained(self, rows: Rows, codes: NDArray[np.int64], order: Index) -> MistakeRecord:
+        """Return the record of another run, of as many steps."""
+        n_examples, n_steps = self.record_.n_examples, self.record_.n_steps
+        trainer = self._new_trainer(rows, n_steps)
+        self._runner(trainer, order, n_steps)(rows, codes, order, n_steps)
+        return trainer.record(n_examples, n_steps)
+
+    def _scores_at(self, rows: Rows, times: list[int]) -> list[dict[str, Floats]]:
+        """Return the scores by two rules at some moments of training."""
+        rules = ("vote", "last")
+        stages = self._vectors.staged(
+            rows, times, [(rule, False) for rule in rules], n_threads=effective_threads(self.n_jobs)
+        )
+        return [{rule: stage.scores[rule, False] for rule in rules} for stage in stages]
+
+    def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
+        """Return the errors of all predictors on test data, from one scan over the record."""
+        rows, codes = self._labelled(X, y)
+        signs = self._signs(codes)
+        record, unit = self.record_, bool(self.normalize_vectors)
+        own = self.rule, unit
+        choices = list(dict.fromkeys([("vote", unit), ("random", unit), ("last", unit), ("average", False), own]))
+        times = [min(record.n_examples, record.n_steps), record.n_steps]
+        first, end = self._vectors.staged(rows, times, choices, n_threads=effective_threads(self.n_jobs))
+        found = {
+            ONE_VOTE: first.scores["vote", unit],
+            ONE_RANDOM: first.scores["random", unit],
+            LAST: end.scores["last", unit],
+            AVERAGE: end.scores["average", False],
+            self._predictor_name(): end.scores[own],
+        }
+        return {name: Measured.of(scores, signs) for name, scores in found.items()}
