@@ -15,6 +15,9 @@ from types import ModuleType
 from typing import Any
 
 MODULES: dict[str, tuple[str, str]] = {
+    "votron.data.batches": ("votron.data.reading", "ExampleBatches open_batches Batches=ExampleBatches"),
+    "votron.data.idx": ("votron.data.formats.idx", "read_idx load_mnist_folder load_digits_folder=load_mnist_folder"),
+    "votron.data.image_sets": ("votron.data.formats.image_sets", "ImageSet load_image_set"),
     "votron.estimators._forms": ("votron.estimators._score_functions", "Expansion Linear Sequence"),
     "votron.estimators.saved": ("votron.saving.models", "load save"),
     "votron.images": ("votron.experiments.images", "EIGHT FOUR Deskew Shift Thicken with_copies"),
@@ -27,10 +30,15 @@ MODULES: dict[str, tuple[str, str]] = {
     "votron.kernels.wrapping": ("votron.kernels", "ComposedKernel NormalizedKernel"),
     "votron.rules.registry": ("votron.rules.base", "RULES register_rule rule_named"),
     "votron.saving.encoders": ("votron.saving.steps", "encoder_from=step_from encoder_state=step_state"),
+    "votron.saving.flow": ("votron.saving.steps", "ANY_DATA Flow after check_fits"),
+    "votron.saving.manifest": ("votron.saving", "Manifest read_manifest"),
+    "votron.saving.sections": ("votron.saving.models", "SECTIONS manifest_with sections_of"),
+    "votron.saving.strict_json": ("votron.saving.fields", "Size measured parsed"),
     "votron.theory.facts": (
         "votron.theory.evidence",
         "Assumption Measured Run ONE_VOTE ONE_RANDOM MEAN_RANDOM LAST AVERAGE MAXIMAL",
     ),
+    "votron.theory.one_pass": ("votron.theory.bounds", "fixed_draw_bound one_pass_bound"),
 }
 """Modules that are gone: where their names are now, and which; ``old=new`` where a name is another one there."""
 
