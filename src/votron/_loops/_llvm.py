@@ -5,13 +5,27 @@ Code is written in LLVM's own vector types where accumulators must stay in regis
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 from numba import njit
 
-I16, I32, I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
+I8, I16, I32, I64 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
+
+
+@functools.cache
+def target_features() -> frozenset[str]:
+    """Return the features of the processor that numba compiles for, as LLVM calls them.
+
+    It is this machine's, unless numba's settings (``NUMBA_CPU_NAME``, ``NUMBA_CPU_FEATURES``) name another. What was
+    compiled for one target is never run for another: numba keeps them apart.
+    """
+    from numba.core.registry import cpu_target
+
+    _, _, features = cpu_target.target_context.codegen().magic_tuple()
+    return frozenset(name[1:] for name in features.split(",") if name.startswith("+"))
 
 
 def compiled(function: Callable[..., Any]) -> Any:

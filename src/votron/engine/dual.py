@@ -196,7 +196,7 @@ class DualTrainer:
         traits = self.kernel.traits(X)
         self._traits = traits if self._traits is None else self._traits.joined(traits)
         products = self.kernel.products(self._traits)
-        if self._products is None or repr(products) != repr(self._products):
+        if self._products is None or products.form != self._products.form:
             kept = X[:0] if self.support_rows is None else self.support_rows
             self._store, squares = products.restore(kept, self._example.values[:0])
             self._terms = self.kernel.terms(squares)
