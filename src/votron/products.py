@@ -210,12 +210,11 @@ class Products(ABC):
 # Panels
 # ----------------------------------------------------------------------------------------------------------------------
 
+
 class PackedRows(Store):
     """Rows as lists of nonzero feature groups; ``offsets`` is what their sums begin with."""
 
-    def __init__(
-        self, starts: Index, groups: NDArray[np.int32], weights: NDArray[Any], offsets: NDArray[Any]
-    ) -> None:
+    def __init__(self, starts: Index, groups: NDArray[np.int32], weights: NDArray[Any], offsets: NDArray[Any]) -> None:
         self.n = len(starts) - 1
         self.starts, self.groups, self.weights, self.offsets = starts, groups, weights, offsets
 
@@ -338,7 +337,7 @@ class PanelProducts(Products):
         else:
             x = np.zeros((n, self.n_groups * self.group), dtype=self.type_of_groups)
             x[:, :d] = rows
-        return x if self.group == 1 else x.view(np.int32)
+        return np.asarray(x if self.group == 1 else x.view(np.int32))
 
     def shifted(self, groups: NDArray[Any]) -> tuple[NDArray[Any], Any]:
         """Return groups as panels have them, and what rows past the end are filled with."""
@@ -502,6 +501,7 @@ class GramProducts(Products):
         index = block.index[low:high]
         if len(index):
             out[: len(slots), low : low + len(index)] = block.X[np.ix_(index, store.rows[slots])].T
+        out[: len(slots), low + len(index) : high] = 0.0
 
     def squares(self, X: Rows) -> Floats:
         """Return the diagonal."""
@@ -561,6 +561,7 @@ class CallableProducts(Products):
         x = block.rows(low, high)
         if x.shape[0] and len(slots):
             out[: len(slots), low : low + x.shape[0]] = self.values(store.rows[slots], x)
+        out[: len(slots), low + x.shape[0] : high] = 0.0
 
     def squares(self, X: Rows) -> Floats:
         """Return each row's value with itself, from small square pieces."""

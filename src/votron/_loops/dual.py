@@ -24,7 +24,47 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import uint64
 
-from votron._loops._llvm import compiled
+from votron._loops._llvm import call_row_loop, compiled
+
+# ----------------------------------------------------------------------------------------------------------------------
+# From dot products to kernel values
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+class Steps(NamedTuple):
+    """A kernel as loops over one row (`RowLoop`), one after another, in place.
+
+    Step s is at ``addresses[s]``, its parameters are ``parameters[s]``, and it reads the terms from ``first_term[s]``
+    on, of the support vectors (``theirs[k, t]``) and of the block's rows (``own[t, r]``).
+    """
+
+    addresses: Any
+    parameters: Any
+    first_term: Any
+    theirs: Any
+    own: Any
+
+
+@compiled
+def _kernel_row(dot, k, low, steps, row, spare):
+    """Turn one row of dot products, of the k-th support vector with rows of a block from ``low`` on, into values."""
+    n = dot.shape[0]
+    for r in range(n):
+        row[r] = np.float64(dot[r])
+    for s in range(steps.addresses.shape[0]):
+        t = steps.first_term[s]
+        call_row_loop(
+            steps.addresses[s], row, n, steps.parameters, s * steps.parameters.shape[1],
+            steps.theirs, k * steps.theirs.shape[1] + t, steps.own, t * steps.own.shape[1] + low, spare,
+        )  # fmt: skip
+
+
+@compiled
+def kernel_rows(dots, source, low, high, steps, spare, out):
+    """Fill ``out[k, low:high]`` with kernel values, from ``dots[source[k], low:high]``."""
+    for k in range(source.shape[0]):
+        _kernel_row(dots[source[k], low:high], k, low, steps, out[k, low:high], spare)
+
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Training
@@ -50,6 +90,16 @@ def fold(K, event_starts, first_event, n_events, classes, signs, low, high, F):
     """
     for k in range(n_events):
         row = K[k, low:high]
+        for j in range(event_starts[first_event + k], event_starts[first_event + k + 1]):
+            _add_row(row, signs[j], F[classes[j], low:high])
+
+
+@compiled
+def fold_dots(dots, source, steps, room, event_starts, first_event, classes, signs, low, high, F):
+    """Do the same from ``dots[source[k]]``: values are made a row at a time, and added while they are in the cache."""
+    row, spare = room[0, : high - low], room[1]
+    for k in range(source.shape[0]):
+        _kernel_row(dots[source[k], low:high], k, low, steps, row, spare)
         for j in range(event_starts[first_event + k], event_starts[first_event + k + 1]):
             _add_row(row, signs[j], F[classes[j], low:high])
 

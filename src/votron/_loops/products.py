@@ -71,9 +71,9 @@ def shape(kind: str) -> Shape:
     lanes = (512 if wide else 256) // (64 if kind == "float64" else 32)
     if wide:
         return Shape(lanes, 4 * lanes, 4 * lanes, 6)
-    if kind.startswith("int"):
+    if kind.startswith("int"):  # products stand in a register before they are added
         return Shape(lanes, 8 * lanes, 2 * lanes, 5)
-    return Shape(lanes, 4 * lanes, 4 * lanes, 3)
+    return Shape(lanes, 4 * lanes, 2 * lanes, 6)
 
 
 @functools.cache
@@ -217,7 +217,8 @@ def _tile_times_panel(height: int | None) -> Any:
                 begin += [code.spread(offset_data, slot)] * (width // code.shape.lanes)
 
             def add(g: Any, sums: list[Any]) -> list[Any]:
-                x, more = code.rows(panel, g, width), []
+                x = code.rows(panel, g, width)
+                more: list[Any] = []
                 for support in supports:
                     weight = code.spread(support, g)
                     more += [
