@@ -189,11 +189,12 @@ def _faults_of_compiled(processor: Processor) -> list[str]:
     import numpy as np
     from numba import njit
 
-    from votron._loops import dual
+    from votron._loops import products
 
-    loop = njit(dual.dots_dense_double.py_func)
-    width = dual.PANEL_WIDTH["float64"]
-    loop(np.ones((3, 2)), np.arange(3), np.ones((1, 2 * width)), 0, 1, np.empty((3, width)))
+    loop = njit(products.dots_of_tiles.py_func)
+    width, height = products.shape("float64").tile_width, products.shape("float64").tile_height
+    rows, panels = np.ones((height, 2)), np.ones((1, 2 * width))
+    loop(rows, np.zeros(height), np.arange(height), panels, width, height, 0, 1, np.empty((height, width)))
     (code,) = loop.inspect_asm().values()
     found = sorted({match[0].strip() for match in re.finditer(processor.not_in_code, code)})
     return [

@@ -89,13 +89,51 @@ def integer_matrices(draw):
 @given(integer_matrices(), st.sampled_from(sorted(FORMS)), st.sampled_from(sorted(FORMS)), st.data())
 def test_integer_products_are_exact(matrices, form_a, form_b, data):
     A, B = matrices
-    products = choose_products(describe(A).joined(describe(B)))
-    assert repr(products) == "PanelProducts('int32')"
     narrow = data.draw(st.sampled_from(["int16", "int32", "int64", "float64"]))
+    rows_a, rows_b = FORMS[form_a](A.astype(narrow)), FORMS[form_b](B.astype(narrow))
+    products = choose_products(describe(rows_a).joined(describe(rows_b)))
     slots = np.array(data.draw(st.lists(st.integers(0, len(A) - 1), max_size=8)), dtype=np.int64)
-    found = products_of(products, FORMS[form_a](A.astype(narrow)), FORMS[form_b](B.astype(narrow)), slots)
+    found = products_of(products, rows_a, rows_b, slots)
     assert found.dtype == np.int32
     np.testing.assert_array_equal(found, np.array(python_dots(A, B), dtype=np.int64)[slots])
+
+
+WAYS = {
+    "lists of pairs": lambda d: PanelProducts("int32", d),
+    "lists of quads": lambda d: PanelProducts("int32", d, quads=True),
+    "tiles of pairs": lambda d: DenseProducts("int32", d),
+    "tiles of quads": lambda d: DenseProducts("int32", d, quads=True),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    d=st.sampled_from([1, 2, 3, 4, 5, 8, 17, 64, 200]),
+    n_supports=st.integers(1, 15),
+    n_rows=st.integers(1, 140),
+    density=st.sampled_from([0.0, 0.2, 1.0]),
+    top=st.sampled_from([1, 127, 128, 255]),
+)
+def test_every_way_gives_the_same_integers(way, seed, d, n_supports, n_rows, density, top):
+    """Also where all values are the largest, and where a processor lacks the instruction of quads."""
+    rng = np.random.default_rng(seed)
+    A, B = (
+        np.where(rng.random((n, d)) < density, rng.choice([rng.integers(0, top + 1), top], (n, d)), 0)
+        for n in (n_supports, n_rows)
+    )
+    found = products_of(WAYS[way](d), A.astype(np.uint8), B.astype(np.uint8))
+    np.testing.assert_array_equal(found, A @ B.T)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_as_many_bytes_as_fit_32_bits(way):
+    """Sums wrap on their way, and come out right."""
+    d = (2**31 - 1) // 255**2
+    X = np.full((7, d), 255, dtype=np.uint8)
+    X[1] = 0
+    np.testing.assert_array_equal(products_of(WAYS[way](d), X, X), X.astype(np.int64) @ X.T.astype(np.int64))
 
 
 @pytest.mark.parametrize("d", [1, 2])
@@ -174,8 +212,8 @@ def test_real_products_are_fused_sums_from_left_to_right(kind, make, seed, n_sup
     np.testing.assert_array_equal(products.squares(rows), np.diagonal(products_of(products, rows, rows)))
 
 
-def test_the_three_at_a_time_and_the_rest_are_the_same():
-    """Dense supports are multiplied three at a time; what is left over, one at a time."""
+def test_several_at_a_time_and_the_rest_are_the_same():
+    """Dense supports are multiplied several at a time; what is left over, one at a time."""
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(8, 33)), rng.normal(size=(70, 33))
     products = DenseProducts("float64", 33)
@@ -189,13 +227,19 @@ def test_the_three_at_a_time_and_the_rest_are_the_same():
 
 
 @pytest.mark.parametrize(
-    "products", [PanelProducts("int32", 5), PanelProducts("float64", 5), DenseProducts("float64", 5)]
+    "products",
+    [
+        *(make(5) for make in WAYS.values()),
+        PanelProducts("float64", 5),
+        DenseProducts("float64", 5),
+    ],
+    ids=lambda products: products.form,
 )
 @pytest.mark.parametrize("form", ["dense", "csr"])
 def test_a_store_grows_without_forgetting(products, form):
     rng = np.random.default_rng(1)
-    X = rng.integers(-4, 5, (60, 5))
-    rows = X if isinstance(products, DenseProducts) else FORMS[form](X)
+    X = rng.integers(0 if products.quads else -4, 5, (60, 5))
+    rows = X if isinstance(products, DenseProducts) or products.quads else FORMS[form](X)
     store, picked = products.pack(rows, np.array([3, 1])), [3, 1]
     for _ in range(60):
         more, picks = rng.integers(0, 60, 50), rng.choice(50, 30, replace=False)
@@ -209,13 +253,17 @@ def test_a_store_grows_without_forgetting(products, form):
     np.testing.assert_array_equal(out[:, :60], X[picked] @ X.T)
 
 
-@pytest.mark.parametrize("kind", ["int32", "float32", "float64", "dense float32", "dense float64"])
+@pytest.mark.parametrize(
+    "products",
+    [*(make(5) for make in WAYS.values())]
+    + [make(kind, 5) for make in (PanelProducts, DenseProducts) for kind in ("float32", "float64")],
+    ids=lambda products: products.form,
+)
 @pytest.mark.parametrize("form", ["dense", "csr"])
-def test_a_piece_of_a_block_leaves_the_others_alone(kind, form):
-    products = DenseProducts(kind[6:], 5) if kind.startswith("dense") else PanelProducts(kind, 5)
-    if isinstance(products, DenseProducts):
+def test_a_piece_of_a_block_leaves_the_others_alone(products, form):
+    if isinstance(products, DenseProducts) or products.quads:
         form = "dense"
-    X = np.random.default_rng(2).integers(-4, 5, (150, 5))
+    X = np.random.default_rng(2).integers(0 if products.quads else -4, 5, (150, 5))
     rows, index = FORMS[form](X), np.random.default_rng(3).permutation(150)
     block = products.block(rows, index)
     assert (block.n_rows, block.width) == (150, 192)
@@ -277,8 +325,9 @@ SPARSE_HALVES = np.where(np.arange(24).reshape(4, 6) % 6 == 0, 0.5, 0.0)
     [
         (np.eye(3), False, "PanelProducts('int32')"),
         (np.eye(3, dtype=bool), True, "PanelProducts('int32')"),
-        (np.full((2, 3), 255, dtype=np.uint8), True, "PanelProducts('int32')"),
-        (np.full((2, 2), -32767), False, "PanelProducts('int32')"),
+        (np.full((2, 3), 255, dtype=np.uint8), True, "DenseProducts('int32')"),
+        (sp.csr_matrix(np.full((2, 3), 255, dtype=np.uint8)), True, "PanelProducts('int32')"),
+        (np.full((2, 2), -32767), False, "DenseProducts('int32')"),
         (np.full((2, 3), -32767), False, "DenseProducts('float64')"),
         (np.full((2, 1), -32768), False, "DenseProducts('float64')"),
         (np.full((2, 1), 32768.0, dtype=np.float32), False, "DenseProducts('float64')"),

@@ -164,10 +164,10 @@ class KernelBlock:
         """Pack rows low..high-1."""
         self.block.prepare(low, high)
 
-    def values(self, store: Store, slots: Index, terms: Floats, low: int, high: int, held: int, K: Floats) -> int:
-        """Fill ``K[k, low:high]`` with the kernel values of supports ``slots``; return how many are now held.
+    def dots(self, store: Store, slots: Index, low: int, high: int, held: int) -> tuple[NDArray[Any], Index, int]:
+        """Return dot products, in which row of them each of the supports ``slots`` is, and how many are now held.
 
-        Products that are missing from the cache are made, and kept if they have an index.
+        Products that are missing from the cache are made, and kept if they have an index. Columns low..high-1 count.
         """
         data, place = self.cache.data[self.number], self.cache.place(slots)
         top = int(place.max()) + 1
@@ -176,17 +176,21 @@ class KernelBlock:
             held = top
         outside = np.flatnonzero(place < 0)
         if not len(outside):
-            dots, source = data, place
+            return data, place, held
+        dots = scratch("dots", len(slots), self.own.shape[1], data.dtype)
+        if len(outside) == len(slots):
+            self.products.dots(store, slots, self.block, low, high, dots)
         else:
-            dots, source = scratch("dots", len(slots), self.own.shape[1], data.dtype), np.arange(len(slots))
-            if len(outside) == len(slots):
-                self.products.dots(store, slots, self.block, low, high, dots)
-            else:
-                part = scratch("part", len(outside), dots.shape[1], dots.dtype)
-                self.products.dots(store, slots[outside], self.block, low, high, part)
-                dots[outside, low:high] = part[:, low:high]
-                inside = np.flatnonzero(place >= 0)
-                dots[inside, low:high] = data[place[inside], low:high]
+            part = scratch("part", len(outside), dots.shape[1], dots.dtype)
+            self.products.dots(store, slots[outside], self.block, low, high, part)
+            dots[outside, low:high] = part[:, low:high]
+            inside = np.flatnonzero(place >= 0)
+            dots[inside, low:high] = data[place[inside], low:high]
+        return dots, np.arange(len(slots)), held
+
+    def values(self, store: Store, slots: Index, terms: Floats, low: int, high: int, held: int, K: Floats) -> int:
+        """Fill ``K[k, low:high]`` with the kernel values of supports ``slots``; return how many are now held."""
+        dots, source, held = self.dots(store, slots, low, high, held)
         self.kernel.from_dots(dots, source, low, high, terms, self.own, K)
         return held
 

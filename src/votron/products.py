@@ -6,14 +6,17 @@ as fast as the data allow and, wherever possible, exactly.
 ===========  ===========================================================  ==========================================
 arithmetic   chosen for                                                   result
 ===========  ===========================================================  ==========================================
-``int32``    integer values up to 16 bits whose dot products fit 32 bits  exact
+``int32``    integer values up to 16 bits whose dot products fit 32 bits  exact: by bytes, where they are such and the
+                                                                          processor can, else by 16-bit halves
 ``float32``  float32 data                                                 a left-to-right sum, one rounding a term:
                                                                           the same bits dense, sparse, blocked
 ``float64``  all other data                                               the same; exact for integers below 2^53
 gram         precomputed kernels and callables                            whatever they return
 ===========  ===========================================================  ==========================================
 
-Integer-valued data are recognised by value, not by type: pixels that came as float64 are integers too.
+Integer-valued data are recognised by value, not by type: pixels that came as float64 are integers too. Where many
+values are zero, support vectors are lists of the others; where few are, several are multiplied at a time
+(`votron._loops.products` describes both). All of these give the same numbers.
 """
 
 from __future__ import annotations
@@ -31,20 +34,23 @@ from votron._arrays import Growing as Growing
 from votron._arrays import chunks as chunks
 from votron._arrays import grown
 from votron._arrays import rows_in_bytes as rows_in_bytes
-from votron._loops import dual as _loops
+from votron._loops import products as _loops
 from votron._types import Floats as Floats
 from votron._types import Index as Index
 from votron._types import Rows as Rows
 from votron.errors import VotronError
 
-DENSE_ENOUGH = 0.4
-"""Share of nonzero values from which it pays to treat real rows as dense."""
+DENSE_ENOUGH = {"int32": 0.4, "float32": 0.4, "float64": 0.4}
+"""Share of nonzero values from which it pays to treat rows as dense."""
+DENSE_ENOUGH_PAIRS = 0.55
+"""The same for pairs of integers in narrow registers, where lists are as fast up to there."""
 CHEAP_INTEGERS, CHEAP_REALS = 256, 64
 """Nonzero values in a row below which a product costs no more than taking memory to keep it."""
 CHEAP_AFTER = 5
 """How often such a product is made before it is kept, if it is asked for again."""
 _MANY_GROUPS = 2048
 _LARGE_BLOCK = 16 << 20
+_HIGH_BITS = np.uint32(0x80808080).view(np.int32)
 
 
 @dataclass(frozen=True)
@@ -166,6 +172,11 @@ class Products(ABC):
     block_size: int = 1024
     """Rows in a block, unless told otherwise."""
 
+    @property
+    def form(self) -> str:
+        """What blocks and stores look like; products of the same form can share them."""
+        return repr(self)
+
     def block_bytes(self, width: int) -> int:
         """Return the memory that a packed block takes; 0 where it depends on the rows, or nothing is packed."""
         return 0
@@ -199,15 +210,13 @@ class Products(ABC):
 # Panels
 # ----------------------------------------------------------------------------------------------------------------------
 
-_DOTS = {"int32": _loops.dots_int, "float32": _loops.dots_float, "float64": _loops.dots_double}
-
 
 class PackedRows(Store):
-    """Rows as lists of nonzero feature groups (see ``_loops``)."""
+    """Rows as lists of nonzero feature groups; ``offsets`` is what their sums begin with."""
 
-    def __init__(self, starts: Index, groups: NDArray[np.int32], weights: NDArray[Any]) -> None:
+    def __init__(self, starts: Index, groups: NDArray[np.int32], weights: NDArray[Any], offsets: NDArray[Any]) -> None:
         self.n = len(starts) - 1
-        self.starts, self.groups, self.weights = starts, groups, weights
+        self.starts, self.groups, self.weights, self.offsets = starts, groups, weights, offsets
 
     def append(self, other: PackedRows, picks: Index) -> None:
         """Append the picked rows of another packed set."""
@@ -216,10 +225,26 @@ class PackedRows(Store):
         self.starts = grown(self.starts, self.n + 1, self.n + 1 + len(picks))
         self.groups = grown(self.groups, used, used + more)
         self.weights = grown(self.weights, used, used + more)
+        self.offsets = grown(self.offsets, self.n, self.n + len(picks))
         _loops.copy_segments(
             other.starts, other.groups, other.weights, picks, self.n, self.starts, self.groups, self.weights
         )
+        self.offsets[self.n : self.n + len(picks)] = other.offsets[picks]
         self.n += len(picks)
+
+
+class TileRows(Store):
+    """Rows with all of their feature groups; ``offsets`` is what their sums begin with."""
+
+    def __init__(self, groups: NDArray[Any], offsets: NDArray[Any]) -> None:
+        self.n, self.groups, self.offsets = len(groups), groups, offsets
+
+    def append(self, other: TileRows, picks: Index) -> None:
+        """Append the picked rows of another set."""
+        n = self.n + len(picks)
+        self.groups, self.offsets = grown(self.groups, self.n, n), grown(self.offsets, self.n, n)
+        self.groups[self.n : n], self.offsets[self.n : n] = other.groups[picks], other.offsets[picks]
+        self.n = n
 
 
 class PanelBlock(Block):
@@ -229,93 +254,169 @@ class PanelBlock(Block):
         self.products, self.X, self.rows = products, X, rows
         self.n_rows, self.width = len(rows), padded(len(rows))
         self.place: NDArray[np.int32] | None = None
-        self._packed: PackedRows | None = None
-        n_groups = products.n_groups
+        self._lists: PackedRows | None = None
+        self.n_groups = products.n_groups
         if sp.issparse(X):
-            self._packed = products.pack(X, rows)
-            used = self._packed.groups[: self._packed.starts[self.n_rows]]
-            self.place = np.full(n_groups, -1, dtype=np.int32)
-            n_groups = _loops.number_groups(used, self.place)
-        self.panels = np.empty((self.width // products.panel, max(1, n_groups) * products.panel), dtype=products.dtype)
+            self._lists = products.lists(X, rows)
+            used = self._lists.groups[: self._lists.starts[self.n_rows]]
+            self.place = np.full(self.n_groups, -1, dtype=np.int32)
+            self.n_groups = _loops.number_groups(used, self.place)
+        shape = (self.width // products.panel, max(1, self.n_groups) * products.panel)
+        self.panels = np.empty(shape, dtype=products.dtype)
 
     def prepare(self, low: int, high: int) -> None:
         """Pack rows low..high-1."""
         w = self.products.panel
         panels = self.panels[low // w : high // w]
-        if self._packed is not None:
-            panels[...] = 0
-            last = min(high, self.n_rows)
-            if last > low:
-                p = self._packed
-                _loops.panels_of_sparse(p.starts[low : last + 1], p.groups, p.weights, self.place, w, panels)
+        if self._lists is None:
+            groups, padding = self.products.shifted(self.products.groups(self.X[self.rows[low:high]]))
+            _loops.panels_of_rows(groups, w, padding, panels)
             return
-        x = self.products.narrow(self.X[self.rows[low:high]])
-        pack = _loops.panels_of_integers if self.products.dtype is np.int32 else _loops.panels_of_reals
-        pack(x, w, panels)
+        panels[...] = 0
+        last = min(high, self.n_rows)
+        if last > low:
+            lists = self._lists
+            _loops.panels_of_sparse(lists.starts[low : last + 1], lists.groups, lists.weights, self.place, w, panels)
 
 
 class PanelProducts(Products):
-    """Sparse support vectors times dense panels of rows."""
+    """Support vectors as lists of nonzero groups, times panels of rows.
 
-    def __init__(self, kind: str, n_features: int, *, sparse: bool = False, keep_after: int = 1) -> None:
-        self.kind, self.sparse, self.keep_after = kind, sparse, keep_after
+    Parameters
+    ----------
+    kind : {"int32", "float32", "float64"}
+        The type of the products.
+    n_features : int
+        Features of a row.
+    sparse : bool
+        Whether rows are CSR.
+    quads : bool
+        Whether integers are bytes from 0 to 255, of which four go together, and not two.
+    keep_after : int
+        How often a product must be asked for before keeping it pays.
+    """
+
+    def __init__(
+        self, kind: str, n_features: int, *, sparse: bool = False, quads: bool = False, keep_after: int = 1
+    ) -> None:
+        self.kind, self.sparse, self.quads, self.keep_after = kind, sparse, quads, keep_after
         self.dtype = {"int32": np.int32, "float32": np.float32, "float64": np.float64}[kind]
-        self.panel = _loops.PANEL_WIDTH[kind]
-        self.n_groups = -(-n_features // 2) if kind == "int32" else n_features
+        self.type_of_groups: Any = self.dtype if kind != "int32" else np.uint8 if quads else np.int16
+        self.type_of_panels: Any = np.int8 if quads else self.type_of_groups
+        self.shape = _loops.shape(np.dtype(self.type_of_panels).name)
+        self.group = np.dtype(self.dtype).itemsize // np.dtype(self.type_of_groups).itemsize
+        self.n_groups = -(-n_features // self.group)
         if sparse and self.n_groups > _MANY_GROUPS:
             self.block_size = 256  # its panels have a column for every feature that occurs in the block
         while self.block_size > 64 and self.block_bytes(self.block_size) > _LARGE_BLOCK:
             self.block_size //= 2
 
     def __repr__(self) -> str:
-        return f"PanelProducts({self.kind!r})"
+        return f"{type(self).__name__}({self.kind!r})"
+
+    @property
+    def form(self) -> str:
+        """What blocks and stores look like."""
+        return f"{self!r}, groups of {self.group}"
+
+    @property
+    def panel(self) -> int:
+        """Rows in a panel."""
+        return self.shape.list_width
 
     def block_bytes(self, width: int) -> int:
         """Return the size of the panels of dense rows."""
         return 0 if self.sparse else width * self.n_groups * np.dtype(self.dtype).itemsize
 
-    def narrow(self, x: NDArray[Any]) -> NDArray[Any]:
-        """Return dense rows in the type that the packing loops take."""
-        if self.kind == "int32":
-            wanted: type[Any] = np.uint8 if x.dtype in (np.uint8, np.bool_) else np.int16
+    def groups(self, rows: Rows) -> NDArray[Any]:
+        """Return rows as groups of features, an array of shape (n_rows, n_groups)."""
+        rows = rows.toarray() if sp.issparse(rows) else rows
+        n, d = rows.shape
+        if d == self.n_groups * self.group:
+            x = np.require(rows, dtype=self.type_of_groups, requirements=["C", "W"])
         else:
-            wanted = self.dtype
-        return np.require(x, dtype=wanted, requirements=["C", "W"])
+            x = np.zeros((n, self.n_groups * self.group), dtype=self.type_of_groups)
+            x[:, :d] = rows
+        return np.asarray(x if self.group == 1 else x.view(np.int32))
+
+    def shifted(self, groups: NDArray[Any]) -> tuple[NDArray[Any], Any]:
+        """Return groups as panels have them, and what rows past the end are filled with."""
+        if not self.quads:
+            return groups, self.dtype(0)
+        return groups ^ _HIGH_BITS, _HIGH_BITS  # flips the highest bit of each byte: less 128, as a signed one
+
+    def offsets(self, groups: NDArray[Any]) -> NDArray[Any]:
+        """Return what the sums of these rows begin with."""
+        if not self.quads:
+            return np.zeros(len(groups), dtype=self.dtype)
+        sums = groups.view(np.uint8).sum(axis=1, dtype=np.int32)
+        return np.asarray(sums * np.int32(_loops.QUAD_SHIFT))
 
     def block(self, X: Rows, rows: Index) -> PanelBlock:
         """Return rows of X as panels."""
         return PanelBlock(self, X, rows)
 
-    def pack(self, X: Rows, rows: Index) -> PackedRows:
+    def lists(self, X: Rows, rows: Index) -> PackedRows:
         """Return rows of X as lists of nonzero groups."""
         starts = np.empty(len(rows) + 1, dtype=np.int64)
-        if sp.issparse(X):
+        if sp.issparse(X) and not self.quads:
             part = X[rows]
             part.sort_indices()
             groups = np.empty(part.nnz, dtype=np.int32)
             weights = np.empty(part.nnz, dtype=self.dtype)
             indptr, indices = part.indptr.astype(np.int64), part.indices.astype(np.int32)
             if self.kind == "int32":
-                _loops.sparse_pairs(indptr, indices, part.data.astype(np.int16), starts, groups, weights)
+                _loops.lists_of_sparse_pairs(indptr, indices, part.data.astype(np.int16), starts, groups, weights)
             else:
                 starts[:], groups[:], weights[:] = indptr, indices, part.data
-            return PackedRows(starts, groups, weights)
-        x = self.narrow(X[rows])
-        groups = np.empty(x.shape[0] * self.n_groups, dtype=np.int32)
-        weights = np.empty(x.shape[0] * self.n_groups, dtype=self.dtype)
-        pack = _loops.nonzero_pairs if self.kind == "int32" else _loops.nonzero_values
-        n = pack(x, starts, groups, weights)
-        return PackedRows(starts, groups[:n].copy(), weights[:n].copy())
+            return PackedRows(starts, groups, weights, np.zeros(len(rows), dtype=self.dtype))
+        dense = self.groups(X[rows])
+        groups = np.empty(dense.size, dtype=np.int32)
+        weights = np.empty(dense.size, dtype=self.dtype)
+        n = _loops.lists_of_rows(dense, starts, groups, weights)
+        return PackedRows(starts, groups[:n].copy(), weights[:n].copy(), self.offsets(dense))
 
-    def dots(self, store: PackedRows, slots: Index, block: PanelBlock, low: int, high: int, out: NDArray[Any]) -> None:
+    def pack(self, X: Rows, rows: Index) -> Store:
+        """Return rows of X as lists of nonzero groups."""
+        return self.lists(X, rows)
+
+    def dots(self, store: Any, slots: Index, block: Any, low: int, high: int, out: NDArray[Any]) -> None:
         """Multiply, panel by panel."""
         _check_range(block, high, len(slots), out)
-        starts, groups, weights = store.starts, store.groups, store.weights
+        starts, groups, weights, offsets = store.starts, store.groups, store.weights, store.offsets
         if block.place is not None:
             starts, groups, weights = _translated(store, slots, block.place)
-            slots = np.arange(len(slots), dtype=np.int64)
-        w = self.panel
-        _DOTS[self.kind](groups, weights, starts, slots, block.panels, low // w, high // w, out)
+            offsets, slots = offsets[slots], np.arange(len(slots), dtype=np.int64)
+        w, panels = self.panel, self._typed(block.panels)
+        _loops.dots_of_lists(
+            groups, weights, starts, offsets, slots, panels, max(1, block.n_groups), w, low // w, high // w, out
+        )
+
+    def _typed(self, panels: NDArray[Any]) -> NDArray[Any]:
+        """Return panels as an array whose type tells the loops what is in them."""
+        return panels.view(self.type_of_panels)
+
+
+class DenseProducts(PanelProducts):
+    """Support vectors with all of their groups, several at a time, times panels of rows."""
+
+    @property
+    def panel(self) -> int:
+        """Rows in a panel."""
+        return self.shape.tile_width
+
+    def pack(self, X: Rows, rows: Index) -> Store:
+        """Return rows of X with all of their groups."""
+        groups = self.groups(X[rows])
+        return TileRows(groups, self.offsets(groups))
+
+    def dots(self, store: Any, slots: Index, block: Any, low: int, high: int, out: NDArray[Any]) -> None:
+        """Multiply, panel by panel."""
+        _check_range(block, high, len(slots), out)
+        w, panels, slots = self.panel, self._typed(block.panels), np.ascontiguousarray(slots)
+        _loops.dots_of_tiles(
+            store.groups, store.offsets, slots, panels, w, self.shape.tile_height, low // w, high // w, out
+        )
 
 
 def _check_range(block: Block, high: int, n: int, out: NDArray[Any]) -> None:
@@ -335,7 +436,7 @@ def _translated(
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Rows as they are: dense support vectors, and kernels that are given as numbers
+# Rows as they are, for kernels that are given as numbers
 # ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -378,26 +479,6 @@ class RowBlock(Block):
         return self.X[self.index[low:high]]
 
 
-class DenseProducts(PanelProducts):
-    """Dense real support vectors, several at a time, times dense panels of rows."""
-
-    def __repr__(self) -> str:
-        return f"DenseProducts({self.kind!r})"
-
-    def pack(self, X: Rows, rows: Index) -> RowStore:  # type: ignore[override]
-        """Return rows of X as a contiguous matrix."""
-        part = X[rows]
-        return RowStore(np.ascontiguousarray(part.toarray() if sp.issparse(part) else part, dtype=self.dtype))
-
-    def dots(  # type: ignore[override]
-        self, store: RowStore, slots: Index, block: PanelBlock, low: int, high: int, out: NDArray[Any]
-    ) -> None:
-        """Multiply, panel by panel."""
-        _check_range(block, high, len(slots), out)
-        multiply = _loops.dots_dense_float if self.kind == "float32" else _loops.dots_dense_double
-        multiply(store.rows, np.ascontiguousarray(slots), block.panels, low // self.panel, high // self.panel, out)
-
-
 class GramProducts(Products):
     """A precomputed kernel: an example is a row of the matrix, a support vector the number of a column."""
 
@@ -420,6 +501,7 @@ class GramProducts(Products):
         index = block.index[low:high]
         if len(index):
             out[: len(slots), low : low + len(index)] = block.X[np.ix_(index, store.rows[slots])].T
+        out[: len(slots), low + len(index) : high] = 0.0
 
     def squares(self, X: Rows) -> Floats:
         """Return the diagonal."""
@@ -479,6 +561,7 @@ class CallableProducts(Products):
         x = block.rows(low, high)
         if x.shape[0] and len(slots):
             out[: len(slots), low : low + x.shape[0]] = self.values(store.rows[slots], x)
+        out[: len(slots), low + x.shape[0] : high] = 0.0
 
     def squares(self, X: Rows) -> Floats:
         """Return each row's value with itself, from small square pieces."""
@@ -512,12 +595,18 @@ def choose_products(traits: Traits, *, needs_distance: bool = False) -> Products
     if traits.n_features >= 2**31:
         raise VotronError(f"The data must have fewer than 2^31 features. Got {traits.n_features} instead.")
     per_row = traits.density * traits.n_features
+    make: type[PanelProducts]
     if traits.integer and traits.largest <= 32767 and traits.largest**2 * max(1, traits.n_features) < 2**31:
+        quads = _loops.has_quads() and not traits.sparse and traits.low >= 0 and traits.high <= 255
+        narrow = not quads and _loops.shape("int16").lanes == 8
+        enough = DENSE_ENOUGH_PAIRS if narrow else DENSE_ENOUGH["int32"]
+        make = DenseProducts if not traits.sparse and traits.density >= enough else PanelProducts
         after = CHEAP_AFTER if per_row < CHEAP_INTEGERS else 1
-        return PanelProducts("int32", traits.n_features, sparse=traits.sparse, keep_after=after)
+        return make("int32", traits.n_features, sparse=traits.sparse, quads=quads, keep_after=after)
     single = traits.dtype == np.float32 and not needs_distance and not traits.integer
     single &= 1e-12 < traits.largest < 1e15  # their products are float32 numbers too
-    if traits.sparse or traits.density < DENSE_ENOUGH:
-        kind, after = "float32" if single else "float64", CHEAP_AFTER if per_row < CHEAP_REALS else 1
+    kind = "float32" if single else "float64"
+    if traits.sparse or traits.density < DENSE_ENOUGH[kind]:
+        after = CHEAP_AFTER if per_row < CHEAP_REALS else 1
         return PanelProducts(kind, traits.n_features, sparse=traits.sparse, keep_after=after)
-    return DenseProducts("float32" if single else "float64", traits.n_features)
+    return DenseProducts(kind, traits.n_features)

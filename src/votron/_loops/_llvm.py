@@ -5,13 +5,29 @@ Code is written in LLVM's own vector types where accumulators must stay in regis
 
 from __future__ import annotations
 
+import functools
+import threading
 from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba import njit
+from numba import cfunc, njit, types
+from numba.extending import intrinsic
 
-I16, I32, I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
+I8, I16, I32, I64 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
+
+
+@functools.cache
+def target_features() -> frozenset[str]:
+    """Return the features of the processor that numba compiles for, as LLVM calls them.
+
+    It is this machine's, unless numba's settings (``NUMBA_CPU_NAME``, ``NUMBA_CPU_FEATURES``) name another. What was
+    compiled for one target is never run for another: numba keeps them apart.
+    """
+    from numba.core.registry import cpu_target
+
+    _, _, features = cpu_target.target_context.codegen().magic_tuple()
+    return frozenset(name[1:] for name in features.split(",") if name.startswith("+"))
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -70,3 +86,79 @@ def store_vectors(builder: Any, vectors: list[Any], data: Any, index: Any, align
     for t, vector in enumerate(vectors):
         address = builder.gep(data, [builder.add(index, I64(vector.type.count * t))])
         builder.store(vector, builder.bitcast(address, vector.type.as_pointer()), align=align)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Loops that compiled code calls by their address
+# ----------------------------------------------------------------------------------------------------------------------
+
+_NUMBERS = types.CPointer(types.float64)
+_ROW_LOOP = types.void(_NUMBERS, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, types.int64, _NUMBERS)
+
+
+class RowLoop:
+    """A loop ``f(row, n, parameters, theirs, own, stride, spare)`` that changes a row of n numbers in place.
+
+    It stands for one step from dot products to kernel values. ``parameters`` are the kernel's own; ``theirs[t]`` is
+    term t of the support vector and ``own[t * stride + r]`` that of the r-th number's row (see `Kernel.terms`);
+    ``spare`` is room for n numbers. Several such loops, one after another on a row that stays in the first-level
+    cache, make a composed kernel. It is compiled when it is first used, and kept as `compiled` loops are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> @RowLoop
+    ... def double(row, n, parameters, theirs, own, stride, spare):
+    ...     for r in range(n):
+    ...         row[r] = 2.0 * row[r]
+    >>> double.address > 0
+    True
+    """
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self._function, self._lock = function, threading.Lock()
+        self._compiled: Any = None
+
+    @property
+    def address(self) -> int:
+        """Where the compiled code is."""
+        with self._lock:  # the code is there as long as what was compiled is held: it must not be made twice
+            if self._compiled is None:
+                try:
+                    self._compiled = cfunc(_ROW_LOOP, cache=True, error_model="numpy")(self._function)
+                except RuntimeError:  # nowhere to keep it
+                    self._compiled = cfunc(_ROW_LOOP, error_model="numpy")(self._function)
+            return int(self._compiled.address)
+
+
+@intrinsic
+def call_row_loop(typingctx, address, row, n, parameters, first_parameter, theirs, their_first, own, own_first, spare):
+    """Call the loop at an address, with the data of arrays from given places on."""
+    i64 = types.int64
+    signature = types.void(i64, row, i64, parameters, i64, theirs, i64, own, i64, spare)
+
+    def codegen(context, builder, signature, arguments):
+        def data(k: int, first: Any = None) -> Any:
+            address = context.make_array(signature.args[k])(context, builder, arguments[k]).data
+            return address if first is None else builder.gep(address, [first])
+
+        stride = context.make_array(signature.args[7])(context, builder, arguments[7]).strides
+        stride = builder.sdiv(builder.extract_value(stride, 0), I64(8))
+        numbers = ir.DoubleType().as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [numbers, I64, numbers, numbers, numbers, I64, numbers])
+        function = builder.inttoptr(arguments[0], kind.as_pointer())
+        builder.call(
+            function,
+            [
+                data(1),
+                arguments[2],
+                data(3, arguments[4]),
+                data(5, arguments[6]),
+                data(7, arguments[8]),
+                stride,
+                data(9),
+            ],
+        )
+        return context.get_dummy_value()
+
+    return signature, codegen

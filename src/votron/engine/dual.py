@@ -36,7 +36,7 @@ from votron._types import Floats, Index, Rows
 from votron.blocks import DotCache, KernelBlock, scratch
 from votron.engine.run import TrainingRun, Watcher
 from votron.errors import IndefiniteKernelError, NotRepresentableError
-from votron.kernels import Kernel
+from votron.kernels.base import Kernel, compiled_steps
 from votron.products import GramProducts, Products, Store, Traits, padded
 from votron.record import MistakeRecord
 
@@ -196,7 +196,7 @@ class DualTrainer:
         traits = self.kernel.traits(X)
         self._traits = traits if self._traits is None else self._traits.joined(traits)
         products = self.kernel.products(self._traits)
-        if self._products is None or repr(products) != repr(self._products):
+        if self._products is None or products.form != self._products.form:
             kept = X[:0] if self.support_rows is None else self.support_rows
             self._store, squares = products.restore(kept, self._example.values[:0])
             self._terms = self.kernel.terms(squares)
@@ -319,11 +319,19 @@ class _Visits:
         def work(low: int, high: int) -> None:
             if must_pack:
                 block.prepare(low, high)
-            K = scratch("K", EVENTS_AT_ONCE, self.width, np.float64)
             held = block.held
             for e in range(first, last, EVENTS_AT_ONCE):
                 slots = event_slot[e : min(e + EVENTS_AT_ONCE, last)]
-                held = block.values(store, slots, terms[:, slots], low, high, held, K)
+                dots, source, held = block.dots(store, slots, low, high, held)
+                steps = compiled_steps(self.kernel, terms[:, slots], block.own)
+                if steps is not None:
+                    room = scratch("room", 2, self.width, np.float64)
+                    _loops.fold_dots(
+                        dots, source, steps, room, event_starts, e, vector, sign, low, high, self.F[b]
+                    )  # fmt: skip
+                    continue
+                K = scratch("K", EVENTS_AT_ONCE, self.width, np.float64)
+                self.kernel.from_dots(dots, source, low, high, terms[:, slots], block.own, K)
                 _loops.fold(K, event_starts, e, len(slots), vector, sign, low, high, self.F[b])
 
         threads.over(block.width, work, worth_it=(last - first) * block.width > WORTH_A_THREAD)

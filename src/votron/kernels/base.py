@@ -3,7 +3,7 @@
 A new kernel is a frozen dataclass derived from `Kernel`: its fields are its parameters, ``formula`` says what it is,
 and `register_kernel` makes it known by name. Everything else follows from these: values for training and
 prediction, the diagonal, its state in a model file, and its export. A kernel overrides what it can do better, such as
-``from_dots`` by a compiled loop.
+its values by compiled ``steps``.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ import functools
 import math
 from collections.abc import Callable
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._arrays import chunks
-from votron._loops._llvm import compiled
+from votron._loops import dual as _loops
+from votron._loops._llvm import RowLoop
 from votron._registry import Registry
 from votron._types import Floats, Index, Rows
 from votron.errors import IndefiniteKernelError, NotRepresentableError, Parameter, VotronError
@@ -48,6 +49,15 @@ def as_rows(X: Any) -> Rows:
             f"A kernel takes matrices with one example a row. Got an array of {X.ndim} dimension(s) instead."
         )
     return X
+
+
+class Step(NamedTuple):
+    """One step from dot products to kernel values: a loop over a row of numbers, in place (see `RowLoop`)."""
+
+    loop: RowLoop
+    parameters: tuple[float, ...] = ()
+    n_terms: int = 0
+    """How many of the kernel's terms it reads; steps read them one after another."""
 
 
 class Kernel:
@@ -198,9 +208,19 @@ class Kernel:
 
         ``terms`` has a column for each k, ``own`` one for each row of the block.
         """
+        if (steps := compiled_steps(self, terms, own)) is not None:
+            _loops.kernel_rows(dots, source, low, high, steps, np.empty(high - low), out)
+            return
         xz = dots[source, low:high].astype(np.float64)
         with np.errstate(all="ignore"):  # what stands behind the last row of a block is of no account
             out[: len(source), low:high] = self.formula(xz, own[0][None, low:high], terms[0][:, None])
+
+    def steps(self) -> tuple[Step, ...] | None:
+        """Return the compiled loops that make kernel values of dot products, one after another.
+
+        None: it has none, and ``from_dots`` is asked, which evaluates ``formula``.
+        """
+        return None
 
     def bound(self, largest_square: float) -> float:
         """Return what no |K(x, z)| exceeds while x·x, z·z ≤ ``largest_square`` (inf: beyond float64)."""
@@ -218,6 +238,25 @@ class Kernel:
         raise VotronError(f"{self!r} has no explicit feature map of finite size.")
 
 
+def compiled_steps(kernel: Kernel, terms: Floats, own: Floats) -> _loops.Steps | None:
+    """Return a kernel's steps as compiled loops take them, with terms as ``from_dots`` has them; None: it has none."""
+    found = _addresses(kernel)
+    return None if found is None else _loops.Steps(*found, np.ascontiguousarray(terms.T), np.ascontiguousarray(own))
+
+
+@functools.lru_cache(maxsize=64)
+def _addresses(kernel: Kernel) -> tuple[Index, Floats, Index] | None:
+    """Return where a kernel's steps are, their parameters, and the first term that each reads."""
+    steps = kernel.steps()
+    if steps is None:
+        return None
+    parameters = np.zeros((len(steps), max([1, *(len(step.parameters) for step in steps)])))
+    for row, step in zip(parameters, steps, strict=True):
+        row[: len(step.parameters)] = step.parameters
+    first_term = np.cumsum([0, *(step.n_terms for step in steps)])[:-1]
+    return np.array([step.loop.address for step in steps], dtype=np.int64), parameters, first_term
+
+
 class ValueKernel(Kernel):
     """A kernel whose values are the products themselves, whatever makes the products."""
 
@@ -227,11 +266,9 @@ class ValueKernel(Kernel):
         """Return each row's product with itself."""
         return np.array(squares, dtype=np.float64)
 
-    def from_dots(
-        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
-    ) -> None:
-        """Copy."""
-        _copy(dots, source, low, high, out)
+    def steps(self) -> tuple[Step, ...]:
+        """Return nothing to do."""
+        return ()
 
 
 def negative_diagonal(kernel: Kernel, diagonal: Floats) -> IndefiniteKernelError:
@@ -249,15 +286,6 @@ def check_number(kernel: Kernel, name: str, least: float = -math.inf) -> None:
     if not (isinstance(value, Real) and math.isfinite(value) and float(value) >= least):
         wanted = "a number" if least == -math.inf else f"a number of at least {least:g}"
         raise VotronError(Parameter(name, of=type(kernel).__name__), f" must be {wanted}. Got {value!r} instead.")
-
-
-@compiled
-def _copy(dots, source, first, last, out):
-    """Fill K = x.z."""
-    for k in range(source.shape[0]):
-        dot, row = dots[source[k], first:last], out[k, first:last]
-        for r in range(row.shape[0]):
-            row[r] = np.float64(dot[r])
 
 
 # -- by name -----------------------------------------------------------------------------------------------------------

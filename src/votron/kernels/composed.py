@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from votron._types import Floats, Index, Rows
 from votron.errors import VotronError
-from votron.kernels.base import Kernel, Term
+from votron.kernels.base import Kernel, Step, Term
 from votron.products import Products, Traits, choose_products
 
 
@@ -93,10 +93,18 @@ class ComposedKernel(Kernel):
         """Return the outer bound at the inner bound."""
         return self.outer.bound(self.inner.bound(largest_square))
 
+    def steps(self) -> tuple[Step, ...] | None:
+        """Let the kernel inside work, then the one outside on its values."""
+        inside, outside = self.inner.steps(), self.outer.steps()
+        return None if inside is None or outside is None else inside + outside
+
     def from_dots(
         self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
     ) -> None:
-        """Let the kernel inside work, then the one outside on its values, in place."""
+        """Do the same where one of them has no steps."""
+        if self.steps() is not None:
+            super().from_dots(dots, source, low, high, terms, own, out)
+            return
         n = self.inner.n_terms
         self.inner.from_dots(dots, source, low, high, terms[:n], own[:n], out)
         self.outer.from_dots(out, np.arange(len(source)), low, high, terms[n:], own[n:], out)

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._loops._llvm import compiled
-from votron._types import Floats, Index, Rows
+from votron._loops._llvm import RowLoop
+from votron._types import Floats, Rows
 from votron.errors import NotRepresentableError, VotronError
-from votron.kernels.base import Kernel, Term
+from votron.kernels.base import Kernel, Step, Term
 from votron.kernels.features import FeatureMap
 from votron.products import describe, squares
 
@@ -59,11 +59,9 @@ class ConjunctionKernel(Kernel):
         """Return 2 to the number of ones."""
         return self._powers(np.asarray(squares, dtype=np.float64))
 
-    def from_dots(
-        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
-    ) -> None:
+    def steps(self) -> tuple[Step, ...]:
         """Set the exponent; the number is exact."""
-        _fill(dots, source, low, high, out)
+        return (Step(_set_exponent),)
 
     def feature_map(self, n_features: int) -> FeatureMap:
         """Return all 2^n monotone conjunctions of n ≤ 20 variables, the empty one first."""
@@ -78,10 +76,8 @@ class ConjunctionKernel(Kernel):
         return FeatureMap(n_features, tuple(subsets), (1.0,) * 2**n_features)
 
 
-@compiled
-def _fill(dots, source, first, last, out):
+@RowLoop
+def _set_exponent(row, n, parameters, theirs, own, stride, spare):
     """K = 2^(x.z), for dot products from 0 to 1023."""
-    for k in range(source.shape[0]):
-        dot, row = dots[source[k], first:last], out[k, first:last]
-        for r in range(row.shape[0]):
-            row[r] = np.int64((np.int64(np.int32(np.float64(dot[r]))) + 1023) << 52).view(np.float64)
+    for r in range(n):
+        row[r] = np.int64((np.int64(np.int32(row[r])) + 1023) << 52).view(np.float64)

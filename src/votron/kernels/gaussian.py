@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from votron._loops._llvm import compiled
-from votron._types import Floats, Index
+from votron._loops._llvm import RowLoop, compiled
+from votron._types import Floats
 from votron.errors import NotRepresentableError
-from votron.kernels.base import Kernel, Term, check_number
+from votron.kernels.base import Kernel, Step, Term, check_number
 
 
 @dataclass(frozen=True)
@@ -51,48 +50,43 @@ class GaussianKernel(Kernel):
         """Return ones."""
         return np.ones(len(squares))
 
-    def from_dots(
-        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
-    ) -> None:
+    def steps(self) -> tuple[Step, ...]:
         """Exponentiate the distance."""
-        _fill(dots, source, low, high, float(self.gamma), terms[0], own[0], out)
+        return (Step(_exponentiate, (float(self.gamma),), n_terms=1),)
 
 
-@compiled
-def _fill(dots, source, first, last, gamma, squares, own, out):
+@RowLoop
+def _exponentiate(row, n, parameters, theirs, own, stride, spare):
     """K = exp(-gamma |x - z|^2), the distance never below zero.
 
     The exponential is computed here, by range reduction and a Taylor polynomial of degree 13 (within one unit in the
     last place of the library's), because a library's vectorised one and the one that finishes a loop need not agree.
     """
-    mine = own[first:last]
-    for k in range(source.shape[0]):
-        dot, row = dots[source[k], first:last], out[k, first:last]
-        square = squares[k]
-        for r in range(row.shape[0]):
-            distance = (square + mine[r]) - 2.0 * np.float64(dot[r])
-            distance = distance if distance > 0.0 else 0.0
-            t = -gamma * distance
-            t = t if t > -745.2 else -745.2
-            n = np.floor(t * 1.4426950408889634 + 0.5)
-            u = (t - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10
-            p = 1.0 / 6227020800.0
-            p = p * u + 1.0 / 479001600.0
-            p = p * u + 1.0 / 39916800.0
-            p = p * u + 1.0 / 3628800.0
-            p = p * u + 1.0 / 362880.0
-            p = p * u + 1.0 / 40320.0
-            p = p * u + 1.0 / 5040.0
-            p = p * u + 1.0 / 720.0
-            p = p * u + 1.0 / 120.0
-            p = p * u + 1.0 / 24.0
-            p = p * u + 1.0 / 6.0
-            p = p * u + 0.5
-            p = p * u + 1.0
-            p = p * u + 1.0
-            # 2^n in two factors, so that results below the normal range come out right
-            half = np.floor(n * 0.5)
-            row[r] = p * _power_of_two(half) * _power_of_two(n - half)
+    gamma, square = parameters[0], theirs[0]
+    for r in range(n):
+        distance = (square + own[r]) - 2.0 * row[r]
+        distance = distance if distance > 0.0 else 0.0
+        t = -gamma * distance
+        t = t if t > -745.2 else -745.2
+        e = np.floor(t * 1.4426950408889634 + 0.5)
+        u = (t - e * 6.93147180369123816490e-01) - e * 1.90821492927058770002e-10
+        p = 1.0 / 6227020800.0
+        p = p * u + 1.0 / 479001600.0
+        p = p * u + 1.0 / 39916800.0
+        p = p * u + 1.0 / 3628800.0
+        p = p * u + 1.0 / 362880.0
+        p = p * u + 1.0 / 40320.0
+        p = p * u + 1.0 / 5040.0
+        p = p * u + 1.0 / 720.0
+        p = p * u + 1.0 / 120.0
+        p = p * u + 1.0 / 24.0
+        p = p * u + 1.0 / 6.0
+        p = p * u + 0.5
+        p = p * u + 1.0
+        p = p * u + 1.0
+        # 2^e in two factors, so that results below the normal range come out right
+        half = np.floor(e * 0.5)
+        row[r] = p * _power_of_two(half) * _power_of_two(e - half)
 
 
 @compiled

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._loops._llvm import compiled
+from votron._loops._llvm import RowLoop
 from votron._types import Floats, Index, Rows
 from votron.errors import NotRepresentableError
-from votron.kernels.base import Kernel, Term, negative_diagonal
+from votron.kernels.base import Kernel, Step, Term, negative_diagonal
 from votron.kernels.features import FeatureMap
 from votron.products import Products, Traits
 
@@ -88,12 +88,23 @@ class NormalizedKernel(Kernel):
             )
         return np.asarray(np.where(diagonal > 0, 1.0, 0.0))
 
+    def steps(self) -> tuple[Step, ...] | None:
+        """Let the kernel inside work, then divide."""
+        inside = self.base.steps()
+        return None if inside is None else (*inside, Step(_divide, n_terms=1))
+
     def from_dots(
         self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
     ) -> None:
-        """Let the kernel inside work, then divide."""
+        """Do the same where the kernel inside has no steps."""
+        if self.steps() is not None:
+            super().from_dots(dots, source, low, high, terms, own, out)
+            return
         self.base.from_dots(dots, source, low, high, terms[:-1], own[:-1], out)
-        _divide(low, high, np.ascontiguousarray(terms[-1]), own[-1], out)
+        scale = terms[-1][:, None] * own[-1][None, low:high]
+        values = out[: len(source), low:high]
+        with np.errstate(all="ignore"):
+            values[...] = np.where(scale > 0, values / scale, 0.0)
 
     def feature_map(self, n_features: int) -> FeatureMap:
         """Return the map of the kernel inside, its images scaled to length 1."""
@@ -101,13 +112,10 @@ class NormalizedKernel(Kernel):
         return FeatureMap(inside.n_features, inside.monomials, inside.scales, unit_length=True)
 
 
-@compiled
-def _divide(first, last, lengths, own, out):
-    """K / (|x| |z|) in place, with lengths in feature space; 0 where a length is 0."""
-    mine = own[first:last]
-    for k in range(lengths.shape[0]):
-        row = out[k, first:last]
-        length = lengths[k]
-        for r in range(row.shape[0]):
-            scale = length * mine[r]
-            row[r] = row[r] / scale if scale > 0.0 else 0.0
+@RowLoop
+def _divide(row, n, parameters, theirs, own, stride, spare):
+    """K / (|x| |z|), with lengths in feature space; 0 where a length is 0."""
+    length = theirs[0]
+    for r in range(n):
+        scale = length * own[r]
+        row[r] = row[r] / scale if scale > 0.0 else 0.0

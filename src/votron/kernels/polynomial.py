@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._loops._llvm import compiled
-from votron._types import Floats, Index
+from votron._loops._llvm import RowLoop
+from votron._types import Floats
 from votron.errors import Parameter, VotronError
-from votron.kernels.base import Kernel, Term, check_number
+from votron.kernels.base import Kernel, Step, Term, check_number
 from votron.kernels.features import FeatureMap
 
 
@@ -88,12 +88,9 @@ class PolynomialKernel(Kernel):
         base = abs(self.gamma) * largest_square + abs(self.coef0)
         return float(PolynomialKernel(self.degree, 1.0, 0.0)._powers(np.array([base]))[0])
 
-    def from_dots(
-        self, dots: NDArray[Any], source: Index, low: int, high: int, terms: Floats, own: Floats, out: Floats
-    ) -> None:
+    def steps(self) -> tuple[Step, ...]:
         """Raise to the power by multiplications in a fixed order."""
-        base = np.empty(out.shape[1])
-        _fill(dots, source, low, high, float(self.gamma), float(self.coef0), int(self.degree), base, out)
+        return (Step(_raise, (float(self.gamma), float(self.coef0), float(self.degree))),)
 
     def feature_map(self, n_features: int) -> FeatureMap:
         """Return all monomials of degree at most ``degree``, each with the root of its multinomial coefficient."""
@@ -117,26 +114,31 @@ class PolynomialKernel(Kernel):
         return FeatureMap(n_features, tuple(monomials), tuple(scales))
 
 
-@compiled
-def _fill(dots, source, first, last, gamma, coef0, degree, base, out):
+@RowLoop
+def _raise(row, n, parameters, theirs, own, stride, spare):
     """K = (gamma x.z + coef0)^degree by repeated squaring, from the lowest bit of the degree up."""
-    power = base[first:last]
-    for k in range(source.shape[0]):
-        dot, row = dots[source[k], first:last], out[k, first:last]
-        for r in range(row.shape[0]):
-            power[r] = gamma * np.float64(dot[r]) + coef0
-        bits = degree
-        while bits & 1 == 0:
-            for r in range(row.shape[0]):
-                power[r] = power[r] * power[r]
-            bits >>= 1
-        for r in range(row.shape[0]):
-            row[r] = power[r]
+    gamma, coef0, bits = parameters[0], parameters[1], int(parameters[2])
+    if bits & 3 == 0:
+        for r in range(n):
+            power = gamma * row[r] + coef0
+            power = power * power
+            row[r] = power * power
+        bits >>= 2
+    else:
+        for r in range(n):
+            row[r] = gamma * row[r] + coef0
+    while bits & 1 == 0:
+        for r in range(n):
+            row[r] = row[r] * row[r]
         bits >>= 1
-        while bits > 0:
-            for r in range(row.shape[0]):
-                power[r] = power[r] * power[r]
-            if bits & 1:
-                for r in range(row.shape[0]):
-                    row[r] = row[r] * power[r]
-            bits >>= 1
+    bits >>= 1
+    if bits > 0:
+        for r in range(n):
+            spare[r] = row[r]
+    while bits > 0:
+        for r in range(n):
+            spare[r] = spare[r] * spare[r]
+        if bits & 1:
+            for r in range(n):
+                row[r] = row[r] * spare[r]
+        bits >>= 1

@@ -210,10 +210,10 @@ class Vectors:
         mine: Traits = self._packed.get("traits") or self.kernel.traits(self.support_rows)
         products = self.kernel.products(mine.joined(self.kernel.traits(X)))
         name, packed = self._packed.get("packed", ("", ()))
-        if name != repr(products):  # several threads may get here at once, and do the same thing twice
+        if name != products.form:  # several threads may get here at once, and do the same thing twice
             store, squares = products.restore(self.support_rows, self.record.support)
             packed = store, self.kernel.terms(squares)
-            self._packed.update(traits=mine, packed=(repr(products), packed))
+            self._packed.update(traits=mine, packed=(products.form, packed))
         store, terms = packed
         return Ready(self.kernel, products, store, terms, X, terms_of(self.kernel, products, X))
 

@@ -1,0 +1,99 @@
+"""The instructions that products are compiled to, by processor: LLVM can compile for one that is not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+COMPILE = """
+import json, re
+from llvmlite import binding
+from numba import njit, types
+from votron._loops import products
+
+i64 = types.int64
+SUMS = {"int8": types.int32, "int16": types.int32, "float32": types.float32, "float64": types.float64}
+
+def array(element, dimensions):
+    return types.Array(element, dimensions, "C")
+
+def compiled(form, kind):
+    sums, panels = SUMS[kind], array(getattr(types, kind), 2)
+    if form == "lists":
+        loop = njit(products.dots_of_lists.py_func, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
+        arrays = array(types.int32, 1), array(sums, 1), array(i64, 1), array(sums, 1), array(i64, 1), panels
+        loop.compile((*arrays, i64, i64, i64, i64, array(sums, 2)))
+    else:
+        loop = njit(products.dots_of_tiles.py_func, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
+        loop.compile((array(sums, 2), array(sums, 1), array(i64, 1), panels, i64, i64, i64, i64, array(sums, 2)))
+    return loop
+
+def on_arm(loop):
+    (text,) = loop.inspect_llvm().values()
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    machine = binding.Target.from_triple("aarch64-linux-gnu").create_target_machine(cpu="neoverse-n1")
+    text = re.sub(r'(?m)^target (triple|datalayout) = .*$', "", text)
+    text = re.sub(r'"target-(cpu|features)"="[^"]*"', "", text)
+    module = binding.parse_assembly(text)
+    module.triple, module.data_layout = "aarch64-linux-gnu", str(machine.target_data)
+    return machine.emit_assembly(module)
+
+found = {}
+for form in ("lists", "tiles"):
+    for kind in SUMS:
+        loop = compiled(form, kind)
+        code = on_arm(loop) if ARM else next(iter(loop.inspect_asm().values()))
+        found[f"{form} {kind}"] = sorted(set(re.findall(r"[a-z][a-z0-9]*", code))), "zmm" in code
+print(json.dumps(found))
+"""
+
+AVX2 = "+avx,+avx2,+fma"
+AVX512 = f"{AVX2},+avx512f,+avx512bw,+avx512vl,+avx512dq"
+FUSED = {"float32": "vfmadd231ps", "float64": "vfmadd231pd"}
+PROCESSORS = {
+    "sapphirerapids": (f"{AVX512},+avx512vnni", {"int8": "vpdpbusd", "int16": "vpdpwssd", **FUSED}, True),
+    "skylake-avx512": (AVX512, {"int16": "vpmaddwd", **FUSED}, True),
+    "alderlake": (f"{AVX2},+avxvnni", {"int8": "vpdpbusd", "int16": "vpdpwssd", **FUSED}, False),
+    "haswell": (AVX2, {"int16": "vpmaddwd", **FUSED}, False),
+}
+
+
+def instructions(processor: str, features: str, *, arm: bool = False) -> dict[str, tuple[list[str], bool]]:
+    settings = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": features}
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILE.replace("ARM", str(arm))],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **settings},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_products_use_what_the_processor_has(processor):
+    """Which of them: `shape` and `has_quads` ask numba for its target, not the machine for its processor."""
+    features, expected, wide = PROCESSORS[processor]
+    found = instructions(processor, features)
+    for form in ("lists", "tiles"):
+        for kind, instruction in expected.items():
+            used, zmm = found[f"{form} {kind}"]
+            assert instruction in used, (form, kind, used)
+            assert zmm == wide, (form, kind)
+
+
+@pytest.mark.slow
+def test_portable_products_compile_for_arm():
+    """No instruction of x86 is named where the processor has no quads: another compiler makes its own of them."""
+    found = instructions("haswell", AVX2, arm=True)
+    for form in ("lists", "tiles"):
+        for kind, expected in {"int8": "smull", "int16": "smull", "float32": "fmla", "float64": "fmla"}.items():
+            used, _ = found[f"{form} {kind}"]
+            assert expected in used, (form, kind, used)
