@@ -23,7 +23,7 @@ from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
 from votron.estimators._evidence import RecordClassifier
 from votron.estimators._score_functions import Form, form_of_vectors
-from votron.kernels.base import is_precomputed
+from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors
 from votron.rules.vectors import choices_of, moments_of
@@ -194,6 +194,8 @@ class VotedPerceptronClassifier(RecordClassifier):
 
     def _learn(self, rows: Rows, codes: NDArray[np.int64]) -> TrainingRun:
         """Train, and set the attributes."""
+        if not isinstance(self.kernel, Kernel):  # one that was given is taken as it is
+            self.kernel_ = self.kernel_.suited_to(rows)
         rng = check_random_state(self.random_state)
         learnable, hold_out = self._learnable(rows, at_least=1), RULES[self.rule].needs_held_out
         order, held_out = self._presentation(learnable, codes, rng, hold_out=hold_out)
@@ -279,7 +281,8 @@ class VotedPerceptronClassifier(RecordClassifier):
             )
         self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
         _validation.check_two_classes(self.classes_, X.shape)
-        self.kernel_ = kernel
+        if first:
+            self.kernel_ = kernel
         return X, codes
 
     def _learnable(self, rows: Rows, at_least: int) -> Index:

@@ -187,6 +187,10 @@ class Kernel:
         """Return the arithmetic that makes this kernel's dot products on such data."""
         return choose_products(traits, needs_distance=self.needs_distance)
 
+    def suited_to(self, X: Rows) -> Kernel:
+        """Return this kernel with the arithmetic that suits these rows, if it leaves a choice."""
+        return self
+
     def check(self, X: Rows) -> None:
         """Raise where these data are not for this kernel."""
         return None
