@@ -101,7 +101,9 @@ class RecordClassifier(EpochClassifier):
         """Return the engine to train with on these data."""
         raise NotImplementedError
 
-    def _runner(self, trainer: DualTrainer | LinearTrainer, order: Index, n_steps: int) -> Callable[..., TrainingRun]:
+    def _runner(
+        self, trainer: DualTrainer | LinearTrainer, rows: Rows, order: Index, n_steps: int
+    ) -> Callable[..., TrainingRun]:
         """Return the engine's ``run``, with the threads and the memory that it may use."""
         raise NotImplementedError
 
@@ -168,7 +170,7 @@ class RecordClassifier(EpochClassifier):
         """Return the record of another run, of as many steps."""
         n_examples, n_steps = self.record_.n_examples, self.record_.n_steps
         trainer = self._new_trainer(rows, n_steps)
-        self._runner(trainer, order, n_steps)(rows, codes, order, n_steps)
+        self._runner(trainer, rows, order, n_steps)(rows, codes, order, n_steps)
         return trainer.record(n_examples, n_steps)
 
     def _scores_at(self, rows: Rows, times: list[int]) -> list[dict[str, Floats]]:

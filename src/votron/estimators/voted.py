@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from votron._arrays import n_bytes
 from votron._resources import effective_threads, parse_memory_limit
 from votron._types import Floats, Index, Rows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
@@ -87,7 +88,8 @@ class VotedPerceptronClassifier(RecordClassifier):
         For the shuffle, the held-out part and the random rule.
     memory_limit : int or str, default="auto"
         Memory that training may use beside the data: bytes, or "2GB". What is not needed otherwise keeps dot products
-        for later passes; 0 keeps none. "auto" is half of what is free. The result does not depend on it.
+        for later passes; 0 keeps none. "auto" is a quarter of what is free, and at most 16 times the size of the data (or
+        1 GiB): more would not pay. The result does not depend on it.
     n_jobs : int or None, default=None
         Threads. None: as many as this process may use. The result does not depend on it.
     verbose : int, default=0
@@ -302,17 +304,18 @@ class VotedPerceptronClassifier(RecordClassifier):
         """Run the engine."""
         if not n_steps:
             return TrainingRun(0, False, False)
-        run = self._runner(trainer, order, n_steps, ids)
+        run = self._runner(trainer, rows, order, n_steps, ids)
         return self._in_epochs(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
     def _runner(
-        self, trainer: DualTrainer | LinearTrainer, order: Index, n_steps: int, ids: Index | None = None
+        self, trainer: DualTrainer | LinearTrainer, rows: Rows, order: Index, n_steps: int, ids: Index | None = None
     ) -> Callable[..., TrainingRun]:
         """Return the engine's ``run``, with the threads and the memory that it may use."""
         run = partial(trainer.run, n_threads=effective_threads(self.n_jobs))
         if isinstance(trainer, DualTrainer):
             repeats = n_steps > len(order) or trainer.n_events > trainer.n_support
-            run = partial(run, ids=ids, memory=parse_memory_limit(self.memory_limit) if repeats else 0)
+            memory = parse_memory_limit(self.memory_limit, data_bytes=n_bytes(rows)) if repeats else 0
+            run = partial(run, ids=ids, memory=memory)
         return run
 
     def _keep(self, rows: Rows, record: MistakeRecord, seed: int) -> None:
