@@ -75,8 +75,8 @@ def parse_memory_limit(
     owner : str
         The class whose parameter it is, for the error message.
     data_bytes : int, optional
-        Size of the data, from which ``"auto"`` knows what pays: `AUTO_TIMES` (16) times as much, or `AUTO_LEAST` (1 GiB)
-        if that is less.
+        Size of the data, from which ``"auto"`` knows what pays: `AUTO_TIMES` (16) times as much, or `AUTO_LEAST`
+        (1 GiB) if that is less.
 
     Returns
     -------

@@ -46,8 +46,8 @@ DENSE_ENOUGH = 0.4
 DENSE_ENOUGH_PAIRS = 0.55
 """The same for pairs of integers in narrow registers, where lists are as fast up to there."""
 WORTH_KEEPING = 1200
-"""Bytes of panels that a product reads, from which keeping it costs no more than making it again. Keeping it takes fresh
-memory, which the system hands out at a nanosecond a byte and more; panels are read at a hundred bytes a nanosecond."""
+"""Bytes of panels that a product reads, from which keeping it costs no more than making it again. Keeping it takes
+fresh memory, which the system hands out at a nanosecond a byte and more; panels are read at 100 bytes a nanosecond."""
 MOST_ASKED = 5
 """How often a product has been asked for, at the latest, when it is kept."""
 _MANY_GROUPS = 2048

@@ -88,8 +88,8 @@ class VotedPerceptronClassifier(RecordClassifier):
         For the shuffle, the held-out part and the random rule.
     memory_limit : int or str, default="auto"
         Memory that training may use beside the data: bytes, or "2GB". What is not needed otherwise keeps dot products
-        for later passes; 0 keeps none. "auto" is a quarter of what is free, and at most 16 times the size of the data (or
-        1 GiB): more would not pay. The result does not depend on it.
+        for later passes; 0 keeps none. "auto" is a quarter of what is free, and at most 16 times the size of the data
+        (or 1 GiB): more would not pay. The result does not depend on it.
     n_jobs : int or None, default=None
         Threads. None: as many as this process may use. The result does not depend on it.
     verbose : int, default=0
