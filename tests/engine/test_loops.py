@@ -41,7 +41,7 @@ def walked(F, codes, threshold, K, row_of, start=0, n=0, norm2=None):
     scores, norms = np.empty(C * width), np.empty(C * width)
     diagonal = np.diagonal(K).copy()
     r, n = _loops.walk(
-        F, codes, threshold, diagonal, start, width, row_of, K, norm2, n, rows, classes, scores, norms
+        F, codes, threshold, diagonal, np.empty(0), start, width, row_of, K, norm2, n, rows, classes, scores, norms
     )  # fmt: skip
     return r, [
         tuple(found) for found in zip(rows[:n].tolist(), classes[:n].tolist(), scores[:n], norms[:n], strict=True)

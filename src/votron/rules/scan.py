@@ -101,7 +101,7 @@ class BlockScan:
     def _begin(self) -> None:
         r, n_vectors = self.record, self.record.n_vectors
         shape, none = (n_vectors, self.width), np.zeros((0, self.width))
-        self.mistakes = _loops.Mistakes(r.event_starts, r.vector, r.sign, r.time, r.norm2)
+        self.mistakes = _loops.Mistakes(r.event_starts, r.vector, r.coefficient, r.time, r.norm2)
         self.alive = _loops.Alive(np.zeros(n_vectors, dtype=np.int64), np.zeros(n_vectors), np.zeros(shape))
         self.sums = {choice: np.zeros(shape) for choice in self.plan.tallies}
         compiled = dict.fromkeys(_loops.Tallies._fields, none)
