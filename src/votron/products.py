@@ -43,7 +43,7 @@ from votron.errors import VotronError
 
 DENSE_ENOUGH = 0.4
 """Share of nonzero values from which it pays to treat rows as dense."""
-DENSE_ENOUGH_PAIRS = 0.55
+DENSE_ENOUGH_PAIRS = 0.45
 """The same for pairs of integers in narrow registers, where lists are as fast up to there."""
 WORTH_KEEPING = 1200
 """Bytes of panels that a product reads, from which keeping it costs no more than making it again. Keeping it takes
