@@ -126,9 +126,8 @@ def weka_rows(args: Any, data: tuple[Any, Any, Any, Any]) -> list[dict[str, Any]
 def margin_rows(args: Any, kinds: dict[str, Any], y: Any, y_test: Any) -> list[dict[str, Any]]:
     """(1 + 3 x.z)^6 on rows of length 1: the last vector with a margin, and the SVM with a large C."""
     kernel = PolynomialKernel(6, 3.0, 1.0).of(NormalizedKernel(LinearKernel()))
-    mine = measure(
-        ours(args, kernel=kernel, margin=0.5, epochs=10, rule="last"), kinds["raw"][0], y, kinds["raw"][1], y_test
-    )
+    (raw, raw_test), (unit, unit_test) = kinds["raw"], kinds["unit"]
+    mine = measure(ours(args, kernel=kernel, margin=0.5, epochs=10, rule="last"), raw, y, raw_test, y_test)
     rows = [{"model": "ours: margin=0.5, epochs=10, last", **mine}]
     if (fast := fast_svc()) is not None:
         svm = fast(kernel="poly", degree=6, gamma=3.0, coef0=1.0, C=1000.0, cache_size=2000)
