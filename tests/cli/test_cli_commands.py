@@ -83,7 +83,9 @@ def test_every_estimator(estimator, here, capsys):
 
 
 def test_the_summary_fits_a_terminal(here, capsys):
-    out = run(capsys, "train", "days.csv", "--label", "Play", "-o", "any.votron", "--test", "0.3", "--random-state", "0").out
+    out = run(
+        capsys, "train", "days.csv", "--label", "Play", "-o", "any.votron", "--test", "0.3", "--random-state", "0"
+    ).out
     assert max(map(len, out.split("\n"))) <= 80
     assert re.search(r"test error +\d", out)
     assert re.search(r"95 % interval \d", out)
