@@ -91,6 +91,8 @@ def test_margins_and_joint_training_of_the_averaged_perceptron(here, capsys):
     assert np.array_equal(votron.load("any.votron").coef_, expected.coef_)
     out = run(capsys, "certify", "any.votron", "digits").out
     assert "10 classes jointly" in out
+    from votron.tuning import tune
+
     grid = {"epochs": [1], "margin": [0.0, 0.5], "multiclass": ["ovr", "joint"]}
     assert tune(digits.X, digits.y, estimator="averaged", grid=grid, folds=3).n_tried == 4
 
