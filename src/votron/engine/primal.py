@@ -291,7 +291,7 @@ class PrimalTrainer:
                 self._made = {}
                 steps = self.time - first
                 if watcher is not None:
-                    watcher.update(steps, (steps - 1) // n + 1, int(self._mistakes.sum()) // self._at_a_time)
+                    watcher.update(steps, (steps - 1) // n + 1, int(self._mistakes.sum()))
                     interrupted = watcher.should_stop()
                 if steps % n == 0 or steps == n_steps or interrupted:
                     enough = after_pass() if after_pass is not None else False
@@ -302,11 +302,6 @@ class PrimalTrainer:
     @property
     def _width(self) -> int:
         return int(self.weights.shape[1])
-
-    @property
-    def _at_a_time(self) -> int:
-        """Vectors that a wrong row changes, at least."""
-        return 2 if self.joint and self.n_vectors > 1 else 1
 
     def _walks(self, batch: RowBatch, n_threads: int) -> list[Callable[[], None]]:
         """Return the tasks that present a batch, which may run side by side."""
