@@ -120,9 +120,10 @@ def classifier_state(model: Any) -> State:
     check_is_fitted(model)
     model._validate_params()
     names = model.feature_names_in_.tolist() if hasattr(model, "feature_names_in_") else None
+    without = ("class_weight",) if getattr(model, "class_weight", None) is None else ()  # as before there was one
     return {
         "class": name,
-        "params": params_state(model),
+        "params": params_state(model, leave_out=without),
         "classes": labels_state(model.classes_),
         "n_features": int(model.n_features_in_),
         "feature_names": names,
@@ -194,6 +195,7 @@ class Voted(StoredClassifier):
             else {"times": curve.times, "errors": curve.errors, "n_examples": int(curve.n_examples)},
             "n_epochs": float(model.n_epochs_),
             "n_named": int(model._n_named),
+            **({"n_left_out": int(model._n_left_out)} if model._n_left_out else {}),
             **{key: bool(getattr(model, attribute)) for key, attribute in _VOTED_FLAGS.items()},
         }
 
@@ -201,6 +203,7 @@ class Voted(StoredClassifier):
         """Set kernel, record, support vectors and held-out errors."""
         model.kernel_ = kernel_from(fields.part("kernel"))
         model._n_named = fields.count("n_named")
+        model._n_left_out = fields.count("n_left_out", 0, model._n_named + 1) if fields.has("n_left_out") else 0
         limit = min(model._n_named, model.n_features_in_) if is_precomputed(model.kernel_) else model._n_named
         record = record_from(fields.part("record"), n_vectors(model), limit)
         rows = support_rows(fields, model.kernel_, len(record.support), model.n_features_in_)

@@ -216,6 +216,8 @@ class Evidence:
     """Grounds of all that is said of the run: that these are its data, and what files and frozen steps claim."""
     known: dict[Any, Any] = field(default_factory=dict)
     """Values that were computed before, by statements that share them."""
+    weighted: bool = False
+    """True if examples had weights other than 1."""
 
     @property
     def by_mistakes(self) -> bool:
