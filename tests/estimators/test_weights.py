@@ -16,9 +16,10 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import TunedThresholdClassifierCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from strategies import thorough
 
-from votron import VotedPerceptronClassifier, certify, load
+from votron import KernelAdatronClassifier, VotedPerceptronClassifier, certify, load
 from votron.errors import ModelFileError, VotronError
 from votron.rules import RULES
 
@@ -308,6 +309,80 @@ def test_other_data_are_refused_with_weights_too():
     other[fitted.support_[3]] += 1
     with pytest.raises(VotronError, match="must be the training data"):
         certify(fitted, other, Y)
+
+
+# -- the adatron ------------------------------------------------------------------------------------------------------
+
+
+def adatron(**parameters):
+    return KernelAdatronClassifier(**{"C": 0.5, "tol": 1e-6, "kernel": "rbf", "gamma": 0.2, **parameters})
+
+
+def test_weights_of_the_adatron_are_factors_of_C():
+    """By the optimality conditions, which no bias disturbs: 0 where y f > 1, the row's cap where y f < 1."""
+    two, y = X[50:], Y[50:]
+    weights = WEIGHTS[50:] + 0.25
+    signs = np.where(y == 2, 1, -1)
+    fitted = adatron(class_weight={2: 2.0}).fit(two, y, sample_weight=weights)
+    caps = 0.5 * weights * np.where(y == 2, 2.0, 1.0)
+    alpha = np.zeros(100)
+    alpha[fitted.support_] = np.abs(fitted.dual_coef_[0])
+    margins = signs * fitted.decision_function(two)
+    assert (alpha <= caps * (1 + 1e-9)).all()
+    np.testing.assert_allclose(alpha[margins < 0.99], caps[margins < 0.99])
+    np.testing.assert_allclose(alpha[margins > 1.01], 0.0)
+    assert (margins < 0.99).sum() > 10
+    assert len(set(alpha[margins < 0.99])) > 3
+    twice = adatron().fit(np.repeat(two, 2, axis=0), np.repeat(y, 2))
+    once = adatron().fit(two, y, sample_weight=np.full(100, 2.0))
+    np.testing.assert_allclose(once.decision_function(two), twice.decision_function(two), atol=5e-3)
+
+
+def test_the_adatron_with_weights_is_near_the_support_vector_machine():
+    few = np.flatnonzero((Y == 2) | ((Y == 1) & (np.arange(150) % 5 == 0)))
+    for parameters in ({}, {"class_weight": "balanced"}, {"class_weight": {1: 9.0}}):
+        fitted = adatron(**parameters).fit(X[few], Y[few], sample_weight=WEIGHTS[few] + 0.25)
+        machine = SVC(C=0.5, gamma=0.2, tol=1e-6, **parameters)
+        machine.fit(X[few], Y[few], sample_weight=WEIGHTS[few] + 0.25)
+        assert np.mean(fitted.predict(X[50:]) == machine.predict(X[50:])) > 0.9
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_the_adatron_leaves_rows_of_weight_0_out(kernel, tmp_path):
+    kept = np.flatnonzero(WEIGHTS)
+    rows, some = (gram(X), gram(X)[np.ix_(kept, kept)]) if kernel == "precomputed" else (X, X[kept])
+    C = 1e-4 if kernel == "precomputed" else 0.5
+    with_zeros = adatron(kernel=kernel, C=C, tol=1e-3).fit(rows, Y, sample_weight=WEIGHTS)
+    without = adatron(kernel=kernel, C=C, tol=1e-3).fit(some, Y[kept], sample_weight=WEIGHTS[kept])
+    np.testing.assert_array_equal(with_zeros.support_, kept[without.support_])
+    np.testing.assert_array_equal(with_zeros.dual_coef_, without.dual_coef_)
+    scored = rows[:, kept] if kernel == "precomputed" else rows
+    np.testing.assert_array_equal(with_zeros.decision_function(rows), without.decision_function(scored))
+    with_zeros.save(tmp_path / "adatron.votron")
+    found = load(tmp_path / "adatron.votron")
+    assert np.array_equal(found.predict(rows), with_zeros.predict(rows))
+    with pytest.raises(VotronError, match="rows of weight 0"):
+        certify(found, rows, Y)
+    hard = adatron(C=None, degree=2, kernel="poly").fit(X[:100], Y[:100], sample_weight=np.arange(100) % 2)
+    plain = adatron(C=None, degree=2, kernel="poly").fit(X[1:100:2], Y[1:100:2])
+    assert np.array_equal(hard.dual_coef_, plain.dual_coef_)
+
+
+def test_the_adatron_needs_C_for_weights():
+    for parameters, weights in (({}, WEIGHTS + 0.25), ({"class_weight": {1: 2}}, None)):
+        with pytest.raises(VotronError, match=r"are factors of C, so that they need one. Got C=None instead\.$"):
+            adatron(C=None, **parameters).fit(X, Y, sample_weight=weights)
+
+
+def test_the_certificate_of_an_adatron_with_weights():
+    two, y = X[50:], Y[50:]
+    found = certify(adatron().fit(two, y, sample_weight=WEIGHTS[50:] + 0.25), two, y)
+    holds = {(b.name, a.name): a.holds for b in found.bounds for a in b.assumptions}
+    assert holds["Vapnik, support vectors", "weights fixed"] is None
+    assert holds["(7) with errors", "weights fixed"] is None
+    assert ("PAC margin", "weights fixed") not in holds
+    found = certify(adatron(class_weight="balanced").fit(two[10:], y[10:]), two[10:], y[10:])
+    assert {a.holds for b in found.bounds for a in b.assumptions if a.name == "weights fixed"} == {False}
 
 
 # -- among scikit-learn's tools ---------------------------------------------------------------------------------------

@@ -69,6 +69,15 @@ def trained_model(
     )
 
 
+def check_none_left_out(n: int) -> None:
+    """Refuse a certificate of a model that was given rows of weight 0: which they were, it does not know any more."""
+    if n:
+        raise VotronError(
+            f"A model that was given rows of weight 0, here {n:,}, has no certificate: train it without them, for the "
+            "same model, which then has one."
+        )
+
+
 def passes_of(model: EpochClassifier) -> Passes:
     """Return how training went, for the certificate."""
     return Passes(
@@ -144,11 +153,7 @@ class RecordClassifier(EpochClassifier):
                 "A model that was trained by fit for several epochs and then by partial_fit has no certificate: its "
                 "examples were presented unequally often. Train it by one of the two."
             )
-        if self._n_left_out:
-            raise VotronError(
-                f"A model that was given rows of weight 0, here {self._n_left_out:,}, has no certificate: train it "
-                "without them, for the same model, which then has one."
-            )
+        check_none_left_out(self._n_left_out)
         rows, labels = validated(self, X, y, kernel=self.kernel_, reset=False)
         precomputed = is_precomputed(self.kernel_)
         if not precomputed:

@@ -348,12 +348,6 @@ def reads_gamma(kernel: Any) -> bool:
     return cls is not None and "gamma" in cls.parameters()
 
 
-def validated_with_kernel(model: BaseEstimator, X: Any, y: Any, *, reset: bool) -> tuple[Rows, Any, Kernel]:
-    """Return data and labels to train on, and the kernel that the model's parameters stand for on these data."""
-    X, y = validated(model, X, y, kernel=model.kernel, reset=reset)
-    return X, y, kernel_on(model, X)
-
-
 def kernel_on(model: BaseEstimator, X: Rows) -> Kernel:
     """Return the kernel that the model's parameters stand for on these data."""
     if is_precomputed(model.kernel):

@@ -45,7 +45,7 @@ def _why_no_partial_fit(model: Any) -> VotronError | None:
             f" must be a number for partial_fit, since the data that decide what "
             f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead.",
         )
-    if isinstance(model.class_weight, str):
+    if isinstance(model.class_weight, str) and model.class_weight == "balanced":
         return VotronError(
             Parameter("class_weight", of=name),
             f" must be a dict or None for partial_fit, since how many rows the classes have is not known yet. "

@@ -467,7 +467,7 @@ STATEMENTS: tuple[Statement, ...] = (
     ),
     Statement(
         "Vapnik, support vectors", "support/(m+1)", ESTIMATE, "error", MAXIMAL,
-        ("i.i.d.", "kernel fixed", "exact"), _support_share,
+        ("i.i.d.", "kernel fixed", "exact"), _support_share, if_weighted=OWN_WEIGHTS,
     ),
     Statement(
         "Graepel et al. (7)", "(ln C(m,d) + ln m + ln(1/δ))/(m−d)", GUARANTEE, "error", MAXIMAL,

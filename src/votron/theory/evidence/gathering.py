@@ -246,7 +246,7 @@ def evidence_of_record(
         assumptions.append(not_independent("another rule in training"))
     tau = _tau(tau, run, model, example)
     if record.weight is not None:
-        assumptions += [_not_unweighted(model), _weights_fixed(balanced, tau)]
+        assumptions += [_not_unweighted(model), weights_fixed(balanced, tau)]
     own = None if own_scores is None else own_scores[model.kept]
     first_m = min(m, record.n_steps)
     return model.evidence(
@@ -279,7 +279,7 @@ def _not_unweighted(model: TrainedModel) -> Assumption:
     return Assumption("unweighted", False, because, model.switches.get("unweighted", ""), another_run=True)
 
 
-def _weights_fixed(balanced: bool, tau: float) -> Assumption:
+def weights_fixed(balanced: bool, tau: float = 0.0) -> Assumption:
     """Return whether the weight of an example depends on no other example, as far as the parameters tell.
 
     That all are divided by their mean matters only with a margin: without one, scaling all changes no mistake.
