@@ -19,7 +19,7 @@ Conventions (the sources differ; these are Votron's)
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -110,7 +110,7 @@ class MistakeRecord:
     n_vectors: int
     n_examples: int
     n_steps: int
-    weight: NDArray[np.float64] | None = None
+    weight: NDArray[np.float64] | None = field(default_factory=lambda: None)  # no attribute of the class
 
     def __post_init__(self) -> None:
         """Fix types, forbid writing, and check that this is a record at all."""

@@ -188,7 +188,7 @@ _COUNTS = ("n_vectors", "n_examples", "n_steps")
 
 
 def record_state(record: MistakeRecord, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the arrays and numbers of a record, but for columns that are all 0.
+    """Return the arrays and numbers of a record, but for columns that are all 0, and weights that are all 1.
 
     Examples
     --------
@@ -198,6 +198,8 @@ def record_state(record: MistakeRecord, leave_out: tuple[str, ...] = ()) -> dict
     ['example', 'n_examples', 'n_steps', 'n_vectors', 'sign', 'time', 'vector']
     """
     arrays = {name: getattr(record, name) for name in _COLUMNS if name not in leave_out}
+    if record.weight is not None:
+        arrays["weight"] = record.weight
     return {**arrays, **{name: int(getattr(record, name)) for name in _COUNTS}}
 
 
@@ -220,6 +222,7 @@ def record_from(fields: Fields, n_vectors: int, n_named: int) -> MistakeRecord:
         if name != "example":
             absent = name in ("score", "norm2") and not fields.has(name)
             columns[name] = np.zeros(k) if absent else fields.exactly(name, dtype, (k,))
+    weight = fields.exactly("weight", "<f8", (k,)) if fields.has("weight") else None
     fields.end()
     if k and not (int(example.min()) >= 0 and int(example.max()) < n_named < LARGEST):
         raise fields.wrong("example", f"numbers of examples, from 0 to {n_named - 1}", "others")
@@ -227,7 +230,7 @@ def record_from(fields: Fields, n_vectors: int, n_named: int) -> MistakeRecord:
     if k and norm2.min() < -1e-6 * max(0.0, norm2.max()):  # what rounding leaves of 0 may be below it
         raise fields.wrong("norm2", "squared lengths", "negative numbers")
     try:
-        return MistakeRecord(**columns, n_vectors=n_vectors, n_examples=n_examples, n_steps=n_steps)
+        return MistakeRecord(**columns, n_vectors=n_vectors, n_examples=n_examples, n_steps=n_steps, weight=weight)
     except VotronError as error:
         raise ModelFileError(str(error)) from None
 
@@ -353,10 +356,23 @@ def _param(model: Any, name: str, value: Any) -> Any:
         return {"float": str(value)}
     if isinstance(value, list | tuple) and all(type(each) in (int, float, str, bool) for each in value):
         return {"tuple": list(value)} if isinstance(value, tuple) else list(value)
+    if isinstance(value, dict):
+        return {"dict": _pairs(model, name, value)}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     what = "a file cannot hold a function" if callable(value) else "a file holds numbers, texts and the like"
     raise ModelFileError(Parameter(name, of=type(model).__name__), f" cannot be saved, since {what}. Got {value!r}.")
+
+
+def _pairs(model: Any, name: str, value: dict[Any, Any]) -> list[list[Any]]:
+    """Return the entries of a dict by class, as a file has them: labels need not be text."""
+    pairs = [[each.item() if isinstance(each, np.generic) else each for each in pair] for pair in value.items()]
+    if not all(type(label) in (bool, int, float, str) and type(number) in (int, float) for label, number in pairs):
+        raise ModelFileError(
+            Parameter(name, of=type(model).__name__),
+            f" can be saved with numbers by label, which are numbers, truth values or text. Got {value!r}.",
+        )
+    return pairs
 
 
 def params_from(fields: Fields, cls: Any, *, leave_out: tuple[str, ...] = (), **fixed: Any) -> Any:
@@ -403,6 +419,19 @@ def _param_from(fields: Fields, name: str) -> Any:
         return kernel_from(Fields(value["kernel"], {}, f"{name}.kernel"))
     if set(value) == {"tuple"} and isinstance(value["tuple"], list):
         return tuple(value["tuple"])
+    if set(value) == {"dict"} and _are_pairs(value["dict"]):
+        return dict(value["dict"])
     if set(value) == {"float"} and value["float"] in ("inf", "-inf", "nan"):
         return float(value["float"])
     raise fields.wrong(name, "a value that a parameter can have", value)
+
+
+def _are_pairs(pairs: Any) -> bool:
+    """Tell whether these are entries of a dict by class."""
+    return isinstance(pairs, list) and all(
+        isinstance(pair, list)
+        and len(pair) == 2
+        and type(pair[0]) in (bool, int, float, str)
+        and type(pair[1]) in (int, float)
+        for pair in pairs
+    )

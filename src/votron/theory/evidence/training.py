@@ -219,6 +219,8 @@ class Evidence:
     """Values that were computed before, by statements that share them."""
     trained_jointly: bool = False
     """Whether several classes were trained together, so that all is said of their vectors as one."""
+    weighted: bool = False
+    """True if examples had weights other than 1."""
 
     @property
     def by_mistakes(self) -> bool:
