@@ -96,8 +96,8 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         For the shuffle, the held-out part and the random rule.
     memory_limit : int or str, default="auto"
         Memory that training may use beside the data: bytes, or "2GB". What is not needed otherwise keeps dot products
-        for later passes; 0 keeps none. "auto" is a quarter of what is free, and at most 16 times the size of the data
-        (or 1 GiB): more would not pay. The result does not depend on it.
+        for later passes; 0 keeps none. "auto" is a quarter of what is free, and at most the larger of 16 times
+        the size of the data and 1 GiB: more would not pay. The result does not depend on it.
     n_jobs : int or None, default=None
         Threads. None: as many as this process may use. The result does not depend on it.
     verbose : int, default=0
@@ -225,8 +225,6 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
 
     def _learn(self, rows: Rows, codes: NDArray[np.int64], weights: RowWeights) -> TrainingRun:
         """Train, and set the attributes."""
-        if not isinstance(self.kernel, Kernel):  # one that was given is taken as it is
-            self.kernel_ = self.kernel_.suited_to(rows)
         rng = check_random_state(self.random_state)
         learnable, hold_out = self._learnable(rows, at_least=1), RULES[self.rule].needs_held_out
         order, held_out = self._presentation(learnable, codes, rng, hold_out=hold_out)
@@ -247,9 +245,10 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         """Go on learning: one pass over new data, in their order, from where the record ends.
 
         Earlier data need not be kept. One call after another gives exactly the record of one unshuffled pass over all
-        of the data (to rounding only, if float32 data are whole numbers in some batches and fractions in others). A
-        call costs time in the number of support vectors, so give rows in batches where you can. The rule "holdout"
-        then needs data of its own, given to `with_rule`.
+        of the data (to rounding only, if float32 data are whole numbers in some batches and fractions in others, or
+        short rows in some and so long ones in others that a Gaussian kernel must multiply them in float64). A call
+        costs time in the number of support vectors, so give rows in batches where you can. The rule "holdout" then
+        needs data of its own, given to `with_rule`.
 
         Parameters
         ----------
@@ -345,8 +344,9 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
             )
         self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
         _validation.check_two_classes(self.classes_, X.shape)
-        if first:
-            self.kernel_ = kernel
+        if not isinstance(self.kernel, Kernel):  # one that was given is taken as it is
+            kernel = kernel.suited_to(X) if first else self.kernel_.still_suited_to(X)
+        self.kernel_ = kernel
         return X, codes, weights
 
     def _learnable(self, rows: Rows, at_least: int) -> Index:
