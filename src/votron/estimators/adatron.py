@@ -53,10 +53,10 @@ class KernelAdatronClassifier(WeightedFit, WatchedClassifier):
     kernel, degree, gamma, coef0, normalize_kernel
         As in `VotedPerceptronClassifier`.
     C : float or None, default=None
-        The most that a coefficient may be: the soft form, for data that are not separable. None: no limit, the hard
+        Upper limit of the coefficients (soft margin), for data that are not separable. None: no limit, the hard
         form.
     tol : float, default=1e-3
-        How far the margin may be from the best, relatively; with C, the objective from its least value.
+        Relative tolerance on the margin or, with C, on the objective.
     max_sweeps : int, default=100000
         Passes over the examples near the margin after which to give up, with a warning.
     verbose : int, default=0
