@@ -115,8 +115,7 @@ class How:
             patch.setattr(dual, "CANDIDATES_AT_ONCE", self.candidates)
             patch.setattr(dual, "WORTH_A_THREAD", self.worth_a_thread)
             if self.at_once:
-                patch.setattr(products, "CHEAP_INTEGERS", 0)
-                patch.setattr(products, "CHEAP_REALS", 0)
+                patch.setattr(products, "WORTH_KEEPING", 0)
             if self.capacity is not None:
                 patch.setattr(
                     dual, "DotCache", lambda n, w, t, c, after=1: DotCache(n, w, t, min(c, self.capacity), after)

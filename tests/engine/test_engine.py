@@ -220,13 +220,13 @@ def test_every_path_was_taken(monkeypatch):
         "known ahead": 0,
         "kept blocks": 0,
     }
-    dots, fetch, fill = blocks.KernelBlock.dots, dual._Ahead.fetch, dual._Ahead._fill_dots
+    values, fetch, fill = blocks.KernelBlock.values, dual._Ahead.fetch, dual._Ahead._fill_dots
     over, share_out = dual.Team.over, dual._Visits._share_out
 
-    def spy_dots(self, store, slots, low, high, held):
+    def spy_values(self, store, slots, terms, low, high, held):
         inside = self.cache.place(slots) >= 0
         seen["cached" if inside.all() else "mixed" if inside.any() else "outside"] += 1
-        return dots(self, store, slots, low, high, held)
+        return values(self, store, slots, terms, low, high, held)
 
     def spy_fetch(self, start, stop):
         seen["fetched on the way"] += start > 0
@@ -249,7 +249,7 @@ def test_every_path_was_taken(monkeypatch):
         share_out(self, memory)
         seen["kept blocks"] += self.keeps_blocks
 
-    monkeypatch.setattr(blocks.KernelBlock, "dots", spy_dots)
+    monkeypatch.setattr(blocks.KernelBlock, "values", spy_values)
     monkeypatch.setattr(dual._Ahead, "fetch", spy_fetch)
     monkeypatch.setattr(dual._Ahead, "_fill_dots", spy_fill)
     monkeypatch.setattr(dual.Team, "over", spy_over)

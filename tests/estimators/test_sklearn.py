@@ -107,6 +107,8 @@ LINEAR = {
     "early stopping": {"early_stopping": True},
     "through the origin": {"fit_intercept": False},
     "until convergence": {"epochs": None, "shuffle": False},
+    "margin": {"margin": 0.5},
+    "joint": {"margin": 0.1, "multiclass": "joint"},
 }
 
 

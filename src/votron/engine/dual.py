@@ -36,7 +36,7 @@ from votron._types import Floats, Index, Rows
 from votron.blocks import DotCache, KernelBlock, scratch
 from votron.engine.run import TrainingRun, Watcher
 from votron.errors import IndefiniteKernelError, NotRepresentableError
-from votron.kernels.base import Kernel, compiled_steps
+from votron.kernels import Kernel
 from votron.products import GramProducts, Products, Store, Traits, padded
 from votron.record import MistakeRecord
 
@@ -347,20 +347,11 @@ class _Visits:
         def work(low: int, high: int) -> None:
             if must_pack:
                 block.prepare(low, high)
-            held = block.held
+            held, room = block.held, scratch("room", 2, self.width, np.float64)
             for e in range(first, last, EVENTS_AT_ONCE):
                 slots = event_slot[e : min(e + EVENTS_AT_ONCE, last)]
-                dots, source, held = block.dots(store, slots, low, high, held)
-                steps = compiled_steps(self.kernel, terms[:, slots], block.own)
-                if steps is not None:
-                    room = scratch("room", 2, self.width, np.float64)
-                    _loops.fold_dots(
-                        dots, source, steps, room, event_starts, e, vector, coefficients, low, high, self.F[b]
-                    )  # fmt: skip
-                    continue
-                K = scratch("K", EVENTS_AT_ONCE, self.width, np.float64)
-                self.kernel.from_dots(dots, source, low, high, terms[:, slots], block.own, K)
-                _loops.fold(K, event_starts, e, len(slots), vector, coefficients, low, high, self.F[b])
+                values, held = block.values(store, slots, terms[:, slots], low, high, held)
+                _loops.fold(values, event_starts, e, vector, coefficients, low, high, room, self.F[b])
 
         threads.over(block.width, work, worth_it=(last - first) * block.width > WORTH_A_THREAD)
         block.packed |= must_pack

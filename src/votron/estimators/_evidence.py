@@ -122,6 +122,7 @@ class RecordClassifier(EpochClassifier):
     def _runner(
         self,
         trainer: DualTrainer | LinearTrainer,
+        rows: Rows,
         order: Index,
         n_steps: int,
         ids: Index | None = None,
@@ -197,7 +198,7 @@ class RecordClassifier(EpochClassifier):
         """Return the record of another run, of as many steps."""
         n_examples, n_steps = self.record_.n_examples, self.record_.n_steps
         trainer = self._new_trainer(rows, n_steps, weighted=weights is not None)
-        self._runner(trainer, order, n_steps, weights=weights)(rows, codes, order, n_steps)
+        self._runner(trainer, rows, order, n_steps, weights=weights)(rows, codes, order, n_steps)
         return trainer.record(n_examples, n_steps)
 
     def _scores_at(self, rows: Rows, times: list[int]) -> list[dict[str, Floats]]:

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from votron._arrays import n_bytes
 from votron._resources import effective_threads, parse_memory_limit
 from votron._types import Floats, Index, Rows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
@@ -24,7 +25,7 @@ from votron.estimators import _validation
 from votron.estimators._evidence import RecordClassifier
 from votron.estimators._score_functions import Form, form_of_vectors
 from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, by_class, weighed
-from votron.kernels.base import is_precomputed
+from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors
 from votron.rules.vectors import choices_of, moments_of
@@ -95,7 +96,8 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         For the shuffle, the held-out part and the random rule.
     memory_limit : int or str, default="auto"
         Memory that training may use beside the data: bytes, or "2GB". What is not needed otherwise keeps dot products
-        for later passes; 0 keeps none. "auto" is half of what is free. The result does not depend on it.
+        for later passes; 0 keeps none. "auto" is a quarter of what is free, and at most 16 times the size of the data
+        (or 1 GiB): more would not pay. The result does not depend on it.
     n_jobs : int or None, default=None
         Threads. None: as many as this process may use. The result does not depend on it.
     verbose : int, default=0
@@ -223,6 +225,8 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
 
     def _learn(self, rows: Rows, codes: NDArray[np.int64], weights: RowWeights) -> TrainingRun:
         """Train, and set the attributes."""
+        if not isinstance(self.kernel, Kernel):  # one that was given is taken as it is
+            self.kernel_ = self.kernel_.suited_to(rows)
         rng = check_random_state(self.random_state)
         learnable, hold_out = self._learnable(rows, at_least=1), RULES[self.rule].needs_held_out
         order, held_out = self._presentation(learnable, codes, rng, hold_out=hold_out)
@@ -341,7 +345,8 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
             )
         self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
         _validation.check_two_classes(self.classes_, X.shape)
-        self.kernel_ = kernel
+        if first:
+            self.kernel_ = kernel
         return X, codes, weights
 
     def _learnable(self, rows: Rows, at_least: int) -> Index:
@@ -362,12 +367,13 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         """Run the engine."""
         if not n_steps:
             return TrainingRun(0, False, False)
-        run = self._runner(trainer, order, n_steps, ids, weights)
+        run = self._runner(trainer, rows, order, n_steps, ids, weights)
         return self._in_epochs(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
     def _runner(
         self,
         trainer: DualTrainer | LinearTrainer,
+        rows: Rows,
         order: Index,
         n_steps: int,
         ids: Index | None = None,
@@ -377,7 +383,8 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         run = partial(trainer.run, n_threads=effective_threads(self.n_jobs))
         if isinstance(trainer, DualTrainer):
             repeats = n_steps > len(order) or trainer.n_events > trainer.n_support
-            run = partial(run, ids=ids, weights=weights, memory=parse_memory_limit(self.memory_limit) if repeats else 0)
+            memory = parse_memory_limit(self.memory_limit, data_bytes=n_bytes(rows)) if repeats else 0
+            run = partial(run, ids=ids, weights=weights, memory=memory)
         return run
 
     def _keep(self, rows: Rows, record: MistakeRecord, seed: int) -> None:

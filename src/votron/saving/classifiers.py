@@ -297,6 +297,8 @@ class Averaged(StoredClassifier):
             "mistakes": state["mistakes"],
             "time": int(state["time"]),
             "with_bias": bool(model._trainer.bias),
+            "trained_margin": float(model._trainer.margin),
+            "trained_jointly": bool(model._trainer.joint),
             "n_epochs": float(model.n_epochs_),
             "converged": bool(model.converged_),
             "validation_scores": [float(score) for score in model.validation_scores_]
@@ -320,7 +322,11 @@ class Averaged(StoredClassifier):
         largest = max((float(abs(w).max()) for w in (weights, timed, *bias) if w.size), default=0.0)
         if largest * (time + 1.0) >= _LARGEST_SUM:
             raise fields.wrong("weights", f"small enough for sums below {_LARGEST_SUM:g}", f"{largest:g}")
-        model._trainer = PrimalTrainer.resume(weights, timed, bias, mistakes, time, with_bias=with_bias)
+        # files of before there were margins lack both
+        margin = fields.number("trained_margin", 0.0) if fields.has("trained_margin") else 0.0
+        joint = fields.flag("trained_jointly") if fields.has("trained_jointly") else False
+        sums = weights, timed, bias, mistakes, time
+        model._trainer = PrimalTrainer.resume(*sums, with_bias=with_bias, margin=margin, joint=joint)
         model.n_mistakes_ = model._trainer.n_mistakes
         model.n_epochs_, model.converged_ = fields.number("n_epochs", 0.0), fields.flag("converged")
         if fields.has("validation_scores"):

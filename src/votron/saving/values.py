@@ -120,7 +120,12 @@ def kernel_state(kernel: Kernel) -> dict[str, Any]:
     {'name': 'normalized', 'base': {'name': 'rbf', 'gamma': 0.5}}
     """
     if {**KERNELS, **MADE_OF_KERNELS}.get(kernel.name) is type(kernel):
-        return {"name": kernel.name, **{name: _kernel_value(getattr(kernel, name)) for name in kernel.parameters()}}
+        state: dict[str, Any] = {"name": kernel.name}
+        for field in dataclasses.fields(kernel):  # type: ignore[arg-type]
+            value = getattr(kernel, field.name)
+            if not (field.metadata.get("optional") and value == field.default):
+                state[field.name] = _kernel_value(value)
+        return state
     raise ModelFileError(
         "The kernel of a model in a file must be one of Votron's, or registered with register_kernel, since a file "
         f"cannot hold a function. Got {kernel!r} instead."
@@ -148,7 +153,13 @@ def kernel_from(fields: Fields, depth: int = 0) -> Kernel:
     known = {**KERNELS, **MADE_OF_KERNELS}
     cls = known[fields.text("name", known)]
     try:
-        made = cls(**{field.name: _kernel_field(fields, field, depth) for field in dataclasses.fields(cls)})  # type: ignore[arg-type]
+        made = cls(
+            **{
+                field.name: _kernel_field(fields, field, depth)
+                for field in dataclasses.fields(cls)  # type: ignore[arg-type]
+                if fields.has(field.name) or not field.metadata.get("optional")
+            }
+        )
     except ModelFileError:
         raise
     except VotronError as error:

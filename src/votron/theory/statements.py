@@ -11,6 +11,9 @@ their errors add up to (a union bound), each guarantee at δ divided by their nu
 the count of steps with a mistake, or of examples in the support, it holds for all vectors together as for one, since
 they saw the same examples at the same steps: with the steps at which *any* vector erred, or the examples on which any
 depends. That is much better than the sum.
+
+Classes that were trained together are one vector from the start (`votron.theory.evidence.weights`), with labels for
+signs: what rests on counting updates, on their support or on margins by which updates are counted holds for it.
 """
 
 from __future__ import annotations
@@ -135,7 +138,7 @@ class Statement:
         if self.quantity == "error":
             wants = (
                 *wants,
-                *(["labels known"] if len(evidence.runs) > 1 else []),
+                *(["labels known"] if len(evidence.runs) > 1 or evidence.trained_jointly else []),
                 *(["K(x, x) > 0"] if evidence.left_out else []),
             )
         return (*(_assumption(name, evidence, self.predictor) for name in wants), *evidence.around)
@@ -393,6 +396,8 @@ def _margin_simple(evidence: Evidence, c: int, delta: float) -> Value:
 
 def _pac(name: str) -> Callable[[Evidence, int, float], Value]:
     def value(evidence: Evidence, c: int, delta: float) -> Value:
+        if evidence.trained_jointly:
+            return math.nan, "the theorem is about one vector's sign, and these were trained together for the label"
         attained = float(evidence.candidates[name][:, c].min())
         if attained <= 0:
             return math.nan, "the vector errs on training examples"
