@@ -118,6 +118,9 @@ def estimators():
         yield f"poly - {rule}, normalised", VotedPerceptronClassifier(rule=rule, normalize_vectors=True)
         yield f"conjunction - {rule}, normalised", OnBits(rule, normalize_vectors=True)
     yield "margin", VotedPerceptronClassifier(margin=0.5)
+    yield "early stopping", VotedPerceptronClassifier(early_stopping=True)
+    yield "early stopping - auto", VotedPerceptronClassifier(early_stopping=True, rule="auto", gamma=0.5)
+    yield "poly - auto", VotedPerceptronClassifier(rule="auto")
     yield "unshuffled", VotedPerceptronClassifier(shuffle=False)
     yield "a fraction of an epoch", VotedPerceptronClassifier(epochs=2.5)
     for name, parameters in LINEAR.items():

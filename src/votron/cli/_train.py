@@ -275,7 +275,9 @@ def _training_words(estimator: Any, seed: Any = None) -> dict[str, str]:
     if hasattr(estimator, "kernel_"):
         words["kernel"] = repr(estimator.kernel_)
     if hasattr(estimator, "rule"):
-        words["rule"] = estimator.rule + (", vectors of length 1" if estimator.normalize_vectors else "")
+        words["rule"] = getattr(estimator, "rule_", estimator.rule) + (
+            ", vectors of length 1" if estimator.normalize_vectors else ""
+        )
     if hasattr(estimator, "n_epochs_"):
         ended = ", the last without a mistake" if getattr(estimator, "converged_", False) else ""
         words["epochs"] = f"{estimator.n_epochs_:g}{ended}"

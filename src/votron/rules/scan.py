@@ -135,6 +135,14 @@ class BlockScan:
         done = np.zeros(1, dtype=np.int64)
         self.captures = _loops.Captures(times[order], rows[order], done, np.zeros(shape), np.zeros(shape))
 
+    def go_on(self, record: MistakeRecord, plan: Plan, ready: Ready) -> None:
+        """Take a longer record of the same run and later moments, by rules that ask for no vector of the past."""
+        assert not plan.keep
+        self.record, self.plan, self.ready = record, plan, ready
+        if self._block is not None:
+            self._block.cache.note(np.arange(ready.store.n))
+            self.mistakes = _loops.Mistakes(record.event_starts, record.vector, record.sign, record.time, record.norm2)
+
     def close(self) -> None:
         """Give the memory back."""
         self._block = None

@@ -194,6 +194,7 @@ class Voted(StoredClassifier):
             else {"times": curve.times, "errors": curve.errors, "n_examples": int(curve.n_examples)},
             "n_epochs": float(model.n_epochs_),
             "n_named": int(model._n_named),
+            **_chosen_state(model),
             **{key: bool(getattr(model, attribute)) for key, attribute in _VOTED_FLAGS.items()},
         }
 
@@ -211,8 +212,38 @@ class Voted(StoredClassifier):
                 record, model.kernel_, rows, model._vectors.seed, _curve(fields.part("holdout"), record.n_steps)
             )
         model.n_epochs_ = fields.number("n_epochs", 0.0)
+        _set_chosen(model, fields)
         for key, attribute in _VOTED_FLAGS.items():
             setattr(model, attribute, fields.flag(key))
+
+
+def _chosen_state(model: VotedPerceptronClassifier) -> State:
+    """Return what held-out rows chose, if anything."""
+    found: State = {}
+    if "_chosen_rule" in model.__dict__:
+        found["chosen_rule"] = model._chosen_rule
+    if model.__dict__.get("_moment_chosen", False):
+        found["moment_chosen"] = True
+    if hasattr(model, "validation_scores_"):
+        moments, scores = np.array(model.validation_moments_), np.array(model.validation_scores_)
+        found["validation"] = {"moments": moments, "scores": scores}
+    return found
+
+
+def _set_chosen(model: VotedPerceptronClassifier, fields: Fields) -> None:
+    """Set what held-out rows chose, if anything."""
+    if fields.has("chosen_rule"):
+        model._chosen_rule = fields.text("chosen_rule", list(RULES))
+    if fields.has("moment_chosen"):
+        model._moment_chosen = fields.flag("moment_chosen")
+    if fields.has("validation"):
+        part = fields.part("validation")
+        moments = part.exactly("moments", "<f8", (None,))
+        scores = part.exactly("scores", "<f8", moments.shape)
+        part.end()
+        if not ((moments[1:] > moments[:-1]).all() and ((scores >= 0) & (scores <= 1)).all()):
+            raise fields.wrong("validation", "rising moments, and accuracies from 0 to 1", "others")
+        model.validation_moments_, model.validation_scores_ = moments.tolist(), scores.tolist()
 
 
 def _curve(fields: Fields, n_steps: int) -> HoldoutCurve:
