@@ -201,7 +201,10 @@ def test_holdout_without_data():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"rule": "last", "X_val": X, "y_val": y}, "are for the rules 'holdout' and 'auto' only. Got the rule 'last' instead."),
+        (
+            {"rule": "last", "X_val": X, "y_val": y},
+            "are for the rules 'holdout' and 'auto' only. Got the rule 'last' instead.",
+        ),
         ({"rule": "holdout", "X_val": X}, "X_val and y_val go together. Got X_val alone instead."),
         ({"rule": "holdout", "y_val": y}, "X_val and y_val go together. Got y_val alone instead."),
         ({"rule": "holdout", "X_val": X, "y_val": y[:-1]}, "inconsistent numbers of samples: [20, 19]"),

@@ -30,6 +30,7 @@ from votron import (
     KernelAdatronClassifier,
     NaiveBayesLinearClassifier,
     VotedPerceptronClassifier,
+    VotedPerceptronClassifierCV,
     WinnowClassifier,
 )
 from votron.kernels import NormalizedKernel, PolynomialKernel, PrecomputedKernel
@@ -125,6 +126,10 @@ def estimators():
     yield "a fraction of an epoch", VotedPerceptronClassifier(epochs=2.5)
     for name, parameters in LINEAR.items():
         yield f"averaged - {name}", AveragedPerceptronClassifier(**parameters)
+    few = {"degrees": [2], "margins": [0.5], "epochs": 4, "cv": 2}  # the checks fit it hundreds of times
+    yield "voted, by cross-validation", VotedPerceptronClassifierCV(kernels=["poly"], gammas=["scale"], **few)
+    go_on = {"kernels": ["rbf"], "epochs": 2, "cv": 2}
+    yield "voted, by cross-validation, grids that go on", VotedPerceptronClassifierCV(**go_on)
     for kernel in ("poly", "linear", "rbf", "precomputed"):
         yield f"adatron - {kernel}", KernelAdatronClassifier(kernel=kernel, max_sweeps=10_000)
         yield f"adatron - {kernel}, soft", KernelAdatronClassifier(kernel=kernel, C=1.0)
