@@ -128,7 +128,7 @@ def estimators():
         yield f"averaged - {name}", AveragedPerceptronClassifier(**parameters)
     few = {"degrees": [2], "margins": [0.5], "epochs": 4, "cv": 2}  # the checks fit it hundreds of times
     yield "voted, by cross-validation", VotedPerceptronClassifierCV(kernels=["poly"], gammas=["scale"], **few)
-    go_on = {"kernels": ["rbf"], "epochs": 2, "cv": 2}
+    go_on = {"kernels": ["rbf"], "epochs": 6, "cv": 3}
     yield "voted, by cross-validation, grids that go on", VotedPerceptronClassifierCV(**go_on)
     for kernel in ("poly", "linear", "rbf", "precomputed"):
         yield f"adatron - {kernel}", KernelAdatronClassifier(kernel=kernel, max_sweeps=10_000)

@@ -29,7 +29,7 @@ from votron.theory.evidence.gathering import (
     not_independent,
     planned_end,
 )
-from votron.theory.evidence.training import Passes
+from votron.theory.evidence.training import Assumption, Passes
 from votron.theory.geometry import Comparators, Margins, lengths_of
 
 _SWITCHES = {
@@ -166,11 +166,16 @@ class RecordClassifier(EpochClassifier):
             own_scores=None if chosen or RULES[rule].needs_held_out else self._scores(rows),
             unit_vectors=bool(self.normalize_vectors),
         )
-        if not chosen:
-            return found
-        what, change = chosen
-        ends = [planned_end(passes_of(self), f"the {what} chosen by held-out data", change), not_independent(change)]
-        return replace(found, assumptions={**found.assumptions, **{each.name: each for each in ends}})
+        broken = []
+        if chosen:
+            what, change = chosen
+            broken = [planned_end(passes_of(self), f"the {what} chosen by held-out data", change)]
+            broken.append(not_independent(change))
+        if self.__dict__.get("_tuned", False):
+            because = "kernel and parameters were chosen by cross-validation on these data"
+            remedy = "parameters that were chosen without these data"
+            broken.append(Assumption("kernel fixed", False, because, remedy, another_run=True))
+        return replace(found, assumptions={**found.assumptions, **{each.name: each for each in broken}})
 
     def _predicting_rule(self) -> str:
         """Return the rule that predicts."""

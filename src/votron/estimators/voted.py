@@ -403,7 +403,7 @@ class VotedPerceptronClassifier(RecordClassifier):
 
     def _forget_choices(self) -> None:
         """Forget what an earlier fit chose by held-out rows."""
-        for name in ("_chosen_rule", "_moment_chosen", "validation_moments_", "validation_scores_"):
+        for name in ("_tuned", "_chosen_rule", "_moment_chosen", "validation_moments_", "validation_scores_"):
             self.__dict__.pop(name, None)
 
     def _runner(

@@ -363,6 +363,7 @@ class VotedPerceptronClassifierCV(ClassifierMixin, BaseEstimator):
         self.best_estimator_ = VotedPerceptronClassifier(**model.get_params())
         state = {name: value for name, value in vars(model).items() if name not in ("_deadline", "_keeps")}
         self.best_estimator_.__dict__.update(state)
+        self.best_estimator_._tuned = True  # which certificates tell
         if hasattr(self, "feature_names_in_"):
             self.best_estimator_.feature_names_in_ = self.feature_names_in_
         return bool(late)

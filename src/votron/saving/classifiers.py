@@ -222,8 +222,7 @@ def _chosen_state(model: VotedPerceptronClassifier) -> State:
     found: State = {}
     if "_chosen_rule" in model.__dict__:
         found["chosen_rule"] = model._chosen_rule
-    if model.__dict__.get("_moment_chosen", False):
-        found["moment_chosen"] = True
+    found |= {name: True for name in ("moment_chosen", "tuned") if model.__dict__.get(f"_{name}", False)}
     if hasattr(model, "validation_scores_"):
         moments, scores = np.array(model.validation_moments_), np.array(model.validation_scores_)
         found["validation"] = {"moments": moments, "scores": scores}
@@ -234,8 +233,9 @@ def _set_chosen(model: VotedPerceptronClassifier, fields: Fields) -> None:
     """Set what held-out rows chose, if anything."""
     if fields.has("chosen_rule"):
         model._chosen_rule = fields.text("chosen_rule", list(RULES))
-    if fields.has("moment_chosen"):
-        model._moment_chosen = fields.flag("moment_chosen")
+    for name in ("moment_chosen", "tuned"):
+        if fields.has(name):
+            setattr(model, f"_{name}", fields.flag(name))
     if fields.has("validation"):
         part = fields.part("validation")
         moments = part.exactly("moments", "<f8", (None,))
