@@ -31,6 +31,7 @@ from votron.estimators._best_moment import (
 )
 from votron.estimators._evidence import RecordClassifier
 from votron.estimators._score_functions import Form, form_of_vectors
+from votron.estimators.base import Watch
 from votron.kernels.base import is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors
@@ -338,12 +339,17 @@ class VotedPerceptronClassifier(RecordClassifier):
         order: Index,
         n_steps: int,
         ids: Index | None = None,
+        stop: EarlyStop | None = None,
     ) -> TrainingRun:
-        """Run the engine."""
+        """Run the engine, which may be told to stop early."""
         if not n_steps:
             return TrainingRun(0, False, False)
         run = self._runner(trainer, order, n_steps, ids)
-        return self._in_epochs(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
+
+        def train(watch: Watch) -> TrainingRun:
+            return run(rows, codes, order, n_steps, watcher=watch if stop is None else stop.beside(watch))
+
+        return self._in_epochs(n_steps, len(order), train)
 
     def _train_until_best(
         self,
@@ -366,11 +372,8 @@ class VotedPerceptronClassifier(RecordClassifier):
             seed,
             effective_threads(self.n_jobs),
         )
-        run_engine = self._runner(trainer, order, n_steps)
         stop = EarlyStop(unseen, partial(trainer.record, n), n, n_steps, self.PATIENCE)
-        run = self._in_epochs(
-            n_steps, n, lambda watch: run_engine(rows, codes, order, n_steps, watcher=stop.beside(watch))
-        )
+        run = self._train(trainer, rows, codes, order, n_steps, stop=stop)
         stop.look(run.steps)
         if self.epochs is not None and run.converged and not run.interrupted:
             stop.look_on(n_steps)
