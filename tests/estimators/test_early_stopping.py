@@ -1,5 +1,7 @@
 """Early stopping of the voted perceptron: moment and rule are those of brute force over all of them."""
 
+import signal
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -172,3 +174,28 @@ def test_holdout_ends_training_and_finds_its_own_moment():
     assert np.array_equal(found.decision_function(X), again.decision_function(X))
     with pytest.raises(VotronError, match="'holdout' and 'auto' only"):
         found.with_rule("vote", X_val=X, y_val=y)
+
+
+def test_ctrl_c_leaves_the_best_so_far():
+    X, y = NOISY
+    calls = []
+
+    def kernel(A, B):
+        calls.append(1)
+        if len(calls) == 30:
+            signal.raise_signal(signal.SIGINT)
+        return np.exp(-0.1 * ((A[:, None] - B[None]) ** 2).sum(axis=2))
+
+    found = model(kernel=kernel, early_stopping=True, rule="auto", n_jobs=1, epochs=40)
+    with pytest.raises(KeyboardInterrupt, match="the model has what it learnt until then"):
+        found.fit(X, y)
+    assert found.n_epochs_ < 40
+    assert found.record_.n_steps <= found.n_epochs_ * found.record_.n_examples
+    assert max(found.validation_scores_) == found.score(X[parts(X, y)[1]], y[parts(X, y)[1]])
+
+
+def test_it_is_no_failure_to_converge():
+    X, y = NOISY
+    found = model(early_stopping=True, epochs=None, kernel="rbf").fit(X, y)  # no ConvergenceWarning
+    assert found.n_epochs_ < found.MAX_EPOCHS
+    assert model(early_stopping=True, epochs=None, kernel="rbf", n_jobs=2).fit(X, y).record_.equals(found.record_)
