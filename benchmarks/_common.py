@@ -65,6 +65,11 @@ def load(args: argparse.Namespace, name: str = "mnist", folder: str | None = Non
     return X[: args.rows], y[: args.rows], X_test, y_test
 
 
+def load_fashion(folder: str) -> tuple[Any, Any, Any, Any]:
+    """Load Fashion-MNIST."""
+    return load_mnist_folder(folder, "fashion-mnist")
+
+
 def unit_length(X: Any) -> Any:
     """Return float32 rows of length 1 (rows of zeros stay)."""
     X = X.astype(np.float32)
@@ -153,7 +158,7 @@ class Results:
 
     def __init__(self, name: str, args: argparse.Namespace) -> None:
         self.name, self.args, self.tables = name, args, {}
-        self.command = command_line(name, args.data)
+        self.command = command_line(name.split("-")[0], args.data)
         print(f"$ {self.command}\n{machine()}, {args.threads} thread(s)")
 
     def table(self, title: str, rows: Sequence[dict[str, Any]]) -> None:
@@ -206,7 +211,18 @@ def _cell(value: Any) -> str:
 def machine() -> str:
     names = [line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
     blas = sorted({f"{lib['internal_api']} {lib['version']}" for lib in threadpool_info() if lib["user_api"] == "blas"})
-    return f"{names[0] if names else platform.processor()}, {len(names) or os.cpu_count()} core(s), {', '.join(blas)}"
+    name = names[0] if names else platform.processor()
+    return f"{name} ({instructions()}), {len(names) or os.cpu_count()} core(s), {', '.join(blas)}"
+
+
+def instructions() -> str:
+    """Return what numba compiles for: LLVM's name of the processor, and the vectors that matter here."""
+    from numba.core.registry import cpu_target
+
+    _, name, features = cpu_target.target_context.codegen().magic_tuple()
+    known = {"avx512bw": "AVX-512", "avx512vnni": "VNNI", "avxvnni": "AVX-VNNI"}
+    found = [word for feature, word in known.items() if f"+{feature}," in f"{features},"]
+    return ", ".join([name, *(found or ["AVX2" if "+avx2" in features else "no AVX2"])])
 
 
 def _lines(path: str) -> list[str]:

@@ -6,7 +6,7 @@ import argparse
 import subprocess
 import sys
 
-MODULES = ("speed", "inseparable", "peers", "memory", "scaling", "linear", "libsvm")
+MODULES = ("products", "speed", "inseparable", "peers", "memory", "scaling", "linear", "margins", "libsvm")
 
 
 def main() -> int:

@@ -54,28 +54,31 @@ def perceptron(
     presentation: Sequence[int],
     *,
     n_vectors: int = 1,
-    margin: float = 0.0,
+    margin: float | Sequence[float] = 0.0,
+    weights: Sequence[float] | None = None,
     names: Sequence[int] | None = None,
     n_examples: int | None = None,
 ) -> MistakeRecord:
     """Train, one example at a time; with several vectors each is trained for itself, its class against the rest."""
-    found: list[tuple[int, int, int, int, float, float]] = []
+    found: list[tuple[int, int, int, int, float, float, float]] = []
     for c in range(n_vectors):
-        mistakes: list[tuple[int, int]] = []
+        mistakes: list[tuple[float, int]] = []
         norm2 = 0.0
         for t, i in enumerate(presentation, start=1):
             y = 1 if codes[i] == c else -1
             score = 0.0
-            for sign, j in mistakes:
-                score += sign * K(j, i)
-            if y * score <= margin * float(diagonal[i]):
-                norm2 = (norm2 + 2 * y * score) + float(diagonal[i])
-                mistakes.append((y, i))
-                found.append((t, c, i if names is None else int(names[i]), y, score, norm2))
+            for coefficient, j in mistakes:
+                score += coefficient * K(j, i)
+            tau = float(margin) if np.ndim(margin) == 0 else float(margin[codes[i]])
+            if y * score <= tau * float(diagonal[i]):
+                weight = 1.0 if weights is None else float(weights[i])
+                norm2 = (norm2 + 2 * (y * weight) * score) + weight * weight * float(diagonal[i])
+                mistakes.append((y * weight, i))
+                found.append((t, c, i if names is None else int(names[i]), y, score, norm2, weight))
     found.sort(key=lambda mistake: mistake[:2])
-    time, vector, example, sign, scores, norms = zip(*found, strict=True) if found else ((),) * 6
+    time, vector, example, sign, scores, norms, used = zip(*found, strict=True) if found else ((),) * 7
     n = len(set(presentation)) if n_examples is None else n_examples
-    return MistakeRecord(example, vector, sign, time, scores, norms, n_vectors, n, len(presentation))
+    return MistakeRecord(example, vector, sign, time, scores, norms, n_vectors, n, len(presentation), used)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -102,7 +105,7 @@ class AllVectors:
     def _score(self, vector: np.ndarray, K: Pair, row: int) -> float:
         score = 0.0
         for k in vector:
-            score += int(self.record.sign[k]) * K(int(self.record.example[k]), row)
+            score += float(self.record.coefficient[k]) * K(int(self.record.example[k]), row)
         return score
 
     def score(self, c: int, v: int, row: int, normalized: bool) -> float:

@@ -115,8 +115,7 @@ class How:
             patch.setattr(dual, "CANDIDATES_AT_ONCE", self.candidates)
             patch.setattr(dual, "WORTH_A_THREAD", self.worth_a_thread)
             if self.at_once:
-                patch.setattr(products, "CHEAP_INTEGERS", 0)
-                patch.setattr(products, "CHEAP_REALS", 0)
+                patch.setattr(products, "WORTH_KEEPING", 0)
             if self.capacity is not None:
                 patch.setattr(
                     dual, "DotCache", lambda n, w, t, c, after=1: DotCache(n, w, t, min(c, self.capacity), after)
@@ -160,12 +159,14 @@ class Problem:
     codes: np.ndarray
     n_steps: int
     n_vectors: int = 1
-    margin: float = 0.0
+    margin: float | np.ndarray = 0.0
+    weights: np.ndarray | None = None
 
     def __repr__(self) -> str:
         return (
             f"Problem({self.kernel!r}, X={type(self.X).__name__} {self.X.dtype} {oracle.dense(self.X).tolist()}, "
-            f"codes={self.codes.tolist()}, n_steps={self.n_steps}, n_vectors={self.n_vectors}, margin={self.margin})"
+            f"codes={self.codes.tolist()}, n_steps={self.n_steps}, n_vectors={self.n_vectors}, margin={self.margin}, "
+            f"weights={None if self.weights is None else self.weights.tolist()})"
         )
 
     @cached_property
@@ -183,6 +184,7 @@ class Problem:
             presentation,
             n_vectors=self.n_vectors,
             margin=self.margin,
+            weights=self.weights,
             n_examples=len(self.order),
         )
 
@@ -194,6 +196,7 @@ class Problem:
                 self.codes,
                 self.order,
                 self.n_steps,
+                weights=self.weights,
                 n_threads=how.n_threads,
                 memory=how.memory,
                 block_size=how.block_size,
@@ -221,9 +224,17 @@ def tables(
 
 @st.composite
 def problems(
-    draw: st.DrawFn, family: str | None = None, max_rows: int = 40, max_epochs: float = 4, margins: bool = True
+    draw: st.DrawFn,
+    family: str | None = None,
+    max_rows: int = 40,
+    max_epochs: float = 4,
+    margins: bool = True,
+    weights: bool = False,
 ) -> Problem:
-    """Rows picked, some often, from a small table, labels that may contradict each other, a kernel for such data."""
+    """Rows picked, some often, from a small table, labels that may contradict each other, a kernel for such data.
+
+    With ``weights`` also a weight for each row, and often a margin for each class.
+    """
     family = draw(st.sampled_from(sorted(FAMILIES))) if family is None else family
     kind, table = draw(tables("bits" if "conjunction" in family else None))
     kernel = draw(FAMILIES[family])
@@ -242,6 +253,10 @@ def problems(
     problem = Problem(kernel, X, codes, 1, n_vectors, margin)
     if not len(problem.order):  # nothing but zero rows: put a row in that can be learnt
         problem = replace(problem, X=np.eye(len(codes), dtype=np.int64), kernel=kernel)
+    if weights:
+        problem = replace(problem, weights=rng.choice([1.0, 0.3, 2.0, 1e-3, 7 / 3], n))
+        if draw(st.booleans()):
+            problem = replace(problem, margin=rng.choice([0.0, 0.1, 0.5, 2.0], n_codes))
     m = len(problem.order)
     return replace(problem, n_steps=max(1, round(draw(st.sampled_from([0.3, 0.9, 1, 1.5, 2, 3.7, max_epochs])) * m)))
 

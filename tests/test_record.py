@@ -218,3 +218,22 @@ def test_what_is_no_record(changes, message):
 def test_what_the_loops_could_not_survive_is_no_record(changes):
     with pytest.raises(VotronError, match=r"A (MistakeRecord|step of a MistakeRecord) has"):
         record_of(**changes)
+
+
+def test_weights_of_a_record():
+    """They multiply signs; where all are 1 there are none, so that the record is the same to the bit."""
+    plain, weighted = record_of(), record_of(weight=[0.5, 1.0, 2.0, 0.25, 3.0])
+    assert plain.weight is None
+    assert record_of(weight=np.ones(5)).weight is None
+    assert record_of(weight=np.ones(5)).equals(plain)
+    assert not weighted.equals(plain)
+    assert weighted.coefficient.tolist() == [0.5, -1.0, 2.0, 0.25, -3.0]
+    assert plain.coefficient is plain.sign
+    assert weighted.dual_coef().tolist() == [[0.75, 0.0], [-4.0, 2.0]]
+    assert weighted.survival.tolist() == plain.survival.tolist()
+    assert weighted.until(3).weight.tolist() == [0.5, 1.0, 2.0]
+    assert weighted.until(6).equals(weighted)
+    assert pickle.loads(pickle.dumps(weighted)).equals(weighted)
+    for wrong in ([1.0], [0.0, 1.0, 1.0, 1.0, 1.0], [np.nan, 1.0, 1.0, 1.0, 1.0], [-1.0, 1.0, 1.0, 1.0, 1.0]):
+        with pytest.raises(VotronError, match="weights of a MistakeRecord must be numbers above 0"):
+            record_of(weight=wrong)

@@ -127,7 +127,15 @@ def test_memory_limits(value, expected):
 
 def test_auto_is_a_share_of_what_is_available(monkeypatch):
     monkeypatch.setattr(_resources, "available_memory", lambda: 1000)
-    assert parse_memory_limit("auto") == parse_memory_limit("AUTO") == AUTO_SHARE * 1000 == 500
+    assert parse_memory_limit("auto") == parse_memory_limit("AUTO") == AUTO_SHARE * 1000 == 250
+
+
+def test_auto_is_not_more_than_pays(monkeypatch):
+    monkeypatch.setattr(_resources, "available_memory", lambda: 10**12)
+    assert parse_memory_limit("auto") == 250 * 10**9
+    assert parse_memory_limit("auto", data_bytes=10**9) == 16 * 10**9
+    assert parse_memory_limit("auto", data_bytes=1000) == 1 << 30
+    assert parse_memory_limit("3GB", data_bytes=1000) == 3 * 10**9
 
 
 @pytest.mark.parametrize(

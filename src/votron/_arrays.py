@@ -24,6 +24,11 @@ def rows_in_bytes(X: Rows, n_bytes: int = _CHUNK_BYTES) -> int:
     return max(1, n_bytes // (8 * max(1, per_row)))
 
 
+def n_bytes(X: Rows) -> int:
+    """Return the memory that a matrix takes."""
+    return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sp.issparse(X) else X.nbytes)
+
+
 def chunks(n: int, size: int) -> Iterator[slice]:
     """Yield slices that cover ``range(n)``."""
     for start in range(0, n, size):

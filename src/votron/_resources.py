@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
@@ -20,8 +21,10 @@ from votron.errors import Parameter, VotronError
 
 __all__ = ["AUTO_SHARE", "Team", "available_memory", "effective_threads", "parse_memory_limit", "pieces", "team"]
 
-#: The share of the available memory that ``memory_limit="auto"`` stands for.
-AUTO_SHARE = 0.5
+#: ``memory_limit="auto"`` stands for at most this share of the memory that is available,
+AUTO_SHARE = 0.25
+#: and this many times the size of the data, or this many bytes where that is less: more would not pay.
+AUTO_TIMES, AUTO_LEAST = 16, 1 << 30
 
 _UNKNOWN_MEMORY = 1 << 30  # where the system does not tell
 _UNITS = {"": 1, "b": 1} | {
@@ -58,7 +61,9 @@ def available_memory() -> int:
     return max(0, min(known, default=_UNKNOWN_MEMORY))
 
 
-def parse_memory_limit(value: int | str, owner: str = "VotedPerceptronClassifier") -> int:
+def parse_memory_limit(
+    value: int | str, owner: str = "VotedPerceptronClassifier", *, data_bytes: int | None = None
+) -> int:
     """Turn the parameter ``memory_limit`` into bytes.
 
     Parameters
@@ -66,9 +71,12 @@ def parse_memory_limit(value: int | str, owner: str = "VotedPerceptronClassifier
     value : int or str
         Bytes as an int; or a size such as ``"2GB"``, ``"500 MB"`` or ``"1.5GiB"``, where kB, MB, GB, TB are
         powers of 1000 and KiB, MiB, GiB, TiB powers of 1024, in upper or lower case; or ``"auto"``, which is
-        `AUTO_SHARE` (half) of the memory that is available now.
+        `AUTO_SHARE` (a quarter) of the memory that is available now, and not more than pays.
     owner : str
         The class whose parameter it is, for the error message.
+    data_bytes : int, optional
+        Size of the data, from which ``"auto"`` knows what pays: `AUTO_TIMES` (16) times as much, or `AUTO_LEAST`
+        (1 GiB) if that is less.
 
     Returns
     -------
@@ -92,7 +100,8 @@ def parse_memory_limit(value: int | str, owner: str = "VotedPerceptronClassifier
         return int(value)
     if isinstance(value, str):
         if value.strip().lower() == "auto":
-            return int(AUTO_SHARE * available_memory())
+            worth = math.inf if data_bytes is None else max(AUTO_TIMES * data_bytes, AUTO_LEAST)
+            return int(min(AUTO_SHARE * available_memory(), worth))
         size = _SIZE.fullmatch(value)
         if size and size[2].lower() in _UNITS:
             return int(Fraction(size[1]) * _UNITS[size[2].lower()])

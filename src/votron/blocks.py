@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._arrays import chunks
+from votron._loops.dual import Pending
 from votron._resources import Team
 from votron._types import Floats, Index, Rows
-from votron.kernels import Kernel
+from votron.kernels.base import Kernel, pending_values, values_as_pending
 from votron.products import Block, GramProducts, Products, Store, padded
 
 _scratch = threading.local()
@@ -164,7 +165,7 @@ class KernelBlock:
         """Pack rows low..high-1."""
         self.block.prepare(low, high)
 
-    def dots(self, store: Store, slots: Index, low: int, high: int, held: int) -> tuple[NDArray[Any], Index, int]:
+    def _dots(self, store: Store, slots: Index, low: int, high: int, held: int) -> tuple[NDArray[Any], Index, int]:
         """Return dot products, in which row of them each of the supports ``slots`` is, and how many are now held.
 
         Products that are missing from the cache are made, and kept if they have an index. Columns low..high-1 count.
@@ -188,11 +189,18 @@ class KernelBlock:
             dots[inside, low:high] = data[place[inside], low:high]
         return dots, np.arange(len(slots)), held
 
-    def values(self, store: Store, slots: Index, terms: Floats, low: int, high: int, held: int, K: Floats) -> int:
-        """Fill ``K[k, low:high]`` with the kernel values of supports ``slots``; return how many are now held."""
-        dots, source, held = self.dots(store, slots, low, high, held)
-        self.kernel.from_dots(dots, source, low, high, terms, self.own, K)
-        return held
+    def values(self, store: Store, slots: Index, terms: Floats, low: int, high: int, held: int) -> tuple[Pending, int]:
+        """Return the kernel values of supports ``slots``, and how many are now held.
+
+        Columns low..high-1 count. They are made when they are wanted, if the kernel has compiled steps.
+        """
+        dots, source, held = self._dots(store, slots, low, high, held)
+        pending = pending_values(self.kernel, dots, source, terms, self.own)
+        if pending is None:
+            K = scratch("K", len(slots), self.own.shape[1], np.float64)
+            self.kernel.from_dots(dots, source, low, high, terms, self.own, K)
+            pending = values_as_pending(K)
+        return pending, held
 
 
 def terms_of(kernel: Kernel, products: Products, X: Rows) -> Floats:

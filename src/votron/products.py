@@ -21,6 +21,7 @@ values are zero, support vectors are lists of the others; where few are, several
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,14 +41,15 @@ from votron._types import Index as Index
 from votron._types import Rows as Rows
 from votron.errors import VotronError
 
-DENSE_ENOUGH = {"int32": 0.4, "float32": 0.4, "float64": 0.4}
+DENSE_ENOUGH = 0.4
 """Share of nonzero values from which it pays to treat rows as dense."""
-DENSE_ENOUGH_PAIRS = 0.55
+DENSE_ENOUGH_PAIRS = 0.45
 """The same for pairs of integers in narrow registers, where lists are as fast up to there."""
-CHEAP_INTEGERS, CHEAP_REALS = 256, 64
-"""Nonzero values in a row below which a product costs no more than taking memory to keep it."""
-CHEAP_AFTER = 5
-"""How often such a product is made before it is kept, if it is asked for again."""
+WORTH_KEEPING = 1200
+"""Bytes of panels that a product reads, from which keeping it costs no more than making it again. Keeping it takes
+fresh memory, which the system hands out at a nanosecond a byte and more; panels are read at 100 bytes a nanosecond."""
+MOST_ASKED = 5
+"""How often a product has been asked for, at the latest, when it is kept."""
 _MANY_GROUPS = 2048
 _LARGE_BLOCK = 16 << 20
 _HIGH_BITS = np.uint32(0x80808080).view(np.int32)
@@ -292,14 +294,10 @@ class PanelProducts(Products):
         Whether rows are CSR.
     quads : bool
         Whether integers are bytes from 0 to 255, of which four go together, and not two.
-    keep_after : int
-        How often a product must be asked for before keeping it pays.
     """
 
-    def __init__(
-        self, kind: str, n_features: int, *, sparse: bool = False, quads: bool = False, keep_after: int = 1
-    ) -> None:
-        self.kind, self.sparse, self.quads, self.keep_after = kind, sparse, quads, keep_after
+    def __init__(self, kind: str, n_features: int, *, sparse: bool = False, quads: bool = False) -> None:
+        self.kind, self.sparse, self.quads = kind, sparse, quads
         self.dtype = {"int32": np.int32, "float32": np.float32, "float64": np.float64}[kind]
         self.type_of_groups: Any = self.dtype if kind != "int32" else np.uint8 if quads else np.int16
         self.type_of_panels: Any = np.int8 if quads else self.type_of_groups
@@ -594,19 +592,25 @@ def choose_products(traits: Traits, *, needs_distance: bool = False) -> Products
     """
     if traits.n_features >= 2**31:
         raise VotronError(f"The data must have fewer than 2^31 features. Got {traits.n_features} instead.")
-    per_row = traits.density * traits.n_features
     make: type[PanelProducts]
     if traits.integer and traits.largest <= 32767 and traits.largest**2 * max(1, traits.n_features) < 2**31:
         quads = _loops.has_quads() and not traits.sparse and traits.low >= 0 and traits.high <= 255
         narrow = not quads and _loops.shape("int16").lanes == 8
-        enough = DENSE_ENOUGH_PAIRS if narrow else DENSE_ENOUGH["int32"]
-        make = DenseProducts if not traits.sparse and traits.density >= enough else PanelProducts
-        after = CHEAP_AFTER if per_row < CHEAP_INTEGERS else 1
-        return make("int32", traits.n_features, sparse=traits.sparse, quads=quads, keep_after=after)
-    single = traits.dtype == np.float32 and not needs_distance and not traits.integer
-    single &= 1e-12 < traits.largest < 1e15  # their products are float32 numbers too
-    kind = "float32" if single else "float64"
-    if traits.sparse or traits.density < DENSE_ENOUGH[kind]:
-        after = CHEAP_AFTER if per_row < CHEAP_REALS else 1
-        return PanelProducts(kind, traits.n_features, sparse=traits.sparse, keep_after=after)
-    return DenseProducts(kind, traits.n_features)
+        kind, enough = "int32", DENSE_ENOUGH_PAIRS if narrow else DENSE_ENOUGH
+    else:
+        single = traits.dtype == np.float32 and not needs_distance and not traits.integer
+        single &= 1e-12 < traits.largest < 1e15  # their products are float32 numbers too
+        kind, quads, enough = "float32" if single else "float64", False, DENSE_ENOUGH
+    make = DenseProducts if not traits.sparse and traits.density >= enough else PanelProducts
+    products = make(kind, traits.n_features, sparse=traits.sparse, quads=quads)
+    products.keep_after = _keep_after(products, traits)
+    return products
+
+
+def _keep_after(products: PanelProducts, traits: Traits) -> int:
+    """Return how often a product is made before it is kept: as often as makes up for the cost of keeping it."""
+    groups: float = products.n_groups
+    if not isinstance(products, DenseProducts):  # nonzero features stand side by side as often as not
+        groups = min(groups, traits.density * traits.n_features * 2 / (1 + products.group))
+    read = groups * np.dtype(products.dtype).itemsize * (3 if traits.sparse else 1)  # sparse panels are made each time
+    return int(min(MOST_ASKED, max(1, math.ceil(WORTH_KEEPING / max(1.0, read)))))

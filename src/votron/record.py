@@ -10,6 +10,8 @@ Conventions (the sources differ; these are Votron's)
   before the first mistake has no votes.
 * An **example** is named by its row in the data given to ``fit``; in ``partial_fit`` by the number of examples
   presented before it.
+* A **weight** is what a mistake's example is added with, beside its sign; survival counts presentations, whatever
+  their weights.
 * A binary problem has one vector, number 0, whose +1 is the second class. With more classes vector c is class c
   against the rest.
 """
@@ -17,7 +19,7 @@ Conventions (the sources differ; these are Votron's)
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -71,7 +73,7 @@ class MistakeRecord:
     vector : int32 array of shape (k,)
         Which class's vector.
     sign : int8 array of shape (k,)
-        Which label, +1 or -1: what was added is sign times the example.
+        Which label, +1 or -1: what was added is sign times the example, times its weight if there are weights.
     time : int64 array of shape (k,)
         At which step, counted from 1.
     score : float64 array of shape (k,)
@@ -84,6 +86,8 @@ class MistakeRecord:
         Examples in an epoch (for ``partial_fit``: presented so far).
     n_steps : int
         Length of training; steps after an early stop count as presented.
+    weight : float64 array of shape (k,) or None
+        What the example was added with, beside its sign; None if that is 1 for all.
 
     Examples
     --------
@@ -106,6 +110,7 @@ class MistakeRecord:
     n_vectors: int
     n_examples: int
     n_steps: int
+    weight: NDArray[np.float64] | None = field(default_factory=lambda: None)  # no attribute of the class
 
     def __post_init__(self) -> None:
         """Fix types, forbid writing, and check that this is a record at all."""
@@ -123,6 +128,7 @@ class MistakeRecord:
             object.__setattr__(self, name, array)
         if len({getattr(self, name).shape for name in kinds}) != 1 or self.example.ndim != 1:
             raise VotronError("The arrays of a MistakeRecord must be one-dimensional and equally long.")
+        self._check_weights()
         rising = (self.time[1:] >= self.time[:-1]).all()  # differences could overflow
         if len(self) and not (rising and self.time[0] >= 1 and self.time[-1] <= self.n_steps):
             raise VotronError("The times of a MistakeRecord must be sorted and lie between 1 and n_steps.")
@@ -131,6 +137,16 @@ class MistakeRecord:
         same_step = np.diff(self.time) == 0
         if (same_step & ((np.diff(self.example) != 0) | (np.diff(self.vector) <= 0))).any():
             raise VotronError("A step of a MistakeRecord has one example, and each vector once, in rising order.")
+
+    def _check_weights(self) -> None:
+        """Fix the type of the weights, if there are any but 1, and check them."""
+        if self.weight is None:
+            return
+        weight = np.array(self.weight, dtype=np.float64)
+        if weight.shape != self.example.shape or not ((weight > 0) & np.isfinite(weight)).all():
+            raise VotronError("The weights of a MistakeRecord must be numbers above 0, one for each mistake.")
+        weight.flags.writeable = False
+        object.__setattr__(self, "weight", None if (weight == 1).all() else weight)
 
     def __len__(self) -> int:
         return len(self.example)
@@ -167,6 +183,11 @@ class MistakeRecord:
     def slot(self) -> NDArray[np.int64]:
         """For each mistake, the place of its example in ``support``."""
         return self._first_seen[1]
+
+    @property
+    def coefficient(self) -> NDArray[np.int8] | NDArray[np.float64]:
+        """For each mistake, what its example was added with: the sign, times the weight if there are weights."""
+        return self.sign if self.weight is None else self.sign * self.weight
 
     @cached_property
     def event_starts(self) -> NDArray[np.int64]:
@@ -207,7 +228,8 @@ class MistakeRecord:
             raise VotronError(f"The time must lie within training, from 0 to {self.n_steps}. Got {time} instead.")
         k = int(np.searchsorted(self.time, time, side="right"))
         parts = {name: getattr(self, name)[:k] for name in ("example", "vector", "sign", "time", "score", "norm2")}
-        return MistakeRecord(**parts, n_vectors=self.n_vectors, n_examples=self.n_examples, n_steps=int(time))
+        weight = None if self.weight is None else self.weight[:k]
+        return replace(self, **parts, weight=weight, n_steps=int(time))
 
     def without_scores(self, norm2: NDArray[np.float64] | None = None) -> MistakeRecord:
         """Return the record with scores of 0, and lengths of 0 or the given ones: what voting does not look at."""
@@ -218,7 +240,7 @@ class MistakeRecord:
         """Return the final vectors, or their averages over all steps, as coefficients of the support examples."""
         out = np.zeros((self.n_vectors, len(self.support)))
         alive = (self.n_steps + 1.0 - self.time) / max(1, self.n_steps)
-        np.add.at(out, (self.vector, self.slot), self.sign * alive if average else self.sign)
+        np.add.at(out, (self.vector, self.slot), self.coefficient * alive if average else self.coefficient)
         return out
 
     def pocket(self) -> NDArray[np.int64]:
@@ -240,6 +262,8 @@ class MistakeRecord:
             ("norm2", "<f8"),
         ):
             h.update(getattr(self, name).astype(kind).tobytes())
+        if self.weight is not None:
+            h.update(b"weight" + self.weight.astype("<f8").tobytes())
         return h.hexdigest()
 
     def equals(self, other: MistakeRecord) -> bool:

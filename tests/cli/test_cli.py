@@ -246,6 +246,17 @@ USAGE = [
     (["train", "digits", "-o", "x", "--verbose"], 2, "progress is shown on a terminal, unless --quiet is given."),
     (["train", "digits", "-o", "x", "--fit-intercept"], 2, "--fit-intercept is an option of --estimator averaged"),
     (["train", "digits", "-o", "x", "--no-average"], 2, "--no-average is an option of --estimator averaged, and"),
+    (["train", "digits", "-o", "x", "--multiclass", "joint"], 2, "--multiclass is an option of --estimator averaged"),
+    (
+        ["train", "digits", "-o", "x", "--estimator", "averaged", "--multiclass", "ovo"],
+        2,
+        "--multiclass must be one of ovr, joint. Got 'ovo' instead.",
+    ),
+    (
+        ["train", "digits", "-o", "x", "--estimator", "averaged", "--margin", "-1"],
+        2,
+        "--margin must be a float in the range [0.0, inf). Got -1 instead.",
+    ),
     (["train", "digits", "-o", "x", "--estimator", "winow"], 2, "--estimator must be one of voted, averaged"),
     (["train", "digits", "-o", "x", "--degree", "two"], 2, "--degree must be an int. Got 'two' instead."),
     (["train", "digits", "-o", "x", "--degree", "0"], 2, "--degree must be an int in the range [1, "),

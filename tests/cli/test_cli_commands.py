@@ -82,8 +82,25 @@ def test_every_estimator(estimator, here, capsys):
     assert len(labels) == 13
 
 
+def test_margins_and_joint_training_of_the_averaged_perceptron(here, capsys):
+    digits = load_image_set("digits")
+    options = ["--estimator", "averaged", "--margin", "0.5", "--multiclass", "joint", "--random-state", "0"]
+    run(capsys, "train", "digits", "-o", "any.votron", *options)
+    params = {"margin": 0.5, "multiclass": "joint", "random_state": 0}
+    expected = votron.AveragedPerceptronClassifier(**params).fit(digits.X, digits.y)
+    assert np.array_equal(votron.load("any.votron").coef_, expected.coef_)
+    out = run(capsys, "certify", "any.votron", "digits").out
+    assert "10 classes jointly" in out
+    from votron.tuning import tune
+
+    grid = {"epochs": [1], "margin": [0.0, 0.5], "multiclass": ["ovr", "joint"]}
+    assert tune(digits.X, digits.y, estimator="averaged", grid=grid, folds=3).n_tried == 4
+
+
 def test_the_summary_fits_a_terminal(here, capsys):
-    out = run(capsys, "train", "days.csv", "--label", "Play", "-o", "any.votron", "--test", "0.3").out
+    out = run(
+        capsys, "train", "days.csv", "--label", "Play", "-o", "any.votron", "--test", "0.3", "--random-state", "0"
+    ).out
     assert max(map(len, out.split("\n"))) <= 80
     assert re.search(r"test error +\d", out)
     assert re.search(r"95 % interval \d", out)

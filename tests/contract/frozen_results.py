@@ -147,5 +147,8 @@ def _linear_models() -> Iterator[tuple[str, Any]]:
     for start in range(0, N_ROWS, 50):
         stream.partial_fit(REAL[start : start + 50], LABELS[start : start + 50], classes=[0, 1, 2])
     yield "averaged, in batches", stream
+    yield "averaged, margin", AveragedPerceptronClassifier(margin=0.5, random_state=7).fit(REAL, LABELS)
+    joint = AveragedPerceptronClassifier(margin=0.1, multiclass="joint", random_state=7)
+    yield "averaged, joint", joint.fit(sp.csr_matrix(REAL), LABELS)
     yield "Winnow", WinnowClassifier(complement=True, random_state=7).fit(BITS, LABELS)
     yield "naive Bayes", NaiveBayesLinearClassifier().fit(BITS, TWO)

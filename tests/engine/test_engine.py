@@ -70,6 +70,51 @@ def test_blocked_training_is_the_textbook(family, data):
     assert_equal(problem.train(data.draw(ways)), expected)
 
 
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+@thorough(25)
+@given(data=st.data())
+def test_blocked_training_with_weights_is_the_textbook(family, data):
+    """A mistake adds weight times the row; and a row's margin may be that of its class."""
+    problem = data.draw(problems(family, weights=True))
+    expected = problem.textbook()
+    assert_equal(problem.train(data.draw(ways)), expected)
+    assert_equal(problem.train(data.draw(ways)), expected)
+
+
+@thorough(40)
+@given(problems(weights=True), ways, ways, st.integers(1, 100))
+def test_weighted_training_goes_on_from_its_record(problem, how, other, first_steps):
+    """In two runs as in one, whether the weights come with the first, the second or both."""
+    X, order, ids = problem.X[problem.order], np.arange(len(problem.order)), problem.order
+    if isinstance(getattr(problem.kernel, "base", problem.kernel), PrecomputedKernel):
+        return
+    cut = min(first_steps, len(order))
+    for weights in (problem.weights, np.where(np.arange(len(problem.codes)) <= ids[cut - 1], 1.0, problem.weights)):
+        whole = replace(problem, weights=weights, n_steps=len(order)).textbook()
+        trainer = DualTrainer(problem.kernel, problem.n_vectors, problem.margin)
+        parts = [(np.arange(cut), how), (np.arange(cut, len(order)), other)]
+        for part, way in parts:
+            if not len(part):
+                continue
+            with way.in_force():
+                w = weights[ids[part]]
+                trainer.run(
+                    X[part], problem.codes[ids[part]], np.arange(len(part)), len(part), ids=ids[part],
+                    weights=None if (w == 1).all() else w, memory=way.memory, block_size=way.block_size,
+                )  # fmt: skip
+            record = trainer.record(len(order))
+            trainer = DualTrainer.resume(problem.kernel, problem.margin, record, trainer.support_rows)
+        assert_equal(trainer.record(len(order), len(order)), whole)
+
+
+def test_weights_of_one_change_nothing():
+    X, codes = scattered(80, 9, "bytes", n_classes=3, seed=3)
+    plain = Problem(PolynomialKernel(3), X, codes, n_steps=160, n_vectors=3)
+    record = replace(plain, weights=np.ones(80)).train(WAYS[4])
+    assert record.weight is None
+    assert_equal(record, plain.train(WAYS[4]))
+
+
 @thorough(25)
 @given(problems(max_rows=230, max_epochs=2, margins=False), ways, st.sampled_from([64, 65, 200]), st.integers(1, 3))
 def test_blocked_training_is_the_textbook_with_wide_blocks(problem, how, block_size, n_threads):
@@ -175,13 +220,13 @@ def test_every_path_was_taken(monkeypatch):
         "known ahead": 0,
         "kept blocks": 0,
     }
-    dots, fetch, fill = blocks.KernelBlock.dots, dual._Ahead.fetch, dual._Ahead._fill_dots
+    values, fetch, fill = blocks.KernelBlock.values, dual._Ahead.fetch, dual._Ahead._fill_dots
     over, share_out = dual.Team.over, dual._Visits._share_out
 
-    def spy_dots(self, store, slots, low, high, held):
+    def spy_values(self, store, slots, terms, low, high, held):
         inside = self.cache.place(slots) >= 0
         seen["cached" if inside.all() else "mixed" if inside.any() else "outside"] += 1
-        return dots(self, store, slots, low, high, held)
+        return values(self, store, slots, terms, low, high, held)
 
     def spy_fetch(self, start, stop):
         seen["fetched on the way"] += start > 0
@@ -204,7 +249,7 @@ def test_every_path_was_taken(monkeypatch):
         share_out(self, memory)
         seen["kept blocks"] += self.keeps_blocks
 
-    monkeypatch.setattr(blocks.KernelBlock, "dots", spy_dots)
+    monkeypatch.setattr(blocks.KernelBlock, "values", spy_values)
     monkeypatch.setattr(dual._Ahead, "fetch", spy_fetch)
     monkeypatch.setattr(dual._Ahead, "_fill_dots", spy_fill)
     monkeypatch.setattr(dual.Team, "over", spy_over)

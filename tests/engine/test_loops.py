@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from votron._loops import dual as _loops
+from votron.kernels.base import values_as_pending
 
 # -- training ---------------------------------------------------------------------------------------------------------
 
@@ -18,9 +19,11 @@ def test_fold_adds_mistake_by_mistake():
     K = np.array([[2.0**53, 1.0], [1.0, 1.0], [1.0, 1.0]])
     F = np.zeros((2, 2))
     starts, classes, signs = np.array([0, 1, 3, 4]), np.array([0, 0, 1, 0], np.int32), np.array([1, 1, -1, 1], np.int8)
-    _loops.fold(K, starts, 0, 3, classes, signs, 0, 2, F)
+    room = np.empty((2, 2))
+    _loops.fold(values_as_pending(K), starts, 0, classes, signs, 0, 2, room, F)
     assert F.tolist() == [[2.0**53, 3.0], [-1.0, -1.0]]
-    _loops.fold(K, starts, 2, 1, classes, signs, 1, 2, F)  # K[0] is now event 2's; column 0 is another thread's
+    # K[0] is now event 2's; column 0 is another thread's
+    _loops.fold(values_as_pending(K[:1]), starts, 2, classes, signs, 1, 2, room, F)
     assert F.tolist() == [[2.0**53, 4.0], [-1.0, -1.0]]
 
 
@@ -41,7 +44,7 @@ def walked(F, codes, threshold, K, row_of, start=0, n=0, norm2=None):
     scores, norms = np.empty(C * width), np.empty(C * width)
     diagonal = np.diagonal(K).copy()
     r, n = _loops.walk(
-        F, codes, threshold, diagonal, start, width, row_of, K, norm2, n, rows, classes, scores, norms
+        F, codes, threshold, diagonal, np.empty(0), start, width, row_of, K, norm2, n, rows, classes, scores, norms
     )  # fmt: skip
     return r, [
         tuple(found) for found in zip(rows[:n].tolist(), classes[:n].tolist(), scores[:n], norms[:n], strict=True)

@@ -1,9 +1,14 @@
-"""AveragedPerceptronClassifier and the primal engine against the outline in Cohen's section 3.6, one step at a time."""
+"""AveragedPerceptronClassifier and the primal engine against the outline in Cohen's section 3.6, one step at a time.
+
+Several classes are one against the rest, or joint as in Crammer & Singer (2003) and Collins (2002).
+"""
 
 import pickle
 import signal
 import tracemalloc
+from functools import reduce
 from itertools import pairwise
+from operator import add
 
 import joblib
 import numpy as np
@@ -23,25 +28,34 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from strategies import thorough
 
-from votron import AveragedPerceptronClassifier, NaiveBayesLinearClassifier, VotedPerceptronClassifier
+from votron import AveragedPerceptronClassifier, NaiveBayesLinearClassifier, VotedPerceptronClassifier, certify
 from votron.engine import PrimalTrainer, presentation, primal
 from votron.estimators import base
+from votron.kernels import LinearKernel, PolynomialKernel
 
 # -- the textbook -----------------------------------------------------------------------------------------------------
 
 
-def textbook(X, codes, presentation, n_vectors, bias):
+def textbook(X, codes, presentation, n_vectors, bias, margin=0.0, joint=False):
     """Last vectors, sums of the vectors after each step, and mistakes; the bias weight comes last in a vector."""
     v = [[0.0] * (X.shape[1] + 1) for _ in range(n_vectors)]
     sums = [[0.0] * (X.shape[1] + 1) for _ in range(n_vectors)]
     mistakes = [0] * n_vectors
     for row in presentation:
         x = [*X[row].astype(float).tolist(), 1.0 if bias else 0.0]
+        limit = margin * reduce(add, [value * value for value in x])
+        scores = [score(v[c], x, n_parts=4 if n_vectors == 1 else 1) for c in range(n_vectors)]
+        if joint and n_vectors > 1:
+            own = codes[row]
+            best = max((c for c in range(n_vectors) if c != own), key=lambda c: scores[c])  # the first among equals
+            updates = [(own, 1), (best, -1)] if scores[own] - scores[best] <= limit else []
+        else:
+            signs = [1 if codes[row] == c else -1 for c in range(n_vectors)]
+            updates = [(c, y) for c, y in enumerate(signs) if y * scores[c] <= limit]
+        for c, y in updates:
+            v[c] = [weight + y * value for weight, value in zip(v[c], x, strict=True)]
+            mistakes[c] += 1
         for c in range(n_vectors):
-            y = 1 if codes[row] == c else -1
-            if y * score(v[c], x, n_parts=4 if n_vectors == 1 else 1) <= 0:
-                v[c] = [weight + y * value for weight, value in zip(v[c], x, strict=True)]
-                mistakes[c] += 1
             sums[c] = [total + weight for total, weight in zip(sums[c], v[c], strict=True)]
     return np.array(v), np.array(sums), mistakes
 
@@ -66,14 +80,18 @@ FORMS = {
     "csr, long indices": lambda X: _long_indices(sp.csr_matrix(X)),
     "csr, strided": lambda X: _strided(sp.csr_matrix(X)),
 }
+FOR_SINGLE = {
+    "float32": lambda X: X.astype(np.float32),
+    "csr float32": lambda X: sp.csr_matrix(X.astype(np.float32)),
+}
 FOR_INTEGERS = {
     "csr, zeros written down": lambda X: _explicit_zeros(X),
     "int8": lambda X: X.astype(np.int8),
     "int64": lambda X: X.astype(np.int64),
-    "float32": lambda X: X.astype(np.float32),
     "csr int16": lambda X: sp.csr_matrix(X.astype(np.int16)),
-    "csr float32": lambda X: sp.csr_matrix(X.astype(np.float32)),
+    **FOR_SINGLE,
 }
+MARGINS = [0.0, 0.1, 0.5, 2, 1e300]
 
 
 def _read_only(X):
@@ -102,34 +120,41 @@ def problems(draw):
     n, d = draw(st.integers(1, 12)), draw(st.integers(1, 6))
     n_vectors = draw(st.sampled_from([1, 1, 3, 4, 8, 9, 33, 70]))
     rng = np.random.RandomState(draw(st.integers(0, 2**31)))
-    integer = draw(st.booleans())
+    numbers = draw(st.sampled_from(["integer", "single", "double"]))
     X = rng.randint(-2, 3, (n, d)).astype(float)
-    if not integer:
+    if numbers != "integer":
         X *= rng.choice([1.0, 0.1, 1 / 3, 1e-3], (n, d))
+    if numbers == "single":
+        X = X.astype(np.float32).astype(float)
     codes = rng.randint(0, max(2, n_vectors), n)
     order = np.arange(n) if draw(st.booleans()) else rng.permutation(n)
     order = order[draw(st.integers(0, n - 1)) :]
-    return X, codes, n_vectors, order, draw(st.integers(1, 5 * n)), integer
+    return X, codes, n_vectors, order, draw(st.integers(1, 5 * n)), numbers
 
 
+@pytest.mark.parametrize("joint", [False, True])
 @pytest.mark.parametrize("bias", [False, True])
 @thorough(60)
 @given(
     problem=problems(),
+    margin=st.sampled_from(MARGINS),
     at_once=st.sampled_from([1, 7, 1 << 19]),
     kept=st.sampled_from([0, 200, 1 << 20]),
     n_threads=st.integers(1, 3),
     data=st.data(),
 )
-def test_as_the_textbook_to_the_last_bit(bias, problem, at_once, kept, n_threads, data):
-    X, codes, n_vectors, order, n_steps, integer = problem
-    form = data.draw(st.sampled_from([*FORMS, *FOR_INTEGERS] if integer else [*FORMS]))
-    v, sums, mistakes = textbook(X, codes, [order[t % len(order)] for t in range(n_steps)], n_vectors, bias)
-    trainer = PrimalTrainer(X.shape[1], n_vectors, bias=bias)
+def test_as_the_textbook_to_the_last_bit(joint, bias, problem, margin, at_once, kept, n_threads, data):
+    X, codes, n_vectors, order, n_steps, numbers = problem
+    forms = {**FORMS, **{"integer": FOR_INTEGERS, "single": FOR_SINGLE, "double": {}}[numbers]}
+    form = data.draw(st.sampled_from([*forms]))
+    presented = [order[t % len(order)] for t in range(n_steps)]
+    v, sums, mistakes = textbook(X, codes, presented, n_vectors, bias, margin, joint)
+    trainer = PrimalTrainer(X.shape[1], n_vectors, bias=bias, margin=margin, joint=joint)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(presentation, "VALUES_AT_ONCE", at_once)
         patch.setattr(presentation, "KEPT_BYTES", kept)
-        run = trainer.run({**FORMS, **FOR_INTEGERS}[form](X), codes, order, n_steps, n_threads=n_threads)
+        patch.setattr(primal, "WORTH_A_THREAD", 0)
+        run = trainer.run(forms[form](X), codes, order, n_steps, n_threads=n_threads)
     assert run.steps == n_steps or (run.converged and run.steps % len(order) == 0)
     trainer.time = n_steps  # had it gone on, nothing would have changed
     weights, intercept = trainer.last()
@@ -137,7 +162,7 @@ def test_as_the_textbook_to_the_last_bit(bias, problem, at_once, kept, n_threads
     assert np.array_equal(intercept, v[:, -1])
     assert trainer.n_mistakes.tolist() == mistakes
     average, intercept = trainer.average()
-    if integer:
+    if numbers == "integer":
         assert np.array_equal(average, sums[:, :-1] / n_steps)
         assert np.array_equal(intercept, sums[:, -1] / n_steps)
     else:
@@ -155,12 +180,13 @@ def test_batches_are_one_unshuffled_pass(cuts, n_classes, seed, data):
     rng = np.random.RandomState(seed)
     X, y = rng.randint(-9, 10, (60, 5)) / data.draw(st.sampled_from([1, 3, 7])), rng.permutation(60) % n_classes
     bounds = [0, *sorted(cuts), 60]
-    stream = AveragedPerceptronClassifier(n_jobs=1)
+    params = {"margin": data.draw(st.sampled_from(MARGINS)), "multiclass": data.draw(st.sampled_from(["ovr", "joint"]))}
+    stream = AveragedPerceptronClassifier(n_jobs=1, **params)
     for low, high in pairwise(bounds):
         if low < high:
             form = FORMS[data.draw(st.sampled_from([*FORMS]))]
             stream.partial_fit(form(X[low:high]), y[low:high], classes=range(n_classes))
-    whole = AveragedPerceptronClassifier(epochs=1, shuffle=False).fit(X, y)
+    whole = AveragedPerceptronClassifier(epochs=1, shuffle=False, **params).fit(X, y)
     assert np.array_equal(stream.coef_, whole.coef_)
     assert np.array_equal(stream.intercept_, whole.intercept_)
     assert np.array_equal(stream.n_mistakes_, whole.n_mistakes_)
@@ -182,6 +208,90 @@ def test_as_the_kernel_engine_with_a_linear_kernel(digits, labels):
     assert np.allclose(mine.decision_function(X), dual.with_rule("average").decision_function(X), rtol=1e-13)
     mine.set_params(average=False)
     assert np.array_equal(mine.decision_function(X), dual.with_rule("last").decision_function(X))
+
+
+@pytest.mark.parametrize("margin", [0.5, 2.0])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_margins_are_those_of_the_kernel_engine(digits, margin, fit_intercept):
+    """The feature that is always one is part of ‖x‖², as the constant is of K(x, x)."""
+    X, y = digits[0][:300], digits[1][:300]
+    kernel = PolynomialKernel(1) if fit_intercept else LinearKernel()
+    dual = VotedPerceptronClassifier(kernel=kernel, epochs=3, margin=margin, random_state=7).fit(X, y)
+    params = {"epochs": 3, "margin": margin, "fit_intercept": fit_intercept, "average": False}
+    mine = AveragedPerceptronClassifier(**params, random_state=7).fit(X, y)
+    assert np.array_equal(mine.n_mistakes_, dual.n_mistakes_)
+    assert np.array_equal(mine.decision_function(X), dual.with_rule("last").decision_function(X))
+
+
+# -- several classes at once ------------------------------------------------------------------------------------------
+
+
+def test_ties_go_to_the_lowest_class():
+    """All scores are 0 at first: the row's class gains it, and of the others the first loses it."""
+    for own, other in ((0, 1), (1, 0), (2, 0)):
+        trainer = PrimalTrainer(1, 3, joint=True)
+        trainer.run(np.ones((1, 1)), np.array([own]), np.zeros(1, dtype=int), 1)
+        assert trainer.last()[0][[own, other], 0].tolist() == [1, -1]
+        assert trainer.n_mistakes.sum() == 2
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.7])
+def test_two_classes_are_the_same_either_way(digits, margin):
+    X, y = digits[0] / 3, digits[1] % 2
+    models = [
+        AveragedPerceptronClassifier(margin=margin, multiclass=how, random_state=0).fit(X, y)
+        for how in ("ovr", "joint")
+    ]
+    assert np.array_equal(models[0].coef_, models[1].coef_)
+    assert np.array_equal(models[0].n_mistakes_, models[1].n_mistakes_)
+    assert certify(models[0], X, y, comparators=()).to_dict() == certify(models[1], X, y, comparators=()).to_dict()
+
+
+def test_joint_vectors_add_up_to_nothing(digits):
+    """What a class gains another loses; and what is learnt jointly to the end is right by more than τ ‖x‖²."""
+    X, y = digits[0][:500], digits[1][:500]
+    model = AveragedPerceptronClassifier(epochs=None, average=False, margin=0.5, multiclass="joint", random_state=0)
+    model.fit(X, y)
+    assert model.converged_
+    assert not model.coef_.sum(axis=0).any()
+    assert model.n_mistakes_.sum() % 2 == 0
+    scores = model.decision_function(X)
+    own = scores[np.arange(500), y]
+    scores[np.arange(500), y] = -np.inf
+    assert (own - scores.max(axis=1) > 0.5 * ((X**2).sum(axis=1) + 1)).all()
+
+
+def test_joint_training_divides_what_one_against_the_rest_cannot():
+    """The class in the middle of three on a line."""
+    X, y = np.array([[-2.0], [-1.9], [0.0], [0.1], [1.9], [2.0]]), np.array([0, 0, 1, 1, 2, 2])
+    scores = {
+        how: AveragedPerceptronClassifier(epochs=50, multiclass=how, average=False, shuffle=False).fit(X, y).score(X, y)
+        for how in ("ovr", "joint")
+    }
+    assert scores["ovr"] < scores["joint"] == 1
+
+
+@pytest.mark.parametrize("multiclass", ["ovr", "joint"])
+def test_a_margin_does_not_depend_on_the_unit(digits, multiclass):
+    X, y = digits[0][:300], digits[1][:300]
+    params = {"margin": 0.5, "multiclass": multiclass, "fit_intercept": False, "random_state": 0}
+    model = AveragedPerceptronClassifier(**params).fit(X, y)
+    assert np.array_equal(model.coef_ * 16, AveragedPerceptronClassifier(**params).fit(X * 16, y).coef_)
+
+
+def test_training_goes_on_as_it_began(digits):
+    X, y = digits
+    model = AveragedPerceptronClassifier(margin=0.5, multiclass="joint").partial_fit(X[:500], y[:500])
+    for params, words in (
+        ({"margin": 1.0}, ["'margin' parameter of AveragedPerceptronClassifier", "0.5", "Got 1.0"]),
+        ({"multiclass": "ovr"}, ["'multiclass' parameter of AveragedPerceptronClassifier", "'joint'", "Got 'ovr'"]),
+    ):
+        before = model.get_params()
+        assert_clear(refusal(model.set_params(**params), lambda m: m.partial_fit(X, y)), *words)
+        model.set_params(**before)
+    model.set_params(margin=1.0, multiclass="ovr").fit(X, y)  # begins anew
+    plain = AveragedPerceptronClassifier(margin=1.0, random_state=0).fit(X, y)
+    assert np.array_equal(model.set_params(random_state=0).fit(X, y).coef_, plain.coef_)
 
 
 # -- what training reports --------------------------------------------------------------------------------------------
@@ -230,14 +340,18 @@ def test_shuffled_once_by_the_seed(digits):
     assert np.array_equal(model.coef_, plain.coef_)
 
 
-def test_early_stopping_keeps_the_best_pass():
-    X, y = make_classification(300, 20, n_informative=5, flip_y=0.3, random_state=1)
-    model = AveragedPerceptronClassifier(epochs=60, average=False, early_stopping=True, random_state=0).fit(X, y)
+@pytest.mark.parametrize(
+    ("n_classes", "how"), [(2, {}), (2, {"margin": 0.5}), (3, {"margin": 0.1, "multiclass": "joint"})]
+)
+def test_early_stopping_keeps_the_best_pass(n_classes, how):
+    X, y = make_classification(300, 20, n_informative=5, n_classes=n_classes, flip_y=0.3, random_state=1)
+    params = {"average": False, "early_stopping": True, "random_state": 0, **how}
+    model = AveragedPerceptronClassifier(epochs=60, **params).fit(X, y)
     scores = model.validation_scores_
     best = int(np.argmax(scores))
     assert len(scores) == model.n_epochs_ == best + 1 + model.PATIENCE < 60
     assert max(scores) > scores[-1]  # else nothing was chosen
-    again = AveragedPerceptronClassifier(epochs=best + 1, average=False, early_stopping=True, random_state=0).fit(X, y)
+    again = AveragedPerceptronClassifier(epochs=best + 1, **params).fit(X, y)
     assert np.array_equal(again.coef_, model.coef_)
     assert again.validation_scores_ == scores[: best + 1]
     assert np.array_equal(again.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
@@ -404,6 +518,10 @@ GOOD = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, -6.0]]), np.array(["a", "b", "c"]
         ({"average": "yes"}, *GOOD, ["'average' parameter of AveragedPerceptronClassifier", "Got 'yes'"]),
         ({"n_jobs": 0}, *GOOD, ["'n_jobs' parameter of AveragedPerceptronClassifier", "Got 0"]),
         ({"validation_fraction": 1.0}, *GOOD, ["'validation_fraction'", "Got 1.0"]),
+        ({"margin": -0.5}, *GOOD, ["'margin' parameter of AveragedPerceptronClassifier", "[0.0, inf)", "Got -0.5"]),
+        ({"margin": np.inf}, *GOOD, ["'margin' parameter of AveragedPerceptronClassifier", "Got inf"]),
+        ({"margin": np.nan}, *GOOD, ["'margin' parameter of AveragedPerceptronClassifier", "Got nan"]),
+        ({"multiclass": "ovo"}, *GOOD, ["'multiclass' parameter of AveragedPerceptronClassifier", "'joint'", "'ovo'"]),
         (
             {"early_stopping": True, "validation_fraction": 0.99},
             *GOOD,

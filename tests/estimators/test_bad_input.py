@@ -52,13 +52,14 @@ BAD_PARAMETERS = {
     "epochs": [0, -1, -0.5, np.nan, np.inf, "ten"],
     "rule": ["best", "Vote", None, 1],
     "normalize_vectors": ["yes", None],
-    "margin": [-0.1, np.nan, np.inf, "x", None],
+    "margin": [[0.5], -0.1, np.nan, np.inf, "x", None],
     "shuffle": [None, "yes"],
     "validation_fraction": [0, 1, -0.5, 2, np.nan, None],
     "random_state": ["seed", -1, 0.5],
     "memory_limit": ["lots", "-1", "2 apples", "GB", "", -1, 1.5, None, True],
     "n_jobs": [0, 1.5, "2", True],
     "verbose": ["yes", -1, None],
+    "class_weight": ["heavy", 3, 1.5, [1, 2]],
     "early_stopping": ["yes", None, 2],
 }
 

@@ -152,6 +152,7 @@ def test_conjunctions(seed, n_classes, normalize, sparse):
 LINEAR = {
     "average": lambda: AveragedPerceptronClassifier(random_state=0),
     "last": lambda: AveragedPerceptronClassifier(average=False, fit_intercept=True, random_state=0),
+    "joint": lambda: AveragedPerceptronClassifier(margin=0.5, multiclass="joint", random_state=0),
     "winnow": lambda: WinnowClassifier(binarize=1.0, random_state=0),
     "winnow with negations": lambda: WinnowClassifier(binarize=1.0, complement=True, random_state=0),
     "naive Bayes": lambda: NaiveBayesLinearClassifier(binarize=1.0),

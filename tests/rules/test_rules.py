@@ -82,7 +82,9 @@ class Fitted:
 @st.composite
 def fitted(draw, family=None):
     """A small run, and rows to score: some of the training rows (a precomputed kernel knows no others), or new ones."""
-    problem = draw(problems(family or draw(st.sampled_from(KNOWN)), max_rows=10, max_epochs=2.5))
+    problem = draw(
+        problems(family or draw(st.sampled_from(KNOWN)), max_rows=10, max_epochs=2.5, weights=draw(st.booleans()))
+    )
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n = problem.X.shape[0]
     rows = problem.X[np.concatenate([rng.permutation(n)[:5], rng.integers(0, n, 2)])] if n > 1 else problem.X

@@ -142,6 +142,8 @@ def _classifiers():
     yield "voted words", VotedPerceptronClassifier("conjunction", gamma=1.0).fit(binary, y == 1)
     yield "averaged", AveragedPerceptronClassifier(random_state=0).fit(X, y)
     yield "averaged csr", AveragedPerceptronClassifier(average=False).fit(sp.csr_matrix(X2), y2 * 2.0).sparsify()
+    joint = AveragedPerceptronClassifier(margin=0.5, multiclass="joint", random_state=0)
+    yield "averaged joint", joint.fit(X, y)
     yield "adatron", KernelAdatronClassifier(degree=2, C=1.0).fit(X, y)
     yield "winnow", WinnowClassifier(complement=True, random_state=0).fit(binary, y)
     yield "winnow cut", WinnowClassifier(binarize=2.5, threshold=1.5, demotion="eliminate").fit(X2, y2)

@@ -76,6 +76,7 @@ def models():
     yield "averaged two", AveragedPerceptronClassifier(average=False, fit_intercept=False).fit(X2, y2 * 2.0), X2
     yield "averaged sparse", AveragedPerceptronClassifier().fit(sp.csr_matrix(X), names[y]).sparsify(), X
     yield "averaged early", AveragedPerceptronClassifier(early_stopping=True, random_state=0).fit(X, y), X
+    yield "averaged joint", AveragedPerceptronClassifier(margin=0.5, multiclass="joint", random_state=0).fit(X, y), X
     yield "adatron", KernelAdatronClassifier(degree=2, C=1.0).fit(X, y), X
     yield "adatron two", KernelAdatronClassifier(kernel="rbf", gamma=0.5).fit(X2, y2), X2
     yield "winnow", WinnowClassifier(complement=True, random_state=0).fit(binary, y), binary
@@ -141,7 +142,11 @@ def test_the_record_is_the_same_to_the_last_bit(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["voted", "voted csr", "averaged", "averaged two", "averaged sparse", "winnow", "winnow cut", "bayes"]
+    "name",
+    [
+        *("voted", "voted csr", "averaged", "averaged two", "averaged sparse", "averaged joint"),
+        *("winnow", "winnow cut", "bayes"),
+    ],
 )
 def test_models_go_on_learning_from_a_file(name, tmp_path):
     model, X = MODELS[name]
@@ -440,6 +445,32 @@ def test_files_of_every_format_open(path):
     assert model.predict(rows).tolist() == expected["labels"]
     assert np.allclose(model.decision_function(rows), expected["scores"], rtol=1e-9)
     assert read_manifest(path).format == expected["format"]
+
+
+@pytest.mark.parametrize("number", forging.FORMATS)
+def test_averaged_perceptrons_of_before_there_were_margins_learn_on(number):
+    path = FORMATS / f"format{number}-averaged.votron"
+    rows = np.array(json.loads((FORMATS / "expected.json").read_text())[path.stem]["rows"])
+    model = load(path)
+    assert (model.margin, model.multiclass) == (0.0, "ovr")
+    before = model.n_epochs_
+    assert model.partial_fit(rows, model.predict(rows)).n_epochs_ == before + 1
+    model.set_params(margin=0.5)
+    with pytest.raises(VotronError, match=r"'margin' parameter .* same at every call of partial_fit: 0\.0\. Got 0\.5"):
+        model.partial_fit(rows, model.predict(rows))
+
+
+@pytest.mark.parametrize("field", ["trained_margin", "trained_jointly"])
+@pytest.mark.parametrize("value", [-1.0, "ovr", [0.5], 2])
+def test_how_an_averaged_perceptron_was_trained_is_checked(field, value, tmp_path):
+    content = forging.fresh("averaged joint")
+    content["model"][field] = value
+    path = forging.write(tmp_path / "m", content)
+    if (field, value) == ("trained_margin", 2):
+        assert load(path)._trainer.margin == 2
+        return
+    with pytest.raises(ModelFileError, match=rf"The field 'manifest\.model\.{field}' must be "):
+        load(path)
 
 
 @pytest.mark.parametrize("number", forging.FORMATS)

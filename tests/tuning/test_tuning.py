@@ -315,7 +315,10 @@ def test_as_json_and_as_text():
     ("options", "said"),
     [
         ({"estimator": "svm"}, r"The 'estimator' parameter of tune must be one of 'voted', .* Got 'svm' instead\."),
-        ({"grid": {"depth": [1]}}, r"The 'grid' parameter .* which are coef0, degree, .* Got 'depth' instead\."),
+        (
+            {"grid": {"depth": [1]}},
+            r"The 'grid' parameter .* which are class_weight, coef0, degree, .* Got 'depth' instead\.",
+        ),
         ({"params": {"random_state": 1}}, r"The 'params' parameter of tune .* Got 'random_state' instead\."),
         ({"grid": {"degree": 2}}, r"a list of values for 'degree'\. Got 2 instead\."),
         ({"grid": {"rule": "vote"}}, r"a list of values for 'rule'\. Got 'vote' instead\."),

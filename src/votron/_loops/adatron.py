@@ -3,7 +3,7 @@
 Symbols
 -------
 K[i, j]      kernel value of examples i and j of the working set
-a[i]         the example's multiplier, between 0 and the cap
+a[i]         the example's multiplier, between 0 and cap[i]
 f[i]         its score, Σ a_j y_j K[i, j]
 """
 
@@ -18,9 +18,9 @@ def sweep(K, n, y, cap, a, f):
     changes = 0
     for i in range(n):
         gap = 1.0 - y[i] * f[i]
-        if (a[i] <= 0.0 and gap <= 0.0) or (a[i] >= cap and gap >= 0.0):
+        if (a[i] <= 0.0 and gap <= 0.0) or (a[i] >= cap[i] and gap >= 0.0):
             continue
-        new = min(max(a[i] + gap / K[i, i], 0.0), cap)
+        new = min(max(a[i] + gap / K[i, i], 0.0), cap[i])
         change = (new - a[i]) * y[i]
         if change == 0.0:
             continue

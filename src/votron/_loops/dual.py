@@ -45,6 +45,17 @@ class Steps(NamedTuple):
     own: Any
 
 
+class Pending(NamedTuple):
+    """Kernel values that are made when they are wanted: ``numbers[source[k]]`` are those of the k-th support vector.
+
+    The numbers are dot products, and the steps make kernel values of them; or values already, and there are no steps.
+    """
+
+    numbers: Any
+    source: Any
+    steps: Any
+
+
 @compiled
 def _kernel_row(dot, k, low, steps, row, spare):
     """Turn one row of dot products, of the k-th support vector with rows of a block from ``low`` on, into values."""
@@ -60,10 +71,10 @@ def _kernel_row(dot, k, low, steps, row, spare):
 
 
 @compiled
-def kernel_rows(dots, source, low, high, steps, spare, out):
-    """Fill ``out[k, low:high]`` with kernel values, from ``dots[source[k], low:high]``."""
-    for k in range(source.shape[0]):
-        _kernel_row(dots[source[k], low:high], k, low, steps, out[k, low:high], spare)
+def kernel_rows(pending, low, high, spare, out):
+    """Fill ``out[k, low:high]`` with kernel values."""
+    for k in range(pending.source.shape[0]):
+        _kernel_row(pending.numbers[pending.source[k], low:high], k, low, pending.steps, out[k, low:high], spare)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -72,36 +83,32 @@ def kernel_rows(dots, source, low, high, steps, spare, out):
 
 
 @compiled
-def _add_row(row, sign, score):
-    """Score += sign * row, one addition an element."""
-    if sign > 0:
+def _add_row(row, coefficient, score):
+    """Score += coefficient * row, one addition an element; a plain mistake's coefficient is its sign."""
+    if coefficient == 1:
         for r in range(row.shape[0]):
             score[r] += row[r]
-    else:
+    elif coefficient == -1:
         for r in range(row.shape[0]):
             score[r] -= row[r]
+    else:
+        for r in range(row.shape[0]):
+            score[r] += coefficient * row[r]
 
 
 @compiled
-def fold(K, event_starts, first_event, n_events, classes, signs, low, high, F):
+def fold(pending, event_starts, first_event, classes, coefficients, low, high, room, F):
     """Add events to the scores of a block, one addition a mistake, in the order of the mistakes.
 
-    K[k] belongs to event first_event + k, whose mistakes are event_starts[e] .. event_starts[e + 1] - 1.
+    The k-th support vector is that of event first_event + k, whose mistakes are event_starts[e] .. event_starts[e + 1]
+    - 1. Coefficients are signs, whole numbers, or with weights sign times weight. Kernel values are made a row at a
+    time, in ``room``, and added while they are in the first-level cache.
     """
-    for k in range(n_events):
-        row = K[k, low:high]
-        for j in range(event_starts[first_event + k], event_starts[first_event + k + 1]):
-            _add_row(row, signs[j], F[classes[j], low:high])
-
-
-@compiled
-def fold_dots(dots, source, steps, room, event_starts, first_event, classes, signs, low, high, F):
-    """Do the same from ``dots[source[k]]``: values are made a row at a time, and added while they are in the cache."""
     row, spare = room[0, : high - low], room[1]
-    for k in range(source.shape[0]):
-        _kernel_row(dots[source[k], low:high], k, low, steps, row, spare)
+    for k in range(pending.source.shape[0]):
+        _kernel_row(pending.numbers[pending.source[k], low:high], k, low, pending.steps, row, spare)
         for j in range(event_starts[first_event + k], event_starts[first_event + k + 1]):
-            _add_row(row, signs[j], F[classes[j], low:high])
+            _add_row(row, coefficients[j], F[classes[j], low:high])
 
 
 @compiled
@@ -119,14 +126,17 @@ def find_mistakes(F, codes, threshold, start, stop, out):
 
 
 @compiled
-def walk(F, codes, threshold, diagonal, start, stop, row_of, K, norm2, n_mistakes, rows, classes, scores, norms):
+def walk(
+    F, codes, threshold, diagonal, weights, start, stop, row_of, K, norm2, n_mistakes, rows, classes, scores, norms
+):
     """Walk a block in order and make the mistakes, until its end or a row whose kernel values are not at hand.
 
     Returns the row where it stopped and the number of mistakes so far. A mistake of class c at row r with label sign
     y: y F[c, r] <= threshold[r]. It is written down with the score before and the squared norm after the update, and
-    y K[row_of[r]] is added to the scores of the whole block.
+    w y K[row_of[r]] is added to the scores of the whole block, w being ``weights[r]``, or 1 where there are none.
     """
     C = F.shape[0]
+    weighted = weights.shape[0] > 0
     n = n_mistakes
     for r in range(start, stop):
         wrong = False
@@ -140,17 +150,18 @@ def walk(F, codes, threshold, diagonal, start, stop, row_of, K, norm2, n_mistake
         k = row_of[r]
         if k < 0:
             return r, n
+        weight = weights[r] if weighted else 1.0
         for c in range(C):
             sign = 1.0 if codes[r] == c else -1.0
             score = F[c, r]
             if sign * score <= threshold[r]:
-                norm2[c] = (norm2[c] + 2.0 * sign * score) + diagonal[r]
+                norm2[c] = (norm2[c] + 2.0 * (sign * weight) * score) + weight * weight * diagonal[r]
                 rows[n] = r
                 classes[n] = c
                 scores[n] = score
                 norms[n] = norm2[c]
                 n += 1
-                _add_row(K[k, :], sign, F[c, :])
+                _add_row(K[k, :], sign * weight, F[c, :])
     return stop, n
 
 
@@ -164,7 +175,7 @@ class Mistakes(NamedTuple):
 
     starts: Any
     vector: Any
-    sign: Any
+    coefficient: Any
     time: Any
     norm2: Any
 
@@ -196,19 +207,24 @@ class Captures(NamedTuple):
 
 
 @compiled
-def scan(K, first_event, n_events, mistakes, alive, tallies, captures):
-    """Carry scores over events; credit each vector, when it dies, with the time steps it was alive."""
+def scan(pending, first, n_events, first_event, room, mistakes, alive, tallies, captures):
+    """Carry scores over events; credit each vector, when it dies, with the time steps it was alive.
+
+    Event first_event + k has the (first + k)-th kernel values, made in ``room``.
+    """
     starts, time = mistakes.starts, mistakes.time
+    row, spare, width = room[0], room[1], alive.scores.shape[1]
     for k in range(n_events):
         begin, end = starts[first_event + k], starts[first_event + k + 1]
         capture(time[begin], alive, captures)
+        _kernel_row(pending.numbers[pending.source[first + k], :width], first + k, 0, pending.steps, row, spare)
         for j in range(begin, end):
             c = mistakes.vector[j]
             if alive.born[c] > 0:
                 credit(c, np.float64(time[j] - alive.born[c]), alive, tallies)
             alive.born[c] = time[j]
             alive.length[c] = math.sqrt(mistakes.norm2[j]) if mistakes.norm2[j] > 0.0 else 0.0
-            _add_row(K[k], mistakes.sign[j], alive.scores[c])
+            _add_row(row, mistakes.coefficient[j], alive.scores[c])
 
 
 @compiled
@@ -252,16 +268,18 @@ def credit_alive(now, alive, tallies):
 
 
 @compiled
-def scan_errors(K, first_event, n_events, mistakes, n_rows, codes, F, errors):
+def scan_errors(pending, first_event, room, mistakes, n_rows, codes, F, errors):
     """Carry scores over events and count, after each event, the rows that the vectors of that moment get wrong.
 
     One class: wrong where the score's sign is. Several: wrong where the first largest score is another class's.
     """
-    C = F.shape[0]
-    for k in range(n_events):
+    C, width = F.shape
+    row, spare = room[0], room[1]
+    for k in range(pending.source.shape[0]):
         e = first_event + k
+        _kernel_row(pending.numbers[pending.source[k], :width], k, 0, pending.steps, row, spare)
         for j in range(mistakes.starts[e], mistakes.starts[e + 1]):
-            _add_row(K[k], mistakes.sign[j], F[mistakes.vector[j]])
+            _add_row(row, mistakes.coefficient[j], F[mistakes.vector[j]])
         wrong = 0
         for r in range(n_rows):
             if C == 1:

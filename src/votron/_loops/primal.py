@@ -4,6 +4,11 @@ Problem: present rows x_1, x_2, ... with their classes to one perceptron a class
 needs. Input: rows one after another as lists of features and values, gathered from a CSR or dense matrix in the order
 of presentation. Output: weights, changed in place.
 
+One against the rest, each vector is a perceptron of its own, and y x is added to it where y times its score is no more
+than the row's threshold. Jointly (K. Crammer and Y. Singer 2003; M. Collins 2002) the vectors are one: where the score
+of the row's class exceeds the best of the others by no more than the threshold, x is added to the vector of its class
+and subtracted from that other's, the lowest among equals.
+
 Symbols
 -------
 W[j, c]      weight of feature j in the current vector v of class c: a row's features touch contiguous memory over c
@@ -11,6 +16,7 @@ U[j, c]      sum over mistakes of t y x_j, t the time of the mistake, so that th
              vectors counted from the mistake that made them on, is (T + 1) W - U: work on mistakes only
 b, ub        the same of the always-one feature, which comes last in every sum
 F[c]         score of a row
+thresholds   τ (‖x‖² + constant) of each row, the square a left-to-right sum, to which zeros add nothing; 0 where τ is
 
 A score is the left-to-right sum over the row's values that are not zero of weight times value, a multiplication and an
 addition each, in float64, whatever type the data have: the same bits for dense and sparse rows, and for any sharing of
@@ -143,6 +149,16 @@ def gather_dense(x, rows, low, high, starts, stops, features, values):
         stops[i] = n
 
 
+@compiled
+def set_thresholds(starts, stops, values, low, high, margin, constant, thresholds):
+    """Write down by how much the rows low..high-1 have to be right."""
+    for i in range(low, high):
+        total = 0.0
+        for k in range(np.uint64(starts[i]), np.uint64(stops[i])):
+            total += values[k] * values[k]
+        thresholds[i] = margin * (total + constant)
+
+
 # -- presenting rows ---------------------------------------------------------------------------------------------------
 
 
@@ -159,7 +175,23 @@ def _scores(features, values, begin, end, low, high, W, F):
 
 
 @compiled
-def walk_many(starts, stops, features, values, codes, time, bias, low, high, n_vectors, W, U, b, ub, mistakes):
+def _add(features, values, begin, end, y, time, bias, c, W, U, b, ub, mistakes):
+    """Add y times a row to the vector of class c."""
+    yt = y * time
+    for k in range(np.uint64(begin), np.uint64(end)):
+        j = features[k]
+        W[j, c] += y * values[k]
+        U[j, c] += yt * values[k]
+    if bias:
+        b[c] += y
+        ub[c] += yt
+    mistakes[c] += 1
+
+
+@compiled
+def walk_many(
+    starts, stops, features, values, codes, thresholds, time, bias, low, high, n_vectors, W, U, b, ub, mistakes
+):
     """Present rows to the vectors low..high-1, multiples of LANES; return the number of the last wrong row, or -1."""
     F = np.empty(W.shape[1])
     last = -1
@@ -168,17 +200,29 @@ def walk_many(starts, stops, features, values, codes, time, bias, low, high, n_v
         _scores(features, values, begin, end, low, high, W, F)
         for c in range(low, min(high, n_vectors)):
             y = 1.0 if codes[i] == c else -1.0
-            if y * (F[c] + b[c]) <= 0.0:
-                yt = y * (time + i + 1)
-                for k in range(np.uint64(begin), np.uint64(end)):
-                    j = features[k]
-                    W[j, c] += y * values[k]
-                    U[j, c] += yt * values[k]
-                if bias:
-                    b[c] += y
-                    ub[c] += yt
-                mistakes[c] += 1
+            if y * (F[c] + b[c]) <= thresholds[i]:
+                _add(features, values, begin, end, y, time + i + 1, bias, c, W, U, b, ub, mistakes)
                 last = i
+    return last
+
+
+@compiled
+def walk_joint(starts, stops, features, values, codes, thresholds, time, bias, n_vectors, W, U, b, ub, mistakes):
+    """Present rows to all vectors as one; return the number of the last wrong row, or -1."""
+    F = np.empty(W.shape[1])
+    last = -1
+    for i in range(starts.shape[0]):
+        begin, end, own = starts[i], stops[i], codes[i]
+        _scores(features, values, begin, end, 0, W.shape[1], W, F)
+        other = 1 if own == 0 else 0
+        for c in range(n_vectors):
+            F[c] += b[c]
+            if c != own and F[c] > F[other]:
+                other = c
+        if F[own] - F[other] <= thresholds[i]:
+            _add(features, values, begin, end, 1.0, time + i + 1, bias, own, W, U, b, ub, mistakes)
+            _add(features, values, begin, end, -1.0, time + i + 1, bias, other, W, U, b, ub, mistakes)
+            last = i
     return last
 
 
@@ -204,13 +248,13 @@ def _four_sums(features, values, begin, end, w):
 
 
 @compiled
-def walk_one(starts, stops, features, values, codes, time, bias, w, u, b, ub, mistakes):
+def walk_one(starts, stops, features, values, codes, thresholds, time, bias, w, u, b, ub, mistakes):
     """Present rows to the one vector of a two-class problem; return the number of the last wrong row, or -1."""
     last = -1
     for i in range(starts.shape[0]):
         begin, end = np.uint64(starts[i]), np.uint64(stops[i])
         y = 1.0 if codes[i] == 0 else -1.0
-        if y * (_four_sums(features, values, begin, end, w) + b[0]) <= 0.0:
+        if y * (_four_sums(features, values, begin, end, w) + b[0]) <= thresholds[i]:
             yt = y * (time + i + 1)
             for k in range(begin, end):
                 w[features[k]] += y * values[k]

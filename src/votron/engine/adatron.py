@@ -1,9 +1,9 @@
 """The kernel adatron: coordinate steps to the vector of maximal margin.
 
 Problem: find the vector w = Σ α_i y_i x_i in feature space with the largest margin min y (w·x)/‖w‖. Input: examples,
-labels +1 and -1, a kernel. Output: α ≥ 0, at most ``cap`` each in the soft form. Reference: T.-T. Friess,
-N. Cristianini and C. Campbell, *The Kernel-Adatron*, ICML 1998; here with the step that satisfies an example's own
-constraint y (w·x) = 1 exactly, for which there is no learning rate to choose.
+labels +1 and -1, a kernel. Output: α ≥ 0, at most ``cap`` each in the soft form, or ``cap`` times its weight.
+Reference: T.-T. Friess, N. Cristianini and C. Campbell, *The Kernel-Adatron*, ICML 1998; here with the step that
+satisfies an example's own constraint y (w·x) = 1 exactly, for which there is no learning rate to choose.
 
 Only examples near the margin have α > 0. So the steps are taken within a working set, whose kernel values are kept;
 when it is solved, all examples are scored, those that violate their constraint most join the set, and so on until none
@@ -92,6 +92,7 @@ def solve_adatron(
     y: NDArray[Any],
     *,
     cap: float = math.inf,
+    weights: Floats | None = None,
     tolerance: float = 1e-3,
     max_sweeps: int = 100_000,
     n_threads: int = 1,
@@ -109,6 +110,8 @@ def solve_adatron(
         Their labels.
     cap : float, default=inf
         The most that α may be: the soft form. No cap is the hard form, for separable data.
+    weights : array, optional
+        Factors of the cap, one for each example; 1 by default.
     tolerance : float, default=1e-3
         How far the margin may be from the best, relatively; in the soft form, the objective.
     max_sweeps : int, default=100000
@@ -130,7 +133,7 @@ def solve_adatron(
     >>> round(found.margin, 3), found.support.tolist()
     (1.414, [0, 1])
     """
-    search = _CoordinateSteps(kernel, X, np.asarray(y, dtype=np.float64), float(cap), tolerance)
+    search = _CoordinateSteps(kernel, X, np.asarray(y, dtype=np.float64), float(cap), weights, tolerance)
     with team(n_threads) as threads:
         for sweeps in search.rounds(max_sweeps, threads):
             if watcher is not None:
@@ -143,8 +146,12 @@ def solve_adatron(
 class _CoordinateSteps:
     """A working set, its kernel values, and the multipliers of its examples."""
 
-    def __init__(self, kernel: Kernel, X: Rows, y: Floats, cap: float, tolerance: float) -> None:
+    def __init__(
+        self, kernel: Kernel, X: Rows, y: Floats, cap: float, weights: Floats | None, tolerance: float
+    ) -> None:
         self.kernel, self.X, self.y, self.cap, self.tolerance = kernel, X, y, cap, tolerance
+        self.weights = weights
+        self.caps = np.full(len(y), cap) if weights is None else cap * weights
         self.products = kernel.products_for(X)
         squares = self.products.squares(X)
         self.terms, self.diagonal = kernel.terms(squares), kernel.diagonal(squares)
@@ -182,12 +189,17 @@ class _CoordinateSteps:
         return math.sqrt(self.norm2) <= NOTHING * float(self.a @ self.lengths[self.rows])
 
     def near(self, least: float, loss: float, tolerance: float) -> bool:
-        """Tell whether it is near enough, the least y f and the sum of max(0, 1 − y f) being these."""
+        """Tell whether it is near enough, the least y f and the `loss` being these."""
         if math.isinf(self.cap):
             length = math.sqrt(self.norm2)
             return length > 0 and least / length >= (1 - tolerance) * self.best
         primal = 0.5 * self.norm2 + self.cap * loss
         return primal - (float(self.a.sum()) - 0.5 * self.norm2) <= tolerance * primal
+
+    def loss(self, margins: Floats, rows: Index) -> float:
+        """Return the sum of max(0, 1 − y f), each times its weight."""
+        short = np.maximum(0.0, 1.0 - margins)
+        return float(short.sum() if self.weights is None else short @ self.weights[rows])
 
     # -- the search ---------------------------------------------------------------------------------------------------
 
@@ -200,7 +212,7 @@ class _CoordinateSteps:
             self.f = scores[self.rows]  # without the rounding of all steps
             margins = (self.y * scores)[self.learnable]
             self.worst = float(margins.min())
-            self.done = self.near(self.worst, float(np.maximum(0.0, 1.0 - margins).sum()), self.tolerance)
+            self.done = self.near(self.worst, self.loss(margins, self.learnable), self.tolerance)
             if self.worst > 0:
                 self.separable = True
             elif self.hopeless:
@@ -213,14 +225,14 @@ class _CoordinateSteps:
 
     def _solve(self, tolerance: float, sweeps: int, max_sweeps: int) -> Generator[int, None, int]:
         """Take steps within the working set until it is solved; return the passes so far."""
-        n, y = len(self.rows), self.y[self.rows]
+        n, y, caps = len(self.rows), self.y[self.rows], self.caps[self.rows]
         while sweeps < max_sweeps:
             changes = 0
             for _ in range(SWEEPS_AT_ONCE):
-                changes = _loops.sweep(self.K, n, y, self.cap, self.a, self.f)
+                changes = _loops.sweep(self.K, n, y, caps, self.a, self.f)
                 sweeps += 1
             margins = y * self.f
-            near = self.near(float(margins.min()), float(np.maximum(0.0, 1.0 - margins).sum()), tolerance)
+            near = self.near(float(margins.min()), self.loss(margins, self.rows), tolerance)
             if near or not changes or self.hopeless:
                 break
             yield sweeps

@@ -1,9 +1,9 @@
 """The dual engine: the kernel perceptron one block at a time, with the record of the one-example-at-a-time algorithm.
 
-Problem: present examples x_1, x_2, ... in a given order, again and again; each class's vector v = Σ_j y_j Φ(x_j) over
-its mistakes j so far; a mistake is made where y v·Φ(x) ≤ τ K(x, x). Input: kernel, examples, labels, order, number of
-steps. Output: the list of mistakes. Reference: Freund & Schapire (1999), figure 1 and section 4; Aizerman, Braverman
-& Rozonoer (1964).
+Problem: present examples x_1, x_2, ... in a given order, again and again; each class's vector v = Σ_j w_j y_j Φ(x_j)
+over its mistakes j so far, with weights w, all 1 unless they are given; a mistake is made where y v·Φ(x) ≤ τ K(x, x).
+Input: kernel, examples, labels, weights, order, number of steps. Output: the list of mistakes. Reference: Freund &
+Schapire (1999), figure 1 and section 4; Aizerman, Braverman & Rozonoer (1964).
 
 Method: an **event** is a step at which one class or several err. Each block of examples keeps the scores of its rows
 as of its last visit. On a visit (1) the events since then are added: one batch of products, one kernel evaluation
@@ -36,7 +36,7 @@ from votron._types import Floats, Index, Rows
 from votron.blocks import DotCache, KernelBlock, scratch
 from votron.engine.run import TrainingRun, Watcher
 from votron.errors import IndefiniteKernelError, NotRepresentableError
-from votron.kernels.base import Kernel, compiled_steps
+from votron.kernels import Kernel
 from votron.products import GramProducts, Products, Store, Traits, padded
 from votron.record import MistakeRecord
 
@@ -60,8 +60,8 @@ class DualTrainer:
         The kernel.
     n_vectors : int
         1 for a binary problem, else the number of classes.
-    margin : float
-        τ: update where y · score ≤ τ K(x, x).
+    margin : float or array
+        τ: update where y · score ≤ τ K(x, x). An array has τ for the rows of each code (see `run`).
 
     Examples
     --------
@@ -75,12 +75,13 @@ class DualTrainer:
     MistakeRecord(2 mistakes on 2 examples, 1 vector(s), 30 steps of 3 examples)
     """
 
-    def __init__(self, kernel: Kernel, n_vectors: int, margin: float = 0.0) -> None:
+    def __init__(self, kernel: Kernel, n_vectors: int, margin: float | Floats = 0.0) -> None:
         self.kernel, self.n_vectors, self.margin = kernel, n_vectors, margin
         self.time = 0
         self.norm2 = np.zeros(n_vectors)
         self._example, self._vector, self._sign = Growing(np.int64), Growing(np.int32), Growing(np.int8)
         self._when, self._score, self._norm2 = Growing(np.int64), Growing(np.float64), Growing(np.float64)
+        self._coefficient: Growing | None = None  # sign times weight, once there are weights
         self._event_starts, self._event_slot = Growing(np.int64), Growing(np.int64)
         self._event_starts.extend([0])
         self._traits: Traits | None = None
@@ -94,7 +95,7 @@ class DualTrainer:
     # ----------------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def resume(cls, kernel: Kernel, margin: float, record: MistakeRecord, support_rows: Rows) -> DualTrainer:
+    def resume(cls, kernel: Kernel, margin: float | Floats, record: MistakeRecord, support_rows: Rows) -> DualTrainer:
         """Return a trainer that stands where this record ends."""
         trainer = cls(kernel, record.n_vectors, margin)
         trainer.time = record.n_steps
@@ -104,6 +105,8 @@ class DualTrainer:
         columns = ("_example", "_vector", "_sign", "_when", "_score", "_norm2")
         for column, name in zip(columns, ("example", "vector", "sign", "time", "score", "norm2"), strict=True):
             getattr(trainer, column).extend(getattr(record, name))
+        if record.weight is not None:
+            trainer._take_weights().values[:] = record.coefficient
         trainer._event_starts.extend(record.event_starts[1:])
         trainer._event_slot.extend(record.slot[record.event_starts[:-1]])
         trainer.support_rows = support_rows
@@ -130,7 +133,20 @@ class DualTrainer:
             example=self._example.values, vector=self._vector.values, sign=self._sign.values, time=self._when.values,
             score=self._score.values, norm2=self._norm2.values,
             n_vectors=self.n_vectors, n_examples=n_examples, n_steps=self.time if n_steps is None else n_steps,
+            weight=None if self._coefficient is None else np.abs(self._coefficient.values),
         )  # fmt: skip
+
+    @property
+    def _coefficients(self) -> NDArray[Any]:
+        """What each mistake's example was added with: its sign, or sign times weight."""
+        return (self._sign if self._coefficient is None else self._coefficient).values
+
+    def _take_weights(self) -> Growing:
+        """Keep coefficients from now on; those so far are signs."""
+        if self._coefficient is None:
+            self._coefficient = Growing(np.float64)
+            self._coefficient.extend(self._sign.values)
+        return self._coefficient
 
     # -- training
     # -----------------------------------------------------------------------------------------------------------------
@@ -143,6 +159,7 @@ class DualTrainer:
         n_steps: int,
         *,
         ids: Index | None = None,
+        weights: Floats | None = None,
         n_threads: int = 1,
         memory: int = 0,
         block_size: int | None = None,
@@ -163,13 +180,15 @@ class DualTrainer:
             Examples to present.
         ids : int array, optional
             Names of the rows in the record; their numbers by default.
+        weights : float64 array, optional
+            For each row of X what a mistake on it is added with, above 0; 1 by default.
         n_threads, memory, block_size : int, optional
             How, not what: the record does not depend on them. ``memory`` is what may be used beside X, in bytes; what
             is left of it keeps dot products.
         watcher : Watcher, optional
             Hears of progress and may stop the run.
         """
-        visit = _Visits(self, X, codes, order, ids, memory, block_size)
+        visit = _Visits(self, X, codes, order, ids, weights, memory, block_size)
         n, first, interrupted = len(order), self.time, False
         last_mistake = first
         with team(n_threads) as threads:
@@ -229,6 +248,7 @@ class _Visits:
         codes: NDArray[Any],
         order: Index,
         ids: Index | None,
+        weights: Floats | None,
         memory: int,
         block_size: int | None,
     ) -> None:
@@ -254,7 +274,15 @@ class _Visits:
         self.new_supports: list[int] = []
         self.codes = self._in_blocks(np.asarray(codes, dtype=np.int32), np.int32)
         self.diagonal = self._in_blocks(diagonal, np.float64)
-        self.threshold = trainer.margin * self.diagonal
+        margin = np.asarray(trainer.margin, dtype=np.float64)
+        self.threshold = (margin[self.codes] if margin.ndim else margin) * self.diagonal
+        self.weights = np.empty((self.n_blocks, 0))
+        self.largest_weight = 1.0
+        if weights is not None:
+            trainer._take_weights()
+            self.weights = self._in_blocks(np.asarray(weights, dtype=np.float64), np.float64)
+        if trainer._coefficient is not None:
+            self.largest_weight = max(self.weights.max(initial=1.0), np.abs(trainer._coefficients).max(initial=1.0))
         terms = self.kernel.terms(squares)
         self.own = np.zeros((self.n_blocks, len(terms), self.width))
         for k, term in enumerate(terms):
@@ -313,26 +341,17 @@ class _Visits:
         store, terms = trainer._store, trainer._terms
         assert store is not None
         event_slot, event_starts = trainer._event_slot.values, trainer._event_starts.values
-        vector, sign = trainer._vector.values, trainer._sign.values
+        vector, coefficients = trainer._vector.values, trainer._coefficients
         must_pack = not block.packed and block.needs_products(event_slot[first:last])
 
         def work(low: int, high: int) -> None:
             if must_pack:
                 block.prepare(low, high)
-            held = block.held
+            held, room = block.held, scratch("room", 2, self.width, np.float64)
             for e in range(first, last, EVENTS_AT_ONCE):
                 slots = event_slot[e : min(e + EVENTS_AT_ONCE, last)]
-                dots, source, held = block.dots(store, slots, low, high, held)
-                steps = compiled_steps(self.kernel, terms[:, slots], block.own)
-                if steps is not None:
-                    room = scratch("room", 2, self.width, np.float64)
-                    _loops.fold_dots(
-                        dots, source, steps, room, event_starts, e, vector, sign, low, high, self.F[b]
-                    )  # fmt: skip
-                    continue
-                K = scratch("K", EVENTS_AT_ONCE, self.width, np.float64)
-                self.kernel.from_dots(dots, source, low, high, terms[:, slots], block.own, K)
-                _loops.fold(K, event_starts, e, len(slots), vector, sign, low, high, self.F[b])
+                values, held = block.values(store, slots, terms[:, slots], low, high, held)
+                _loops.fold(values, event_starts, e, vector, coefficients, low, high, room, self.F[b])
 
         threads.over(block.width, work, worth_it=(last - first) * block.width > WORTH_A_THREAD)
         block.packed |= must_pack
@@ -348,8 +367,8 @@ class _Visits:
         ahead.fetch(r, stop)
         while r < stop:
             r, n = _loops.walk(
-                self.F[b], self.codes[b], self.threshold[b], self.diagonal[b], r, stop, ahead.row_of, ahead.K,
-                trainer.norm2, n, at, vector, score, norm2,
+                self.F[b], self.codes[b], self.threshold[b], self.diagonal[b], self.weights[b], r, stop,
+                ahead.row_of, ahead.K, trainer.norm2, n, at, vector, score, norm2,
             )  # fmt: skip
             if r < stop:
                 ahead.fetch(r, stop)
@@ -380,7 +399,10 @@ class _Visits:
         trainer._event_slot.extend(self.slot_of[examples])
         trainer._example.extend(self.ids[rows[at]])
         trainer._vector.extend(vector)
-        trainer._sign.extend(np.where(self.codes[b, at] == vector, 1, -1))
+        signs = np.where(self.codes[b, at] == vector, 1, -1)
+        trainer._sign.extend(signs)
+        if trainer._coefficient is not None:
+            trainer._coefficient.extend(signs * self.weights[b, at] if self.weights.size else signs)
         trainer._when.extend(trainer.time + at + 1)
         trainer._score.extend(score)
         trainer._norm2.extend(norm2)
@@ -398,14 +420,18 @@ class _Visits:
         """Catch a kernel that is none, and numbers that have grown out of reach."""
         scale = np.maximum(self.diagonal[b, at], np.abs(norm2).max(initial=0.0))
         # ‖v‖² of k mistakes is a sum of k² kernel values
-        rounded = self.rounding * np.square(self.trainer.n_mistakes + np.arange(1.0, len(at) + 1))
+        rounded = (
+            self.rounding * self.largest_weight**2 * np.square(self.trainer.n_mistakes + np.arange(1.0, len(at) + 1))
+        )
         bad = np.flatnonzero(norm2 < -_NEGATIVE_NORM * scale - rounded)
         if len(bad):
             raise IndefiniteKernelError(
                 f"{self.kernel!r} is not positive semi-definite on these data: ‖v‖² became {norm2[bad[0]]:g} "
                 f"after the mistake on row {rows[at[bad[0]]]}; its Gram matrix must have no negative eigenvalue."
             )
-        if not (np.isfinite(norm2).all() and (self.trainer.n_mistakes + len(at)) * self.bound < 1e307):
+        if not (
+            np.isfinite(norm2).all() and (self.trainer.n_mistakes + len(at)) * self.largest_weight * self.bound < 1e307
+        ):
             raise NotRepresentableError(
                 f"Sums of {self.kernel!r} exceed the largest float64 on these data: lower the degree, "
                 "or scale the data or gamma down."

@@ -33,12 +33,13 @@ Task = Callable[[], None]
 
 
 class RowBatch:
-    """Rows as lists of features and values, where each starts and stops in them, and their classes."""
+    """Rows as lists of features and values, where each starts and stops in them, their classes and thresholds."""
 
-    def __init__(self) -> None:
+    def __init__(self, margin: float = 0.0, constant: float = 0.0) -> None:
         self.starts = self.stops = self.codes = np.empty(0, dtype=np.int64)
         self.features: NDArray[np.uint32] = np.empty(0, dtype=np.uint32)
-        self.values = np.empty(0)
+        self.values = self.thresholds = np.empty(0)
+        self._margin, self._constant = margin, constant
         self._wrong: list[int] = []
 
     @property
@@ -59,10 +60,12 @@ class RowBatch:
         """Make ready for another presentation."""
         self._wrong.clear()
 
-    def view(self, X: Rows, codes: NDArray[np.int64], rows: slice) -> None:
-        """Show rows of a CSR matrix where they stand."""
+    def view(self, X: Rows, codes: NDArray[np.int64], rows: slice) -> list[Task]:
+        """Show rows of a CSR matrix where they stand; return what is left to do."""
         self.starts, self.stops = X.indptr[rows], X.indptr[rows.start + 1 : rows.stop + 1]
         self.features, self.values, self.codes = X.indices.view(np.uint32), X.data, codes[rows]
+        self.thresholds = np.zeros(self.n)
+        return [partial(self._set_thresholds, 0, self.n)] if self._margin else []
 
     def gather(
         self,
@@ -77,6 +80,7 @@ class RowBatch:
         self.codes, sparse = codes[rows], sp.issparse(X)
         self.stops = np.cumsum(lengths, dtype=np.int64)
         self.starts, size = self.stops - lengths, int(self.stops[-1])
+        self.thresholds = np.zeros(self.n)
         if shelf is not None:
             self.features, self.values = shelf.take(size)
         elif len(self.values) < size:
@@ -88,8 +92,14 @@ class RowBatch:
                 _loops.gather_sparse(*source, rows, low, high, self.starts, self.features, self.values)
             else:
                 _loops.gather_dense(_numbers(X), rows, low, high, self.starts, self.stops, self.features, self.values)
+            self._set_thresholds(low, high)
 
         return [partial(fill, low, high) for low, high in pieces(len(rows), n_pieces)]
+
+    def _set_thresholds(self, low: int, high: int) -> None:
+        if self._margin:
+            rows = self.starts, self.stops, self.values
+            _loops.set_thresholds(*rows, low, high, self._margin, self._constant, self.thresholds)
 
 
 class _Shelf:
@@ -124,11 +134,22 @@ class Presentation:
         Weights that meet each value of a row, which is what a row costs.
     passes : float
         How often the rows will be presented.
+    margin, constant : float
+        τ and c of the rows' thresholds, τ (‖x‖² + c).
     """
 
     def __init__(
-        self, X: Rows, codes: NDArray[Any], order: Index, *, values_per_feature: int = 1, passes: float = 1.0
+        self,
+        X: Rows,
+        codes: NDArray[Any],
+        order: Index,
+        *,
+        values_per_feature: int = 1,
+        passes: float = 1.0,
+        margin: float = 0.0,
+        constant: float = 0.0,
     ) -> None:
+        self._new_batch, self._has_margin = partial(RowBatch, margin, constant), margin > 0
         self.X, self.codes, self.order = X, np.asarray(codes, dtype=np.int64), np.asarray(order, dtype=np.int64)
         self.values_per_row = max(1, X.nnz // max(1, X.shape[0]) if sp.issparse(X) else X.shape[1])
         self._rows_at_once = max(1, VALUES_AT_ONCE // (self.values_per_row * max(1, values_per_feature // 64)))
@@ -136,7 +157,7 @@ class Presentation:
         room = min(KEPT_BYTES, available_memory() // 4) if passes > 1 and not self._in_place else 0
         self._shelf = _Shelf(min(room // _BYTES_A_VALUE, int(_lengths(X, self.order).sum()) if room else 0))
         self._kept: dict[tuple[int, int], RowBatch] = {}
-        self._spare = [RowBatch(), RowBatch()]
+        self._spare = [self._new_batch(), self._new_batch()]
 
     def presented(
         self, n_steps: int, threads: Team, walks: Callable[[RowBatch, int], list[Task]]
@@ -168,13 +189,14 @@ class Presentation:
         if key in self._kept:
             return self._kept[key], []
         if self._in_place:
-            batch, first = RowBatch(), int(self.order[0])
-            batch.view(self.X, self.codes, slice(first + part.start, first + part.stop))
-            return batch, []
+            batch, first = self._new_batch(), int(self.order[0])
+            if self._has_margin:
+                self._kept[key] = batch  # its thresholds, that is: a number a row
+            return batch, batch.view(self.X, self.codes, slice(first + part.start, first + part.stop))
         rows = self.order[part]
         lengths = _lengths(self.X, rows)
         if self._shelf.has_room(int(lengths.sum())):
-            self._kept[key] = batch = RowBatch()
+            self._kept[key] = batch = self._new_batch()
             return batch, batch.gather(self.X, self.codes, rows, lengths, n_pieces, self._shelf)
         self._spare.reverse()
         return self._spare[0], self._spare[0].gather(self.X, self.codes, rows, lengths, n_pieces)

@@ -1,7 +1,8 @@
 """The primal engine: linear perceptrons on explicit weight vectors, with their averages.
 
-The vectors of several classes do not depend on one another, so threads share the classes; two classes have one vector,
-and one thread that learns. The result does not depend on the threads, nor on how rows are brought along
+One against the rest, the vectors of several classes do not depend on one another, so threads share the classes. Two
+classes have one vector, and vectors that are trained jointly wait for one another at every row: there one thread
+learns, and the others bring rows. The result does not depend on the threads, nor on how rows are brought along
 (`votron.engine.presentation`).
 """
 
@@ -43,6 +44,12 @@ class PrimalTrainer:
         1 for a binary problem, else the number of classes.
     bias : bool
         Whether every example has Cohen's extra feature that is always one.
+    margin : float
+        τ: a vector is changed where y · score ≤ τ ‖x‖², the extra feature included.
+    joint : bool
+        Whether the vectors of several classes are trained together: where the score of a row's class exceeds the best
+        of the others by no more than τ ‖x‖², the class gains the row, and that other, the first among equals, loses it.
+        Two classes, with one vector, are the same either way.
 
     Examples
     --------
@@ -57,8 +64,11 @@ class PrimalTrainer:
     (array([[1.83333333, 0.16666667]]), array([0.]))
     """
 
-    def __init__(self, n_features: int, n_vectors: int, *, bias: bool = False) -> None:
+    def __init__(
+        self, n_features: int, n_vectors: int, *, bias: bool = False, margin: float = 0.0, joint: bool = False
+    ) -> None:
         self.n_features, self.n_vectors, self.bias = n_features, n_vectors, bias
+        self.margin, self.joint = margin, joint
         width = weights_width(n_vectors)
         self.weights: Any = aligned_zeros(n_features, width)
         self.timed: Any = aligned_zeros(n_features, width)
@@ -76,7 +86,7 @@ class PrimalTrainer:
 
     @property
     def n_mistakes(self) -> NDArray[np.int64]:
-        """Mistakes of each vector."""
+        """Mistakes of each vector, which are its changes; jointly trained vectors change two at a time."""
         return self._mistakes[: self.n_vectors].copy()
 
     def last(self) -> tuple[Any, Floats]:
@@ -118,6 +128,8 @@ class PrimalTrainer:
         time: int,
         *,
         with_bias: bool,
+        margin: float = 0.0,
+        joint: bool = False,
     ) -> PrimalTrainer:
         """Return a trainer that stands where another stood, by what `state` returned; arrays are copied to be trained.
 
@@ -127,7 +139,7 @@ class PrimalTrainer:
         >>> PrimalTrainer.resume(**trainer.state(), with_bias=False).average()[0].shape
         (3, 2)
         """
-        made = cls(0, len(mistakes), bias=with_bias)
+        made = cls(0, len(mistakes), bias=with_bias, margin=margin, joint=joint)
         made.n_features, made.weights, made.timed, made.time = int(weights.shape[0]), weights, timed, time
         made.bias_weights[: len(mistakes)], made.bias_timed[: len(mistakes)] = bias
         made._mistakes[: len(mistakes)] = mistakes
@@ -167,10 +179,15 @@ class PrimalTrainer:
             self.timed.toarray(out=dense[1])
             (self.weights, self.timed), self._made = dense, {}
 
+    def untrained(self) -> PrimalTrainer:
+        """Return a trainer that trains as this one does, and has not begun."""
+        size = self.n_features, self.n_vectors
+        return PrimalTrainer(*size, bias=self.bias, margin=self.margin, joint=self.joint)
+
     def copy(self) -> PrimalTrainer:
         """Return a trainer that stands where this one stands."""
         self.densify()
-        other = PrimalTrainer(self.n_features, self.n_vectors, bias=self.bias)
+        other = self.untrained()
         for name in _ARRAYS:
             getattr(other, name)[:] = getattr(self, name)
         other.time = self.time
@@ -256,7 +273,15 @@ class PrimalTrainer:
         self._made = {}
         first, n = self.time, len(order)
         last_mistake, interrupted = first, False
-        batches = Presentation(X, codes, order, values_per_feature=self._width, passes=n_steps / n)
+        batches = Presentation(
+            X,
+            codes,
+            order,
+            values_per_feature=self._width,
+            passes=n_steps / n,
+            margin=self.margin,
+            constant=float(self.bias),
+        )
         worth_it = n_steps * batches.values_per_row * self._width >= WORTH_A_THREAD
         with team(n_threads if worth_it else 1) as threads:
             for batch in batches.presented(n_steps, threads, self._walks):
@@ -280,14 +305,17 @@ class PrimalTrainer:
 
     def _walks(self, batch: RowBatch, n_threads: int) -> list[Callable[[], None]]:
         """Return the tasks that present a batch, which may run side by side."""
-        rows = batch.starts, batch.stops, batch.features, batch.values, batch.codes, self.time, self.bias
-        state = self.bias_weights, self.bias_timed, self._mistakes
+        rows = batch.starts, batch.stops, batch.features, batch.values, batch.codes, batch.thresholds
+        step, sums = (self.time, self.bias), (self.bias_weights, self.bias_timed, self._mistakes)
         if self._width == 1:
             w, u = self.weights.reshape(-1), self.timed.reshape(-1)
-            return [lambda: batch.note(_loops.walk_one(*rows, w, u, *state))]
+            return [lambda: batch.note(_loops.walk_one(*rows, *step, w, u, *sums))]
+        state = self.n_vectors, self.weights, self.timed, *sums
+        if self.joint:
+            return [lambda: batch.note(_loops.walk_joint(*rows, *step, *state))]
 
         def walk(low: int, high: int) -> None:
-            batch.note(_loops.walk_many(*rows, low, high, self.n_vectors, self.weights, self.timed, *state))
+            batch.note(_loops.walk_many(*rows, *step, low, high, *state))
 
         return [partial(walk, low, high) for low, high in pieces(self._width, n_threads, _loops.LANES)]
 

@@ -38,6 +38,7 @@ _SWITCHES = {
     LAST: "rule='last'",
     AVERAGE: "rule='average'",
     "τ = 0": "margin=0",
+    "unweighted": "no sample_weight and class_weight=None",
     "consistent": "epochs=None with a kernel that separates the data",
     "unit length": "normalize_kernel=True",
     "R known": "normalize_kernel=True",
@@ -75,6 +76,15 @@ def trained_model(
     )
 
 
+def check_none_left_out(n: int) -> None:
+    """Refuse a certificate of a model that was given rows of weight 0: which they were, it does not know any more."""
+    if n:
+        raise VotronError(
+            f"A model that was given rows of weight 0, here {n:,}, has no certificate: train it without them, for the "
+            "same model, which then has one."
+        )
+
+
 def passes_of(model: EpochClassifier) -> Passes:
     """Return how training went, for the certificate."""
     return Passes(
@@ -93,7 +103,10 @@ class RecordClassifier(EpochClassifier):
 
     rule: str
     normalize_vectors: bool
-    margin: float
+    margin: Any
+    class_weight: Any
+    _n_left_out: int
+    """Rows of weight 0, which `fit` left out."""
     kernel_: Kernel
     record_: MistakeRecord
     support_: Index
@@ -104,11 +117,24 @@ class RecordClassifier(EpochClassifier):
     _mixed: bool
     """True if partial_fit came after several epochs of fit."""
 
-    def _new_trainer(self, rows: Rows, n_steps: int) -> DualTrainer | LinearTrainer:
+    @property
+    def _largest_margin(self) -> float:
+        """The largest τ of a class."""
+        raise NotImplementedError
+
+    def _new_trainer(self, rows: Rows, n_steps: int, weighted: bool = False) -> DualTrainer | LinearTrainer:
         """Return the engine to train with on these data."""
         raise NotImplementedError
 
-    def _runner(self, trainer: DualTrainer | LinearTrainer, order: Index, n_steps: int) -> Callable[..., TrainingRun]:
+    def _runner(
+        self,
+        trainer: DualTrainer | LinearTrainer,
+        rows: Rows,
+        order: Index,
+        n_steps: int,
+        ids: Index | None = None,
+        weights: Floats | None = None,
+    ) -> Callable[..., TrainingRun]:
         """Return the engine's ``run``, with the threads and the memory that it may use."""
         raise NotImplementedError
 
@@ -135,6 +161,7 @@ class RecordClassifier(EpochClassifier):
                 "A model that was trained by fit for several epochs and then by partial_fit has no certificate: its "
                 "examples were presented unequally often. Train it by one of the two."
             )
+        check_none_left_out(self._n_left_out)
         rows, labels = validated(self, X, y, kernel=self.kernel_, reset=False)
         precomputed = is_precomputed(self.kernel_)
         if not precomputed:
@@ -162,7 +189,8 @@ class RecordClassifier(EpochClassifier):
             model,
             passes_of(self),
             run,
-            tau=float(self.margin),
+            tau=self._largest_margin,
+            balanced=isinstance(self.class_weight, str),
             own_scores=None if chosen or RULES[rule].needs_held_out else self._scores(rows),
             unit_vectors=bool(self.normalize_vectors),
         )
@@ -190,11 +218,13 @@ class RecordClassifier(EpochClassifier):
         training = "one epoch" if self._once else f"{self.record_.n_steps / self.record_.n_examples:g} epochs"
         return RULES[self._predicting_rule()].predictor(training, bool(self.normalize_vectors))
 
-    def _retrained(self, rows: Rows, codes: NDArray[np.int64], order: Index) -> MistakeRecord:
+    def _retrained(
+        self, rows: Rows, codes: NDArray[np.int64], order: Index, weights: Floats | None = None
+    ) -> MistakeRecord:
         """Return the record of another run, of as many steps."""
         n_examples, n_steps = self.record_.n_examples, self.record_.n_steps
-        trainer = self._new_trainer(rows, n_steps)
-        self._runner(trainer, order, n_steps)(rows, codes, order, n_steps)
+        trainer = self._new_trainer(rows, n_steps, weighted=weights is not None)
+        self._runner(trainer, rows, order, n_steps, weights=weights)(rows, codes, order, n_steps)
         return trainer.record(n_examples, n_steps)
 
     def _scores_at(self, rows: Rows, times: list[int]) -> list[dict[str, Floats]]:

@@ -355,9 +355,8 @@ def reads_gamma(kernel: Any) -> bool:
     return cls is not None and "gamma" in cls.parameters()
 
 
-def validated_with_kernel(model: BaseEstimator, X: Any, y: Any, *, reset: bool) -> tuple[Rows, Any, Kernel]:
-    """Return data and labels to train on, and the kernel that the model's parameters stand for on these data."""
-    X, y = validated(model, X, y, kernel=model.kernel, reset=reset)
+def kernel_on(model: BaseEstimator, X: Rows) -> Kernel:
+    """Return the kernel that the model's parameters stand for on these data."""
     if is_precomputed(model.kernel):
         check_gram(X)
     gamma = model.gamma
@@ -372,7 +371,7 @@ def validated_with_kernel(model: BaseEstimator, X: Any, y: Any, *, reset: bool) 
     )
     kernel.check(X)
     model._gamma_from_data = reads_gamma(model.kernel) and model.gamma == "scale"
-    return X, y, kernel
+    return kernel
 
 
 def resolved_gamma(gamma: str, rows: Rows) -> float:

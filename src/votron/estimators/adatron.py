@@ -16,12 +16,14 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from votron._resources import effective_threads
-from votron._types import Floats, Rows
+from votron._types import Floats, Index, Rows
 from votron.engine import MaximalMargin, TrainingRun, solve_adatron
+from votron.errors import VotronError
 from votron.estimators import _validation
-from votron.estimators._evidence import trained_model
+from votron.estimators._evidence import check_none_left_out, trained_model
 from votron.estimators._score_functions import Expansion, Form
-from votron.estimators._validation import KERNEL_CONSTRAINTS, learnable_rows, set_tags, validated_with_kernel
+from votron.estimators._validation import KERNEL_CONSTRAINTS, learnable_rows, set_tags
+from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, weighed
 from votron.estimators.base import Watch, WatchedClassifier, outside_votron
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
@@ -39,7 +41,7 @@ _SWITCHES = {
 """Parameters to set for assumptions of bounds."""
 
 
-class KernelAdatronClassifier(WatchedClassifier):
+class KernelAdatronClassifier(WeightedFit, WatchedClassifier):
     """Kernel adatron: the vector of maximal margin, by steps like the perceptron's.
 
     It finds, through the origin of the kernel's feature space, the vector with the largest margin that any has on these
@@ -61,6 +63,8 @@ class KernelAdatronClassifier(WatchedClassifier):
         1 shows a progress bar on a terminal and plain lines elsewhere, on standard error.
     n_jobs : int or None, default=None
         Threads. None: as many as this process may use.
+    class_weight : dict or "balanced", default=None
+        Factors of C by label, 1 for those not named; "balanced" has n_samples / (n_classes · its rows) for each.
 
     Attributes
     ----------
@@ -93,6 +97,9 @@ class KernelAdatronClassifier(WatchedClassifier):
 
     Notes
     -----
+    With weights C is multiplied by the weight of the row and by that of its class, as in scikit-learn's SVC; without C
+    there is nothing to multiply, and they are refused. Rows of weight 0 are left out, as if they had not been given.
+
     Scores are w·x, 1 or more beyond the margin. There is no bias; the polynomial kernel with ``coef0`` > 0 has one in
     its feature space. Where C is None and the data are not separable (no normalised margin above 1e-4), a
     ConvergenceWarning says so.
@@ -118,6 +125,8 @@ class KernelAdatronClassifier(WatchedClassifier):
     """
 
     kernel_: Kernel
+    support_: Index
+    converged_: bool
     _dual_coef: Any
     """Coefficients of the support vectors: an array, or a CSR matrix as a file has it."""
 
@@ -128,6 +137,7 @@ class KernelAdatronClassifier(WatchedClassifier):
         "max_sweeps": [Interval(Integral, 1, None, closed="left")],
         "verbose": ["verbose"],
         "n_jobs": [Integral, None],
+        "class_weight": CLASS_WEIGHT_CONSTRAINTS,
     }
 
     def __init__(
@@ -142,6 +152,7 @@ class KernelAdatronClassifier(WatchedClassifier):
         max_sweeps: int = 100_000,
         verbose: int = 0,
         n_jobs: int | None = None,
+        class_weight: Any = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -153,27 +164,38 @@ class KernelAdatronClassifier(WatchedClassifier):
         self.max_sweeps = max_sweeps
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.class_weight = class_weight
 
-    def _learn(self, rows: Rows, codes: NDArray[np.int64]) -> TrainingRun:
+    def _learn(self, rows: Rows, codes: NDArray[np.int64], weights: RowWeights) -> TrainingRun:
         """Find the vectors, and set the attributes."""
         most, words = int(self.max_sweeps), "{:,} examples at work, {:,} support vectors".format
-        solve = partial(self._solve, rows, codes)
+        solve = partial(self._solve, rows, codes, weights.each)
         found, interrupted = self._watched(solve, most * self._n_vectors, most, part="class", unit="", words=words)
         self._keep(rows, found)
+        if weights.kept is not None:
+            self.support_ = weights.kept[self.support_]
+        self._weighted, self._n_left_out = weights.each is not None, weights.n_left_out
         return TrainingRun(0, self.converged_, interrupted)
 
-    def _checked(self, X: Any, y: Any) -> tuple[Rows, NDArray[np.int64]]:
+    def _checked(self, X: Any, y: Any, *, sample_weight: Any = None) -> tuple[Rows, NDArray[np.int64], RowWeights]:
         """Validate parameters and data; set ``classes_`` and ``kernel_``."""
         self._validate_params()
         effective_threads(self.n_jobs, type(self).__name__)
-        X, y, kernel = validated_with_kernel(self, X, y, reset=True)
+        X, y = _validation.validated(self, X, y, kernel=self.kernel, reset=True)
+        weights = weighed(self, y, sample_weight, scaled=False)
+        if self.C is None and weights.each is not None and (weights.each != weights.each[0]).any():
+            raise VotronError(
+                f"The weights of {type(self).__name__} are factors of C, so that they need one. Got C=None instead."
+            )
+        X, y = weights.of(X, y, self.kernel)
+        kernel = _validation.kernel_on(self, X)
         self.classes_, codes = _validation.encode_labels(y)
         _validation.check_two_classes(self.classes_, X.shape)
         self._learnable_of(X, learnable_rows(X, kernel), 1, "K(x, x) = 0", repr(kernel))
-        self.kernel_, self._n_rows = kernel, X.shape[0]
-        return X, codes
+        self.kernel_, self._n_rows = kernel, weights.n_given
+        return X, codes, weights
 
-    def _solve(self, rows: Rows, codes: NDArray[np.int64], watch: Watch) -> list[MaximalMargin]:
+    def _solve(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None, watch: Watch) -> list[MaximalMargin]:
         """Find the vector of each class, one after another."""
         found = []
         for c in range(self._n_vectors):
@@ -184,6 +206,7 @@ class KernelAdatronClassifier(WatchedClassifier):
                     rows,
                     np.where(codes == c, 1, -1),
                     cap=math.inf if self.C is None else float(self.C),
+                    weights=None if self.C is None else weights,
                     tolerance=float(self.tol),
                     max_sweeps=int(self.max_sweeps),
                     n_threads=effective_threads(self.n_jobs),
@@ -254,6 +277,7 @@ class KernelAdatronClassifier(WatchedClassifier):
     def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
         """Return what `votron.theory.certify` asks for; its margin is the best, so "auto" compares it with no other."""
         check_is_fitted(self)
+        check_none_left_out(self._n_left_out)
         rows, labels = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
         model = trained_model(
             self,
@@ -273,6 +297,8 @@ class KernelAdatronClassifier(WatchedClassifier):
             attained=self.margin_,
             converged=self.converged_,
             tolerance=self.tol,
+            weighted=self._weighted,
+            balanced=isinstance(self.class_weight, str),
         )
         return evidence_of_maximal_margin(model, vectors)
 

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
@@ -39,12 +39,15 @@ _SWITCHES = {
     ONE_RANDOM: "VotedPerceptronClassifier(kernel='linear', rule='random')",
     LAST: "average=False",
     AVERAGE: "average=True",
+    "τ = 0": "margin=0",
     "consistent": "epochs=None with features that separate the data",
     "unit length": "examples of length 1",
     "R known": "examples of length 1",
     "K(x, x) > 0": "fit_intercept=True",
 }
 """Parameters to set for predictors and assumptions of bounds."""
+_NOT_JOINTLY = (ONE_VOTE, ONE_RANDOM)
+"""Predictors that no model has whose classes were trained together."""
 
 
 class AveragedPerceptronClassifier(EpochClassifier):
@@ -78,6 +81,15 @@ class AveragedPerceptronClassifier(EpochClassifier):
         1 shows a progress bar on a terminal and plain lines elsewhere, on standard error.
     n_jobs : int or None, default=None
         Threads. None: as many as this process may use. The result does not depend on it.
+    margin : float, default=0.0
+        τ: update also where a row is right by no more than τ ‖x‖², which does not depend on the unit of the data. The
+        feature that is always one counts: with an intercept ‖x‖² is the sum of the squares plus 1. Large on noisy data,
+        small on clean ones.
+    multiclass : {"ovr", "joint"}, default="ovr"
+        Train three classes or more each against the rest, or all together. "ovr" updates a class where
+        y · score ≤ τ ‖x‖². "joint": where the score of a row's class exceeds the best of the others by no more than
+        τ ‖x‖², that class gains the row and that other, the first among equals, loses it; it needs one thread. Two
+        classes are the same either way.
 
     Attributes
     ----------
@@ -88,11 +100,13 @@ class AveragedPerceptronClassifier(EpochClassifier):
     intercept_ : array of shape (1,) or (n_classes,)
         Weights of the feature that is always one.
     n_mistakes_ : int array of shape (1,) or (n_classes,)
-        Mistakes of each vector in training.
+        Mistakes of each vector in training, which are its updates: with ``margin`` also those of rows that were right
+        by too little; with ``multiclass="joint"`` an update counts for the class that gains and the one that loses.
     n_epochs_ : float
         Passes that were run; calls of `partial_fit` count as one each.
     converged_ : bool
-        Whether `fit` ended with a whole pass without a mistake: the last vectors make none on the training data.
+        Whether `fit` ended with a whole pass without a mistake (an update): the last vectors make none on the training
+        data.
     validation_scores_ : list of float
         With early stopping: the accuracy on the held-out part after each pass. Weights and ``n_mistakes_`` are as of
         the pass with the highest, the first among equals.
@@ -120,7 +134,9 @@ class AveragedPerceptronClassifier(EpochClassifier):
     References
     ----------
     W. Cohen, *Linear Classifiers and the Perceptron*, 2008, section 3.6. Y. Freund and R. E. Schapire, *Large Margin
-    Classification Using the Perceptron Algorithm*, Machine Learning 37 (1999), 277-296.
+    Classification Using the Perceptron Algorithm*, Machine Learning 37 (1999), 277-296. For ``multiclass="joint"``:
+    M. Collins, *Discriminative Training Methods for Hidden Markov Models*, EMNLP 2002; K. Crammer and Y. Singer,
+    *Ultraconservative Online Algorithms for Multiclass Problems*, JMLR 3 (2003), 951-991.
 
     Examples
     --------
@@ -132,6 +148,15 @@ class AveragedPerceptronClassifier(EpochClassifier):
     >>> model = make_pipeline(TfidfVectorizer(), AveragedPerceptronClassifier(random_state=0)).fit(texts, labels)
     >>> model.predict(["more rain", "a little sun"]).tolist()
     ['rain', 'sun']
+
+    No plane divides the middle of the three irises from the others, but the three can be told apart:
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> def right(**params):
+    ...     return float(AveragedPerceptronClassifier(epochs=10, random_state=0, **params).fit(X, y).score(X, y))
+    >>> right() < 0.92 < 0.96 < right(multiclass="joint")
+    True
     """
 
     _n_seen: int
@@ -153,6 +178,8 @@ class AveragedPerceptronClassifier(EpochClassifier):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
         "n_jobs": [Integral, None],
+        "margin": [Interval(Real, 0, None, closed="left")],
+        "multiclass": [StrOptions({"ovr", "joint"})],
     }
 
     def __init__(
@@ -166,6 +193,8 @@ class AveragedPerceptronClassifier(EpochClassifier):
         random_state: Any = None,
         verbose: int = 0,
         n_jobs: int | None = None,
+        margin: float = 0.0,
+        multiclass: str = "ovr",
     ) -> None:
         self.epochs = epochs
         self.average = average
@@ -176,6 +205,8 @@ class AveragedPerceptronClassifier(EpochClassifier):
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.margin = margin
+        self.multiclass = multiclass
 
     # -- training -----------------------------------------------------------------------------------------------------
 
@@ -259,7 +290,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
         X, y = _validation.validated(self, X, y, kernel=None, reset=first)
         if not first:
             self._check_same_classes(classes)
-            check_unchanged(self, {"fit_intercept": self._trainer.bias})
+            check_unchanged(self, self._trained_with)
         self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
         _validation.check_two_classes(self.classes_, X.shape)
         return X, codes
@@ -269,7 +300,20 @@ class AveragedPerceptronClassifier(EpochClassifier):
         trainers = 3 if self.early_stopping else 1  # the one that learns, the best so far, and a better one
         n_bytes = PrimalTrainer.n_bytes(self.n_features_in_, self._n_vectors)
         self._check_room(trainers * n_bytes)
-        return PrimalTrainer(self.n_features_in_, self._n_vectors, bias=bool(self.fit_intercept))
+        return PrimalTrainer(
+            self.n_features_in_,
+            self._n_vectors,
+            bias=bool(self.fit_intercept),
+            margin=float(self.margin),
+            joint=self.multiclass == "joint",
+        )
+
+    @property
+    def _trained_with(self) -> dict[str, Any]:
+        """The parameters that training began with, and goes on with."""
+        trainer = self._trainer
+        multiclass = "joint" if trainer.joint else "ovr"
+        return {"fit_intercept": trainer.bias, "margin": trainer.margin, "multiclass": multiclass}
 
     def _learnable(self, rows: Rows, at_least: int) -> Index:
         """Return the numbers of the rows that can be learnt, and tell of the others."""
@@ -365,6 +409,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
         """Return what `votron.theory.certify` asks for."""
         check_is_fitted(self)
         rows, labels = _validation.validated(self, X, y, kernel=None, reset=False)
+        jointly = self._trainer.joint and self._n_vectors > 1
         model = trained_model(
             self,
             rows,
@@ -374,7 +419,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
             predictor=AVERAGE if self.average else LAST,
             n_rows=self._n_given,
             lengths_known=False,
-            switches=_SWITCHES,
+            switches=_SWITCHES if not jointly else {k: v for k, v in _SWITCHES.items() if k not in _NOT_JOINTLY},
             row_hashes=row_draws(rows, 0),
         )
         run = WeightsRun(
@@ -382,13 +427,15 @@ class AveragedPerceptronClassifier(EpochClassifier):
             n_examples=self._n_seen,
             n_steps=self._trainer.time,
             held_out=hasattr(self, "validation_scores_"),
+            tau=self._trainer.margin,
+            jointly=jointly,
             retrain=partial(self._retrained, rows, _validation.encode_labels(labels, self.classes_)[1]),
         )
         return evidence_of_weights(model, passes_of(self), run, own_vector="average" if self.average else "last")
 
     def _retrained(self, rows: Rows, codes: NDArray[np.int64], order: Index, n_steps: int) -> Weights:
         """Return mistakes and weights of another run."""
-        trainer = self._new_trainer()
+        trainer = self._trainer.untrained()
         trainer.run(rows, codes, order, n_steps, n_threads=effective_threads(self.n_jobs))
         return trainer.n_mistakes, trainer.last()
 

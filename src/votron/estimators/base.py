@@ -120,9 +120,12 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
         self
             The fitted model.
         """
+        return self._fit(X, y)
+
+    def _fit(self, X: Any, y: Any, **more: Any) -> Self:
+        """Train on data, labels, and what else there is."""
         with unchanged_on_error(self):
-            rows, codes = self._checked(X, y)
-            run = self._learn(rows, codes)
+            run = self._learn(*self._checked(X, y, **more))
             self._from_file = False
         self._after_fit(run)
         return self
@@ -161,12 +164,15 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
         codes = labels_of(self.decision_function(X), ties_to_first=self._ties_to_first)
         return np.asarray(self.classes_[codes])
 
-    def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[np.int64]]:
-        """Validate parameters and data; return rows, and for each the number of the vector that it is positive for."""
+    def _checked(self, X: Any, y: Any) -> tuple[Any, ...]:
+        """Validate parameters and data; return rows, and for each the number of the vector that it is positive for.
+
+        A class that takes weights also returns these.
+        """
         raise NotImplementedError
 
-    def _learn(self, rows: Any, codes: NDArray[np.int64]) -> TrainingRun:
-        """Train, and set the attributes."""
+    def _learn(self, *checked: Any, **more: Any) -> TrainingRun:
+        """Train on what `_checked` returns, and set the attributes."""
         raise NotImplementedError
 
     def _after_fit(self, run: TrainingRun) -> None:

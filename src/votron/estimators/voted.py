@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from votron._arrays import n_bytes
 from votron._resources import effective_threads, parse_memory_limit
 from votron._types import Floats, Index, Rows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
@@ -31,8 +32,9 @@ from votron.estimators._best_moment import (
 )
 from votron.estimators._evidence import RecordClassifier
 from votron.estimators._score_functions import Form, form_of_vectors
+from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, by_class, weighed
 from votron.estimators.base import Watch
-from votron.kernels.base import is_precomputed
+from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors
 from votron.rules.vectors import choices_of, moments_of
@@ -53,10 +55,16 @@ def _why_no_partial_fit(model: Any) -> VotronError | None:
             f" must be a number for partial_fit, since the data that decide what "
             f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead.",
         )
+    if isinstance(model.class_weight, str) and model.class_weight == "balanced":
+        return VotronError(
+            Parameter("class_weight", of=name),
+            f" must be a dict or None for partial_fit, since how many rows the classes have is not known yet. "
+            f"Got {model.class_weight!r} instead.",
+        )
     return None
 
 
-class VotedPerceptronClassifier(RecordClassifier):
+class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
     """Voted perceptron with kernels (Freund & Schapire, 1999).
 
     Training presents the examples in turn; each mistake adds the example to its class's vector. One training run yields
@@ -86,9 +94,10 @@ class VotedPerceptronClassifier(RecordClassifier):
         "auto", which takes of vote, average and last the one with the fewest errors there.
     normalize_vectors : bool, default=False
         Divide each vector by its length in feature space before it predicts.
-    margin : float, default=0.0
+    margin : float or dict, default=0.0
         τ: update where y · score ≤ τ K(x, x). A larger τ brings the last vector closer to the maximal margin, for at
-        most (1 + 2τ)(R/γ)² updates where margin γ can be had.
+        most (1 + 2τ)(R/γ)² updates where margin γ can be had. A dict has τ by label, 0 for those not named: a row's is
+        that of its own class (uneven margins; Li et al., 2002).
     shuffle : bool, default=True
         Shuffle the examples once, before the first pass.
     validation_fraction : float, default=0.1
@@ -97,11 +106,15 @@ class VotedPerceptronClassifier(RecordClassifier):
         For the shuffle, the held-out part and the random rule.
     memory_limit : int or str, default="auto"
         Memory that training may use beside the data: bytes, or "2GB". What is not needed otherwise keeps dot products
-        for later passes; 0 keeps none. "auto" is half of what is free. The result does not depend on it.
+        for later passes; 0 keeps none. "auto" is a quarter of what is free, and at most 16 times the size of the data
+        (or 1 GiB): more would not pay. The result does not depend on it.
     n_jobs : int or None, default=None
         Threads. None: as many as this process may use. The result does not depend on it.
     verbose : int, default=0
         1 shows a progress bar on a terminal and plain lines elsewhere, on standard error.
+    class_weight : dict or "balanced", default=None
+        Weights of classes by label, 1 for those not named; "balanced" weighs each by n_samples / (n_classes · its
+        rows). They multiply the weights of rows, and all are then divided by their mean.
     early_stopping : bool, default=False
         In `fit`, set ``validation_fraction`` of the data aside (the same share of every class where there are enough),
         end training after three passes in a row without a better prediction of it, and keep the record up to the best
@@ -155,8 +168,23 @@ class VotedPerceptronClassifier(RecordClassifier):
     >>> average.predict(X[[0, 60, 120]])
     array([0, 1, 2])
 
+    Of few examples of one class among many of another, more are found with weights, or with a margin for that class:
+
+    >>> rare = y == 1
+    >>> few = np.flatnonzero(~rare | (np.arange(150) % 10 == 0))
+    >>> plain = VotedPerceptronClassifier(kernel="rbf", random_state=0)
+    >>> weighted = VotedPerceptronClassifier(kernel="rbf", class_weight="balanced", random_state=0)
+    >>> uneven = VotedPerceptronClassifier(kernel="rbf", margin={True: 1.0}, random_state=0)
+    >>> [int(m.fit(X[few], rare[few]).predict(X[rare]).sum()) for m in (plain, weighted, uneven)]
+    [18, 47, 34]
+
     Notes
     -----
+    With weights, by ``sample_weight`` or ``class_weight``, a mistake adds weight times the example; a vector still has
+    a vote for each example that it survives. Rows of weight 0 are left out, as if they had not been given. `fit`
+    divides the others by their mean, since with a margin their scale matters; `partial_fit` takes them as they are. A
+    weight of 2 is not the row twice: that would be presented twice, and be a mistake once, twice or never.
+
     A mistake is y · score ≤ 0 and a score of 0 predicts the second class; `votron.record` states all conventions.
     Scores are by the model's rule: those of "vote" are mean votes, from -1 to 1.
     Ctrl-C during `fit` raises KeyboardInterrupt as usual, but leaves a fitted model of what was learnt until then; a
@@ -176,7 +204,8 @@ class VotedPerceptronClassifier(RecordClassifier):
         "epochs": [Interval(Real, 0, None, closed="neither"), None],
         "rule": [_validation.NameIn(RULES, also=("auto",))],
         "normalize_vectors": ["boolean"],
-        "margin": [Interval(Real, 0, None, closed="left")],
+        "margin": [Interval(Real, 0, None, closed="left"), dict],
+        "class_weight": CLASS_WEIGHT_CONSTRAINTS,
         "shuffle": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
@@ -196,13 +225,14 @@ class VotedPerceptronClassifier(RecordClassifier):
         epochs: float | None = 10,
         rule: str = "vote",
         normalize_vectors: bool = False,
-        margin: float = 0.0,
+        margin: Any = 0.0,
         shuffle: bool = True,
         validation_fraction: float = 0.1,
         random_state: Any = None,
         memory_limit: int | str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
+        class_weight: Any = None,
         early_stopping: bool = False,
     ) -> None:
         self.kernel = kernel
@@ -220,32 +250,35 @@ class VotedPerceptronClassifier(RecordClassifier):
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.class_weight = class_weight
         self.early_stopping = early_stopping
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def _learn(self, rows: Rows, codes: NDArray[np.int64]) -> TrainingRun:
+    def _learn(self, rows: Rows, codes: NDArray[np.int64], weights: RowWeights) -> TrainingRun:
         """Train, and set the attributes."""
+        if not isinstance(self.kernel, Kernel):  # one that was given is taken as it is
+            self.kernel_ = self.kernel_.suited_to(rows)
         rng = check_random_state(self.random_state)
         learnable, hold_out = self._learnable(rows, at_least=1), self.early_stopping or needs_held_out(self.rule)
         order, held_out = self._presentation(learnable, codes, rng, hold_out=hold_out)
         n_steps, seed = self._n_steps(len(order)), _new_seed(rng)
-        trainer = self._new_trainer(rows, n_steps)
+        trainer = self._new_trainer(rows, n_steps, weighted=weights.each is not None)
         self._forget_choices()
         if self.early_stopping:
-            run, record = self._train_until_best(trainer, rows, codes, order, n_steps, held_out, seed)
-            self._keep(trainer.support_rows[: len(record.support)], record, seed)
+            run, record = self._train_until_best(trainer, rows, codes, order, n_steps, held_out, seed, weights.each)
+            self._keep(trainer.support_rows[: len(record.support)], weights.named(record), seed)
         else:
-            run = self._train(trainer, rows, codes, order, n_steps)
+            run = self._train(trainer, rows, codes, order, n_steps, weights=weights.each)
             counted = run.steps if self.epochs is None or run.interrupted else n_steps
-            self._keep(trainer.support_rows, trainer.record(len(order), counted), seed)
+            self._keep(trainer.support_rows, weights.named(trainer.record(len(order), counted)), seed)
         self.n_epochs_, self.converged_ = run.steps / len(order), run.converged
-        self._n_named, self._once = rows.shape[0], min(run.steps, self.record_.n_steps) <= len(order)
-        self._mixed, self._cut_off = False, run.interrupted
+        self._n_named, self._once = weights.n_given, min(run.steps, self.record_.n_steps) <= len(order)
+        self._mixed, self._cut_off, self._n_left_out = False, run.interrupted, weights.n_left_out
         if self.rule == "auto" and not self.early_stopping:
-            self._choose_rule(rows[held_out], codes[held_out])
+            self._choose_rule(weights.widened(rows[held_out], self.kernel_), codes[held_out])
         elif needs_held_out(self.rule) and self.rule != "auto":
-            self._set_holdout(rows[held_out], codes[held_out])
+            self._set_holdout(weights.widened(rows[held_out], self.kernel_), codes[held_out])
         return run
 
     def _after_fit(self, run: TrainingRun) -> None:
@@ -253,7 +286,7 @@ class VotedPerceptronClassifier(RecordClassifier):
         super()._after_fit(dataclasses.replace(run, converged=run.converged or bool(self.early_stopping)))
 
     @partial(_validation.AvailableWhere, _why_no_partial_fit)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> VotedPerceptronClassifier:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> VotedPerceptronClassifier:
         """Go on learning: one pass over new data, in their order, from where the record ends.
 
         Earlier data need not be kept. One call after another gives exactly the record of one unshuffled pass over all
@@ -269,6 +302,9 @@ class VotedPerceptronClassifier(RecordClassifier):
             Their labels.
         classes : array, optional
             All labels that will ever come; needed at the first call unless its y has them all.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows, taken as they are, since the mean over all calls is not known; rows of weight 0 are
+            left out. With weights of mean 1 an update is as large as in `fit`.
 
         Returns
         -------
@@ -277,54 +313,86 @@ class VotedPerceptronClassifier(RecordClassifier):
         """
         with _validation.unchanged_on_error(self):
             first = not hasattr(self, "record_")
-            rows, codes = self._checked(X, y, classes=classes, first=first)
+            rows, codes, weights = self._checked(
+                X, y, sample_weight=sample_weight, classes=classes, first=first, whole=False
+            )
             order = self._learnable(rows, at_least=0)
             trainer = self._resumed(rows)
             first_id = 0 if first else max(trainer.time, self._n_named)
             ids = np.zeros(rows.shape[0], dtype=np.int64)
             ids[order] = first_id + np.arange(len(order))
-            run = self._train(trainer, rows, codes, order, len(order), ids)
+            run = self._train(trainer, rows, codes, order, len(order), ids, weights.each)
             seed = _new_seed(check_random_state(self.random_state)) if first else self._vectors.seed
             self._keep(trainer.support_rows, trainer.record(max(1, trainer.time)), seed)
             self.n_epochs_, self.converged_ = 1.0 if first else self.n_epochs_ + 1.0, False
-            self._mixed = not (first or self._once)
+            self._mixed, self._n_left_out = not (first or self._once), 0 if first else self._n_left_out
             self._n_named, self._once = first_id + len(order), first or self._once
             self._cut_off = run.interrupted or (not first and self._cut_off)
         self._raise_if(run.interrupted, self.record_.n_steps)
         return self
 
-    def _new_trainer(self, rows: Rows, n_steps: int) -> DualTrainer | LinearTrainer:
-        """Return the engine that is fastest on these data; the record is the same."""
+    def _new_trainer(self, rows: Rows, n_steps: int, weighted: bool = False) -> DualTrainer | LinearTrainer:
+        """Return the engine that is fastest on these data; the record is the same. The linear one knows no weights."""
         # early stopping asks for the record on the way, which the linear engine has at the end only
-        linear = not self.early_stopping and self.margin == 0 and self.kernel_.affine() is not None
+        exact = not (self.early_stopping or self._largest_margin or weighted)
+        linear = exact and self.kernel_.affine() is not None
         if linear and LinearTrainer.suits(self.kernel_, rows, self._n_vectors, n_steps):
             return LinearTrainer(self.kernel_, self._n_vectors)
-        return DualTrainer(self.kernel_, self._n_vectors, float(self.margin))
+        return DualTrainer(self.kernel_, self._n_vectors, self._margins)
+
+    @property
+    def _margins(self) -> float | Floats:
+        """τ, or where it differs by class, for the rows of each code."""
+        if not isinstance(self.margin, dict):
+            return float(self.margin)
+        found = by_class(self.margin, self.classes_.tolist(), Parameter("margin", of=type(self).__name__), missing=0.0)
+        if (found == found[0]).all():
+            return float(found[0])
+        return found[::-1] if len(found) == 2 else found
+
+    @property
+    def _largest_margin(self) -> float:
+        """The largest τ of a class."""
+        return float(np.max(self._margins))
 
     def _resumed(self, rows: Rows) -> DualTrainer:
         """Return a trainer that stands where the record ends, if there is one."""
         if hasattr(self, "record_"):
-            return DualTrainer.resume(self.kernel_, float(self.margin), self.record_, self.support_vectors_)
-        trainer = DualTrainer(self.kernel_, self._n_vectors, float(self.margin))
+            return DualTrainer.resume(self.kernel_, self._margins, self.record_, self.support_vectors_)
+        trainer = DualTrainer(self.kernel_, self._n_vectors, self._margins)
         trainer.support_rows = rows[:0]
         return trainer
 
-    def _checked(self, X: Any, y: Any, *, classes: Any = None, first: bool = True) -> tuple[Rows, NDArray[np.int64]]:
-        """Validate parameters and data; set ``classes_`` and ``kernel_``."""
+    def _checked(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        classes: Any = None,
+        first: bool = True,
+        whole: bool = True,
+    ) -> tuple[Rows, NDArray[np.int64], RowWeights]:
+        """Validate parameters and data, the ``whole`` or a part; set ``classes_`` and ``kernel_``."""
         self._validate_params()
         parse_memory_limit(self.memory_limit, type(self).__name__)
         effective_threads(self.n_jobs, type(self).__name__)
-        X, y, kernel = _validation.validated_with_kernel(self, X, y, reset=first)
+        X, y = _validation.validated(self, X, y, kernel=self.kernel, reset=first)
         if not first:
             self._check_same_classes(classes)
+        known = classes if first else self.classes_
+        weights = weighed(self, y, sample_weight, scaled=whole, classes=known, least=int(whole))
+        X, y = weights.of(X, y, self.kernel)
+        kernel = _validation.kernel_on(self, X)
         if not first and kernel != self.kernel_:  # its vectors are in another feature space
             raise VotronError(
                 f"The kernel must be the same at every call of partial_fit: {self.kernel_!r}. Got {kernel!r} instead."
             )
         self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
         _validation.check_two_classes(self.classes_, X.shape)
-        self.kernel_ = kernel
-        return X, codes
+        if first:
+            self.kernel_ = kernel
+        return X, codes, weights
 
     def _learnable(self, rows: Rows, at_least: int) -> Index:
         """Return the numbers of the rows that can be learnt, and tell of the others."""
@@ -339,12 +407,13 @@ class VotedPerceptronClassifier(RecordClassifier):
         order: Index,
         n_steps: int,
         ids: Index | None = None,
+        weights: Floats | None = None,
         stop: EarlyStop | None = None,
     ) -> TrainingRun:
         """Run the engine, which may be told to stop early."""
         if not n_steps:
             return TrainingRun(0, False, False)
-        run = self._runner(trainer, order, n_steps, ids)
+        run = self._runner(trainer, rows, order, n_steps, ids, weights)
 
         def train(watch: Watch) -> TrainingRun:
             return run(rows, codes, order, n_steps, watcher=watch if stop is None else stop.beside(watch))
@@ -360,6 +429,7 @@ class VotedPerceptronClassifier(RecordClassifier):
         n_steps: int,
         held_out: Index,
         seed: int,
+        weights: Floats | None,
     ) -> tuple[TrainingRun, MistakeRecord]:
         """Run the engine; return what happened, and the record until the held-out part was predicted best."""
         n, looks_for_itself = len(order), self.rule != "auto" and RULES[self.rule].needs_held_out
@@ -373,7 +443,7 @@ class VotedPerceptronClassifier(RecordClassifier):
             effective_threads(self.n_jobs),
         )
         stop = EarlyStop(unseen, partial(trainer.record, n), n, n_steps, self.PATIENCE)
-        run = self._train(trainer, rows, codes, order, n_steps, stop=stop)
+        run = self._train(trainer, rows, codes, order, n_steps, weights=weights, stop=stop)
         stop.look(run.steps)
         if self.epochs is not None and run.converged and not run.interrupted:
             stop.look_on(n_steps)
@@ -410,13 +480,20 @@ class VotedPerceptronClassifier(RecordClassifier):
             self.__dict__.pop(name, None)
 
     def _runner(
-        self, trainer: DualTrainer | LinearTrainer, order: Index, n_steps: int, ids: Index | None = None
+        self,
+        trainer: DualTrainer | LinearTrainer,
+        rows: Rows,
+        order: Index,
+        n_steps: int,
+        ids: Index | None = None,
+        weights: Floats | None = None,
     ) -> Callable[..., TrainingRun]:
         """Return the engine's ``run``, with the threads and the memory that it may use."""
         run = partial(trainer.run, n_threads=effective_threads(self.n_jobs))
         if isinstance(trainer, DualTrainer):
             repeats = n_steps > len(order) or trainer.n_events > trainer.n_support
-            run = partial(run, ids=ids, memory=parse_memory_limit(self.memory_limit) if repeats else 0)
+            memory = parse_memory_limit(self.memory_limit, data_bytes=n_bytes(rows)) if repeats else 0
+            run = partial(run, ids=ids, weights=weights, memory=memory)
         return run
 
     def _keep(self, rows: Rows, record: MistakeRecord, seed: int) -> None:

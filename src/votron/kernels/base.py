@@ -187,6 +187,10 @@ class Kernel:
         """Return the arithmetic that makes this kernel's dot products on such data."""
         return choose_products(traits, needs_distance=self.needs_distance)
 
+    def suited_to(self, X: Rows) -> Kernel:
+        """Return this kernel with the arithmetic that suits these rows, if it leaves a choice."""
+        return self
+
     def check(self, X: Rows) -> None:
         """Raise where these data are not for this kernel."""
         return None
@@ -208,8 +212,8 @@ class Kernel:
 
         ``terms`` has a column for each k, ``own`` one for each row of the block.
         """
-        if (steps := compiled_steps(self, terms, own)) is not None:
-            _loops.kernel_rows(dots, source, low, high, steps, np.empty(high - low), out)
+        if (pending := pending_values(self, dots, source, terms, own)) is not None:
+            _loops.kernel_rows(pending, low, high, np.empty(high - low), out)
             return
         xz = dots[source, low:high].astype(np.float64)
         with np.errstate(all="ignore"):  # what stands behind the last row of a block is of no account
@@ -238,10 +242,25 @@ class Kernel:
         raise VotronError(f"{self!r} has no explicit feature map of finite size.")
 
 
-def compiled_steps(kernel: Kernel, terms: Floats, own: Floats) -> _loops.Steps | None:
-    """Return a kernel's steps as compiled loops take them, with terms as ``from_dots`` has them; None: it has none."""
+def pending_values(
+    kernel: Kernel, dots: NDArray[Any], source: Index, terms: Floats, own: Floats
+) -> _loops.Pending | None:
+    """Return what loops make kernel values of, from the arguments of ``from_dots``; None: the kernel has no steps."""
     found = _addresses(kernel)
-    return None if found is None else _loops.Steps(*found, np.ascontiguousarray(terms.T), np.ascontiguousarray(own))
+    if found is None:
+        return None
+    steps = _loops.Steps(*found, np.ascontiguousarray(terms.T), np.ascontiguousarray(own))
+    return _loops.Pending(dots, source, steps)
+
+
+_NO_STEPS = _loops.Steps(
+    np.empty(0, dtype=np.int64), np.empty((0, 1)), np.empty(0, dtype=np.int64), np.empty((0, 0)), np.empty((0, 0))
+)
+
+
+def values_as_pending(K: Floats) -> _loops.Pending:
+    """Return kernel values that are there as compiled loops take those that are not."""
+    return _loops.Pending(K, np.arange(len(K)), _NO_STEPS)
 
 
 @functools.lru_cache(maxsize=64)

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import dataclasses
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from votron._loops._llvm import RowLoop, compiled
-from votron._types import Floats
-from votron.errors import NotRepresentableError
+from votron._types import Floats, Rows
+from votron.errors import NotRepresentableError, Parameter, VotronError
 from votron.kernels.base import Kernel, Step, Term, check_number
+from votron.products import Products, Traits, choose_products, squares
 
 
 @dataclass(frozen=True)
 class GaussianKernel(Kernel):
     """K(x, z) = exp(-gamma |x - z|²), also known as RBF.
+
+    Parameters
+    ----------
+    gamma : float
+        Scale of the squared distance.
+    arithmetic : {"float64", "float32"}
+        Products of float32 rows are made in this arithmetic (those of whole numbers are exact, and those of other rows
+        float64, whatever it says). The distance subtracts products, so float32 costs accuracy: `suited_to` takes it
+        where that cannot matter, twice as fast with half the memory. It does not count when kernels are compared.
 
     Examples
     --------
@@ -24,15 +36,46 @@ class GaussianKernel(Kernel):
     """
 
     gamma: float = 1.0
+    arithmetic: str = field(default="float64", compare=False, repr=False, metadata={"optional": True})
     name: ClassVar[str] = "rbf"
     words: ClassVar[str] = "exp(-gamma |x - z|²)"
     search: ClassVar[dict[str, list[Any]]] = {"gamma": ["scale", "scale*10", "scale*0.1"]}
+    TOLERANCE: ClassVar[float] = 1e-3
+    """How far float32 may move a kernel value at the very worst."""
     needs_distance: ClassVar[bool] = True
     unit_length: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse what is no kernel."""
         check_number(self, "gamma", least=0.0)
+        if self.arithmetic not in ("float64", "float32"):
+            raise VotronError(
+                Parameter("arithmetic", of="GaussianKernel"),
+                f" must be 'float64' or 'float32'. Got {self.arithmetic!r} instead.",
+            )
+
+    def suited_to(self, X: Rows) -> GaussianKernel:
+        """Return this kernel with float32 arithmetic, if no value with these rows can be off by `TOLERANCE` for that.
+
+        A sum of n products, each rounded to one part in 2^24, is off by at most n 2^-24 |x| |z|. So the squared
+        distance is off by at most n 2^-24 (|x| + |z|)², and no exponential by more than gamma times that. As a rule
+        roundings cancel, and values are off by a thousandth of the bound. A row's distance from itself is exactly 0.
+
+        Examples
+        --------
+        >>> rows = np.random.default_rng(0).random((5, 100), dtype=np.float32)
+        >>> GaussianKernel(0.1).suited_to(rows).arithmetic, GaussianKernel(10.0).suited_to(rows).arithmetic
+        ('float32', 'float64')
+        """
+        if X.dtype != np.float32 or not X.shape[0]:
+            return self
+        n = int(np.diff(X.indptr).max()) if sp.issparse(X) else X.shape[1]
+        worst = self.gamma * n * 2.0**-24 * 4.0 * float(squares(X).max())
+        return dataclasses.replace(self, arithmetic="float32") if worst < self.TOLERANCE else self
+
+    def products(self, traits: Traits) -> Products:
+        """Return products in its arithmetic."""
+        return choose_products(traits, needs_distance=self.arithmetic == "float64")
 
     def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
         """Return exp(-gamma (x·x + z·z - 2 x·z)), the distance never below 0."""

@@ -62,6 +62,10 @@ class NormalizedKernel(Kernel):
         """Tell whether the kernel inside works on features."""
         return self.base.reads_features
 
+    def suited_to(self, X: Rows) -> NormalizedKernel:
+        """Ask the kernel inside."""
+        return NormalizedKernel(self.base.suited_to(X))
+
     def products(self, traits: Traits) -> Products:
         """Return the arithmetic of the kernel inside."""
         return self.base.products(traits)

@@ -101,11 +101,11 @@ class MomentRule(Rule, ABC):
         """Return the time of each class's vector, given training up to a time; 0 is before the first mistake."""
 
     def expansion(self, vectors: Vectors, normalized: bool) -> tuple[Floats, Floats] | None:
-        """Return the vectors' coefficients, which are whole numbers, so that scores of 0 stay 0; and their lengths."""
+        """Return the vectors' coefficients, without weights whole numbers, so that scores of 0 stay 0; and lengths."""
         record = vectors.record
         out, divisor = np.zeros((record.n_vectors, len(record.support))), np.ones(record.n_vectors)
         kept = record.time <= self.times(vectors, record.n_steps)[record.vector]
-        np.add.at(out, (record.vector[kept], record.slot[kept]), record.sign[kept].astype(np.float64))
+        np.add.at(out, (record.vector[kept], record.slot[kept]), record.coefficient[kept].astype(np.float64))
         if normalized:
             divisor[record.vector[kept]] = record.lengths[kept]  # of each vector the last one stays
             divisor[divisor == 0] = 1.0  # whose scores are 0 anyway

@@ -1,7 +1,7 @@
 """The scan over a record: a block of rows on its way from the first mistake to the last, for all rules at once.
 
-Symbols: F[c] are the scores of the block's rows by the vector of class c that is alive, K[k] the kernel values of the
-k-th event's example with them. An event is the mistakes, of one class or several, of one step.
+An event is the mistakes, of one class or several, of one step; its kernel values are those of its example with the
+block's rows, added to the scores of the vectors that are alive.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Choice = tuple[str, bool]
 """A rule's name, and whether vectors are normalised."""
 DOTS_KEPT = 16 << 20
 """Bytes of dot products that one block of a scan may keep for supports that err again."""
-_EVENTS_AT_ONCE = 128
+_EVENTS_AT_ONCE = 256
 
 
 class Ready(NamedTuple):
@@ -115,7 +115,7 @@ class BlockScan:
             else:
                 compiled[names[choice[1]]] = total
         self.tallies = _loops.Tallies(**compiled)
-        self.K = np.empty((_EVENTS_AT_ONCE, self.width))
+        self.room = np.empty((2, self.width))
         self._plan_captures()
 
     def _tally(self, choice: Choice) -> TallyRule:
@@ -149,16 +149,16 @@ class BlockScan:
 
     # -- on the way ---------------------------------------------------------------------------------------------------
 
-    def _chunks(self, last: int) -> Iterator[tuple[int, int]]:
-        """Fill K chunk by chunk up to event ``last``; yield where each begins and its size."""
+    def _chunks(self, last: int) -> Iterator[tuple[int, _loops.Pending]]:
+        """Go up to event ``last``, chunk by chunk; yield where each begins, and the kernel values of its events."""
         block, record = self._open(), self.record
         store, terms = self.ready.store, self.ready.terms
         slots_of_events = record.slot[record.event_starts[:-1]]
         while self.event < last:
             first = self.event
             slots = slots_of_events[first : min(first + _EVENTS_AT_ONCE, last)]
-            block.cache.held[0] = block.values(store, slots, terms[:, slots], 0, self.width, block.held, self.K)
-            yield first, len(slots)
+            values, block.cache.held[0] = block.values(store, slots, terms[:, slots], 0, self.width, block.held)
+            yield first, values
             self.event = first + len(slots)
 
     def advance(self, time: int) -> None:
@@ -177,13 +177,15 @@ class BlockScan:
         return self.alive.scores[c], float(self.alive.length[c])
 
     def _carry(self, last: int) -> None:
-        for first, n in self._chunks(last):
+        state = self.room, self.mistakes, self.alive, self.tallies, self.captures
+        for first, values in self._chunks(last):
+            n = len(values.source)
             if not self._others:
-                _loops.scan(self.K, first, n, self.mistakes, self.alive, self.tallies, self.captures)
+                _loops.scan(values, 0, n, first, *state)
                 continue
             for k in range(n):  # shares are asked for in Python, when a vector dies
                 self._credit_others(first + k)
-                _loops.scan(self.K[k:], first + k, 1, self.mistakes, self.alive, self.tallies, self.captures)
+                _loops.scan(values, k, 1, first + k, *state)
 
     def _credit_others(self, event: int) -> None:
         r = self.record
@@ -199,8 +201,10 @@ class BlockScan:
 
     def count_errors(self, codes: NDArray[np.int32], errors: Index) -> None:
         """Add up, for each event, the rows that the vectors after it get wrong."""
-        for first, n in self._chunks(len(self.record.event_starts) - 1):
-            _loops.scan_errors(self.K, first, n, self.mistakes, len(self.rows), codes, self.alive.scores, errors)
+        for first, values in self._chunks(len(self.record.event_starts) - 1):
+            _loops.scan_errors(
+                values, first, self.room, self.mistakes, len(self.rows), codes, self.alive.scores, errors
+            )
         self.check()
 
     def check(self) -> None:
@@ -269,7 +273,7 @@ def too_large(kernel: Kernel) -> NotRepresentableError:
 
 
 def _mistakes_of(r: MistakeRecord) -> _loops.Mistakes:
-    return _loops.Mistakes(r.event_starts, r.vector, r.sign, r.time, r.norm2)
+    return _loops.Mistakes(r.event_starts, r.vector, r.coefficient, r.time, r.norm2)
 
 
 def _scaled(scores: Floats, length: Floats, normalized: bool) -> Floats:

@@ -65,7 +65,7 @@ class Average(TallyRule):
             for mine in record.of_each_vector.values():
                 alive[mine] = np.cumsum(shares[mine][::-1])[::-1]
         out = np.zeros((record.n_vectors, len(record.support)))
-        np.add.at(out, (record.vector, record.slot), record.sign * alive)
+        np.add.at(out, (record.vector, record.slot), record.coefficient * alive)
         return out, np.ones(record.n_vectors) * max(1, record.n_steps)
 
 

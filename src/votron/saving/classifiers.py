@@ -120,9 +120,10 @@ def classifier_state(model: Any) -> State:
     check_is_fitted(model)
     model._validate_params()
     names = model.feature_names_in_.tolist() if hasattr(model, "feature_names_in_") else None
+    without = ("class_weight",) if getattr(model, "class_weight", None) is None else ()  # as before there was one
     return {
         "class": name,
-        "params": params_state(model),
+        "params": params_state(model, leave_out=without),
         "classes": labels_state(model.classes_),
         "n_features": int(model.n_features_in_),
         "feature_names": names,
@@ -195,6 +196,7 @@ class Voted(StoredClassifier):
             "n_epochs": float(model.n_epochs_),
             "n_named": int(model._n_named),
             **_chosen_state(model),
+            **({"n_left_out": int(model._n_left_out)} if model._n_left_out else {}),
             **{key: bool(getattr(model, attribute)) for key, attribute in _VOTED_FLAGS.items()},
         }
 
@@ -202,6 +204,7 @@ class Voted(StoredClassifier):
         """Set kernel, record, support vectors and held-out errors."""
         model.kernel_ = kernel_from(fields.part("kernel"))
         model._n_named = fields.count("n_named")
+        model._n_left_out = _rows_left_out(fields, model._n_named)
         limit = min(model._n_named, model.n_features_in_) if is_precomputed(model.kernel_) else model._n_named
         record = record_from(fields.part("record"), n_vectors(model), limit)
         rows = support_rows(fields, model.kernel_, len(record.support), model.n_features_in_)
@@ -215,6 +218,11 @@ class Voted(StoredClassifier):
         _set_chosen(model, fields)
         for key, attribute in _VOTED_FLAGS.items():
             setattr(model, attribute, fields.flag(key))
+
+
+def _rows_left_out(fields: Fields, n_rows: int) -> int:
+    """Return how many rows of weight 0 there were; files without weights do not say."""
+    return fields.count("n_left_out", 0, n_rows + 1) if fields.has("n_left_out") else 0
 
 
 def _chosen_state(model: VotedPerceptronClassifier) -> State:
@@ -273,12 +281,16 @@ class KernelAdatron(StoredClassifier):
             "converged": bool(model.converged_),
             "n_rows": int(model._n_rows),
             "gamma_from_data": bool(model._gamma_from_data),
+            **({"weighted": True} if model._weighted else {}),
+            **({"n_left_out": int(model._n_left_out)} if model._n_left_out else {}),
         }
 
     def build(self, model: KernelAdatronClassifier, fields: Fields) -> None:
         """Set kernel, support vectors, coefficients and margins."""
         n = n_vectors(model)
         model._n_rows = fields.count("n_rows", 1)
+        model._n_left_out = _rows_left_out(fields, model._n_rows)
+        model._weighted = fields.flag("weighted") if fields.has("weighted") else False
         form = expansion_from(fields, n, model.n_features_in_, model._n_rows)
         model.kernel_, model._support_rows = form.kernel, form.support_rows
         model.support_, model._dual_coef = form.support, form.coefficients
@@ -316,6 +328,8 @@ class Averaged(StoredClassifier):
             "mistakes": state["mistakes"],
             "time": int(state["time"]),
             "with_bias": bool(model._trainer.bias),
+            "trained_margin": float(model._trainer.margin),
+            "trained_jointly": bool(model._trainer.joint),
             "n_epochs": float(model.n_epochs_),
             "converged": bool(model.converged_),
             "validation_scores": [float(score) for score in model.validation_scores_]
@@ -339,7 +353,11 @@ class Averaged(StoredClassifier):
         largest = max((float(abs(w).max()) for w in (weights, timed, *bias) if w.size), default=0.0)
         if largest * (time + 1.0) >= _LARGEST_SUM:
             raise fields.wrong("weights", f"small enough for sums below {_LARGEST_SUM:g}", f"{largest:g}")
-        model._trainer = PrimalTrainer.resume(weights, timed, bias, mistakes, time, with_bias=with_bias)
+        # files of before there were margins lack both
+        margin = fields.number("trained_margin", 0.0) if fields.has("trained_margin") else 0.0
+        joint = fields.flag("trained_jointly") if fields.has("trained_jointly") else False
+        sums = weights, timed, bias, mistakes, time
+        model._trainer = PrimalTrainer.resume(*sums, with_bias=with_bias, margin=margin, joint=joint)
         model.n_mistakes_ = model._trainer.n_mistakes
         model.n_epochs_, model.converged_ = fields.number("n_epochs", 0.0), fields.flag("converged")
         if fields.has("validation_scores"):

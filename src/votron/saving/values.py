@@ -120,7 +120,12 @@ def kernel_state(kernel: Kernel) -> dict[str, Any]:
     {'name': 'normalized', 'base': {'name': 'rbf', 'gamma': 0.5}}
     """
     if {**KERNELS, **MADE_OF_KERNELS}.get(kernel.name) is type(kernel):
-        return {"name": kernel.name, **{name: _kernel_value(getattr(kernel, name)) for name in kernel.parameters()}}
+        state: dict[str, Any] = {"name": kernel.name}
+        for field in dataclasses.fields(kernel):  # type: ignore[arg-type]
+            value = getattr(kernel, field.name)
+            if not (field.metadata.get("optional") and value == field.default):
+                state[field.name] = _kernel_value(value)
+        return state
     raise ModelFileError(
         "The kernel of a model in a file must be one of Votron's, or registered with register_kernel, since a file "
         f"cannot hold a function. Got {kernel!r} instead."
@@ -148,7 +153,13 @@ def kernel_from(fields: Fields, depth: int = 0) -> Kernel:
     known = {**KERNELS, **MADE_OF_KERNELS}
     cls = known[fields.text("name", known)]
     try:
-        made = cls(**{field.name: _kernel_field(fields, field, depth) for field in dataclasses.fields(cls)})  # type: ignore[arg-type]
+        made = cls(
+            **{
+                field.name: _kernel_field(fields, field, depth)
+                for field in dataclasses.fields(cls)  # type: ignore[arg-type]
+                if fields.has(field.name) or not field.metadata.get("optional")
+            }
+        )
     except ModelFileError:
         raise
     except VotronError as error:
@@ -177,7 +188,7 @@ _COUNTS = ("n_vectors", "n_examples", "n_steps")
 
 
 def record_state(record: MistakeRecord, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the arrays and numbers of a record, but for columns that are all 0.
+    """Return the arrays and numbers of a record, but for columns that are all 0, and weights that are all 1.
 
     Examples
     --------
@@ -187,6 +198,8 @@ def record_state(record: MistakeRecord, leave_out: tuple[str, ...] = ()) -> dict
     ['example', 'n_examples', 'n_steps', 'n_vectors', 'sign', 'time', 'vector']
     """
     arrays = {name: getattr(record, name) for name in _COLUMNS if name not in leave_out}
+    if record.weight is not None:
+        arrays["weight"] = record.weight
     return {**arrays, **{name: int(getattr(record, name)) for name in _COUNTS}}
 
 
@@ -209,6 +222,7 @@ def record_from(fields: Fields, n_vectors: int, n_named: int) -> MistakeRecord:
         if name != "example":
             absent = name in ("score", "norm2") and not fields.has(name)
             columns[name] = np.zeros(k) if absent else fields.exactly(name, dtype, (k,))
+    weight = fields.exactly("weight", "<f8", (k,)) if fields.has("weight") else None
     fields.end()
     if k and not (int(example.min()) >= 0 and int(example.max()) < n_named < LARGEST):
         raise fields.wrong("example", f"numbers of examples, from 0 to {n_named - 1}", "others")
@@ -216,7 +230,7 @@ def record_from(fields: Fields, n_vectors: int, n_named: int) -> MistakeRecord:
     if k and norm2.min() < -1e-6 * max(0.0, norm2.max()):  # what rounding leaves of 0 may be below it
         raise fields.wrong("norm2", "squared lengths", "negative numbers")
     try:
-        return MistakeRecord(**columns, n_vectors=n_vectors, n_examples=n_examples, n_steps=n_steps)
+        return MistakeRecord(**columns, n_vectors=n_vectors, n_examples=n_examples, n_steps=n_steps, weight=weight)
     except VotronError as error:
         raise ModelFileError(str(error)) from None
 
@@ -342,10 +356,23 @@ def _param(model: Any, name: str, value: Any) -> Any:
         return {"float": str(value)}
     if isinstance(value, list | tuple) and all(type(each) in (int, float, str, bool) for each in value):
         return {"tuple": list(value)} if isinstance(value, tuple) else list(value)
+    if isinstance(value, dict):
+        return {"dict": _pairs(model, name, value)}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     what = "a file cannot hold a function" if callable(value) else "a file holds numbers, texts and the like"
     raise ModelFileError(Parameter(name, of=type(model).__name__), f" cannot be saved, since {what}. Got {value!r}.")
+
+
+def _pairs(model: Any, name: str, value: dict[Any, Any]) -> list[list[Any]]:
+    """Return the entries of a dict by class, as a file has them: labels need not be text."""
+    pairs = [[each.item() if isinstance(each, np.generic) else each for each in pair] for pair in value.items()]
+    if not all(type(label) in (bool, int, float, str) and type(number) in (int, float) for label, number in pairs):
+        raise ModelFileError(
+            Parameter(name, of=type(model).__name__),
+            f" can be saved with numbers by label, which are numbers, truth values or text. Got {value!r}.",
+        )
+    return pairs
 
 
 def params_from(fields: Fields, cls: Any, *, leave_out: tuple[str, ...] = (), **fixed: Any) -> Any:
@@ -394,6 +421,19 @@ def _param_from(fields: Fields, name: str) -> Any:
         return kernel_from(Fields(value["kernel"], {}, f"{name}.kernel"))
     if set(value) == {"tuple"} and isinstance(value["tuple"], list):
         return tuple(value["tuple"])
+    if set(value) == {"dict"} and _are_pairs(value["dict"]):
+        return dict(value["dict"])
     if set(value) == {"float"} and value["float"] in ("inf", "-inf", "nan"):
         return float(value["float"])
     raise fields.wrong(name, "a value that a parameter can have", value)
+
+
+def _are_pairs(pairs: Any) -> bool:
+    """Tell whether these are entries of a dict by class."""
+    return isinstance(pairs, list) and all(
+        isinstance(pair, list)
+        and len(pair) == 2
+        and type(pair[0]) in (bool, int, float, str)
+        and type(pair[1]) in (int, float)
+        for pair in pairs
+    )

@@ -22,6 +22,14 @@ MOST_CLASSES = 20
 """Classes that the printed table of margins has rows for."""
 
 
+_JOINTLY = (
+    "Classes were trained together: an update changes two vectors, and a row's margin is (w_y − w_r)·x / (√2 ‖w‖) for "
+    "the best other class r, ‖w‖ that of all vectors as one. So there are at most (1 + τ)(R/γ)² mistakes in all; of "
+    "one class against the rest the bounds on mistakes do not hold."
+)
+"""What the bounds are about, where several classes are one vector."""
+
+
 # -- numbers ----------------------------------------------------------------------------------------------------------
 
 
@@ -148,7 +156,8 @@ def notes(found: Certificate) -> list[str]:
     """Return what fails, what is claimed, and why values are missing."""
     errors = [bound for bound in found.bounds if bound.kind != FACT]
     fails = _distinct(a for bound in errors for a in bound.failing if a.name != "its rule")
-    lines = [f"Fails: {a.name}, since {a.because}." for a in fails]
+    lines = [_JOINTLY] if found.trained_jointly else []
+    lines += [f"Fails: {a.name}, since {a.because}." for a in fails]
     lines += [f"Assumed: {a.name}, {a.because}." for a in found.claims]
     return lines + _missing(found, errors)
 

@@ -144,6 +144,8 @@ class Certificate:
         For each predictor its error on the test data, if there are any.
     test_data : Assumption or None
         What those errors rest on.
+    trained_jointly : bool
+        Whether several classes were trained together: then there is one vector, made of all of theirs.
 
     Examples
     --------
@@ -172,6 +174,7 @@ class Certificate:
     bounds: tuple[Bound, ...]
     measured: dict[str, Measured] = field(default_factory=dict)
     test_data: Assumption | None = None
+    trained_jointly: bool = False
 
     def best(self, kind: str = GUARANTEE, *, applies: bool = True) -> Bound | None:
         """Return the least bound on an error.
@@ -360,6 +363,7 @@ def _certificate(evidence: Evidence, delta: float, bounds: tuple[Bound, ...]) ->
         margins={name: tuple(values.min(axis=0).tolist()) for name, values in each},
         normalized_margins={name: tuple((values / lengths).min(axis=0).tolist()) for name, values in each},
         bounds=bounds,
+        trained_jointly=evidence.trained_jointly,
     )
 
 

@@ -117,7 +117,8 @@ def margins(model: Any, X: Any, y: Any, *, vector: str = "last") -> Margins:
     Returns
     -------
     Margins
-        Per vector: two classes have one, for the second of them.
+        Per vector: two classes have one, for the second of them. Of classes that were trained together too it is each
+        against the rest; the margin of all as one is in the certificate.
 
     Examples
     --------

@@ -11,6 +11,9 @@ their errors add up to (a union bound), each guarantee at δ divided by their nu
 the count of steps with a mistake, or of examples in the support, it holds for all vectors together as for one, since
 they saw the same examples at the same steps: with the steps at which *any* vector erred, or the examples on which any
 depends. That is much better than the sum.
+
+Classes that were trained together are one vector from the start (`votron.theory.evidence.weights`), with labels for
+signs: what rests on counting updates, on their support or on margins by which updates are counted holds for it.
 """
 
 from __future__ import annotations
@@ -49,8 +52,18 @@ FACT, GUARANTEE, ESTIMATE = "fact", "guarantee", "estimate"
 ASSUMPTIONS = (
     *("i.i.d.", "kernel fixed", "labels known", "R known", "draws"),
     *("one epoch", "τ = 0", "planned end", "its rule", "consistent", "exact", "unit length", "K(x, x) > 0"),
+    *("unweighted", "weights fixed"),
 )
 """What bounds may want."""
+
+PLAIN, OWN_WEIGHTS, ANY_VECTOR = ("unweighted",), ("weights fixed",), ()
+"""What a bound wants in addition of a model whose mistakes were weighted, by its proof:
+
+PLAIN         it adds up updates of weight 1, as all do that lead to (R/γ)²: with weights nothing is claimed
+OWN_WEIGHTS   it holds for every on-line learner, or for every vector that the support determines, with the weight as a
+              part of the example: as long as it does not depend on other examples
+ANY_VECTOR    it speaks of a vector and its margin, however it was found
+"""
 
 Value = tuple[float, str]
 """A value, NaN where there is none, and a remark on where it comes from, or why there is none."""
@@ -80,6 +93,8 @@ class Statement:
         Whether it holds for several vectors together as for one.
     event : str
         Guarantees with the same word fail on the same samples, as all do that follow from (7).
+    if_weighted : tuple of str
+        Names of assumptions that it has in addition if mistakes were weighted: `PLAIN`, unless its proof says more.
 
     Examples
     --------
@@ -96,13 +111,14 @@ class Statement:
     value: Callable[[Evidence, int, float], Value]
     joint: bool = False
     event: str = "(7)"
+    if_weighted: tuple[str, ...] = PLAIN
 
     def __post_init__(self) -> None:
         """Refuse what certificates do not know."""
         for what, value, known in (
             ("kind", self.kind, (FACT, GUARANTEE, ESTIMATE)),
             ("quantity", self.quantity, ("mistakes", "support", "error")),
-            *(("wants", want, ASSUMPTIONS) for want in self.wants),
+            *(("wants", want, ASSUMPTIONS) for want in (*self.wants, *self.if_weighted)),
         ):
             if value not in known:
                 raise VotronError(
@@ -118,11 +134,11 @@ class Statement:
 
     def assumptions(self, evidence: Evidence) -> tuple[Assumption, ...]:
         """Return what it wants, and whether the run has it."""
-        wants = self.wants
+        wants = (*self.wants, *(self.if_weighted if evidence.weighted else ()))
         if self.quantity == "error":
             wants = (
                 *wants,
-                *(["labels known"] if len(evidence.runs) > 1 else []),
+                *(["labels known"] if len(evidence.runs) > 1 or evidence.trained_jointly else []),
                 *(["K(x, x) > 0"] if evidence.left_out else []),
             )
         return (*(_assumption(name, evidence, self.predictor) for name in wants), *evidence.around)
@@ -380,6 +396,8 @@ def _margin_simple(evidence: Evidence, c: int, delta: float) -> Value:
 
 def _pac(name: str) -> Callable[[Evidence, int, float], Value]:
     def value(evidence: Evidence, c: int, delta: float) -> Value:
+        if evidence.trained_jointly:
+            return math.nan, "the theorem is about one vector's sign, and these were trained together for the label"
         attained = float(evidence.candidates[name][:, c].min())
         if attained <= 0:
             return math.nan, "the vector errs on training examples"
@@ -404,21 +422,27 @@ STATEMENTS: tuple[Statement, ...] = (
         "the same, R and D of mistakes only", "k ≤ ((R + D)/γ)²", FACT, "mistakes", "", (), _inseparable_mistakes
     ),
     Statement("Graepel et al., sparsity", "‖α‖₀ ≤ ‖α‖₁ ≤ (R/γ)²", FACT, "support", "", (), _novikoff),
-    Statement("Helmbold & Warmuth", "2 k/(m+1)", ESTIMATE, "error", ONE_VOTE, _ONE, _leave_one_out(True), True),
+    Statement(
+        "Helmbold & Warmuth", "2 k/(m+1)", ESTIMATE, "error", ONE_VOTE, _ONE, _leave_one_out(True), True,
+        if_weighted=OWN_WEIGHTS,
+    ),
     Statement("Freund & Schapire, cor. 1", "2/(m+1) ((R+D)/γ)²", ESTIMATE, "error", ONE_VOTE, _ONE, _corollary_1),
     Statement("Freund & Schapire, cor. 2", "the same of mistakes", ESTIMATE, "error", ONE_VOTE, _ONE, _corollary_2),
     Statement(
         "Cesa-Bianchi, Conconi & Gentile", "2 (k/m + √(2 ln(1/δ)/m))", GUARANTEE, "error", ONE_VOTE, _ONE,
-        _one_pass_vote, True, "one pass",
+        _one_pass_vote, True, "one pass", if_weighted=OWN_WEIGHTS,
     ),
     Statement(
         "Cesa-Bianchi et al., fixed draws", "k/m + √(2 ln(3/δ)/m), and for the draws", GUARANTEE, "error", ONE_RANDOM,
-        (*_ONE, "draws"), _one_pass_fixed, True, "draws",
+        (*_ONE, "draws"), _one_pass_fixed, True, "draws", if_weighted=OWN_WEIGHTS,
     ),
-    Statement("Helmbold & Warmuth", "k/(m+1)", ESTIMATE, "error", MEAN_RANDOM, _ONE, _leave_one_out(False), True),
+    Statement(
+        "Helmbold & Warmuth", "k/(m+1)", ESTIMATE, "error", MEAN_RANDOM, _ONE, _leave_one_out(False), True,
+        if_weighted=OWN_WEIGHTS,
+    ),
     Statement(
         "Cesa-Bianchi, Conconi & Gentile", "k/m + √(2 ln(1/δ)/m)", GUARANTEE, "error", MEAN_RANDOM, _ONE,
-        _one_pass_mean, True, "one pass",
+        _one_pass_mean, True, "one pass", if_weighted=OWN_WEIGHTS,
     ),
     Statement(
         "Vapnik & Chervonenkis", "min(d, (R/γ)²)/(m+1)", ESTIMATE, "error", LAST, (*_LAST, "τ = 0"),
@@ -426,11 +450,11 @@ STATEMENTS: tuple[Statement, ...] = (
     ),
     Statement(
         "Graepel et al. (7)", "(ln C(m,d) + ln m + ln(1/δ))/(m−d)", GUARANTEE, "error", LAST, (*_LAST, "planned end"),
-        _compression, True,
+        _compression, True, if_weighted=OWN_WEIGHTS,
     ),
     Statement(
         "(7) with errors", "kl(errors/(m−d) ‖ ·) as in (7)", GUARANTEE, "error", LAST,
-        ("i.i.d.", "kernel fixed", "its rule", "planned end"), _agnostic, True,
+        ("i.i.d.", "kernel fixed", "its rule", "planned end"), _agnostic, True, if_weighted=OWN_WEIGHTS,
     ),
     Statement("Graepel et al. (8)", "(7) with d = (R/γ)²", GUARANTEE, "error", LAST, (*_LAST, "planned end"), _margin),
     Statement(
@@ -439,36 +463,36 @@ STATEMENTS: tuple[Statement, ...] = (
     ),
     Statement(
         "PAC margin", "64 κ log₂² terms, own margin", GUARANTEE, "error", LAST, (*_LAST, "R known"), _pac("last"),
-        event="PAC margin",
+        event="PAC margin", if_weighted=ANY_VECTOR,
     ),
     Statement(
         "PAC margin", "64 κ log₂² terms, own margin", GUARANTEE, "error", AVERAGE,
         ("i.i.d.", "kernel fixed", "R known", "its rule"), _pac("average"),
-        event="PAC margin",
+        event="PAC margin", if_weighted=ANY_VECTOR,
     ),
     Statement(
         "Vapnik, support vectors", "support/(m+1)", ESTIMATE, "error", MAXIMAL,
-        ("i.i.d.", "kernel fixed", "exact"), _support_share,
+        ("i.i.d.", "kernel fixed", "exact"), _support_share, if_weighted=OWN_WEIGHTS,
     ),
     Statement(
         "Graepel et al. (7)", "(ln C(m,d) + ln m + ln(1/δ))/(m−d)", GUARANTEE, "error", MAXIMAL,
-        ("i.i.d.", "kernel fixed", "consistent", "exact"), _compression, True,
+        ("i.i.d.", "kernel fixed", "consistent", "exact"), _compression, True, if_weighted=OWN_WEIGHTS,
     ),
     Statement(
         "(7) with errors", "kl(errors/(m−d) ‖ ·) as in (7)", GUARANTEE, "error", MAXIMAL,
-        ("i.i.d.", "kernel fixed", "exact"), _agnostic, True,
+        ("i.i.d.", "kernel fixed", "exact"), _agnostic, True, if_weighted=OWN_WEIGHTS,
     ),
     Statement(
         "PAC margin", "64 κ log₂² terms", GUARANTEE, "error", MAXIMAL,
         ("i.i.d.", "kernel fixed", "consistent", "R known"), _pac("its own"),
-        event="PAC margin",
+        event="PAC margin", if_weighted=ANY_VECTOR,
     ),
 )  # fmt: skip
 """All of them, by the predictor they speak of."""
 
 OWN = Statement(
     "(7) with errors", "kl(errors/(m−d) ‖ ·) as in (7)", GUARANTEE, "error", "",
-    ("i.i.d.", "kernel fixed", "planned end"), _own_rule, True,
+    ("i.i.d.", "kernel fixed", "planned end"), _own_rule, True, if_weighted=OWN_WEIGHTS,
 )  # fmt: skip
 """The bound for whatever rule the model has, since the support determines all of its vectors."""
 

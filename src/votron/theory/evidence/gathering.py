@@ -197,14 +197,14 @@ class RecordedRun:
     support_rows : array, CSR matrix or None
         The examples with a mistake; None for a precomputed kernel.
     retrain : callable
-        The record of another run, with the rows presented in the order given.
+        The record of another run, with the rows presented in the order given, and with weights, if there are any.
     scores_at : callable
         For moments of training the scores of all rows, by the rules "vote" and "last".
     """
 
     record: MistakeRecord
     support_rows: Rows | None
-    retrain: Callable[[Index], MistakeRecord]
+    retrain: Callable[[Index, Floats | None], MistakeRecord]
     scores_at: Callable[[list[int]], Sequence[Mapping[str, Floats]]]
 
 
@@ -216,6 +216,7 @@ def evidence_of_record(
     tau: float,
     own_scores: Floats | None,
     unit_vectors: bool,
+    balanced: bool = False,
 ) -> Evidence:
     """Return the evidence of a model that keeps the record of its mistakes.
 
@@ -228,11 +229,13 @@ def evidence_of_record(
     run : RecordedRun
         Its record.
     tau : float
-        τ, as the model's parameter has it.
+        τ, as the model's parameter has it; where it differs by class, the largest.
     own_scores : array or None
         Scores of the training data by the model's own rule; None where the support does not determine that.
     unit_vectors : bool
         Whether vectors are divided by their lengths before they are compared.
+    balanced : bool
+        Whether weights were computed from how many examples the classes have.
     """
     example = _examples_of(run, model.rows, model.last, model.n_rows)
     data = compare_run(run, passes, model.last, example)
@@ -241,6 +244,9 @@ def evidence_of_record(
     assumptions = [one_epoch(passes), planned_end(passes)]
     if m < n_kept:
         assumptions.append(not_independent("another rule in training"))
+    tau = _tau(tau, run, model, example)
+    if record.weight is not None:
+        assumptions += [_not_unweighted(model), weights_fixed(balanced, tau)]
     own = None if own_scores is None else own_scores[model.kept]
     first_m = min(m, record.n_steps)
     return model.evidence(
@@ -250,7 +256,8 @@ def evidence_of_record(
         first_m=first_m,
         epochs=passes.epochs,
         presentations=passes.presentations,
-        tau=_tau(tau, run, model, example),
+        tau=tau,
+        weighted=record.weight is not None,
         candidates=model.candidates(),
         runs=_recorded_runs(model, run, example, own, first_m),
         together=_together(model, run, example, own, first_m, unit_vectors) if record.n_vectors > 1 else None,
@@ -264,6 +271,27 @@ def _tau(tau: float, run: RecordedRun, model: TrainedModel, example: Index) -> f
         return tau
     squares = np.square(model.last.lengths[model.kept][example])
     return max(tau, float((record.sign * record.score / squares).max()))
+
+
+def _not_unweighted(model: TrainedModel) -> Assumption:
+    """Return that updates were not plain."""
+    because = "mistakes were added with weights, and the proof counts updates of weight 1"
+    return Assumption("unweighted", False, because, model.switches.get("unweighted", ""), another_run=True)
+
+
+def weights_fixed(balanced: bool, tau: float = 0.0) -> Assumption:
+    """Return whether the weight of an example depends on no other example, as far as the parameters tell.
+
+    That all are divided by their mean matters only with a margin: without one, scaling all changes no mistake.
+    """
+    name = "weights fixed"
+    if balanced:
+        because = "class_weight='balanced' counted the labels of these data"
+        return Assumption(name, False, because, "class_weight=a dict not taken from these data", another_run=True)
+    if tau > 0:
+        because = "weights were divided by their mean over these data, and with a margin their scale matters"
+        return Assumption(name, False, because, "margin=0", another_run=True)
+    return Assumption(name, None, "the weight of an example was settled without the others: your claim")
 
 
 def _recorded_runs(
@@ -345,11 +373,20 @@ def compare_run(run: RecordedRun, passes: Passes, last: Margins, example: Index)
     order = None
     if all_presented and passes.n_epochs * record.n_examples <= MOST_STEPS:
         order = _order(record, passes, last, example)
-    if order is not None and _repeats(record, run.retrain(order)):
+    if order is not None and _repeats(record, run.retrain(order, _weights_of(record, last, example))):
         return Assumption("same data", True, f"{REPEATED} at the same steps")
     if all_presented and not passes.converged:
         _check_last_pass(run, passes, last, example)
     return claimed(f"the number of rows, and the {len(record.support):,} rows of the support with their labels, agree")
+
+
+def _weights_of(record: MistakeRecord, last: Margins, example: Index) -> Floats | None:
+    """Return the weights of rows, as far as the record knows them: of one that never was a mistake none mattered."""
+    if record.weight is None:
+        return None
+    weights = np.ones(len(last.lengths))
+    weights[np.flatnonzero(last.lengths > 0)[example]] = record.weight
+    return weights
 
 
 def _check_lengths(record: MistakeRecord, last: Margins, rounding: float) -> None:

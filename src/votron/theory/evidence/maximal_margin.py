@@ -15,6 +15,7 @@ from votron.theory.evidence.gathering import (
     check_training_data,
     claimed,
     same_rows,
+    weights_fixed,
 )
 from votron.theory.evidence.training import Assumption, Evidence, Run, wrong_labels
 
@@ -35,6 +36,8 @@ class MaximalVectors:
         The margin of each on the training data, as training found it.
     converged, tolerance : bool and float
         Whether all are as near to the best as that, relatively.
+    weighted, balanced : bool
+        Whether C was multiplied by weights, and whether those were computed from how many examples the classes have.
     """
 
     support: Index
@@ -43,6 +46,8 @@ class MaximalVectors:
     attained: Floats
     converged: bool
     tolerance: float
+    weighted: bool = False
+    balanced: bool = False
 
 
 def evidence_of_maximal_margin(model: TrainedModel, vectors: MaximalVectors) -> Evidence:
@@ -64,7 +69,8 @@ def evidence_of_maximal_margin(model: TrainedModel, vectors: MaximalVectors) -> 
     several = len(model.labels) > 1
     return model.evidence(
         data,
-        [exact],
+        [exact, *([weights_fixed(vectors.balanced)] if vectors.weighted else [])],
+        weighted=vectors.weighted,
         m=int(kept.sum()),
         first_m=int(kept.sum()),
         epochs=0.0,

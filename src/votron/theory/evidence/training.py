@@ -169,7 +169,8 @@ class Evidence:
     presentations : int
         How often an example was presented, at most.
     tau : float
-        τ: updates were made where y · score ≤ τ K(x, x).
+        τ: updates were made where y · score ≤ τ K(x, x); of classes that were trained together, where the score of the
+        right one exceeded the best other by no more than that.
     lengths : array of shape (n_samples,)
         ‖x‖.
     lengths_known : bool
@@ -216,6 +217,10 @@ class Evidence:
     """Grounds of all that is said of the run: that these are its data, and what files and frozen steps claim."""
     known: dict[Any, Any] = field(default_factory=dict)
     """Values that were computed before, by statements that share them."""
+    trained_jointly: bool = False
+    """Whether several classes were trained together, so that all is said of their vectors as one."""
+    weighted: bool = False
+    """True if examples had weights other than 1."""
 
     @property
     def by_mistakes(self) -> bool:
@@ -229,8 +234,11 @@ class Evidence:
 
     @property
     def stretch(self) -> float:
-        """Factor that τ adds to R in the bounds on updates: ‖v‖² grows by up to (1 + 2τ) ‖x‖² with each."""
-        return math.sqrt(1 + 2 * self.tau)
+        """Factor that τ adds to R in the bounds on updates: ‖v‖² grows by up to (1 + 2τ) ‖x‖² with each.
+
+        Two vectors that change by one row grow together by 2 (1 + τ) ‖x‖² at most, and their margin has √2 in it.
+        """
+        return math.sqrt(1 + (1 if self.trained_jointly else 2) * self.tau)
 
     @property
     def unit_length(self) -> bool:

@@ -1,0 +1,219 @@
+"""Weights of rows: those that users give and those of classes, checked and multiplied; rows of weight 0 left out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import StrOptions
+
+from votron._types import Floats, Index, Rows
+from votron.errors import Parameter, VotronError
+from votron.estimators._validation import encode_labels
+from votron.estimators.base import ScoreClassifier, outside_votron
+from votron.kernels.base import is_precomputed
+from votron.kernels.precomputed import check_gram
+from votron.record import MistakeRecord
+
+CLASS_WEIGHT_CONSTRAINTS: list[Any] = [StrOptions({"balanced"}), dict, None]
+"""Values that the parameter ``class_weight`` may have."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowWeights:
+    """The weights of the rows to train on.
+
+    Attributes
+    ----------
+    n_given : int
+        Rows that there were.
+    kept : int array or None
+        Those with a weight above 0, in their order; None: all.
+    each : float array or None
+        The weights of these; None: all are 1.
+
+    Examples
+    --------
+    >>> weights = RowWeights(3, kept=np.array([0, 2]), each=None)
+    >>> weights.of(np.eye(3), np.array(["a", "b", "c"]), kernel="linear")[1]
+    array(['a', 'c'], dtype='<U1')
+    """
+
+    n_given: int
+    kept: Index | None = None
+    each: Floats | None = None
+
+    @property
+    def n_left_out(self) -> int:
+        """Rows of weight 0."""
+        return 0 if self.kept is None else self.n_given - len(self.kept)
+
+    def of(self, rows: Rows, labels: Any, kernel: Any) -> tuple[Rows, Any]:
+        """Return the rows and labels to train on; of kernel values, those of such rows with each other."""
+        if self.kept is None:
+            return rows, labels
+        if is_precomputed(kernel):
+            check_gram(rows)
+            return rows[np.ix_(self.kept, self.kept)], labels[self.kept]
+        return rows[self.kept], labels[self.kept]
+
+    def widened(self, rows: Rows, kernel: Any) -> Rows:
+        """Return rows with a column for every row that was given, where columns are kernel values with rows."""
+        if self.kept is None or not is_precomputed(kernel):
+            return rows
+        wide = np.zeros((rows.shape[0], self.n_given), dtype=rows.dtype)
+        wide[:, self.kept] = rows
+        return wide
+
+    def named(self, record: MistakeRecord) -> MistakeRecord:
+        """Return a record of the rows to train on with the numbers of the rows that were given."""
+        return record if self.kept is None else replace(record, example=self.kept[record.example])
+
+
+class WeightedFit(ScoreClassifier):
+    """A classifier whose `fit` takes weights of rows."""
+
+    class_weight: Any
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on data and labels.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            The examples; with ``kernel="precomputed"`` their kernel values with each other.
+        y : array of shape (n_samples,)
+            The labels: whole numbers, text, or anything else that can be sorted.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows, 0 or more; the class says what they do. Rows of weight 0 are left out, as if they had
+            not been given.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        return self._fit(X, y, sample_weight=sample_weight)
+
+
+def weighed(
+    model: Any,
+    y: NDArray[Any],
+    sample_weight: Any,
+    *,
+    scaled: bool,
+    classes: NDArray[Any] | None = None,
+    least: int = 1,
+) -> RowWeights:
+    """Return the weights of rows with these labels, by ``sample_weight`` and the model's ``class_weight``.
+
+    Parameters
+    ----------
+    model : estimator
+        Whose weights they are.
+    y : array
+        The labels.
+    sample_weight : array or None
+        What the user gave.
+    scaled : bool
+        Whether they are divided by their mean.
+    classes : array, optional
+        The classes that there are, if the labels may lack some.
+    least : int, default=1
+        Rows that must be left.
+    """
+    if sample_weight is None and model.class_weight is None:
+        return RowWeights(len(y))
+    weights = np.ones(len(y)) if sample_weight is None else _given(sample_weight, len(y), type(model).__name__)
+    some = np.flatnonzero(weights)
+    if model.class_weight is not None and len(some):
+        found, codes = encode_labels(y[some], classes)
+        weights[some] *= _of_classes(model, found, 1 - codes if len(found) == 2 else codes)[codes]
+    kept = np.flatnonzero(weights)
+    if len(kept) < least:
+        raise VotronError(
+            f"The weights of {type(model).__name__} must not all be zero, since no row is left to train on."
+        )
+    if len(kept) < len(y):
+        weights = weights[kept]
+        if classes is None:
+            _check_classes_left(y, kept)
+    if len(weights) and (weights == weights[0]).all() and (scaled or weights[0] == 1):
+        return RowWeights(len(y), kept if len(kept) < len(y) else None)
+    if scaled:
+        weights = _with_mean_1(weights, type(model).__name__)
+    return RowWeights(len(y), kept if len(kept) < len(y) else None, weights if len(weights) else None)
+
+
+def _given(sample_weight: Any, n: int, owner: str) -> Floats:
+    """Return the user's weights as numbers of our own, or refuse them."""
+    who = Parameter("sample_weight", of=owner)
+    try:
+        weights = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise VotronError(who, " must be numbers, one for each row. Got others instead.") from None
+    if weights.ndim == 0:
+        weights = np.full(n, float(weights))
+    if weights.shape != (n,):
+        what = f"{len(weights)} numbers" if weights.ndim == 1 else f"an array of shape {weights.shape}"
+        raise VotronError(who, f" must have one number for each of {n} rows. Got {what} instead.")
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong):
+        raise VotronError(who, f" must be finite and not negative. Got {weights[wrong[0]]:g} for row {wrong[0]}.")
+    return weights
+
+
+def _of_classes(model: Any, classes: NDArray[Any], places: NDArray[np.int64]) -> Floats:
+    """Return the weight of each class, by its code; those that a dict does not name have 1."""
+    class_weight, who = model.class_weight, Parameter("class_weight", of=type(model).__name__)
+    labels = classes.tolist()
+    if isinstance(class_weight, str):
+        counts = np.maximum(1, np.bincount(places, minlength=len(labels)))
+        weights = len(places) / (len(labels) * counts)
+    else:
+        weights = by_class(class_weight, labels, who, missing=1.0)
+    return weights[::-1] if len(labels) == 2 else weights
+
+
+def by_class(values: Mapping[Any, Any], labels: list[Any], who: Parameter, *, missing: float) -> Floats:
+    """Return for each class the number that a dict has for it, or ``missing``; refuse other things than numbers.
+
+    A dict may name classes that these data lack, as those of a fold may; but not instead of one that they have.
+    """
+    for label, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+            raise VotronError(who, f" must have finite numbers of 0 or more. Got {value!r} for {label!r}.")
+    strange = [label for label in values if label not in labels]
+    if strange and not all(label in values for label in labels):
+        raise VotronError(who, f" must name classes of the labels. Got {strange[0]!r}, which is none, instead.")
+    return np.array([float(values.get(label, missing)) for label in labels])
+
+
+def _with_mean_1(weights: Floats, owner: str) -> Floats:
+    scaled: Floats = np.ldexp(weights, -np.frexp(weights.max())[1])  # exact, so that weights of mean 1 stay as they are
+    scaled /= scaled.mean()
+    if not scaled.all():
+        raise VotronError(
+            f"The weights of {owner} are too far apart for float64: {weights.min():g} beside {weights.max():g}."
+        )
+    return scaled
+
+
+def _check_classes_left(y: NDArray[Any], kept: Index) -> None:
+    """Say which classes have no row left, and refuse to go on with one alone."""
+    left = set(y[kept].tolist())
+    lost = [label for label in dict.fromkeys(y.tolist()) if label not in left]
+    if lost and len(left) == 1:
+        raise VotronError(f"Rows of weight above 0 must be of at least 2 classes. Got {left.pop()!r} alone instead.")
+    if lost:
+        names = ", ".join(map(repr, lost[:5])) + (", ..." if len(lost) > 5 else "")
+        warnings.warn(
+            f"No row of {names} has a weight above 0: the model will not know such a class.",
+            UserWarning,
+            stacklevel=outside_votron(),
+        )

@@ -1,0 +1,416 @@
+"""Weights of rows and classes, and margins by class: what they do, what they leave as it was, and what is refused."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import sklearn
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import TunedThresholdClassifierCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from strategies import thorough
+
+from votron import KernelAdatronClassifier, VotedPerceptronClassifier, certify, load
+from votron.errors import ModelFileError, VotronError
+from votron.rules import RULES
+
+X, Y = load_iris(return_X_y=True)
+WEIGHTS = np.random.default_rng(0).choice([0.0, 0.25, 1.0, 3.0], len(Y))
+KERNELS = {
+    "poly": {},
+    "linear": {"kernel": "linear"},
+    "rbf": {"kernel": "rbf"},
+    "precomputed": {"kernel": "precomputed"},
+}
+
+
+def model(**parameters):
+    return VotedPerceptronClassifier(**{"random_state": 0, "epochs": 4, **parameters})
+
+
+def gram(rows):
+    return (1.0 + rows @ X.T) ** 2
+
+
+# -- what weights do --------------------------------------------------------------------------------------------------
+
+
+def test_a_mistake_adds_weight_times_the_row():
+    """By hand: (2, 0) is added with weight 1.5, (1, 1) taken away with 0.5; both vectors survive as without weights."""
+    rows, labels = np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([1, 0])
+    fitted = model(kernel="linear", shuffle=False, epochs=1).fit(rows, labels, sample_weight=[3.0, 1.0])
+    record = fitted.record_
+    assert record.weight.tolist() == [1.5, 0.5]
+    assert record.score.tolist() == [0.0, 3.0]
+    assert record.norm2.tolist() == [9.0, 9.0 - 2 * 0.5 * 3.0 + 0.25 * 2.0]
+    assert record.survival.tolist() == [1, 1]
+    assert fitted.dual_coef_.tolist() == [[1.5, -0.5]]
+    assert fitted.with_rule("last").decision_function([[1.0, 0.0]]).tolist() == [2.5]
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_weight_0_is_the_row_left_out(kernel, rule):
+    """Classes, gamma, what is held out, order and steps are those of the other rows; names are those of all."""
+    kept = np.flatnonzero(WEIGHTS)
+    rows, some = (gram(X), gram(X)[np.ix_(kept, kept)]) if kernel == "precomputed" else (X, X[kept])
+    with_zeros = model(rule=rule, **KERNELS[kernel]).fit(rows, Y, sample_weight=WEIGHTS)
+    without = model(rule=rule, **KERNELS[kernel]).fit(some, Y[kept], sample_weight=WEIGHTS[kept])
+    for name in ("vector", "sign", "time", "score", "norm2", "weight"):
+        np.testing.assert_array_equal(getattr(with_zeros.record_, name), getattr(without.record_, name))
+    np.testing.assert_array_equal(with_zeros.support_, kept[without.support_])
+    scored = rows[:, kept] if kernel == "precomputed" else rows
+    if (kernel, rule) != ("precomputed", "random"):  # whose draws are by all values of a row
+        np.testing.assert_array_equal(with_zeros.decision_function(rows), without.decision_function(scored))
+    assert with_zeros.kernel_ == without.kernel_
+
+
+def test_a_class_without_weight_is_no_class():
+    with pytest.warns(UserWarning, match=r"^No row of 2 has a weight above 0: the model will not know such a class\.$"):
+        fitted = model().fit(X, Y, sample_weight=Y < 2)
+    plain = model().fit(X[:100], Y[:100])
+    assert fitted.classes_.tolist() == [0, 1]
+    assert fitted.record_.equals(plain.record_)
+    with pytest.warns(UserWarning, match="No row of 1 has"):
+        assert model(class_weight={1: 0}).fit(X, Y).classes_.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("kernel", ["poly", "linear"])
+@pytest.mark.parametrize("weight", [1.0, 0.1, 7, 1e300])
+def test_weights_that_are_all_the_same_are_none(weight, kernel):
+    fitted = model(margin=0.5, **KERNELS[kernel]).fit(X, Y, sample_weight=np.full(150, weight))
+    assert fitted.record_.weight is None
+    assert fitted.record_.equals(model(margin=0.5, **KERNELS[kernel]).fit(X, Y).record_)
+
+
+@thorough(30)
+@given(scale=st.sampled_from([2.0, 1024.0, 2.0**-30, 2.0**900]), margin=st.sampled_from([0.0, 0.3, {0: 0.5, 2: 1.0}]))
+def test_the_scale_of_weights_does_not_matter(scale, margin):
+    weights = WEIGHTS + 0.25
+    fitted = model(margin=margin).fit(X, Y, sample_weight=weights)
+    assert model(margin=margin).fit(X, Y, sample_weight=weights * scale).record_.equals(fitted.record_)
+    by_row = dict(zip(fitted.record_.example.tolist(), fitted.record_.weight.tolist(), strict=True))
+    expected = weights / weights.mean()
+    np.testing.assert_allclose([by_row[row] for row in by_row], expected[list(by_row)], rtol=1e-12)
+
+
+def test_weights_of_classes_multiply_those_of_rows():
+    few = np.flatnonzero((Y != 1) | (np.arange(150) % 10 == 0))
+    rows, labels, weights = X[few], Y[few], WEIGHTS[few] + 0.25
+    by_class = {0: 0.5, 2: 3.0}
+    factor = np.array([by_class.get(label, 1.0) for label in labels])
+    expected = model().fit(rows, labels, sample_weight=weights * factor)
+    assert model(class_weight=by_class).fit(rows, labels, sample_weight=weights).record_.equals(expected.record_)
+    counts = np.bincount(labels)
+    expected = model().fit(rows, labels, sample_weight=(len(labels) / (3 * counts))[labels])
+    assert model(class_weight="balanced").fit(rows, labels).record_.equals(expected.record_)
+    words = np.array(["no", "yes"])[(labels == 1).astype(int)]
+    expected = model().fit(rows, words, sample_weight=np.where(words == "yes", 4.0, 1.0))
+    assert model(class_weight={"yes": 4.0}).fit(rows, words).record_.equals(expected.record_)
+
+
+def test_sparse_rows_and_linear_kernels_have_the_same_record():
+    """The exact linear engine knows no weights, so it is not asked; without weights above 0 for some rows it is."""
+    rows = np.rint(X * 10)
+    weights = WEIGHTS + 0.25
+    fitted = model(kernel="linear").fit(rows, Y, sample_weight=weights)
+    assert model(kernel="linear").fit(sp.csr_matrix(rows), Y, sample_weight=weights).record_.equals(fitted.record_)
+    zeros = (np.arange(150) % 3 > 0).astype(float)
+    kept = np.flatnonzero(zeros)
+    left_out = model(kernel="linear").fit(rows, Y, sample_weight=zeros)
+    assert np.array_equal(left_out.record_.score, model(kernel="linear").fit(rows[kept], Y[kept]).record_.score)
+
+
+def test_rare_classes_are_found():
+    rare = (Y == 1).astype(int)
+    few = np.flatnonzero((rare == 0) | (np.arange(150) % 10 == 0))
+    found = {
+        name: balanced_accuracy_score(rare, model(kernel="rbf", **parameters).fit(X[few], rare[few]).predict(X))
+        for name, parameters in {
+            "plain": {},
+            "balanced": {"class_weight": "balanced"},
+            "uneven": {"margin": {1: 1.0}},
+        }.items()
+    }
+    assert min(found["balanced"], found["uneven"]) > found["plain"]
+
+
+# -- partial_fit ------------------------------------------------------------------------------------------------------
+
+
+def test_partial_fit_in_batches_is_one_pass():
+    """Weights are taken as they are; with those of mean 1 that is one epoch of fit."""
+    weights = np.tile([0.25, 1.75], 75)
+    whole = model(gamma=0.1, shuffle=False, epochs=1).fit(X[:, ::-1], Y[::-1], sample_weight=weights)
+    rest = model(gamma=0.1)
+    for at in (slice(0, 1), slice(1, 70), slice(70, 150)):
+        rest.partial_fit(X[at, ::-1], Y[::-1][at], [0, 1, 2], sample_weight=weights[at])
+    assert rest.record_.equals(whole.record_)
+    twice = model(gamma=0.1, margin=0.5).partial_fit(X, Y, sample_weight=np.full(150, 2.0))
+    assert set(twice.record_.weight) == {2.0}
+
+
+def test_partial_fit_leaves_rows_of_weight_0_out():
+    kept = np.flatnonzero(WEIGHTS)
+    with_zeros = model(gamma=0.1).partial_fit(X[:60], Y[:60], [0, 1, 2], sample_weight=WEIGHTS[:60])
+    with_zeros.partial_fit(X[60:], Y[60:], sample_weight=WEIGHTS[60:])
+    with_zeros.partial_fit(X[:3], Y[:3], sample_weight=np.zeros(3))
+    without = model(gamma=0.1).partial_fit(X[kept], Y[kept], sample_weight=WEIGHTS[kept])
+    assert with_zeros.record_.equals(without.record_)
+    assert model(gamma=0.1, class_weight={1: 2}).partial_fit(X, Y).record_.weight.max() == 2.0
+
+
+def test_balanced_weights_need_all_rows():
+    balanced = model(gamma=0.1, class_weight="balanced")
+    assert not hasattr(balanced, "partial_fit")
+    with pytest.raises(AttributeError, match="must be a dict or None for partial_fit, since how many rows the classes"):
+        balanced.partial_fit(X, Y)
+
+
+# -- refusals ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        (-np.ones(150), "must be finite and not negative. Got -1 for row 0."),
+        (np.where(np.arange(150) == 7, np.nan, 1.0), "must be finite and not negative. Got nan for row 7."),
+        (np.where(np.arange(150) == 7, np.inf, 1.0), "must be finite and not negative. Got inf for row 7."),
+        (np.ones(149), "must have one number for each of 150 rows. Got 149 numbers instead."),
+        (np.ones((150, 2)), "must have one number for each of 150 rows. Got an array of shape (150, 2) instead."),
+        (["a"] * 150, "must be numbers, one for each row. Got others instead."),
+    ],
+)
+def test_weights_that_are_none(weights, sentence):
+    unfitted = model(gamma=0.1)
+    for train in (unfitted.fit, unfitted.partial_fit):
+        with pytest.raises(VotronError) as caught:
+            train(X, Y, sample_weight=weights)
+        assert str(caught.value) == f"The 'sample_weight' parameter of VotedPerceptronClassifier {sentence}"
+    assert not hasattr(unfitted, "classes_")
+
+
+def test_nothing_to_train_on():
+    with pytest.raises(VotronError, match=r"must not all be zero, since no row is left to train on\.$"):
+        model().fit(X, Y, sample_weight=np.zeros(150))
+    with pytest.raises(
+        VotronError, match=r"^Rows of weight above 0 must be of at least 2 classes. Got 0 alone instead.$"
+    ):
+        model().fit(X, Y, sample_weight=Y == 0)
+    with pytest.raises(VotronError, match="are too far apart for float64: 1e-300 beside 1e\\+300"):
+        model().fit(X, Y, sample_weight=np.where(Y == 0, 1e-300, 1e300))
+
+
+@pytest.mark.parametrize("name", ["class_weight", "margin"])
+def test_dicts_by_class_that_are_none(name):
+    for value, sentence in {
+        "-1": "must have finite numbers of 0 or more. Got -1 for 2.",
+        "nan": "must have finite numbers of 0 or more. Got nan for 2.",
+        "'a'": "must have finite numbers of 0 or more. Got 'a' for 2.",
+    }.items():
+        with pytest.raises(VotronError) as caught:
+            model(**{name: {2: eval(value, {"nan": np.nan})}}).fit(X, Y)
+        assert str(caught.value) == f"The '{name}' parameter of VotedPerceptronClassifier {sentence}"
+    with pytest.raises(VotronError, match=r"must name classes of the labels. Got 'two', which is none, instead\.$"):
+        model(**{name: {"two": 1.0}}).fit(X, Y)
+    model(**{name: {0: 1.0, 1: 2.0, 2: 0.5}}).fit(X[:100], Y[:100])  # a fold may lack a class
+
+
+# -- margins by class -------------------------------------------------------------------------------------------------
+
+
+def test_margins_of_one_size_are_one_margin():
+    plain = model(margin=0.5).fit(X, Y)
+    assert model(margin={0: 0.5, 1: 0.5, 2: 0.5}).fit(X, Y).record_.equals(plain.record_)
+    assert model(margin={0: 0.0}).fit(X, Y).record_.equals(model().fit(X, Y).record_)
+
+
+def test_a_row_has_the_margin_of_its_class():
+    """Of two classes or three: a mistake is one by its own class's margin, and not by less."""
+    for classes in ([0, 1], [0, 1, 2]):
+        mine = np.isin(Y, classes)
+        fitted = model(margin={1: 0.5}, kernel="rbf").fit(X[mine], Y[mine])
+        record = fitted.record_
+        wrong = record.sign * record.score  # K(x, x) is 1
+        of_1 = Y[mine][record.example] == 1
+        assert wrong[of_1].max() <= 0.5
+        assert wrong[of_1].max() > 0
+        assert wrong[~of_1].max() <= 0
+        again = model(margin={1: 0.5}, kernel="rbf", gamma=fitted.kernel_.gamma, shuffle=False, epochs=1)
+        parts = clone(again).partial_fit(X[mine][::2], Y[mine][::2]).partial_fit(X[mine][1::2], Y[mine][1::2])
+        order = np.r_[np.flatnonzero(mine)[::2], np.flatnonzero(mine)[1::2]]
+        assert parts.record_.equals(again.fit(X[order], Y[order]).record_)
+
+
+# -- what knows of them -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_files_and_compact_models(rule, tmp_path):
+    fitted = model(rule=rule, class_weight={0: 2, 1: 0.5}, margin={2: 0.25}).fit(X, Y, sample_weight=WEIGHTS)
+    fitted.save(tmp_path / "weighted.votron")
+    found = load(tmp_path / "weighted.votron")
+    assert found.record_.equals(fitted.record_)
+    assert found.get_params() == fitted.get_params()
+    assert np.array_equal(found.decision_function(X), fitted.decision_function(X))
+    with pytest.raises(VotronError, match="rows of weight 0"):
+        certify(found, X, Y)
+    compact = fitted.compact()
+    np.testing.assert_allclose(compact.decision_function(X), fitted.decision_function(X), rtol=1e-9, atol=1e-9)
+    compact.save(tmp_path / "compact.votron")
+    np.testing.assert_array_equal(load(tmp_path / "compact.votron").predict(X), compact.predict(X))
+
+
+def test_dicts_that_no_file_can_hold(tmp_path):
+    fitted = model().fit(X, Y)
+    fitted.class_weight = {(0, 1): 2.0}
+    with pytest.raises(ModelFileError, match="'class_weight' parameter of VotedPerceptronClassifier can be saved with"):
+        fitted.save(tmp_path / "none.votron")
+
+
+def test_the_certificate_claims_what_holds_with_weights():
+    binary, two = X[:100], Y[:100]
+    fixed = {"gamma": 0.1, "epochs": 1}
+    bounds = {b.name: b for b in certify(model(**fixed).fit(binary, two), binary, two).bounds}
+    assert not any(a.name in ("unweighted", "weights fixed") for b in bounds.values() for a in b.assumptions)
+    weights = np.where(np.arange(100) % 3, 0.5, 4.0)
+    found = certify(model(**fixed).fit(binary, two, sample_weight=weights), binary, two)
+    plain = {b.name for b in found.bounds if any(a.name == "unweighted" and a.holds is False for a in b.assumptions)}
+    assert {"Block & Novikoff", "Freund & Schapire, cor. 1", "Graepel et al. (8)", "Vapnik & Chervonenkis"} <= plain
+    claimed = {
+        b.name for b in found.bounds if any(a.name == "weights fixed" and a.holds is None for a in b.assumptions)
+    }
+    assert {"Helmbold & Warmuth", "Cesa-Bianchi, Conconi & Gentile", "Graepel et al. (7)", "(7) with errors"} <= claimed
+    assert not plain & claimed
+    assert next(b for b in found.bounds if b.name == "Cesa-Bianchi, Conconi & Gentile").applies
+    assert "PAC margin" not in plain | claimed
+    assert "the model makes the same mistakes" in {a.because for b in found.bounds for a in b.assumptions}.__repr__()
+    for parameters in ({"class_weight": "balanced"}, {"margin": 0.5, "class_weight": {0: 2}}):
+        fitted = model(**fixed, **parameters).fit(binary[:80], two[:80])
+        some = {a.name: a.holds for b in certify(fitted, binary[:80], two[:80]).bounds for a in b.assumptions}
+        assert some["weights fixed"] is False
+    uneven = certify(model(**fixed, margin={1: 0.5}).fit(binary, two), binary, two)
+    assert uneven.tau == 0.5
+
+
+def test_other_data_are_refused_with_weights_too():
+    fitted = model(gamma=0.1).fit(X, Y, sample_weight=WEIGHTS + 0.25)
+    assert certify(fitted, X, Y).m == 150
+    other = X.copy()
+    other[fitted.support_[3]] += 1
+    with pytest.raises(VotronError, match="must be the training data"):
+        certify(fitted, other, Y)
+
+
+# -- the adatron ------------------------------------------------------------------------------------------------------
+
+
+def adatron(**parameters):
+    return KernelAdatronClassifier(**{"C": 0.5, "tol": 1e-6, "kernel": "rbf", "gamma": 0.2, **parameters})
+
+
+def test_weights_of_the_adatron_are_factors_of_C():
+    """By the optimality conditions, which no bias disturbs: 0 where y f > 1, the row's cap where y f < 1."""
+    two, y = X[50:], Y[50:]
+    weights = WEIGHTS[50:] + 0.25
+    signs = np.where(y == 2, 1, -1)
+    fitted = adatron(class_weight={2: 2.0}).fit(two, y, sample_weight=weights)
+    caps = 0.5 * weights * np.where(y == 2, 2.0, 1.0)
+    alpha = np.zeros(100)
+    alpha[fitted.support_] = np.abs(fitted.dual_coef_[0])
+    margins = signs * fitted.decision_function(two)
+    assert (alpha <= caps * (1 + 1e-9)).all()
+    np.testing.assert_allclose(alpha[margins < 0.99], caps[margins < 0.99])
+    np.testing.assert_allclose(alpha[margins > 1.01], 0.0)
+    assert (margins < 0.99).sum() > 10
+    assert len(set(alpha[margins < 0.99])) > 3
+    twice = adatron().fit(np.repeat(two, 2, axis=0), np.repeat(y, 2))
+    once = adatron().fit(two, y, sample_weight=np.full(100, 2.0))
+    np.testing.assert_allclose(once.decision_function(two), twice.decision_function(two), atol=5e-3)
+
+
+def test_the_adatron_with_weights_is_near_the_support_vector_machine():
+    few = np.flatnonzero((Y == 2) | ((Y == 1) & (np.arange(150) % 5 == 0)))
+    for parameters in ({}, {"class_weight": "balanced"}, {"class_weight": {1: 9.0}}):
+        fitted = adatron(**parameters).fit(X[few], Y[few], sample_weight=WEIGHTS[few] + 0.25)
+        machine = SVC(C=0.5, gamma=0.2, tol=1e-6, **parameters)
+        machine.fit(X[few], Y[few], sample_weight=WEIGHTS[few] + 0.25)
+        assert np.mean(fitted.predict(X[50:]) == machine.predict(X[50:])) > 0.9
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_the_adatron_leaves_rows_of_weight_0_out(kernel, tmp_path):
+    kept = np.flatnonzero(WEIGHTS)
+    rows, some = (gram(X), gram(X)[np.ix_(kept, kept)]) if kernel == "precomputed" else (X, X[kept])
+    C = 1e-4 if kernel == "precomputed" else 0.5
+    with_zeros = adatron(kernel=kernel, C=C, tol=1e-3).fit(rows, Y, sample_weight=WEIGHTS)
+    without = adatron(kernel=kernel, C=C, tol=1e-3).fit(some, Y[kept], sample_weight=WEIGHTS[kept])
+    np.testing.assert_array_equal(with_zeros.support_, kept[without.support_])
+    np.testing.assert_array_equal(with_zeros.dual_coef_, without.dual_coef_)
+    scored = rows[:, kept] if kernel == "precomputed" else rows
+    np.testing.assert_array_equal(with_zeros.decision_function(rows), without.decision_function(scored))
+    with_zeros.save(tmp_path / "adatron.votron")
+    found = load(tmp_path / "adatron.votron")
+    assert np.array_equal(found.predict(rows), with_zeros.predict(rows))
+    with pytest.raises(VotronError, match="rows of weight 0"):
+        certify(found, rows, Y)
+    hard = adatron(C=None, degree=2, kernel="poly").fit(X[:100], Y[:100], sample_weight=np.arange(100) % 2)
+    plain = adatron(C=None, degree=2, kernel="poly").fit(X[1:100:2], Y[1:100:2])
+    assert np.array_equal(hard.dual_coef_, plain.dual_coef_)
+
+
+def test_the_adatron_needs_C_for_weights():
+    for parameters, weights in (({}, WEIGHTS + 0.25), ({"class_weight": {1: 2}}, None)):
+        with pytest.raises(VotronError, match=r"are factors of C, so that they need one. Got C=None instead\.$"):
+            adatron(C=None, **parameters).fit(X, Y, sample_weight=weights)
+
+
+def test_the_certificate_of_an_adatron_with_weights():
+    two, y = X[50:], Y[50:]
+    found = certify(adatron().fit(two, y, sample_weight=WEIGHTS[50:] + 0.25), two, y)
+    holds = {(b.name, a.name): a.holds for b in found.bounds for a in b.assumptions}
+    assert holds["Vapnik, support vectors", "weights fixed"] is None
+    assert holds["(7) with errors", "weights fixed"] is None
+    assert ("PAC margin", "weights fixed") not in holds
+    found = certify(adatron(class_weight="balanced").fit(two[10:], y[10:]), two[10:], y[10:])
+    assert {a.holds for b in found.bounds for a in b.assumptions if a.name == "weights fixed"} == {False}
+
+
+# -- among scikit-learn's tools ---------------------------------------------------------------------------------------
+
+
+def test_weights_are_routed_through_pipelines_and_validation():
+    cancer, y = load_breast_cancer(return_X_y=True)
+    weights = np.where(np.arange(len(y)) % 2, 0.25, 1.75)
+    pipeline = make_pipeline(StandardScaler(), model())
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline[0].set_fit_request(sample_weight=False)
+        pipeline[1].set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        found = cross_validate(
+            pipeline, cancer, y, params={"sample_weight": weights}, return_estimator=True, cv=2, error_score="raise"
+        )
+    for estimator in found["estimator"]:
+        assert len(set(estimator[-1].record_.weight)) == 2
+    direct = pipeline.fit(cancer, y, votedperceptronclassifier__sample_weight=weights)
+    alone = model().fit(StandardScaler().fit_transform(cancer), y, sample_weight=weights)
+    assert direct[-1].record_.equals(alone.record_)
+
+
+def test_thresholds_can_be_tuned():
+    rare = (Y == 1).astype(int)
+    few = np.flatnonzero((rare == 0) | (np.arange(150) % 4 == 0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tuned = TunedThresholdClassifierCV(model(kernel="rbf", rule="average"), cv=3, random_state=0)
+        tuned.fit(X[few], rare[few])
+    plain = model(kernel="rbf", rule="average").fit(X[few], rare[few])
+    assert balanced_accuracy_score(rare, tuned.predict(X)) >= balanced_accuracy_score(rare, plain.predict(X))

@@ -1,0 +1,81 @@
+"""Gaussian kernels in float32: only where it cannot matter, named in the model file, and never for old models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from votron import VotedPerceptronClassifier, load, save
+from votron.errors import VotronError
+from votron.kernels import GaussianKernel, NormalizedKernel, PolynomialKernel
+from votron.saving.values import kernel_state
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    d=st.sampled_from([1, 3, 50, 400]),
+    scale=st.sampled_from([1e-3, 0.3, 1.0, 40.0]),
+    shift=st.sampled_from([0.0, 1.0, 30.0]),
+    gamma=st.sampled_from([1e-6, 0.01, 1.0, 30.0]),
+    sparse=st.booleans(),
+)
+def test_float32_moves_no_value_by_more_than_the_tolerance(seed, d, scale, shift, gamma, sparse):
+    """Rows far from the origin and close to each other are the worst: there it must not be taken."""
+    rng = np.random.default_rng(seed)
+    X = (scale * rng.normal(size=(40, d)) + shift).astype(np.float32)
+    X[1] = X[0]
+    rows = sp.csr_matrix(X * (rng.random(X.shape) < 0.3)) if sparse else X
+    kernel = GaussianKernel(gamma).suited_to(rows)
+    values, exact = kernel(rows), GaussianKernel(gamma)(rows.astype(np.float64))
+    assert np.abs(values - exact).max() < GaussianKernel.TOLERANCE
+    np.testing.assert_array_equal(np.diagonal(values), 1.0)
+    products = kernel.products_for(rows)
+    assert products.dtype is (np.float32 if kernel.arithmetic == "float32" else np.float64)
+
+
+def test_float32_is_for_float32_rows_only():
+    X = np.random.default_rng(0).random((30, 8))
+    assert GaussianKernel(0.1).suited_to(X).arithmetic == "float64"
+    assert GaussianKernel(0.1).suited_to(X.astype(np.float32)).arithmetic == "float32"
+    assert GaussianKernel(1e6).suited_to(X.astype(np.float32)).arithmetic == "float64"
+    kernel = GaussianKernel(0.1, arithmetic="float32")
+    assert kernel.products_for(X).dtype is np.float64
+    assert kernel.products_for(np.eye(3, dtype=np.float32)).dtype is np.int32
+    assert kernel == GaussianKernel(0.1)
+    inside = NormalizedKernel(GaussianKernel(0.1)).suited_to(X.astype(np.float32))
+    assert inside.base.arithmetic == "float32"
+    assert PolynomialKernel(2).suited_to(X) == PolynomialKernel(2)
+    with pytest.raises(VotronError, match=r"^The 'arithmetic' parameter of GaussianKernel must be 'float64' or"):
+        GaussianKernel(0.1, arithmetic="float16")
+
+
+def test_a_model_file_names_the_arithmetic_and_old_ones_have_float64(tmp_path):
+    rng = np.random.default_rng(3)
+    X = rng.random((200, 20), dtype=np.float32)
+    y = (X[:, 0] + X[:, 1] > 1).astype(int)
+    new = VotedPerceptronClassifier(kernel="rbf", gamma=0.5, random_state=0).fit(X, y)
+    old = VotedPerceptronClassifier(kernel=GaussianKernel(0.5), random_state=0).fit(X, y)
+    assert (new.kernel_.arithmetic, old.kernel_.arithmetic) == ("float32", "float64")
+    for name, model in (("new", new), ("old", old)):
+        path = tmp_path / f"{name}.votron"
+        save(model, path)
+        found = load(path)
+        assert found.kernel_.arithmetic == model.kernel_.arithmetic
+        np.testing.assert_array_equal(found.decision_function(X), model.decision_function(X))
+    assert [kernel_state(model.kernel_) for model in (new, old)] == [
+        {"name": "rbf", "gamma": 0.5, "arithmetic": "float32"},
+        {"name": "rbf", "gamma": 0.5},  # as in files from before there was a choice
+    ]
+
+
+def test_learning_goes_on_in_the_arithmetic_it_began_with():
+    rng = np.random.default_rng(4)
+    X, y = rng.random((100, 20), dtype=np.float32), np.arange(100) % 2
+    model = VotedPerceptronClassifier(kernel="rbf", gamma=0.5, random_state=0).fit(X, y)
+    assert model.partial_fit(X, y).kernel_.arithmetic == "float32"
+    streamed = VotedPerceptronClassifier(kernel="rbf", gamma=0.5, random_state=0).partial_fit(X, y)
+    assert streamed.kernel_.arithmetic == "float64"  # nobody knows how long the rows to come are

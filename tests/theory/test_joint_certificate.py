@@ -1,0 +1,192 @@
+"""Certificates of averaged perceptrons with a margin, and of classes that were trained together."""
+
+import math
+
+import coverage_of_bounds
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+from strategies import thorough
+
+import votron.theory as theory
+from votron import AveragedPerceptronClassifier, certify, load
+from votron.errors import VotronError
+
+LAST, AVERAGE = "last vector", "average"
+ON_A_LINE = np.array([[-2.0], [-1.9], [0.0], [0.1], [1.9], [2.0]] * 10), np.array([0, 0, 1, 1, 2, 2] * 10)
+
+
+def joint(**params):
+    return AveragedPerceptronClassifier(**{"multiclass": "joint", "average": False, "random_state": 0, **params})
+
+
+def bound(certificate, name, predictor=""):
+    (found,) = [b for b in certificate.bounds if b.name == name and b.predictor == predictor]
+    return found
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:300], y[:300]
+
+
+# -- one against the rest, with a margin ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_margin_stretches_the_bounds_on_updates(digits, n_classes, tmp_path):
+    X, y = digits[0][:100], np.minimum(digits[1][:100], n_classes - 1)
+    model = AveragedPerceptronClassifier(epochs=None, average=False, margin=0.5, shuffle=False).fit(X, y)
+    found = certify(model, X, y, comparators=())
+    assert found.tau == 0.5
+    for c in range(len(found.labels)):
+        best = max(margins[c] for margins in found.margins.values())
+        assert bound(found, "Block & Novikoff").values[c] == pytest.approx(2 * (found.radius / best) ** 2)
+    assert "same data" not in {a.name for a in found.claims}
+    (fails,) = bound(found, "Vapnik & Chervonenkis", LAST).failing
+    assert (fails.name, fails.because, fails.change) == (
+        "τ = 0",
+        "updates were made up to a margin of τ = 0.5",
+        "margin=0",
+    )
+    assert not bound(found, "Graepel et al. (7)", LAST).failing
+    assert certify(model.set_params(margin=0.0), X, y, comparators=()).tau == 0.5  # as it was trained
+    model.save(tmp_path / "m.votron")
+    assert certify(load(tmp_path / "m.votron"), X, y, comparators=()).tau == 0.5
+
+
+# -- several classes together -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.5])
+def test_every_number_of_classes_together_as_written_out(digits, tau):
+    X, y = digits[0][:60, 20:26], digits[1][:60] % 3
+    m, delta, epochs = len(X), 0.1, 3
+    found = certify(joint(epochs=epochs, margin=tau, shuffle=False).fit(X, y), X, y, delta, comparators=[])
+    rows = np.hstack([X, np.ones((m, 1))])
+    R = np.sqrt((rows**2).sum(axis=1)).max()
+    W, total, k = np.zeros((3, 7)), np.zeros((3, 7)), 0
+    for t in range(epochs * m):
+        x, own = rows[t % m], y[t % m]
+        scores = W @ x
+        other = max((c for c in range(3) if c != own), key=lambda c: scores[c])
+        if scores[own] - scores[other] <= tau * (x @ x):
+            W[own], W[other], k = W[own] + x, W[other] - x, k + 1
+        total = total + W
+    assert found.trained_jointly
+    assert (found.labels, found.mistakes, found.support) == (("3 classes jointly",), (k,), (min(k, m),))
+    assert found.radius == pytest.approx(R)
+    margins = {}
+    for name, vectors in (("last", W), ("average", total)):
+        scores = rows @ vectors.T
+        rival = np.max(np.where(np.eye(3, dtype=bool)[y], -np.inf, scores), axis=1)
+        margins[name] = (scores[np.arange(m), y] - rival) / (math.sqrt(2) * np.linalg.norm(vectors))
+        assert found.margins[name] == pytest.approx((margins[name].min(),))
+    best, stretch = max(each.min() for each in margins.values()), math.sqrt(1 + tau)
+    novikoff = bound(found, "Block & Novikoff").values[0]
+    assert math.isnan(novikoff) if best <= 0 else novikoff == pytest.approx((1 + tau) * (R / best) ** 2)
+    least = min(theory.best_inseparable_bound(each, stretch * R, epochs).bound for each in margins.values())
+    assert bound(found, "Freund & Schapire, theorem 2").values[0] == pytest.approx(least, rel=1e-6)
+    for name in ("Freund & Schapire, theorem 2", "Block & Novikoff"):
+        assert not bound(found, name).values[0] < k
+
+
+@thorough(60)
+@given(
+    seed=st.integers(0, 2**31),
+    n_classes=st.integers(3, 5),
+    tau=st.sampled_from([0.0, 0.1, 2.0]),
+    epochs=st.sampled_from([1, 3, 40]),
+    fit_intercept=st.booleans(),
+)
+def test_no_run_breaks_the_bounds_on_its_mistakes(seed, n_classes, tau, epochs, fit_intercept):
+    """Certify compares every fact with the run, and would raise BoundViolatedError."""
+    rng = np.random.RandomState(seed)
+    n = rng.randint(n_classes, 25)
+    X, y = rng.randint(-3, 4, (n, rng.randint(1, 4))), rng.permutation(n) % n_classes
+    X[:, 0] += X[:, 0] == 0
+    model = joint(epochs=epochs, margin=tau, fit_intercept=fit_intercept).fit(X, y)
+    found = certify(model, X, y)
+    assert found.mistakes == (model.n_mistakes_.sum() // 2,)
+    assert bound(found, "Freund & Schapire, theorem 2").values[0] >= found.mistakes[0] * (1 - 1e-9)
+
+
+@thorough(40)
+@given(seed=st.integers(0, 2**31), tau=st.sampled_from([0.0, 0.5]), epochs=st.integers(1, 4))
+def test_the_support_at_its_own_steps_makes_the_same_vectors(seed, tau, epochs):
+    """What the compression bounds rest on: rows without an update may as well not be there."""
+    rng = np.random.RandomState(seed)
+    X, y = rng.randint(-3, 4, (20, 3)).astype(float), rng.permutation(20) % 3
+    params = {"epochs": epochs, "margin": tau, "shuffle": False, "fit_intercept": False}
+    X[:, 0] += X[:, 0] == 0
+    model = joint(**params).fit(X, y)
+    support = [
+        i for i in range(20)
+        if any(len(_updates(X, y, i, t, tau)) for t in range(epochs))
+    ]  # fmt: skip
+    if len(np.unique(y[support])) < 3:
+        return
+    again = joint(**params).fit(X[support], y[support])
+    assert np.array_equal(again.coef_, model.coef_)
+    assert np.array_equal(again.n_mistakes_, model.n_mistakes_)
+
+
+def _updates(X, y, i, epoch, tau):
+    """Return the vectors that row i changes in an epoch, from a model that was trained until then."""
+    steps = epoch * len(X) + i
+    trained = joint(epochs=max(steps, 1) / len(X), margin=tau, shuffle=False, fit_intercept=False).fit(X, y)
+    scores = trained.coef_ @ X[i] if steps else np.zeros(3)
+    rivals = [c for c in range(3) if c != y[i]]
+    other = max(rivals, key=lambda c: scores[c])
+    return [y[i], other] if scores[y[i]] - scores[other] <= tau * (X[i] @ X[i]) else []
+
+
+def test_classes_that_are_told_apart_need_not_each_be_divided_from_the_rest():
+    """Converged is what gives no wrong label, though the vector of the middle class errs against the rest."""
+    X, y = ON_A_LINE
+    model = joint(epochs=None).fit(X, y)
+    assert model.converged_
+    assert (theory.margins(model, X, y).unnormalized <= 0).any()
+    found = certify(model, X, y)
+    for name in ("Graepel et al. (7)", "(7) with errors"):
+        seven = bound(found, name, LAST)
+        assert seven.applies
+        assert seven.error < 1
+    k = found.mistakes[0]
+    assert bound(found, "Graepel et al. (7)", LAST).error == theory.compression_bound(60, k, 0.05)
+    assert bound(found, "Vapnik & Chervonenkis", LAST).error <= k / 61
+    with pytest.raises(VotronError, match="training converged, and its last vectors err on them"):
+        certify(model, X, np.roll(y, 1))
+
+
+def test_what_does_not_hold_of_classes_together_is_said(digits):
+    X, y = digits
+    found = certify(joint(epochs=1, average=True).fit(X, y), X, y)
+    text = " ".join(str(found).split())
+    assert "Classes were trained together: an update changes two vectors" in text
+    assert "of one class against the rest the bounds on mistakes do not hold" in text
+    assert "No value, since the theorem is about one vector's sign, and these were trained together" in text
+    for each in found.bounds:
+        if each.name == "PAC margin" or each.predictor not in ("", LAST, AVERAGE):
+            assert not each.applies
+    assert not any("VotedPerceptronClassifier" in line for line in found.advice())  # which would be another model
+    assert {"labels known"} <= {a.name for a in bound(found, "(7) with errors", AVERAGE).claims}
+    assert found.to_dict()["trained_jointly"] is True
+    assert not certify(joint(multiclass="ovr").fit(X, y), X, y, comparators=()).trained_jointly
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("tau", [0.0, 0.5])
+def test_what_is_called_a_guarantee_is_one(average, tau, monkeypatch):
+    """As in test_coverage, for the worlds with three classes."""
+    make = lambda seed: joint(average=average, margin=tau, random_state=seed, n_jobs=1)  # noqa: E731
+    monkeypatch.setitem(coverage_of_bounds.MODELS, "joint", make)
+    worlds = [world for world in coverage_of_bounds.WORLDS if world.joint.shape[1] > 2]
+    assert worlds
+    for world in worlds:
+        for key, line in coverage_of_bounds.simulate(world, "joint", 60, 0.1).items():
+            assert not coverage_of_bounds.is_guilty(line, 0.1), key
