@@ -199,3 +199,22 @@ def test_it_is_no_failure_to_converge():
     found = model(early_stopping=True, epochs=None, kernel="rbf").fit(X, y)  # no ConvergenceWarning
     assert found.n_epochs_ < found.MAX_EPOCHS
     assert model(early_stopping=True, epochs=None, kernel="rbf", n_jobs=2).fit(X, y).record_.equals(found.record_)
+
+
+@pytest.mark.parametrize(
+    "params", [{"early_stopping": True}, {"early_stopping": True, "rule": "auto"}, {"rule": "auto"}]
+)
+def test_rows_of_weight_0_are_left_out(params):
+    X, y = NOISY
+    weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    kept = weights > 0
+    for precomputed in (False, True):
+        rows = polynomial_kernel(X, degree=2) if precomputed else X
+        more = {"kernel": "precomputed"} if precomputed else {"kernel": "rbf", "gamma": 0.1}
+        few = rows[np.ix_(kept, kept)] if precomputed else rows[kept]
+        whole = model(**params, **more).fit(rows, y, sample_weight=weights)
+        part = model(**params, **more).fit(few, y[kept], sample_weight=weights[kept])
+        assert (whole.record_.n_steps, whole.rule_) == (part.record_.n_steps, part.rule_)
+        assert np.array_equal(whole.support_, np.flatnonzero(kept)[part.support_])
+        tested = rows[:, kept] if precomputed else rows
+        assert np.array_equal(whole.decision_function(rows), part.decision_function(tested))

@@ -155,6 +155,7 @@ def test_folds_as_scikit_learn_takes_them():
         ({"rules": ["holdout"]}, "The 'rules' parameter of VotedPerceptronClassifierCV must be among 'vote'"),
         ({"rules": []}, "The 'rules' parameter of VotedPerceptronClassifierCV must name a rule"),
         ({"margins": [-1.0]}, "The 'margin' parameter of VotedPerceptronClassifier must be"),
+        ({"margins": [{0: 1.0}]}, "The 'margins' parameter of VotedPerceptronClassifierCV must be a list of numbers"),
         ({"time_limit": 0}, "The 'time_limit' parameter of VotedPerceptronClassifierCV must be"),
         ({"cv": 60}, "must be at most 50, the rows of the largest class"),
     ],

@@ -317,6 +317,9 @@ class VotedPerceptronClassifierCV(ClassifierMixin, BaseEstimator):
                     Parameter(f"{name}s", of=type(self).__name__), " must have a value. Got none instead."
                 )
             for value in given:
+                if isinstance(value, dict):
+                    parameter = Parameter(f"{name}s", of=type(self).__name__)
+                    raise VotronError(parameter, f" must be a list of numbers. Got {value!r} instead.")
                 VotedPerceptronClassifier(**{name: value})._validate_params()
         grows = {name for name in ("gammas", "degrees", "margins", "epochs") if _is_auto(getattr(self, name))}
         return Grid(
