@@ -21,9 +21,9 @@ from votron.errors import Parameter, VotronError
 
 __all__ = ["AUTO_SHARE", "Team", "available_memory", "effective_threads", "parse_memory_limit", "pieces", "team"]
 
-#: ``memory_limit="auto"`` stands for at most this share of the memory that is available,
+#: ``memory_limit="auto"`` is at most this share of the memory that is available.
 AUTO_SHARE = 0.25
-#: and this many times the size of the data, or this many bytes where that is less: more would not pay.
+#: It is also at most the larger of this many times the size of the data and this many bytes: more would not pay.
 AUTO_TIMES, AUTO_LEAST = 16, 1 << 30
 
 _UNKNOWN_MEMORY = 1 << 30  # where the system does not tell
@@ -75,8 +75,8 @@ def parse_memory_limit(
     owner : str
         The class whose parameter it is, for the error message.
     data_bytes : int, optional
-        Size of the data, from which ``"auto"`` knows what pays: `AUTO_TIMES` (16) times as much, or `AUTO_LEAST`
-        (1 GiB) if that is less.
+        Size of the data, from which ``"auto"`` knows what pays: the larger of `AUTO_TIMES` (16) times as much and
+        `AUTO_LEAST` (1 GiB).
 
     Returns
     -------

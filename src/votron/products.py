@@ -31,14 +31,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._arrays import Growing as Growing
-from votron._arrays import chunks as chunks
-from votron._arrays import grown
-from votron._arrays import rows_in_bytes as rows_in_bytes
+from votron._arrays import chunks, grown, rows_in_bytes
 from votron._loops import products as _loops
-from votron._types import Floats as Floats
-from votron._types import Index as Index
-from votron._types import Rows as Rows
+from votron._types import Floats, Index, Rows
 from votron.errors import VotronError
 
 DENSE_ENOUGH = 0.4
@@ -50,6 +45,8 @@ WORTH_KEEPING = 1200
 fresh memory, which the system hands out at a nanosecond a byte and more; panels are read at 100 bytes a nanosecond."""
 MOST_ASKED = 5
 """How often a product has been asked for, at the latest, when it is kept."""
+BLOCK_MULTIPLE = _loops.BLOCK_MULTIPLE
+"""Blocks are packed and multiplied in pieces of so many rows."""
 _MANY_GROUPS = 2048
 _LARGE_BLOCK = 16 << 20
 _HIGH_BITS = np.uint32(0x80808080).view(np.int32)
@@ -73,7 +70,7 @@ class Traits:
         return max(abs(self.low), abs(self.high))
 
     def joined(self, other: Traits) -> Traits:
-        """Return the traits of both together."""
+        """Return the traits of both together: the larger density, and as many features as this one has."""
         return Traits(
             self.integer and other.integer,
             min(self.low, other.low),
@@ -140,8 +137,7 @@ def squares(X: Rows, dtype: type[Any] = np.float64) -> Floats:
 
 def padded(n: int) -> int:
     """Round a block width up to the multiple that panels need."""
-    m = _loops.BLOCK_MULTIPLE
-    return -(-n // m) * m
+    return -(-n // BLOCK_MULTIPLE) * BLOCK_MULTIPLE
 
 
 class Block(ABC):
@@ -293,10 +289,12 @@ class PanelProducts(Products):
     sparse : bool
         Whether rows are CSR.
     quads : bool
-        Whether integers are bytes from 0 to 255, of which four go together, and not two.
+        Whether integers are bytes from 0 to 255, of which four go together, and not two; for dense rows.
     """
 
     def __init__(self, kind: str, n_features: int, *, sparse: bool = False, quads: bool = False) -> None:
+        if quads and (sparse or kind != "int32"):
+            raise ValueError("Quads are for dense rows of integers.")
         self.kind, self.sparse, self.quads = kind, sparse, quads
         self.dtype = {"int32": np.int32, "float32": np.float32, "float64": np.float64}[kind]
         self.type_of_groups: Any = self.dtype if kind != "int32" else np.uint8 if quads else np.int16
@@ -357,7 +355,7 @@ class PanelProducts(Products):
     def lists(self, X: Rows, rows: Index) -> PackedRows:
         """Return rows of X as lists of nonzero groups."""
         starts = np.empty(len(rows) + 1, dtype=np.int64)
-        if sp.issparse(X) and not self.quads:
+        if sp.issparse(X):
             part = X[rows]
             part.sort_indices()
             groups = np.empty(part.nnz, dtype=np.int32)
@@ -380,7 +378,7 @@ class PanelProducts(Products):
 
     def dots(self, store: Any, slots: Index, block: Any, low: int, high: int, out: NDArray[Any]) -> None:
         """Multiply, panel by panel."""
-        _check_range(block, high, len(slots), out)
+        _check_range(store, slots, block, low, high, out)
         starts, groups, weights, offsets = store.starts, store.groups, store.weights, store.offsets
         if block.place is not None:
             starts, groups, weights = _translated(store, slots, block.place)
@@ -410,17 +408,22 @@ class DenseProducts(PanelProducts):
 
     def dots(self, store: Any, slots: Index, block: Any, low: int, high: int, out: NDArray[Any]) -> None:
         """Multiply, panel by panel."""
-        _check_range(block, high, len(slots), out)
+        _check_range(store, slots, block, low, high, out)
         w, panels, slots = self.panel, self._typed(block.panels), np.ascontiguousarray(slots)
         _loops.dots_of_tiles(
             store.groups, store.offsets, slots, panels, w, self.shape.tile_height, low // w, high // w, out
         )
 
 
-def _check_range(block: Block, high: int, n: int, out: NDArray[Any]) -> None:
+def _check_range(store: Store, slots: Index, block: Block, low: int, high: int, out: NDArray[Any]) -> None:
     """Guard the loops, which check nothing."""
+    n = len(slots)
     if high > block.width or n > out.shape[0] or high > out.shape[1]:
         raise IndexError(f"rows up to {high} and {n} supports, of a block {block.width} wide, into {out.shape}")
+    if low % BLOCK_MULTIPLE or high % BLOCK_MULTIPLE or (out.size and out.strides[1] != out.itemsize):
+        raise IndexError(f"rows {low} to {high} must be whole panels, and rows of the result contiguous")
+    if n and not 0 <= slots.min() <= slots.max() < store.n:
+        raise IndexError(f"supports {slots.min()} to {slots.max()} of {store.n}")
 
 
 def _translated(

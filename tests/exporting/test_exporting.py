@@ -175,6 +175,19 @@ def test_other_classifiers(make, problem):
         assert_same(model.sparsify(), X)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+def test_weights(kernel, n_classes):
+    rng = np.random.default_rng(n_classes)
+    X, y = rng.normal(size=(60, 4)), rng.integers(0, n_classes, 60)
+    for rule, unit in (("last", False), ("average", True), ("pocket", True)):
+        model = VotedPerceptronClassifier(
+            kernel=kernel, rule=rule, normalize_vectors=unit, class_weight={0: 3.0}, margin={1: 0.5}, random_state=0
+        )
+        assert_same(model.fit(X, y, sample_weight=rng.random(60)), X)
+    assert_same(KernelAdatronClassifier(kernel=kernel, C=1.0, class_weight="balanced").fit(X[:40], y[:40]), X)
+
+
 @pytest.mark.parametrize("name", CLASSES)
 def test_labels_have_the_type_of_the_classes(name):
     classes = np.asarray(CLASSES[name])

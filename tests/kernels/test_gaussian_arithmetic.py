@@ -46,6 +46,11 @@ def test_float32_is_for_float32_rows_only():
     assert kernel.products_for(X).dtype is np.float64
     assert kernel.products_for(np.eye(3, dtype=np.float32)).dtype is np.int32
     assert kernel == GaussianKernel(0.1)
+    assert GaussianKernel(0.001).suited_to(np.eye(9, dtype=np.float32)).arithmetic == "float64"  # exact as it is
+    rare = sp.random(300, 5000, 0.002, format="csr", dtype=np.float32, random_state=0)
+    for gamma in (1e-3, 0.03, 1.0, 100.0):  # dense or CSR, the choice is the same
+        assert len({GaussianKernel(gamma).suited_to(X).arithmetic for X in (rare, rare.toarray())}) == 1
+    assert PolynomialKernel(2).of(kernel).products_for(X.astype(np.float32)).dtype is np.float32
     inside = NormalizedKernel(GaussianKernel(0.1)).suited_to(X.astype(np.float32))
     assert inside.base.arithmetic == "float32"
     assert PolynomialKernel(2).suited_to(X) == PolynomialKernel(2)
@@ -75,7 +80,21 @@ def test_a_model_file_names_the_arithmetic_and_old_ones_have_float64(tmp_path):
 def test_learning_goes_on_in_the_arithmetic_it_began_with():
     rng = np.random.default_rng(4)
     X, y = rng.random((100, 20), dtype=np.float32), np.arange(100) % 2
-    model = VotedPerceptronClassifier(kernel="rbf", gamma=0.5, random_state=0).fit(X, y)
-    assert model.partial_fit(X, y).kernel_.arithmetic == "float32"
-    streamed = VotedPerceptronClassifier(kernel="rbf", gamma=0.5, random_state=0).partial_fit(X, y)
-    assert streamed.kernel_.arithmetic == "float64"  # nobody knows how long the rows to come are
+    parameters = {"kernel": "rbf", "gamma": 0.5, "random_state": 0, "epochs": 1, "shuffle": False}
+    model = VotedPerceptronClassifier(**parameters).fit(X, y)
+    streamed = VotedPerceptronClassifier(**parameters)
+    for part in (slice(0, 30), slice(30, 100)):
+        streamed.partial_fit(X[part], y[part], classes=[0, 1])
+    assert model.kernel_.arithmetic == streamed.kernel_.arithmetic == "float32"
+    np.testing.assert_array_equal(streamed.record_.score, model.record_.score)
+
+
+def test_rows_that_float32_does_not_suit_end_it():
+    """Close to each other and far from the origin: in float32 the kernel would not even be positive semi-definite."""
+    rng = np.random.default_rng(4)
+    X, far = 0.01 * rng.random((100, 400), dtype=np.float32), 1000 + rng.random((100, 400), dtype=np.float32)
+    y = np.arange(100) % 2
+    model = VotedPerceptronClassifier(kernel="rbf", gamma=1e-3, random_state=0).fit(X, y)
+    assert model.kernel_.arithmetic == "float32"
+    assert model.partial_fit(far, y).kernel_.arithmetic == "float64"
+    assert model.partial_fit(X, y).kernel_.arithmetic == "float64"

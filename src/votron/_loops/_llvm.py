@@ -12,6 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import cfunc, njit, types
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 I8, I16, I32, I64 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
@@ -102,7 +103,8 @@ class RowLoop:
     It stands for one step from dot products to kernel values. ``parameters`` are the kernel's own; ``theirs[t]`` is
     term t of the support vector and ``own[t * stride + r]`` that of the r-th number's row (see `Kernel.terms`);
     ``spare`` is room for n numbers. Several such loops, one after another on a row that stays in the first-level
-    cache, make a composed kernel. It is compiled when it is first used, and kept as `compiled` loops are.
+    cache, make a composed kernel. It is compiled when it is first used, and kept as `compiled` loops are. It must not
+    raise: nobody would hear of it.
 
     Examples
     --------
@@ -130,11 +132,16 @@ class RowLoop:
                     self._compiled = cfunc(_ROW_LOOP, error_model="numpy")(self._function)
             return int(self._compiled.address)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowLoop, (self._function,)
+
 
 @intrinsic
 def call_row_loop(typingctx, address, row, n, parameters, first_parameter, theirs, their_first, own, own_first, spare):
     """Call the loop at an address, with the data of arrays from given places on."""
     i64 = types.int64
+    if any(array.layout != "C" for array in (row, parameters, theirs, own, spare)):
+        raise TypingError("A row loop takes contiguous arrays.")
     signature = types.void(i64, row, i64, parameters, i64, theirs, i64, own, i64, spare)
 
     def codegen(context, builder, signature, arguments):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from votron._sentences import counted, first_of
 from votron._text_tables import as_text
 from votron.cli import _options
-from votron.cli._models import SavedModel, clopper_pearson, labelled_batches, load_model
+from votron.cli._models import SavedModel, beside_majority, clopper_pearson, labelled_batches, load_model, majority_of
 from votron.cli._output import Notes, bold, percent, print_json, printable, table, width, wrapped
 from votron.cli._parser import Parser, fraction
 from votron.errors import VotronError
@@ -161,6 +161,14 @@ class Confusion:
         """Their share."""
         return self.wrong / self.n
 
+    @property
+    def majority(self) -> dict[str, Any]:
+        """The most frequent label, and how often one errs who always says so."""
+        counts: dict[Any, int] = {}
+        for (true, _), count in self.counts.items():
+            counts[true] = counts.get(true, 0) + count
+        return majority_of(counts)
+
     def largest(self) -> list[tuple[Any, Any, int]]:
         """Return true label, predicted label and how often, of wrong predictions, the most frequent first."""
         found = [(*key, count) for key, count in self.counts.items() if key[0] != key[1]]
@@ -206,7 +214,8 @@ def _text(saved: SavedModel, found: Confusion, rules: dict[RuleChoice, Confusion
     low, high = clopper_pearson(found.wrong, found.n, args.confidence)
     parts = [
         f"error {percent(found.error)}: {found.wrong:,} of {counted(found.n, 'row')} wrong\n"
-        f"{100 * args.confidence:g} % interval {percent(low)} to {percent(high)}"
+        f"{100 * args.confidence:g} % interval {percent(low)} to {percent(high)}\n"
+        f"majority {beside_majority(found.wrong, found.majority)}"
     ]
     unknown = labels[len(saved.classes) :]
     if unknown:
@@ -258,6 +267,7 @@ def _document(
     document = {
         **_numbers(found, confidence),
         "confidence": confidence,
+        "majority": found.majority,
         "classes": found.by_class(labels),
         "labels": labels,
         "confusion": found.matrix(labels),

@@ -11,6 +11,7 @@ import argparse
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron.cli._output import percent, printable
 from votron.cli._parser import UsageError
 from votron.cli._reading import base_name, read_batches, typed_reading
 from votron.data.formats import format_named, format_of_suffix
@@ -235,13 +237,39 @@ def labelled_batches(
 
 
 def errors_of(model: Any, batches: Iterable[tuple[Any, NDArray[Any]]], *, on: str) -> dict[str, Any]:
-    """Return how often a model errs on batches of rows, those of training or others; of others with an interval."""
-    wrong = rows = 0
+    """Return how often a model errs on batches of rows, those of training or others; of others with an interval.
+
+    Beside it, how often one would err who always said the most frequent label of these rows.
+    """
+    wrong = 0
+    counts: Counter[Any] = Counter()
     for X, y in batches:
         wrong += int(np.count_nonzero(model.predict(X) != y))
-        rows += len(y)
+        counts.update(y.tolist())
+    rows = counts.total()
     found: dict[str, Any] = {"on": on, "wrong": wrong, "rows": rows, "error": wrong / rows}
-    return found if on == "training" else found | {"interval": list(clopper_pearson(wrong, rows))}
+    found |= {} if on == "training" else {"interval": list(clopper_pearson(wrong, rows))}
+    return found | {"majority": majority_of(counts)}
+
+
+def majority_of(counts: Mapping[Any, int]) -> dict[str, Any]:
+    """Return the most frequent label, and how often one errs who always says so.
+
+    Examples
+    --------
+    >>> majority_of({"no": 5, "yes": 9})
+    {'label': 'yes', 'wrong': 5, 'error': 0.35714285714285715}
+    """
+    label = max(counts, key=lambda each: counts[each])
+    n = sum(counts.values())
+    wrong = n - counts[label]
+    return {"label": label, "wrong": wrong, "error": wrong / n}
+
+
+def beside_majority(wrong: int, majority: Mapping[str, Any]) -> str:
+    """Return the majority's error in words, and whether a model with so many errors is no better."""
+    words = f"{percent(majority['error'])} by always saying {printable(str(majority['label']))}"
+    return words if wrong < majority["wrong"] else f"{words}: this model is no better"
 
 
 def clopper_pearson(wrong: int, n: int, confidence: float = 0.95) -> tuple[float, float]:

@@ -12,7 +12,14 @@ from typing import Any
 
 from votron._sentences import counted, duration, first_of, rounded_bytes
 from votron.cli import _options
-from votron.cli._models import classifier_of, errors_of, labelled_batches, reading_for_model, save_model
+from votron.cli._models import (
+    beside_majority,
+    classifier_of,
+    errors_of,
+    labelled_batches,
+    reading_for_model,
+    save_model,
+)
 from votron.cli._output import Notes, check_output_path, pairs, percent, print_json, refuse_terminal
 from votron.cli._parser import Parser, UsageError, positive, size, whole_number
 from votron.cli._reading import (
@@ -229,7 +236,8 @@ def _train_on_stream(args: argparse.Namespace, estimator: Any, seed: int, notes:
     trained.provenance = provenance_of(args, data, stream.rows) | {"stream": stream.facts}
     if args.test:
         trained.error = _error_on_file(args, trained, batch_bytes=limit)
-    trained.provenance["test"] = {"name": base_name(args.test), **trained.error} if args.test else None
+    error = {name: value for name, value in trained.error.items() if name != "majority"}
+    trained.provenance["test"] = {"name": base_name(args.test), **error} if args.test else None
     trained.remarks = stream.remarks
     return trained
 
@@ -244,7 +252,7 @@ def _test_provenance(test: float | str | None, seed: int, error: dict[str, Any])
     if test is None:
         return None
     test_data = {"fraction": test, "seed": seed} if isinstance(test, float) else {"name": base_name(test)}
-    return test_data | {name: value for name, value in error.items() if name != "on"}
+    return test_data | {name: value for name, value in error.items() if name not in ("on", "majority")}
 
 
 def _certify(args: argparse.Namespace, trained: Trained, X: Any, y: Any) -> None:
@@ -293,6 +301,7 @@ def _words(args: argparse.Namespace, trained: Trained, size: int) -> dict[str, s
         if "interval" in error:
             of += f"; 95 % interval {percent(error['interval'][0])} to {percent(error['interval'][1])}"
         words[f"{error['on']} error"] = of
+        words["majority"] = beside_majority(error["wrong"], error["majority"])
     words["seconds"] = f"{trained.seconds:.2f}"
     words |= trained.remarks
     words["model"] = f"{'standard output' if args.output == '-' else args.output}, {rounded_bytes(size)}"

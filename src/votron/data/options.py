@@ -65,7 +65,7 @@ class Command:
     def words(self, kept: bool) -> str:
         """Return the help, for data of a model if what held in training is ``kept``."""
         default = AS_IN_TRAINING if kept else self.default
-        return self.help.replace("...{default}", f"... ({default})" if default else "...").replace("{default}", default)
+        return self.help.replace("{default}", default)
 
     @property
     def dest(self) -> str:
@@ -342,9 +342,10 @@ class ReadOptions:
         _one_of(None, True, False),
         Command(
             "--header",
-            "whether the first line of CSV names the columns (default: it has to, and is refused if it looks like "
-            "data); without such a line columns are called c0, c1, ...{default}",
+            "whether the first line of CSV names the columns; without such a line they are called c0, c1, and so on "
+            "({default})",
             "yes or no",
+            default="default: yes, and an error if that line looks like data",
         ),
         recorded=True,
         kept=True,

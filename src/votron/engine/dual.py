@@ -188,6 +188,8 @@ class DualTrainer:
         watcher : Watcher, optional
             Hears of progress and may stop the run.
         """
+        if not len(order):
+            return TrainingRun(0, False, False)
         visit = _Visits(self, X, codes, order, ids, weights, memory, block_size)
         n, first, interrupted = len(order), self.time, False
         last_mistake = first
@@ -220,8 +222,8 @@ class DualTrainer:
             self._store, squares = products.restore(kept, self._example.values[:0])
             self._terms = self.kernel.terms(squares)
             self._largest = max(self._largest, squares.max(initial=0.0))
-            self._products = products
-        return self._products
+        self._products = products
+        return products
 
     def _add_terms(self, more: Floats) -> None:
         self._terms = np.hstack([self._terms, more])

@@ -71,10 +71,12 @@ class HeldOutRows:
     choices: Sequence[Choice]
     seed: int = 0
     n_threads: int = 1
+    weights: Floats | None = None
+    """What each row counts; None: all the same."""
     times: list[int] = field(default_factory=list)
     """Moments that were looked at, rising."""
-    right: list[list[int]] = field(default_factory=list)
-    """For each of them how many rows each choice has right."""
+    right: list[list[float]] = field(default_factory=list)
+    """For each of them how many rows each choice has right, or how much these count."""
     _scans: list[BlockScan] = field(default_factory=list)
 
     def look(self, record: MistakeRecord, times: list[int]) -> None:
@@ -93,7 +95,7 @@ class HeldOutRows:
             drawn = row_draws(self.rows, self.seed) if plan.draws else np.zeros(n)
             blocks = [np.arange(low, min(low + _ROWS_AT_ONCE, n)) for low in range(0, n, _ROWS_AT_ONCE)]
             self._scans = [BlockScan(record, plan, ready, block, drawn[block]) for block in blocks]
-        right = np.zeros((len(self._scans), len(times), len(self.choices)), dtype=np.int64)
+        right = np.zeros((len(self._scans), len(times), len(self.choices)))
 
         def work(k: int) -> None:
             scan = self._scans[k]
@@ -101,7 +103,8 @@ class HeldOutRows:
                 scan.advance(time)
                 scan.check()
                 for j, choice in enumerate(self.choices):
-                    right[k, i, j] = int((codes_of(scan.result(choice, i, time).T) == self.codes[scan.rows]).sum())
+                    hits = codes_of(scan.result(choice, i, time).T) == self.codes[scan.rows]
+                    right[k, i, j] = counted(hits, None if self.weights is None else self.weights[scan.rows])
 
         with team(self.n_threads if len(self._scans) > 1 else 1) as threads:
             threads.each(range(len(self._scans)), work)
@@ -119,7 +122,18 @@ class HeldOutRows:
         return first_best(self.right)
 
 
-def first_best(right: Sequence[Sequence[int]]) -> tuple[int, int]:
+def counted(hits: NDArray[np.bool_], weights: Floats | None) -> float:
+    """Return how many there are, or how much they count.
+
+    Examples
+    --------
+    >>> counted(np.array([True, False, True]), None), counted(np.array([True, False]), np.array([0.5, 2.0]))
+    (2.0, 0.5)
+    """
+    return float(hits.sum() if weights is None else weights[hits].sum())
+
+
+def first_best(right: Sequence[Sequence[float]]) -> tuple[int, int]:
     """Return the first row of a table that has its largest number, and the first place in it that does.
 
     Examples
@@ -197,5 +211,5 @@ class EarlyStop:
 def validation_table(held_out: HeldOutRows, n_examples: int) -> tuple[list[float], list[float]]:
     """Return the moments in epochs, and at each of them the share of rows that the chosen rule has right."""
     _, j = held_out.best
-    n = len(held_out.codes)
-    return [time / n_examples for time in held_out.times], [right[j] / n for right in held_out.right]
+    n = len(held_out.codes) if held_out.weights is None else float(held_out.weights.sum())
+    return [time / n_examples for time in held_out.times], [min(right[j] / n, 1.0) for right in held_out.right]

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from votron._resources import effective_threads
 from votron._types import Floats, Index, Rows
 from votron.engine import MaximalMargin, TrainingRun, solve_adatron
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
 from votron.estimators._evidence import check_none_left_out, trained_model
 from votron.estimators._score_functions import Expansion, Form
@@ -53,10 +53,10 @@ class KernelAdatronClassifier(WeightedFit, WatchedClassifier):
     kernel, degree, gamma, coef0, normalize_kernel
         As in `VotedPerceptronClassifier`.
     C : float or None, default=None
-        The most that a coefficient may be: the soft form, for data that are not separable. None: no limit, the hard
+        Upper limit of the coefficients (soft margin), for data that are not separable. None: no limit, the hard
         form.
     tol : float, default=1e-3
-        How far the margin may be from the best, relatively; with C, the objective from its least value.
+        Relative tolerance on the margin or, with C, on the objective.
     max_sweeps : int, default=100000
         Passes over the examples near the margin after which to give up, with a warning.
     verbose : int, default=0
@@ -185,7 +185,9 @@ class KernelAdatronClassifier(WeightedFit, WatchedClassifier):
         weights = weighed(self, y, sample_weight, scaled=False)
         if self.C is None and weights.each is not None and (weights.each != weights.each[0]).any():
             raise VotronError(
-                f"The weights of {type(self).__name__} are factors of C, so that they need one. Got C=None instead."
+                f"The weights of {type(self).__name__} are factors of C, so that they need one. Got ",
+                Parameter("C", None),
+                " instead.",
             )
         X, y = weights.of(X, y, self.kernel)
         kernel = _validation.kernel_on(self, X)

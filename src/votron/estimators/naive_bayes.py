@@ -45,7 +45,7 @@ class NaiveBayesLinearClassifier(SavableClassifier, BernoulliNB):
     Parameters
     ----------
     alpha : float, default=1.0
-        Smoothing: examples with a feature, and as many without it, that are added to each class's counts.
+        Additive (Laplace) smoothing: this much is added to the counts of each class, with the feature and without.
     force_alpha : bool, default=True
         Whether an alpha below 1e-10 is used as it is; if not, 1e-10 is used instead.
     binarize : float or None, default=0.0

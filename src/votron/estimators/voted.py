@@ -26,6 +26,7 @@ from votron.estimators._best_moment import (
     EarlyStop,
     HeldOutRows,
     codes_of,
+    counted,
     first_best,
     moments_within,
     validation_table,
@@ -106,8 +107,8 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         For the shuffle, the held-out part and the random rule.
     memory_limit : int or str, default="auto"
         Memory that training may use beside the data: bytes, or "2GB". What is not needed otherwise keeps dot products
-        for later passes; 0 keeps none. "auto" is a quarter of what is free, and at most 16 times the size of the data
-        (or 1 GiB): more would not pay. The result does not depend on it.
+        for later passes; 0 keeps none. "auto" is a quarter of what is free, and at most the larger of 16 times
+        the size of the data and 1 GiB: more would not pay. The result does not depend on it.
     n_jobs : int or None, default=None
         Threads. None: as many as this process may use. The result does not depend on it.
     verbose : int, default=0
@@ -119,8 +120,8 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         In `fit`, set ``validation_fraction`` of the data aside (the same share of every class where there are enough),
         end training after three passes in a row without a better prediction of it, and keep the record up to the best
         moment, four to a pass, the first among equals. With ``rule="auto"`` moment and rule are chosen together. The
-        rows set aside are not learnt afterwards: the model is that of the other rows. `partial_fit` makes its one pass
-        over all it is given.
+        rows set aside are not learnt afterwards: the model is that of the other rows. Where rows or classes have
+        weights, those set aside count by them. `partial_fit` makes its one pass over all it is given.
 
     Attributes
     ----------
@@ -257,8 +258,6 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
 
     def _learn(self, rows: Rows, codes: NDArray[np.int64], weights: RowWeights) -> TrainingRun:
         """Train, and set the attributes."""
-        if not isinstance(self.kernel, Kernel):  # one that was given is taken as it is
-            self.kernel_ = self.kernel_.suited_to(rows)
         rng = check_random_state(self.random_state)
         learnable, hold_out = self._learnable(rows, at_least=1), self.early_stopping or needs_held_out(self.rule)
         order, held_out = self._presentation(learnable, codes, rng, hold_out=hold_out)
@@ -270,13 +269,14 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
             self._keep(trainer.support_rows[: len(record.support)], weights.named(record), seed)
         else:
             run = self._train(trainer, rows, codes, order, n_steps, weights=weights.each)
-            counted = run.steps if self.epochs is None or run.interrupted else n_steps
-            self._keep(trainer.support_rows, weights.named(trainer.record(len(order), counted)), seed)
+            length = run.steps if self.epochs is None or run.interrupted else n_steps
+            self._keep(trainer.support_rows, weights.named(trainer.record(len(order), length)), seed)
         self.n_epochs_, self.converged_ = run.steps / len(order), run.converged
         self._n_named, self._once = weights.n_given, min(run.steps, self.record_.n_steps) <= len(order)
         self._mixed, self._cut_off, self._n_left_out = False, run.interrupted, weights.n_left_out
         if self.rule == "auto" and not self.early_stopping:
-            self._choose_rule(weights.widened(rows[held_out], self.kernel_), codes[held_out])
+            of_held_out = None if weights.each is None else weights.each[held_out]
+            self._choose_rule(weights.widened(rows[held_out], self.kernel_), codes[held_out], of_held_out)
         elif needs_held_out(self.rule) and self.rule != "auto":
             self._set_holdout(weights.widened(rows[held_out], self.kernel_), codes[held_out])
         return run
@@ -290,9 +290,10 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         """Go on learning: one pass over new data, in their order, from where the record ends.
 
         Earlier data need not be kept. One call after another gives exactly the record of one unshuffled pass over all
-        of the data (to rounding only, if float32 data are whole numbers in some batches and fractions in others). A
-        call costs time in the number of support vectors, so give rows in batches where you can. The rule "holdout"
-        then needs data of its own, given to `with_rule`.
+        of the data (to rounding only, if float32 data are whole numbers in some batches and fractions in others, or
+        short rows in some and so long ones in others that a Gaussian kernel must multiply them in float64). A call
+        costs time in the number of support vectors, so give rows in batches where you can. The rule "holdout" then
+        needs data of its own, given to `with_rule`.
 
         Parameters
         ----------
@@ -390,8 +391,9 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
             )
         self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
         _validation.check_two_classes(self.classes_, X.shape)
-        if first:
-            self.kernel_ = kernel
+        if not isinstance(self.kernel, Kernel):  # one that was given is taken as it is
+            kernel = kernel.suited_to(X) if first else self.kernel_.still_suited_to(X)
+        self.kernel_ = kernel
         return X, codes, weights
 
     def _learnable(self, rows: Rows, at_least: int) -> Index:
@@ -441,6 +443,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
             self._choices("last" if looks_for_itself else self.rule),
             seed,
             effective_threads(self.n_jobs),
+            None if weights is None else weights[held_out],
         )
         stop = EarlyStop(unseen, partial(trainer.record, n), n, n_steps, self.PATIENCE)
         run = self._train(trainer, rows, codes, order, n_steps, weights=weights, stop=stop)
@@ -462,15 +465,17 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         if self.rule == "auto":
             self._chosen_rule = unseen.choices[unseen.best[1]][0]
 
-    def _choose_rule(self, rows: Rows, codes: NDArray[np.int64]) -> None:
+    def _choose_rule(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None = None) -> None:
         """Choose what "auto" stands for, by held-out rows at the end of training."""
-        self._chosen_rule = self._looked_at(rows, codes, [self.record_.n_steps], "auto")[1]
+        self._chosen_rule = self._looked_at(rows, codes, [self.record_.n_steps], "auto", weights)[1]
 
-    def _looked_at(self, rows: Rows, codes: NDArray[np.int64], times: list[int], rule: str) -> tuple[int, str]:
+    def _looked_at(
+        self, rows: Rows, codes: NDArray[np.int64], times: list[int], rule: str, weights: Floats | None = None
+    ) -> tuple[int, str]:
         """Return of some moments and rules the best by held-out rows, from one scan over the record."""
         choices, right = self._choices(rule), []
         for stage in self._vectors.staged(rows, times, choices, n_threads=effective_threads(self.n_jobs)):
-            right.append([int((codes_of(stage.scores[choice]) == codes).sum()) for choice in choices])
+            right.append([counted(codes_of(stage.scores[choice]) == codes, weights) for choice in choices])
         i, j = first_best(right)
         return times[i], choices[j][0]
 

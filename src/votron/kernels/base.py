@@ -52,12 +52,27 @@ def as_rows(X: Any) -> Rows:
 
 
 class Step(NamedTuple):
-    """One step from dot products to kernel values: a loop over a row of numbers, in place (see `RowLoop`)."""
+    """One step from dot products to kernel values: a loop over a row of numbers, in place (see `RowLoop`).
+
+    Attributes
+    ----------
+    loop : RowLoop
+        The loop.
+    parameters : tuple of float
+        The numbers that it is given.
+    n_terms : int
+        How many of the kernel's terms it reads. Steps read them one after another, and in all as many as there are.
+
+    Examples
+    --------
+    >>> from votron.kernels import PolynomialKernel
+    >>> [step.parameters for step in PolynomialKernel(4).steps()]  # gamma, coef0, degree
+    [(1.0, 1.0, 4.0)]
+    """
 
     loop: RowLoop
     parameters: tuple[float, ...] = ()
     n_terms: int = 0
-    """How many of the kernel's terms it reads; steps read them one after another."""
 
 
 class Kernel:
@@ -191,6 +206,10 @@ class Kernel:
         """Return this kernel with the arithmetic that suits these rows, if it leaves a choice."""
         return self
 
+    def still_suited_to(self, X: Rows) -> Kernel:
+        """Return this kernel with an arithmetic that suits rows to come as well as those so far."""
+        return self
+
     def check(self, X: Rows) -> None:
         """Raise where these data are not for this kernel."""
         return None
@@ -246,29 +265,28 @@ def pending_values(
     kernel: Kernel, dots: NDArray[Any], source: Index, terms: Floats, own: Floats
 ) -> _loops.Pending | None:
     """Return what loops make kernel values of, from the arguments of ``from_dots``; None: the kernel has no steps."""
-    found = _addresses(kernel)
-    if found is None:
+    steps = kernel.steps()
+    if steps is None:
         return None
-    steps = _loops.Steps(*found, np.ascontiguousarray(terms.T), np.ascontiguousarray(own))
-    return _loops.Pending(dots, source, steps)
-
-
-_NO_STEPS = _loops.Steps(
-    np.empty(0, dtype=np.int64), np.empty((0, 1)), np.empty(0, dtype=np.int64), np.empty((0, 0)), np.empty((0, 0))
-)
+    if (n_terms := sum(step.n_terms for step in steps)) != kernel.n_terms:
+        raise VotronError(
+            f"The steps of {kernel!r} must read as many terms as it has: {kernel.n_terms}. Got {n_terms} instead."
+        )
+    placed = _loops.Steps(*_addresses(steps), np.ascontiguousarray(terms.T), np.ascontiguousarray(own))
+    return _loops.Pending(dots, source, placed)
 
 
 def values_as_pending(K: Floats) -> _loops.Pending:
     """Return kernel values that are there as compiled loops take those that are not."""
-    return _loops.Pending(K, np.arange(len(K)), _NO_STEPS)
+    return _loops.Pending(K, np.arange(len(K)), _loops.Steps(*_addresses(()), np.empty((0, 0)), np.empty((0, 0))))
 
 
 @functools.lru_cache(maxsize=64)
-def _addresses(kernel: Kernel) -> tuple[Index, Floats, Index] | None:
-    """Return where a kernel's steps are, their parameters, and the first term that each reads."""
-    steps = kernel.steps()
-    if steps is None:
-        return None
+def _addresses(steps: tuple[Step, ...]) -> tuple[Index, Floats, Index]:
+    """Return where steps are, their parameters, and the first term that each reads.
+
+    What is remembered holds the steps themselves, and so the code at their addresses.
+    """
     parameters = np.zeros((len(steps), max([1, *(len(step.parameters) for step in steps)])))
     for row, step in zip(parameters, steps, strict=True):
         row[: len(step.parameters)] = step.parameters

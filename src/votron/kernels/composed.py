@@ -73,7 +73,7 @@ class ComposedKernel(Kernel):
 
     def products(self, traits: Traits) -> Products:
         """Return the arithmetic of the kernel inside."""
-        if self.needs_distance and self.reads_features:
+        if self.outer.needs_distance and self.reads_features:
             return choose_products(traits, needs_distance=True)
         return self.inner.products(traits)
 

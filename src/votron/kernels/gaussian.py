@@ -13,7 +13,7 @@ from votron._loops._llvm import RowLoop, compiled
 from votron._types import Floats, Rows
 from votron.errors import NotRepresentableError, Parameter, VotronError
 from votron.kernels.base import Kernel, Step, Term, check_number
-from votron.products import Products, Traits, choose_products, squares
+from votron.products import Products, Traits, choose_products, describe, squares
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ class GaussianKernel(Kernel):
     def suited_to(self, X: Rows) -> GaussianKernel:
         """Return this kernel with float32 arithmetic, if no value with these rows can be off by `TOLERANCE` for that.
 
-        A sum of n products, each rounded to one part in 2^24, is off by at most n 2^-24 |x| |z|. So the squared
+        Rows must be float32, and not all whole numbers, whose products are exact. A sum of n nonzero products, each
+        rounded to one part in 2^24, is off by at most n 2^-24 |x| |z|. So the squared
         distance is off by at most n 2^-24 (|x| + |z|)², and no exponential by more than gamma times that. As a rule
         roundings cancel, and values are off by a thousandth of the bound. A row's distance from itself is exactly 0.
 
@@ -67,11 +68,17 @@ class GaussianKernel(Kernel):
         >>> GaussianKernel(0.1).suited_to(rows).arithmetic, GaussianKernel(10.0).suited_to(rows).arithmetic
         ('float32', 'float64')
         """
-        if X.dtype != np.float32 or not X.shape[0]:
-            return self
-        n = int(np.diff(X.indptr).max()) if sp.issparse(X) else X.shape[1]
-        worst = self.gamma * n * 2.0**-24 * 4.0 * float(squares(X).max())
-        return dataclasses.replace(self, arithmetic="float32") if worst < self.TOLERANCE else self
+        return dataclasses.replace(self, arithmetic="float32" if self._bears_float32(X) else "float64")
+
+    def still_suited_to(self, X: Rows) -> GaussianKernel:
+        """Return this kernel for rows to come as well: never with less accuracy than it has."""
+        return self if self.arithmetic == "float64" else self.suited_to(X)
+
+    def _bears_float32(self, X: Rows) -> bool:
+        if X.dtype != np.float32 or not X.shape[0] or describe(X).integer:
+            return False
+        n = int(((X != 0).sum(axis=1) if sp.issparse(X) else np.count_nonzero(X, axis=1)).max())
+        return self.gamma * n * 2.0**-24 * 4.0 * float(squares(X).max()) < self.TOLERANCE
 
     def products(self, traits: Traits) -> Products:
         """Return products in its arithmetic."""

@@ -66,6 +66,10 @@ class NormalizedKernel(Kernel):
         """Ask the kernel inside."""
         return NormalizedKernel(self.base.suited_to(X))
 
+    def still_suited_to(self, X: Rows) -> NormalizedKernel:
+        """Ask the kernel inside."""
+        return NormalizedKernel(self.base.still_suited_to(X))
+
     def products(self, traits: Traits) -> Products:
         """Return the arithmetic of the kernel inside."""
         return self.base.products(traits)

@@ -1,0 +1,65 @@
+"""The majority's error beside the model's, and the weights and margins that the command line has."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from votron import load
+from votron.cli import main
+
+
+@pytest.fixture
+def rare(tmp_path, monkeypatch):
+    """Two features that say nothing, and one row in ten of the rarer label."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = [f"{a:.3f},{b:.3f},{'yes' if i % 10 == 0 else 'no'}" for i, (a, b) in enumerate(rng.normal(size=(120, 2)))]
+    (tmp_path / "rare.csv").write_text("a,b,label\n" + "\n".join(rows) + "\n")
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    assert main(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+def test_the_majority_stands_beside_the_model(rare, capsys):
+    train = ["train", "rare.csv", "--label", "label", "-o", "m.votron", "--random-state", "0", "--no-certificate"]
+    out = run(capsys, *train, "--kernel", "rbf", "--gamma", "50", "--epochs", "none")
+    assert "majority        10.0 % by always saying no\n" in out
+    out = run(capsys, "evaluate", "m.votron", "rare.csv")
+    assert "\nmajority 10.0 % by always saying no\n" in out
+    out = run(capsys, *train, "--kernel", "linear", "--epochs", "1", "--test", "0.5")
+    assert "by always saying no: this model is no better" in out
+    out = run(capsys, "evaluate", "m.votron", "rare.csv")
+    assert "by always saying no: this model is no better\n" in out
+    found = json.loads(run(capsys, "evaluate", "m.votron", "rare.csv", "--json"))
+    assert found["majority"] == {"label": "no", "wrong": 12, "error": 0.1}
+    assert found["wrong"] >= 12
+    found = json.loads(run(capsys, *train, "--json"))
+    assert found["training_error"]["majority"]["error"] == 0.1
+
+
+def test_weights_of_classes_at_the_command_line(rare, capsys):
+    train = ["train", "rare.csv", "--label", "label", "-o", "m.votron", "--random-state", "0"]
+    run(capsys, *train, "--class-weight", "balanced")
+    model = load("m.votron")
+    assert (
+        model.steps[-1][1].class_weight == "balanced" if hasattr(model, "steps") else model.class_weight == "balanced"
+    )
+    out = run(capsys, "evaluate", "m.votron", "rare.csv", "--json")
+    balanced = {each["label"]: each["recall"] for each in json.loads(out)["classes"]}
+    run(capsys, *train)
+    plain = {
+        each["label"]: each["recall"]
+        for each in json.loads(run(capsys, "evaluate", "m.votron", "rare.csv", "--json"))["classes"]
+    }
+    assert balanced["yes"] > plain["yes"]
+    run(capsys, *train, "--estimator", "adatron", "--C", "1", "--class-weight", "balanced")
+    assert main([*train, "--class-weight", "heavy"]) == 2
+    assert "must be one of balanced" in capsys.readouterr().err
+    assert main([*train, "--estimator", "adatron", "--class-weight", "balanced"]) != 0
+    assert "are factors of C, so that they need one." in capsys.readouterr().err
