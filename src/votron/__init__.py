@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         KernelAdatronClassifier,
         NaiveBayesLinearClassifier,
         VotedPerceptronClassifier,
+        VotedPerceptronClassifierCV,
         WinnowClassifier,
     )
     from votron.kernels import is_mercer, make_kernel
@@ -45,6 +46,7 @@ _HOMES = {
     "NaiveBayesLinearClassifier": "votron.estimators",
     "OnlinePerceptron": "votron.online",
     "VotedPerceptronClassifier": "votron.estimators",
+    "VotedPerceptronClassifierCV": "votron.estimators.voted_cv",
     "VotronError": "votron.errors",
     "WinnowClassifier": "votron.estimators",
     "add_bias": "votron.reductions",
@@ -65,6 +67,7 @@ __all__ = [
     "NaiveBayesLinearClassifier",
     "OnlinePerceptron",
     "VotedPerceptronClassifier",
+    "VotedPerceptronClassifierCV",
     "VotronError",
     "WinnowClassifier",
     "__version__",

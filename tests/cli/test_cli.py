@@ -244,7 +244,7 @@ USAGE = [
     (["train", "digits", "-o", "x", "--degre", "3"], 2, "There is no option --degre. Did you mean --degree?"),
     (["train", "digits", "-o", "x", "--zzz"], 2, "There is no option --zzz. votron train --help lists"),
     (["train", "digits", "-o", "x", "--verbose"], 2, "progress is shown on a terminal, unless --quiet is given."),
-    (["train", "digits", "-o", "x", "--early-stopping"], 2, "--early-stopping is an option of --estimator averaged"),
+    (["train", "digits", "-o", "x", "--fit-intercept"], 2, "--fit-intercept is an option of --estimator averaged"),
     (["train", "digits", "-o", "x", "--no-average"], 2, "--no-average is an option of --estimator averaged, and"),
     (["train", "digits", "-o", "x", "--multiclass", "joint"], 2, "--multiclass is an option of --estimator averaged"),
     (

@@ -548,6 +548,55 @@ def test_tuning_is_the_librarys(here, capsys):
     assert [row["error"] for row in found["table"]] == [row.error for row in expected.table]
 
 
+def test_tuning_goes_on_and_chooses_among_estimators(here, capsys):
+    options = ["digits", "--max-rows", "200", "--folds", "2", "--rules", "last", "--kernels", "rbf", "--margins", "0"]
+    found = run_json(capsys, "tune", *options, "--also", "averaged", "-o", "best.votron")
+    assert [other["estimator"] for other in found["others"]] == ["averaged"]
+    assert found["best_error"] <= found["others"][0]["best_error"]
+    assert type(votron.load("best.votron")).__name__ == "VotedPerceptronClassifier"
+    out = run(capsys, "tune", *options, "--also", "averaged", "--rows", "2").out
+    assert "The best of all: --estimator voted" in out
+    assert "--estimator averaged: " in out
+    fixed = run_json(capsys, "tune", *options, "--no-extend")
+    assert fixed["settings"] == 3
+    assert "among voted" in run(capsys, "tune", "digits", "--also", "forest", status=2).err
+    text = " ".join(run(capsys, "tune", "--help").out.split())
+    assert "scale for poly; scale,scale*10,scale*0.1 for rbf" in text
+
+
+@pytest.mark.parametrize("estimator", ["voted", "averaged"])
+def test_training_with_parameters_that_are_found(here, capsys, estimator):
+    options = ["train", "days.csv", "--label", "Play", "--estimator", estimator, "-o", "tuned.votron", "--tune", "30"]
+    fixed = ["--kernel", "poly", "--degree", "2", "--margin", "0.5"] if estimator == "voted" else []
+    out = run(capsys, *options, *fixed, "--random-state", "1").out
+    assert "which is optimistic" in out
+    assert out.count("poly, degree 2, " if fixed else "epochs ") > 1
+    model = votron.load("tuned.votron").steps[-1][1]
+    found = run_json(capsys, *options, *fixed, "--random-state", "1")
+    assert found["params"] == {k: v for k, v in model.get_params().items() if k != "verbose"}
+    assert found["tuned"]["error"] == min(row["error"] for row in found["tuned"]["table"])
+    assert read_manifest("tuned.votron").provenance["tuned"]["folds"] == 5
+    assert found["certificate"] is None
+    if fixed:
+        assert {row["degree"] for row in found["tuned"]["table"]} == {2}
+        assert (model.degree, model.margin) == (2, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--stream"], "--tune needs all data at once"),
+        (["--epochs", "none"], "--epochs must be a number with --tune"),
+        (["--rule", "holdout"], "--rule holdout does not go with --tune"),
+        (["--normalize-vectors"], "--normalize-vectors does not go with --tune"),
+    ],
+)
+def test_what_does_not_go_with_tuning(here, capsys, options, words):
+    more = ["--gamma", "1"] if options == ["--stream"] else []
+    data = ["train", "days.csv", "--label", "Play", "-o", "x.votron"]
+    assert words in " ".join(run(capsys, *data, *options, *more, "--tune", status=2).err.split())
+
+
 def test_ranges_and_words_of_tuning(here, capsys):
     options = ["--degrees", "1-2", "--kernels", "poly", "--gammas", "scale,0.5", "--normalize-kernel", "off"]
     more = ["--rules", "last", "--normalize-vectors", "off", "--margins", "0", "--epochs", "1", "--folds", "2"]

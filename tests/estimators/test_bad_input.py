@@ -60,6 +60,7 @@ BAD_PARAMETERS = {
     "n_jobs": [0, 1.5, "2", True],
     "verbose": ["yes", -1, None],
     "class_weight": ["heavy", 3, 1.5, [1, 2]],
+    "early_stopping": ["yes", None, 2],
 }
 
 
@@ -201,7 +202,10 @@ def test_holdout_without_data():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"rule": "last", "X_val": X, "y_val": y}, "are for the rule 'holdout' only. Got the rule 'last' instead."),
+        (
+            {"rule": "last", "X_val": X, "y_val": y},
+            "are for the rules 'holdout' and 'auto' only. Got the rule 'last' instead.",
+        ),
         ({"rule": "holdout", "X_val": X}, "X_val and y_val go together. Got X_val alone instead."),
         ({"rule": "holdout", "y_val": y}, "X_val and y_val go together. Got y_val alone instead."),
         ({"rule": "holdout", "X_val": X, "y_val": y[:-1]}, "inconsistent numbers of samples: [20, 19]"),

@@ -374,3 +374,49 @@ def test_arrays_can_stand_in_a_grid():
     X, y = load_iris(return_X_y=True)
     priors = [np.array([0.2, 0.3, 0.5]), np.array([0.2, 0.3, 0.5]), np.array([0.3, 0.3, 0.4])]
     assert tune(X, y, estimator="naive-bayes", grid={"class_prior": priors, "alpha": [1.0]}).n_tried == 2
+
+
+# -- grids that go on -------------------------------------------------------------------------------------------------
+
+
+def circles(n=240):
+    """Rings that are told apart by the distance from the middle, among features of another scale."""
+    rng = np.random.default_rng(0)
+    angle, ring = rng.uniform(0, 2 * np.pi, n), np.arange(n) % 6
+    X = np.c_[(1 + ring) * np.cos(angle), (1 + ring) * np.sin(angle)]
+    return np.r_[X, X + np.array([20, 0])], np.r_[ring % 2, ring % 2]
+
+
+def test_default_lists_go_on_where_the_best_is_at_their_edge():
+    X, y = circles()
+    grid = {"kernel": ["rbf"], "rule": ["last"], "epochs": [10], "normalize_vectors": [False], "margin": [0.0]}
+    plain = tune(X, y, grid=grid, folds=3)
+    assert {row.params["gamma"] for row in plain.table} == {"scale", "scale*10", "scale*0.1"}
+    wide = tune(X, y, grid=grid, folds=3, extend=True)
+    assert wide.n_settings == wide.n_tried > 3
+    assert wide.best_row.params["gamma"] in ("scale*100", "scale*1000", "scale*10000")
+    assert wide.best_error < plain.best_error
+    assert wide.best["gamma"] == pytest.approx(float(wide.best_row.params["gamma"][6:]) * resolved_gamma("scale", X))
+    assert [row.errors for row in wide.table[: len(plain.table)]] == [row.errors for row in plain.table]
+    given = tune(X, y, grid=grid | {"gamma": ["scale"]}, folds=3, extend=True)
+    assert given.n_tried == 1
+
+
+def test_margins_degrees_and_epochs_go_on():
+    from votron.tuning._edges import GROWS, beyond
+
+    setting = {"kernel": "poly", "degree": 4, "margin": 0.1, "gamma": 0.5}
+    free = {"epochs": [1, 10], "rule": ["last"], "normalize_vectors": [False]}
+    best = setting | {"epochs": 10, "rule": "last", "normalize_vectors": False}
+    tried = [(setting | {"margin": 0.0, "degree": 2}, free), (setting, free)]
+    assert beyond(best, tried, GROWS) == [
+        (setting | {"margin": 0.4}, free),
+        (setting | {"degree": 5}, free),
+        (setting, free | {"epochs": [20]}),
+    ]
+    assert beyond(best | {"epochs": 1}, tried, frozenset({"epochs"})) == []
+    assert beyond(best, [*tried, (setting, free | {"epochs": [20]})], frozenset({"epochs"})) == []
+    longest = [(setting, free | {"epochs": [80]})]
+    assert beyond(best | {"epochs": 80}, longest, frozenset({"epochs"})) == []
+    top = {"kernel": "poly", "degree": 6, "margin": 25.6}
+    assert beyond(top | {"epochs": 1}, [(top, free)], GROWS) == []

@@ -41,7 +41,7 @@ def check_options(args: argparse.Namespace, estimator: Any) -> None:
                 f"{option_of(name)} has no meaning with --stream, which takes rows in their order; --passes says how "
                 "often."
             )
-    if hasattr(estimator, "rule") and RULES[estimator.rule].needs_held_out:
+    if hasattr(estimator, "rule") and (estimator.rule == "auto" or RULES[estimator.rule].needs_held_out):
         raise UsageError(f"--rule {estimator.rule} needs rows that are set aside, which --stream does not do.")
     if args.certificate:
         raise UsageError("--certificate needs all data at once: leave out --stream, or run `votron certify` later.")

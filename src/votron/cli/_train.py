@@ -21,7 +21,7 @@ from votron.cli._models import (
     save_model,
 )
 from votron.cli._output import Notes, check_output_path, pairs, percent, print_json, refuse_terminal
-from votron.cli._parser import Parser, UsageError, size, whole_number
+from votron.cli._parser import Parser, UsageError, positive, size, whole_number
 from votron.cli._reading import (
     base_name,
     hold_out,
@@ -41,6 +41,7 @@ EXAMPLES = [
     ("votron train digits -o digits.votron", "scikit-learn's digits"),
     ("votron train days.csv --label Play -o days.votron", "a table"),
     ("votron train days.csv --label Play --test 0.2 --kernel rbf -o days.votron", "with a fifth held out"),
+    ("votron train days.csv --label Play -o days.votron --tune 60", "with parameters found in a minute"),
     ("votron train text.csv --label topic --text words --estimator averaged -o text.votron", "text"),
     ("votron train large.svm --stream --estimator averaged -o large.votron", "data larger than memory"),
 ]
@@ -68,6 +69,18 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         default=None,
         help="compute what the theorems guarantee, and store it in the model file "
         f"(default: for up to {MOST_CERTIFIED:,} rows); `votron certify` computes tighter bounds",
+    )
+    parser.add_argument(
+        "--tune",
+        nargs="?",
+        type=positive,
+        const=True,
+        metavar="SECONDS",
+        help="choose by cross-validation, in 5 folds, what is not given as an option, and train with that. Of voted: "
+        "kernel rbf or poly, gamma from a fourth to four times scale, degree 1 to 3, margin 0, 0.5 and 2, epochs up to "
+        "10, and further where the best is at the edge; rules vote, average and last. Of the others: what "
+        "`votron tune` tries. With SECONDS the search ends in time, with the best so far; `votron tune` takes grids of "
+        "your own",
     )
     _options.add_common(parser, json="print the summary as JSON")
     _add_stream(parser)
@@ -110,6 +123,9 @@ class Trained:
     provenance: dict[str, Any] = field(default_factory=dict)
     certificate: Any = None
     remarks: dict[str, str] = field(default_factory=dict)
+    tried: str = ""
+    """What --tune tried, as a table."""
+    tuning: dict[str, Any] | None = None
 
     @property
     def estimator(self) -> Any:
@@ -131,9 +147,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json and args.output != "-":
         print_json(_document(args, trained, size))
     elif args.output != "-":
-        print(pairs(_words(args, trained, size)))
+        print("\n\n".join(filter(None, [pairs(_words(args, trained, size)), trained.tried])))
     elif not args.quiet:
-        print(pairs(_words(args, trained, size)), file=sys.stderr)
+        print("\n\n".join(filter(None, [pairs(_words(args, trained, size)), trained.tried])), file=sys.stderr)
     return 0
 
 
@@ -178,11 +194,21 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
         kept, tested = hold_out(y, args.test, seed)
         held_out = X[tested], y[tested]
         X, y = X[kept], y[kept]
-    model = make_model(args, estimator, data, X)
     start = time.monotonic()
-    model.fit(X, y)
+    if args.tune is None:
+        model = make_model(args, estimator, data, X)
+        model.fit(X, y)
+        tuned = None
+    else:
+        from votron.cli._tuned import train_tuned  # most who train know their parameters
+
+        tuned = train_tuned(args, estimator, seed, data, X, y, notes)
+        model = tuned.model
     trained = Trained(model, data, len(y), time.monotonic() - start)
     trained.provenance = provenance_of(args, data, data.n_rows)
+    if tuned is not None:
+        trained.remarks["tuned"], trained.tried, trained.tuning = tuned.words, tuned.text, tuned.facts
+        trained.provenance["tuned"] = {name: value for name, value in tuned.facts.items() if name != "table"}
     if isinstance(args.test, str):
         trained.error = _error_on_file(args, trained)
     elif held_out is not None:
@@ -200,6 +226,8 @@ def _train_on_stream(args: argparse.Namespace, estimator: Any, seed: int, notes:
     from votron.cli._stream import Stream, check_options  # most who train have no stream
 
     check_options(args, estimator)
+    if args.tune is not None:
+        raise UsageError("--tune needs all data at once: leave out --stream, or tune on a part of the data.")
     limit = args.batch or STREAM_BATCH_BYTES
     start = time.monotonic()
     stream = Stream(args, estimator, notes, limit)
@@ -236,6 +264,8 @@ def _certify(args: argparse.Namespace, trained: Trained, X: Any, y: Any) -> None
         return
     if args.estimator not in _CERTIFIED:
         why_not = f"no theorem here speaks of {type(trained.estimator).__name__}"
+    elif trained.tuning is not None and not args.certificate:
+        why_not = "left out, since parameters were chosen with these data: --certificate computes it"
     elif trained.rows > MOST_CERTIFIED and not args.certificate:
         why_not = f"left out, since there are more than {MOST_CERTIFIED:,} rows: --certificate computes it"
     if why_not:
@@ -284,7 +314,9 @@ def _training_words(estimator: Any, seed: Any = None) -> dict[str, str]:
     if hasattr(estimator, "kernel_"):
         words["kernel"] = repr(estimator.kernel_)
     if hasattr(estimator, "rule"):
-        words["rule"] = estimator.rule + (", vectors of length 1" if estimator.normalize_vectors else "")
+        words["rule"] = getattr(estimator, "rule_", estimator.rule) + (
+            ", vectors of length 1" if estimator.normalize_vectors else ""
+        )
     if hasattr(estimator, "n_epochs_"):
         ended = ", the last without a mistake" if getattr(estimator, "converged_", False) else ""
         words["epochs"] = f"{estimator.n_epochs_:g}{ended}"
@@ -314,6 +346,8 @@ def _document(args: argparse.Namespace, trained: Trained, size: int) -> dict[str
         "certificate": trained.certificate.to_dict() if trained.certificate is not None else None,
         "provenance": trained.provenance,
     }
+    if trained.tuning is not None:
+        found["tuned"] = trained.tuning
     for name in ("n_mistakes_", "n_epochs_", "converged_"):
         if hasattr(estimator, name):
             found[name.rstrip("_").removeprefix("n_")] = getattr(estimator, name)

@@ -38,6 +38,7 @@ _SHARED_COLUMNS = {
     "rule": ("rule", "normalize_vectors"),
 }
 """Parameters that share a column, so that the table fits on a screen."""
+_WIDTH = 80
 _ON_OFF = {"on": True, "off": False}
 
 EXAMPLES = [
@@ -74,7 +75,21 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         "--max-seconds",
         type=positive,
         metavar="S",
-        help="start no new setting after this many seconds (default: no limit)",
+        help="start no new setting after this many seconds, of which each estimator has its share (default: no limit)",
+    )
+    add(
+        "--extend",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="go on where the best value of a list that was not given is its least or largest: gamma by factors of 10 "
+        "to 10000 times scale, margin by 4 to 25.6, degree by 1 to 6, epochs by 2 to 80 (default: on)",
+    )
+    add(
+        "--also",
+        type=_estimator_names,
+        default=[],
+        metavar="NAME,...",
+        help="search these estimators as well, each with the values of its own that --help shows, and choose the best",
     )
     add(
         "--one-standard-error",
@@ -102,13 +117,39 @@ def _add_grid(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_estimator(parser)
     group = parser.add_argument_group(f"values to try with --estimator {name}, separated by commas")
     tried = {} if name == _options.EVERY_ESTIMATOR else default_grid(name)
+    by_kernel = {kernel: default_grid(name, kernel) for kernel in tried.get("kernel", ())}
     for parameter in _options.parameters_of(name):
         if parameter.name not in _ALIASES:
             continue
-        default = tried.get(parameter.name, [parameter.default])
+        default = _default_words(parameter, tried, by_kernel)
         settings = {"dest": f"grid_{parameter.name}", "default": None, "type": _values(parameter), "metavar": "V,V,..."}
         option = f"--{_ALIASES[parameter.name]}"
-        parameter.add_option(group, arguments, option, ",".join(map(_typed, default)), **settings)
+        parameter.add_option(group, arguments, option, default, **settings)
+
+
+def _default_words(parameter: Any, tried: dict[str, list[Any]], by_kernel: dict[str, dict[str, list[Any]]]) -> str:
+    """Return what is tried of a parameter where nothing is said, and with which kernel, if that matters."""
+    lists = {kernel: grid[parameter.name] for kernel, grid in by_kernel.items() if parameter.name in grid}
+    if all(each == next(iter(lists.values())) for each in lists.values()):
+        return ",".join(map(_typed, tried.get(parameter.name, [parameter.default])))
+    read = {kernel: each for kernel, each in lists.items() if parameter.name in _parameters_read(kernel)}
+    return "; ".join(f"{','.join(map(_typed, each))} for {kernel}" for kernel, each in read.items())
+
+
+def _parameters_read(kernel: str) -> Sequence[str]:
+    from votron.kernels.base import kernel_class
+
+    cls = kernel_class(kernel)
+    return () if cls is None else cls.parameters()
+
+
+def _estimator_names(text: str) -> list[str]:
+    known = _options.estimators()
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"must be among {', '.join(known)}. Got {name!r} instead.")
+    return names
 
 
 def _values(parameter: Any) -> Callable[[str], list[Any]]:
@@ -187,13 +228,24 @@ def run(args: argparse.Namespace, reading: Sequence[str]) -> int:
                 _options.make_estimator(args.estimator, {name: value})  # refuses what is out of range before the work
     data, _ = read_labelled(args.data, **typed_reading(args))
     encoder = encoder_for(args, data, data.X)
-    result = _search(args, data, grid, encoder, notes)
+    found = [_search(args, data, grid, encoder, notes)]
+    for name in dict.fromkeys(each for each in args.also if each != args.estimator):
+        args.estimator = name  # the encoder of a table may be another for another classifier
+        found.append(_search(args, data, {}, encoder_for(args, data, data.X), notes))
+    result = min(found, key=lambda each: each.best_error)  # of equal ones the first
+    args.estimator = result.estimator
     written = None if args.output is None else _refit(args, data, result)
     command = _best_command(args, reading, result)
     if args.json:
-        print_json({**result.to_dict(), "command": command, "model": written})
+        others = {"others": [each.to_dict() for each in found if each is not result]} if args.also else {}
+        print_json({**result.to_dict(), **others, "command": command, "model": written})
         return 0
-    print(_text(result, args.rows))
+    for each in found:
+        print((f"--estimator {each.estimator}: " if args.also else "") + _text(each, args.rows))
+        if args.also:
+            print()
+    if args.also:
+        print(f"The best of all: --estimator {result.estimator}, {percent(result.best_error)}")
     print(f"\nTo train it:\n  {printable(command)}")
     if written:
         size = rounded_bytes(written["bytes"])
@@ -233,7 +285,11 @@ def _table(rows: Sequence[TuningRow]) -> str:
     for row in rows:
         mine = [_setting(row.params, parts) for parts in columns.values()]
         cells.append([*mine, percent(row.error), percent(row.standard_error), f"{row.seconds:.1f}"])
-    return table(cells, left=[i for i, head in enumerate(columns) if head in _SHARED_COLUMNS])
+    left = [i for i, head in enumerate(columns) if head in _SHARED_COLUMNS]
+    shown = table(cells, left=left)
+    if max(map(len, shown.split("\n"))) > _WIDTH:  # time is what can be done without
+        shown = table([row[:-1] for row in cells], left=left)
+    return shown
 
 
 def _setting(params: dict[str, Any], names: Sequence[str]) -> str:
@@ -248,6 +304,21 @@ def _setting(params: dict[str, Any], names: Sequence[str]) -> str:
     return " ".join(words)
 
 
+def setting_words(params: dict[str, Any]) -> str:
+    """Return parameters in a line, such as "rbf, gamma 0.05, margin 2, epochs 3, last".
+
+    Examples
+    --------
+    >>> setting_words({"kernel": "rbf", "gamma": 0.0512345, "margin": 2.0, "epochs": 3.0, "rule": "last"})
+    'rbf, gamma 0.05123, margin 2, epochs 3, last'
+    """
+    words = []
+    for name, value in params.items():
+        text = f"{value:.4g}" if isinstance(value, float) else _typed(value)
+        words.append(text if name in ("kernel", "rule") else f"{name.replace('_', ' ')} {text}")
+    return ", ".join(words)
+
+
 def _search(args: argparse.Namespace, data: Any, grid: dict[str, Any], encoder: Any, notes: Notes) -> TuningResult:
     with Progress(None, notes.live, label="Tuning", erase=True) as progress:
         return tune(
@@ -259,13 +330,14 @@ def _search(args: argparse.Namespace, data: Any, grid: dict[str, Any], encoder: 
             folds=args.folds,
             random_state=args.random_state,
             max_rows=args.max_rows,
-            max_seconds=args.max_seconds,
+            max_seconds=None if args.max_seconds is None else args.max_seconds / (1 + len(args.also)),
             one_standard_error=args.one_standard_error,
-            callback=_reporting_to(progress),
+            callback=reporting_to(progress),
+            extend=args.extend,
         )
 
 
-def _reporting_to(progress: Progress) -> Callable[..., None]:
+def reporting_to(progress: Progress) -> Callable[..., None]:
     """Return what tells how many settings are done."""
 
     def tell(done: int, total: int, row: Any, best: Any) -> None:

@@ -8,6 +8,7 @@ from votron.estimators.averaged import AveragedPerceptronClassifier
 from votron.estimators.compact import CompactClassifier
 from votron.estimators.naive_bayes import NaiveBayesLinearClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
+from votron.estimators.voted_cv import VotedPerceptronClassifierCV
 from votron.estimators.winnow import WinnowClassifier
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "KernelAdatronClassifier",
     "NaiveBayesLinearClassifier",
     "VotedPerceptronClassifier",
+    "VotedPerceptronClassifierCV",
     "WinnowClassifier",
     "held_out_split",
 ]

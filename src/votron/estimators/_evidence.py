@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,8 +22,14 @@ from votron.kernels.base import is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors, row_draws
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.gathering import RecordedRun, TrainedModel, evidence_of_record
-from votron.theory.evidence.training import Passes
+from votron.theory.evidence.gathering import (
+    RecordedRun,
+    TrainedModel,
+    evidence_of_record,
+    not_independent,
+    planned_end,
+)
+from votron.theory.evidence.training import Assumption, Passes
 from votron.theory.geometry import Comparators, Margins, lengths_of
 
 _SWITCHES = {
@@ -177,20 +184,39 @@ class RecordClassifier(EpochClassifier):
             retrain=partial(self._retrained, rows, encode_labels(labels, self.classes_)[1]),
             scores_at=partial(self._scores_at, rows),
         )
-        return evidence_of_record(
+        rule, chosen = self._predicting_rule(), self._chosen_by_held_out()
+        found = evidence_of_record(
             model,
             passes_of(self),
             run,
             tau=self._largest_margin,
             balanced=isinstance(self.class_weight, str),
-            own_scores=None if RULES[self.rule].needs_held_out else self._scores(rows),
+            own_scores=None if chosen or RULES[rule].needs_held_out else self._scores(rows),
             unit_vectors=bool(self.normalize_vectors),
         )
+        broken = []
+        if chosen:
+            what, change = chosen
+            broken = [planned_end(passes_of(self), f"the {what} chosen by held-out data", change)]
+            broken.append(not_independent(change))
+        if self.__dict__.get("_tuned", False):
+            because = "kernel and parameters were chosen by cross-validation on these data"
+            remedy = "parameters that were chosen without these data"
+            broken.append(Assumption("kernel fixed", False, because, remedy, another_run=True))
+        return replace(found, assumptions={**found.assumptions, **{each.name: each for each in broken}})
+
+    def _predicting_rule(self) -> str:
+        """Return the rule that predicts."""
+        return self.rule
+
+    def _chosen_by_held_out(self) -> tuple[str, str] | None:
+        """Return what, beside the vectors of a rule, held-out data chose, and how to have it otherwise; or None."""
+        return None
 
     def _predictor_name(self) -> str:
         """Return what ``predict`` predicts by, in words."""
         training = "one epoch" if self._once else f"{self.record_.n_steps / self.record_.n_examples:g} epochs"
-        return RULES[self.rule].predictor(training, bool(self.normalize_vectors))
+        return RULES[self._predicting_rule()].predictor(training, bool(self.normalize_vectors))
 
     def _retrained(
         self, rows: Rows, codes: NDArray[np.int64], order: Index, weights: Floats | None = None
@@ -214,7 +240,7 @@ class RecordClassifier(EpochClassifier):
         rows, codes = self._labelled(X, y)
         signs = self._signs(codes)
         record, unit = self.record_, bool(self.normalize_vectors)
-        own = self.rule, unit
+        own = self._predicting_rule(), unit
         choices = list(dict.fromkeys([("vote", unit), ("random", unit), ("last", unit), ("average", False), own]))
         times = [min(record.n_examples, record.n_steps), record.n_steps]
         first, end = self._vectors.staged(rows, times, choices, n_threads=effective_threads(self.n_jobs))

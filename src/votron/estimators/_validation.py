@@ -249,16 +249,23 @@ class NameIn(StrOptions):
         The registry; what is registered later counts as well.
     for_rows : callable, optional
         Tells of a thing whether it can predict rows to come.
+    also : tuple of str, optional
+        Words that name no single thing, but leave the choice to the model.
     """
 
-    def __init__(self, registry: Registry[Any], for_rows: Callable[[Any], bool] = lambda thing: True) -> None:
-        self.registry, self._for_rows = registry, for_rows
+    def __init__(
+        self,
+        registry: Registry[Any],
+        for_rows: Callable[[Any], bool] = lambda thing: True,
+        also: tuple[str, ...] = (),
+    ) -> None:
+        self.registry, self._for_rows, self.also = registry, for_rows, also
         super().__init__(set())
 
     @property
     def options(self) -> set[str]:
         """The names that are known now."""
-        return set(self.registry)
+        return {*self.registry, *self.also}
 
     @options.setter
     def options(self, names: set[str]) -> None:
@@ -267,14 +274,14 @@ class NameIn(StrOptions):
     @property
     def options_for_rows(self) -> set[str]:
         """Those of things that can predict rows to come."""
-        return {name for name, thing in self.registry.items() if self._for_rows(thing)}
+        return {name for name, thing in self.registry.items() if self._for_rows(thing)} | set(self.also)
 
     def is_satisfied_by(self, val: Any) -> bool:
         """Tell whether it is such a name."""
-        return isinstance(val, str) and self.registry.find(val) is not None
+        return isinstance(val, str) and (val in self.also or self.registry.find(val) is not None)
 
     def __str__(self) -> str:
-        return f"a str among {{{', '.join(map(repr, self.registry))}}}"
+        return f"a str among {{{', '.join(map(repr, [*self.registry, *self.also]))}}}"
 
 
 class AvailableWhere:

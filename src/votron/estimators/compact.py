@@ -150,7 +150,8 @@ def compacted(model: Any) -> CompactClassifier:
 
 def _rule_of(model: Any) -> str:
     if hasattr(model, "rule"):
-        return f"{model.rule}, vectors of length 1" if model.normalize_vectors else str(model.rule)
+        rule = getattr(model, "rule_", model.rule)
+        return f"{rule}, vectors of length 1" if model.normalize_vectors else str(rule)
     if hasattr(model, "average"):
         return "average" if model.average else "last"
     return "its weights"

@@ -22,9 +22,19 @@ from votron._types import Floats, Index, Rows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
+from votron.estimators._best_moment import (
+    EarlyStop,
+    HeldOutRows,
+    codes_of,
+    counted,
+    first_best,
+    moments_within,
+    validation_table,
+)
 from votron.estimators._evidence import RecordClassifier
 from votron.estimators._score_functions import Form, form_of_vectors
 from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, by_class, weighed
+from votron.estimators.base import Watch
 from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors
@@ -80,8 +90,9 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
     epochs : float or None, default=10
         Passes through the data, T; a fraction stops within a pass. Training ends early when a pass makes no mistake,
         and the rules count the remaining steps as if it had not. None trains until then, for 1000 passes at most.
-    rule : {"vote", "average", "last", "random", "pocket", "holdout"}, default="vote"
-        How the vectors predict (see `votron.rules`). "holdout" sets aside ``validation_fraction`` of the data.
+    rule : {"vote", "average", "last", "random", "pocket", "holdout", "auto"}, default="vote"
+        How the vectors predict (see `votron.rules`). "holdout" sets aside ``validation_fraction`` of the data. So does
+        "auto", which takes of vote, average and last the one with the fewest errors there.
     normalize_vectors : bool, default=False
         Divide each vector by its length in feature space before it predicts.
     margin : float or dict, default=0.0
@@ -91,7 +102,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
     shuffle : bool, default=True
         Shuffle the examples once, before the first pass.
     validation_fraction : float, default=0.1
-        Share of the data that rule "holdout" sets aside in ``fit``.
+        Share of the data that ``early_stopping`` and the rules "holdout" and "auto" set aside in ``fit``.
     random_state : int, RandomState instance or None, default=None
         For the shuffle, the held-out part and the random rule.
     memory_limit : int or str, default="auto"
@@ -105,6 +116,12 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
     class_weight : dict or "balanced", default=None
         Weights of classes by label, 1 for those not named; "balanced" weighs each by n_samples / (n_classes · its
         rows). They multiply the weights of rows, and all are then divided by their mean.
+    early_stopping : bool, default=False
+        In `fit`, set ``validation_fraction`` of the data aside (the same share of every class where there are enough),
+        end training after three passes in a row without a better prediction of it, and keep the record up to the best
+        moment, four to a pass, the first among equals. With ``rule="auto"`` moment and rule are chosen together. The
+        rows set aside are not learnt afterwards: the model is that of the other rows. Where rows or classes have
+        weights, those set aside count by them. `partial_fit` makes its one pass over all it is given.
 
     Attributes
     ----------
@@ -126,6 +143,13 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         Whether `fit` ended with a whole pass without a mistake: the final vectors make none on the training data.
     record_ : MistakeRecord
         All mistakes in order.
+    rule_ : str
+        The rule that predicts: ``rule``, or what "auto" has chosen.
+    validation_moments_ : list of float
+        With early stopping: the moments, in epochs, at which the part set aside was predicted.
+    validation_scores_ : list of float
+        With early stopping: the accuracy on it at each of them, by ``rule_``. ``record_`` ends at the moment of the
+        highest, the first among equals (with the rule "holdout", which knows its moment, at the end of training).
     kernel_ : Kernel
         The kernel, with its numbers.
     n_features_in_ : int
@@ -168,12 +192,18 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
     second one breaks off at once, and leaves the model as it was before.
     """
 
+    PATIENCE: ClassVar[int] = 3
+    """Passes without a better prediction of the held-out part after which ``early_stopping`` ends training."""
+
+    AUTO_RULES: ClassVar[tuple[str, ...]] = ("vote", "average", "last")
+    """What ``rule="auto"`` chooses among; of equally good ones the first."""
+
     _REMEDY = "the data may not be separable with this kernel; give a number of epochs, or raise the degree"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **_validation.KERNEL_CONSTRAINTS,
         "epochs": [Interval(Real, 0, None, closed="neither"), None],
-        "rule": [_validation.NameIn(RULES)],
+        "rule": [_validation.NameIn(RULES, also=("auto",))],
         "normalize_vectors": ["boolean"],
         "margin": [Interval(Real, 0, None, closed="left"), dict],
         "class_weight": CLASS_WEIGHT_CONSTRAINTS,
@@ -183,6 +213,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         "memory_limit": [Interval(Integral, 0, None, closed="left"), str],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
+        "early_stopping": ["boolean"],
     }
 
     def __init__(
@@ -203,6 +234,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         n_jobs: int | None = None,
         verbose: int = 0,
         class_weight: Any = None,
+        early_stopping: bool = False,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -220,25 +252,38 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.class_weight = class_weight
+        self.early_stopping = early_stopping
 
     # -- training -----------------------------------------------------------------------------------------------------
 
     def _learn(self, rows: Rows, codes: NDArray[np.int64], weights: RowWeights) -> TrainingRun:
         """Train, and set the attributes."""
         rng = check_random_state(self.random_state)
-        learnable, hold_out = self._learnable(rows, at_least=1), RULES[self.rule].needs_held_out
+        learnable, hold_out = self._learnable(rows, at_least=1), self.early_stopping or needs_held_out(self.rule)
         order, held_out = self._presentation(learnable, codes, rng, hold_out=hold_out)
-        n_steps = self._n_steps(len(order))
+        n_steps, seed = self._n_steps(len(order)), _new_seed(rng)
         trainer = self._new_trainer(rows, n_steps, weighted=weights.each is not None)
-        run = self._train(trainer, rows, codes, order, n_steps, weights=weights.each)
-        counted = run.steps if self.epochs is None or run.interrupted else n_steps
-        self._keep(trainer.support_rows, weights.named(trainer.record(len(order), counted)), _new_seed(rng))
+        self._forget_choices()
+        if self.early_stopping:
+            run, record = self._train_until_best(trainer, rows, codes, order, n_steps, held_out, seed, weights.each)
+            self._keep(trainer.support_rows[: len(record.support)], weights.named(record), seed)
+        else:
+            run = self._train(trainer, rows, codes, order, n_steps, weights=weights.each)
+            length = run.steps if self.epochs is None or run.interrupted else n_steps
+            self._keep(trainer.support_rows, weights.named(trainer.record(len(order), length)), seed)
         self.n_epochs_, self.converged_ = run.steps / len(order), run.converged
-        self._n_named, self._once = weights.n_given, run.steps <= len(order)
+        self._n_named, self._once = weights.n_given, min(run.steps, self.record_.n_steps) <= len(order)
         self._mixed, self._cut_off, self._n_left_out = False, run.interrupted, weights.n_left_out
-        if len(held_out):
+        if self.rule == "auto" and not self.early_stopping:
+            of_held_out = None if weights.each is None else weights.each[held_out]
+            self._choose_rule(weights.widened(rows[held_out], self.kernel_), codes[held_out], of_held_out)
+        elif needs_held_out(self.rule) and self.rule != "auto":
             self._set_holdout(weights.widened(rows[held_out], self.kernel_), codes[held_out])
         return run
+
+    def _after_fit(self, run: TrainingRun) -> None:
+        """Tell what happened; early stopping is no failure to converge."""
+        super()._after_fit(dataclasses.replace(run, converged=run.converged or bool(self.early_stopping)))
 
     @partial(_validation.AvailableWhere, _why_no_partial_fit)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> VotedPerceptronClassifier:
@@ -289,7 +334,9 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
 
     def _new_trainer(self, rows: Rows, n_steps: int, weighted: bool = False) -> DualTrainer | LinearTrainer:
         """Return the engine that is fastest on these data; the record is the same. The linear one knows no weights."""
-        linear = not self._largest_margin and not weighted and self.kernel_.affine() is not None
+        # early stopping asks for the record on the way, which the linear engine has at the end only
+        exact = not (self.early_stopping or self._largest_margin or weighted)
+        linear = exact and self.kernel_.affine() is not None
         if linear and LinearTrainer.suits(self.kernel_, rows, self._n_vectors, n_steps):
             return LinearTrainer(self.kernel_, self._n_vectors)
         return DualTrainer(self.kernel_, self._n_vectors, self._margins)
@@ -363,12 +410,79 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         n_steps: int,
         ids: Index | None = None,
         weights: Floats | None = None,
+        stop: EarlyStop | None = None,
     ) -> TrainingRun:
-        """Run the engine."""
+        """Run the engine, which may be told to stop early."""
         if not n_steps:
             return TrainingRun(0, False, False)
         run = self._runner(trainer, rows, order, n_steps, ids, weights)
-        return self._in_epochs(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
+
+        def train(watch: Watch) -> TrainingRun:
+            return run(rows, codes, order, n_steps, watcher=watch if stop is None else stop.beside(watch))
+
+        return self._in_epochs(n_steps, len(order), train)
+
+    def _train_until_best(
+        self,
+        trainer: DualTrainer | LinearTrainer,
+        rows: Rows,
+        codes: NDArray[np.int64],
+        order: Index,
+        n_steps: int,
+        held_out: Index,
+        seed: int,
+        weights: Floats | None,
+    ) -> tuple[TrainingRun, MistakeRecord]:
+        """Run the engine; return what happened, and the record until the held-out part was predicted best."""
+        n, looks_for_itself = len(order), self.rule != "auto" and RULES[self.rule].needs_held_out
+        unseen = HeldOutRows(
+            self.kernel_,
+            rows,
+            rows[held_out],
+            codes[held_out],
+            self._choices("last" if looks_for_itself else self.rule),
+            seed,
+            effective_threads(self.n_jobs),
+            None if weights is None else weights[held_out],
+        )
+        stop = EarlyStop(unseen, partial(trainer.record, n), n, n_steps, self.PATIENCE)
+        run = self._train(trainer, rows, codes, order, n_steps, weights=weights, stop=stop)
+        stop.look(run.steps)
+        if self.epochs is not None and run.converged and not run.interrupted:
+            stop.look_on(n_steps)
+        whole = trainer.record(n, stop.looked)
+        record = whole if looks_for_itself else whole.until(unseen.times[unseen.best[0]])
+        self._take_choice(unseen)
+        self.validation_moments_, self.validation_scores_ = validation_table(unseen, n)
+        return dataclasses.replace(run, converged=run.converged and len(record) == len(whole)), record
+
+    def _choices(self, rule: str) -> list[tuple[str, bool]]:
+        """Return what may predict, by rule: one, or those that "auto" stands for."""
+        return [(name, bool(self.normalize_vectors)) for name in (self.AUTO_RULES if rule == "auto" else (rule,))]
+
+    def _take_choice(self, unseen: HeldOutRows) -> None:
+        """Keep which rule was the best, where there was a choice."""
+        if self.rule == "auto":
+            self._chosen_rule = unseen.choices[unseen.best[1]][0]
+
+    def _choose_rule(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None = None) -> None:
+        """Choose what "auto" stands for, by held-out rows at the end of training."""
+        self._chosen_rule = self._looked_at(rows, codes, [self.record_.n_steps], "auto", weights)[1]
+
+    def _looked_at(
+        self, rows: Rows, codes: NDArray[np.int64], times: list[int], rule: str, weights: Floats | None = None
+    ) -> tuple[int, str]:
+        """Return of some moments and rules the best by held-out rows, from one scan over the record."""
+        choices, right = self._choices(rule), []
+        for stage in self._vectors.staged(rows, times, choices, n_threads=effective_threads(self.n_jobs)):
+            right.append([counted(codes_of(stage.scores[choice]) == codes, weights) for choice in choices])
+        i, j = first_best(right)
+        return times[i], choices[j][0]
+
+    def _forget_choices(self) -> None:
+        """Forget what an earlier fit chose by held-out rows."""
+        for name in ("_tuned", "_chosen_rule", "_moment_chosen", "validation_moments_", "validation_scores_"):
+            self.__dict__.pop(name, None)
 
     def _runner(
         self,
@@ -404,10 +518,34 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
 
     # -- prediction ---------------------------------------------------------------------------------------------------
 
+    @property
+    def rule_(self) -> str:
+        """The rule that predicts: ``rule``, or what "auto" has chosen."""
+        if self.rule == "auto" and "_chosen_rule" not in self.__dict__:
+            raise AttributeError(f"This {type(self).__name__} has chosen no rule: call fit with rule='auto' first.")
+        return self._chosen_rule if self.rule == "auto" else self.rule
+
+    def _predicting_rule(self) -> str:
+        """Return the rule that predicts, or tell what it takes to choose one."""
+        if self.rule == "auto" and "_chosen_rule" not in self.__dict__:
+            raise VotronError(
+                "The rule 'auto' needs held-out data: fit with rule='auto', or give X_val and y_val to "
+                "with_rule('auto', ...)."
+            )
+        return self.rule_
+
+    def _chosen_by_held_out(self) -> tuple[str, str] | None:
+        """Return what held-out data chose, and how to have it otherwise, for the certificate."""
+        if hasattr(self, "validation_scores_"):
+            return "moment was" if self.rule != "auto" else "moment and the rule were", "early_stopping=False"
+        if self.__dict__.get("_moment_chosen", False):
+            return "moment was", "the model without with_best_moment"
+        return ("rule was", "rule='vote'") if self.rule == "auto" else None
+
     def _scores(self, rows: Rows) -> Floats:
         """Return the scores by the model's rule."""
         self._validate_params()
-        choice = self.rule, bool(self.normalize_vectors)
+        choice = self._predicting_rule(), bool(self.normalize_vectors)
         return self._vectors.scores(rows, *choice, n_threads=effective_threads(self.n_jobs))
 
     def with_rule(
@@ -427,7 +565,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         normalize_vectors : bool, default=False
             Whether vectors are divided by their lengths.
         X_val, y_val : data and labels, optional
-            For "holdout": choose the vectors that err least on these data.
+            For "holdout": choose the vectors that err least on these data. For "auto": choose the rule that does.
 
         Returns
         -------
@@ -452,12 +590,64 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
             raise VotronError(
                 f"X_val and y_val go together. Got {'y_val' if X_val is None else 'X_val'} alone instead."
             )
-        if X_val is not None and not RULES[rule].needs_held_out:
-            raise VotronError(f"X_val and y_val are for the rule 'holdout' only. Got the rule {rule!r} instead.")
-        if X_val is not None:
+        if X_val is not None and not needs_held_out(rule):
+            raise VotronError(
+                f"X_val and y_val are for the rules 'holdout' and 'auto' only. Got the rule {rule!r} instead."
+            )
+        if rule == "auto":
+            if X_val is not None:
+                other._choose_rule(*self._labelled(X_val, y_val))
+            other._predicting_rule()  # refuses where none was chosen
+        elif X_val is not None:
             other._set_holdout(*self._labelled(X_val, y_val))
         elif RULES[rule].needs_held_out and self._vectors.holdout is None:
             raise VotronError(f"The rule {rule!r} needs held-out data: give X_val and y_val, or fit with that rule.")
+        return other
+
+    def with_best_moment(self, X_val: Any, y_val: Any, rule: str | None = None) -> VotedPerceptronClassifier:
+        """Return a shallow copy of the fitted model whose training ends at the moment that predicts given data best.
+
+        What ``early_stopping`` does with rows that it sets aside, for data at hand: of all moments, four to a pass, the
+        first with the fewest errors. Training is not repeated.
+
+        Parameters
+        ----------
+        X_val, y_val : data and labels
+            What to predict; they should not be among the training data.
+        rule : str, optional
+            The rule; "auto" chooses one too. By default the model's own.
+
+        Returns
+        -------
+        VotedPerceptronClassifier
+            The copy.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from votron import VotedPerceptronClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:1000], y[:1000])
+        >>> best = model.with_best_moment(X[1000:1400], y[1000:1400], rule="auto")
+        >>> bool(best.score(X[1000:1400], y[1000:1400]) >= model.score(X[1000:1400], y[1000:1400]))
+        True
+        """
+        check_is_fitted(self)
+        other = copy.copy(self)
+        other.rule = self.rule if rule is None else rule
+        other._validate_params()
+        if other.rule != "auto" and RULES[other.rule].needs_held_out:
+            return self.with_rule(other.rule, bool(self.normalize_vectors), X_val=X_val, y_val=y_val)
+        m = self.record_.n_examples
+        times = moments_within(0, min(self.record_.n_steps, round(max(1.0, self.n_epochs_) * m)), m)
+        time, chosen = other._looked_at(*self._labelled(X_val, y_val), times, other.rule)
+        record, rows, seed = self.record_.until(time), self._vectors.support_rows, self._vectors.seed
+        other._keep(rows[: len(record.support)], record, seed)
+        other.converged_ = self.converged_ and len(record) == len(self.record_)
+        other._once = self._once or time <= m
+        other._moment_chosen = True
+        if other.rule == "auto":
+            other._chosen_rule = chosen
         return other
 
     def _set_holdout(self, rows: Rows, codes: NDArray[np.int64]) -> None:
@@ -467,13 +657,14 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         """Return what the model's rule needs, and what is given up by keeping no more."""
         self._validate_params()
-        others = [rule for rule in RULES if rule != self.rule]
+        chosen = self._predicting_rule()
+        others = [rule for rule in RULES if rule != chosen]
         gave_up = (
             "learning on (partial_fit)",
             f"the other rules ({', '.join(others)}) and earlier moments of training (staged_decision_function)",
             "margins and the certificate (votron.certify)",
         )
-        return form_of_vectors(self._vectors, self.rule, bool(self.normalize_vectors)), gave_up
+        return form_of_vectors(self._vectors, chosen, bool(self.normalize_vectors)), gave_up
 
     def staged_decision_function(
         self,
@@ -514,7 +705,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         rows, _ = _validation.validated(self, X, kernel=self.kernel_, reset=False)
         moments = moments_of(self.record_, self.n_epochs_, at)
         times = [round(moment * self.record_.n_examples) for moment in moments]
-        choices = choices_of([(self.rule, bool(self.normalize_vectors))] if rules is None else rules)
+        choices = choices_of([(self._predicting_rule(), bool(self.normalize_vectors))] if rules is None else rules)
         stages = self._vectors.staged(rows, times, list(choices.values()), n_threads=effective_threads(self.n_jobs))
         return (
             (moment, {entry: self._shaped(stage.scores[choice]) for entry, choice in choices.items()})
@@ -526,6 +717,11 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         # The last vector of a linear kernel gets 0.8 to 0.9 of the checks' data right; the other rules do better.
         _validation.set_tags(tags, self.kernel, poor_if_linear=self.rule in RULES and RULES[self.rule].unsteady)
         return tags
+
+
+def needs_held_out(rule: str) -> bool:
+    """Tell whether a rule, or the choice of one, is by rows that training has not seen."""
+    return rule == "auto" or RULES[rule].needs_held_out
 
 
 def _new_seed(rng: np.random.RandomState) -> int:

@@ -99,9 +99,9 @@ class BlockScan:
         return self._block
 
     def _begin(self) -> None:
-        r, n_vectors = self.record, self.record.n_vectors
+        n_vectors = self.record.n_vectors
         shape, none = (n_vectors, self.width), np.zeros((0, self.width))
-        self.mistakes = _loops.Mistakes(r.event_starts, r.vector, r.coefficient, r.time, r.norm2)
+        self.mistakes = _mistakes_of(self.record)
         self.alive = _loops.Alive(np.zeros(n_vectors, dtype=np.int64), np.zeros(n_vectors), np.zeros(shape))
         self.sums = {choice: np.zeros(shape) for choice in self.plan.tallies}
         compiled = dict.fromkeys(_loops.Tallies._fields, none)
@@ -134,6 +134,14 @@ class BlockScan:
         shape = (self.record.n_vectors, len(order))
         done = np.zeros(1, dtype=np.int64)
         self.captures = _loops.Captures(times[order], rows[order], done, np.zeros(shape), np.zeros(shape))
+
+    def go_on(self, record: MistakeRecord, plan: Plan, ready: Ready) -> None:
+        """Take a longer record of the same run and later moments, by rules that ask for no vector of the past."""
+        assert not plan.keep
+        self.record, self.plan, self.ready = record, plan, ready
+        if self._block is not None:
+            self._block.cache.note(np.arange(ready.store.n))
+            self.mistakes = _mistakes_of(record)
 
     def close(self) -> None:
         """Give the memory back."""
@@ -262,6 +270,10 @@ def too_large(kernel: Kernel) -> NotRepresentableError:
     return NotRepresentableError(
         f"Scores by {kernel!r} exceed the largest float64 on these rows: scale the data, or lower the degree."
     )
+
+
+def _mistakes_of(r: MistakeRecord) -> _loops.Mistakes:
+    return _loops.Mistakes(r.event_starts, r.vector, r.coefficient, r.time, r.norm2)
 
 
 def _scaled(scores: Floats, length: Floats, normalized: bool) -> Floats:

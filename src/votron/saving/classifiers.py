@@ -195,6 +195,7 @@ class Voted(StoredClassifier):
             else {"times": curve.times, "errors": curve.errors, "n_examples": int(curve.n_examples)},
             "n_epochs": float(model.n_epochs_),
             "n_named": int(model._n_named),
+            **_chosen_state(model),
             **({"n_left_out": int(model._n_left_out)} if model._n_left_out else {}),
             **{key: bool(getattr(model, attribute)) for key, attribute in _VOTED_FLAGS.items()},
         }
@@ -214,6 +215,7 @@ class Voted(StoredClassifier):
                 record, model.kernel_, rows, model._vectors.seed, _curve(fields.part("holdout"), record.n_steps)
             )
         model.n_epochs_ = fields.number("n_epochs", 0.0)
+        _set_chosen(model, fields)
         for key, attribute in _VOTED_FLAGS.items():
             setattr(model, attribute, fields.flag(key))
 
@@ -221,6 +223,35 @@ class Voted(StoredClassifier):
 def _rows_left_out(fields: Fields, n_rows: int) -> int:
     """Return how many rows of weight 0 there were; files without weights do not say."""
     return fields.count("n_left_out", 0, n_rows + 1) if fields.has("n_left_out") else 0
+
+
+def _chosen_state(model: VotedPerceptronClassifier) -> State:
+    """Return what held-out rows chose, if anything."""
+    found: State = {}
+    if "_chosen_rule" in model.__dict__:
+        found["chosen_rule"] = model._chosen_rule
+    found |= {name: True for name in ("moment_chosen", "tuned") if model.__dict__.get(f"_{name}", False)}
+    if hasattr(model, "validation_scores_"):
+        moments, scores = np.array(model.validation_moments_), np.array(model.validation_scores_)
+        found["validation"] = {"moments": moments, "scores": scores}
+    return found
+
+
+def _set_chosen(model: VotedPerceptronClassifier, fields: Fields) -> None:
+    """Set what held-out rows chose, if anything."""
+    if fields.has("chosen_rule"):
+        model._chosen_rule = fields.text("chosen_rule", list(RULES))
+    for name in ("moment_chosen", "tuned"):
+        if fields.has(name):
+            setattr(model, f"_{name}", fields.flag(name))
+    if fields.has("validation"):
+        part = fields.part("validation")
+        moments = part.exactly("moments", "<f8", (None,))
+        scores = part.exactly("scores", "<f8", moments.shape)
+        part.end()
+        if not ((moments[1:] > moments[:-1]).all() and ((scores >= 0) & (scores <= 1)).all()):
+            raise fields.wrong("validation", "rising moments, and accuracies from 0 to 1", "others")
+        model.validation_moments_, model.validation_scores_ = moments.tolist(), scores.tolist()
 
 
 def _curve(fields: Fields, n_steps: int) -> HoldoutCurve:

@@ -404,7 +404,9 @@ def _refuse_names_from_elsewhere(made: Any, values: dict[str, Any]) -> None:
     for name, value in values.items():
         for constraint in made._parameter_constraints.get(name, ()):
             registered = getattr(constraint, "registry", None)
-            if isinstance(value, str) and registered is not None and value not in registered:
+            if registered is None or value in constraint.also:
+                continue
+            if isinstance(value, str) and value not in registered:
                 raise ModelFileError(
                     f"The {name} of this model must be one of {', '.join(map(repr, registered))}, or registered by the "
                     f"package that brings it, which must be imported first. Got {value!r} instead."

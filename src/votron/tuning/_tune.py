@@ -7,7 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
@@ -20,6 +20,7 @@ from sklearn.utils.validation import _num_samples
 
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
+from votron.tuning._edges import GROWS, beyond
 from votron.tuning._fold_errors import Fold, errors_of, free_params, with_number
 from votron.tuning._grid import Grid, Params, multiple_of_scale, settings_of
 from votron.tuning._result import TuningResult, TuningRow
@@ -42,6 +43,7 @@ def tune(
     one_standard_error: bool = False,
     verbose: int = 0,
     callback: Callback | None = None,
+    extend: bool = False,
 ) -> TuningResult:
     """Choose parameters by cross-validation.
 
@@ -82,6 +84,10 @@ def tune(
     callback : callable, optional
         Called after each setting with how many are done, how many there are, the best row of this one and the best so
         far.
+    extend : bool, default=False
+        Go on where the best value of a default list is its least or its largest: ``gamma`` ten times as large or small,
+        to 10,000 times "scale"; ``margin`` four times as large, to 25.6; ``degree`` one more, to 6; ``epochs`` twice as
+        many, to 80. Lists that are given stay as they are.
 
     Returns
     -------
@@ -117,7 +123,8 @@ def tune(
     settings, free = settings_of(estimator, grid or {}, params or {})
     X, y, n_rows = _drawn(X, y, max_rows, random_state)
     data = _Folds(X, y, encoder, _splits(X, y, folds, random_state), {})
-    search = _Search(estimator, settings, free, data, random_state, [], [])
+    grows = GROWS - set(grid or {}) - set(params or {}) if extend else set()
+    search = _Search(estimator, [(setting, free) for setting in settings], frozenset(grows), data, random_state)
     stopped = search.run(math.inf if max_seconds is None else start + max_seconds, _reporter(verbose, callback))
     multiples = any(multiple_of_scale(row.params.get("gamma")) is not None for row in search.table)
     return TuningResult(
@@ -126,7 +133,7 @@ def tune(
         folds=int(folds),
         n_rows=n_rows,
         n_used=len(y),
-        n_settings=len(settings),
+        n_settings=len(search.settings),
         n_tried=search.n_tried,
         skipped=tuple(search.skipped),
         seconds=time.monotonic() - start,
@@ -225,25 +232,27 @@ class _Search:
     """The settings, and what is known of them so far."""
 
     estimator: str
-    settings: list[Params]
-    free: Grid
+    settings: list[tuple[Params, Grid]]
+    """What needs a fit each, and what comes free with it; more is added where a list goes on."""
+    grows: frozenset[str]
     data: _Folds
     seed: int
-    table: list[TuningRow]
-    skipped: list[tuple[Params, str]]
+    table: list[TuningRow] = field(default_factory=list)
+    skipped: list[tuple[Params, str]] = field(default_factory=list)
     n_tried: int = 0
 
     def run(self, deadline: float, report: Callback) -> str:
         """Try the settings one after another; return why it stopped early, or ""."""
         error: ValueError | None = None
-        for i, setting in enumerate(self.settings):
+        for i, (setting, free) in enumerate(self.settings):  # which grows on the way
             if self.table and time.monotonic() > deadline:
                 return "out of time"
             try:
-                rows = list(self._rows(setting))
+                rows = list(self._rows(setting, free))
             except ValueError as problem:  # ours, or an encoder's
                 error = error or problem
                 self.skipped.append((setting, str(problem)))
+                self._go_on(i)
                 continue
             except KeyboardInterrupt:
                 if not self.table:
@@ -251,21 +260,28 @@ class _Search:
                 return "interrupted"
             self.table += rows
             self.n_tried += 1
+            self._go_on(i)
             best, best_so_far = (min(each, key=lambda row: row._rank) for each in (rows, self.table))
             report(i + 1, len(self.settings), best, best_so_far)
         if error is not None and not self.table:
             raise error
         return ""
 
-    def _rows(self, setting: Params) -> Iterator[TuningRow]:
+    def _go_on(self, i: int) -> None:
+        """Add what lies beyond the edges after the last setting."""
+        if i == len(self.settings) - 1 and self.grows and self.table:
+            best = min(self.table, key=lambda row: row._rank)
+            self.settings += beyond(best.params, self.settings, self.grows)
+
+    def _rows(self, setting: Params, free: Grid) -> Iterator[TuningRow]:
         found, seconds = [], 0.0
         for i in range(len(self.data.splits)):
-            errors, spent = errors_of(self.estimator, setting, self.free, self.data.fold(i), self.seed)
+            errors, spent = errors_of(self.estimator, setting, free, self.data.fold(i), self.seed)
             found.append(errors)
             seconds += spent
-        names = free_params(self.estimator, self.free, len(np.unique(self.data.y)))
-        for k, free in enumerate(names):
-            yield TuningRow(setting | free, tuple(errors[k] for errors in found), seconds)
+        names = free_params(self.estimator, free, len(np.unique(self.data.y)))
+        for k, each in enumerate(names):
+            yield TuningRow(setting | each, tuple(errors[k] for errors in found), seconds)
 
 
 def _reporter(verbose: int, callback: Callback | None) -> Callback:

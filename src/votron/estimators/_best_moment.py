@@ -1,0 +1,215 @@
+"""The best moment of a training run by held-out rows: looked for while it goes on, which it may end early.
+
+Problem: of the moments of a run, four to a pass, and of some rules, find those that predict held-out rows best. Input:
+the record so far, at the end of each pass. Output: the first moment with the most rows right and, of several rules that
+are as good there, the first. Training may end where a few whole passes have brought nothing better.
+
+A scan over the record goes on where it stood a pass before, for rules that look at the vectors of now or at sums of all
+("vote", "average", "last"); for others it begins anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._resources import team
+from votron._types import Floats, Rows
+from votron.blocks import terms_of
+from votron.engine.run import Watcher
+from votron.kernels import Kernel
+from votron.products import Products
+from votron.record import MistakeRecord, labels_of
+from votron.rules import Vectors, row_draws
+from votron.rules.scan import BlockScan, Choice, Plan, Ready
+
+LOOKS_PER_PASS = 4
+_ROWS_AT_ONCE = 256
+
+
+def moments_within(start: int, stop: int, n_examples: int) -> list[int]:
+    """Return the steps after ``start``, up to and with ``stop``, at which held-out rows are looked at.
+
+    Examples
+    --------
+    >>> moments_within(0, 12, 8), moments_within(8, 16, 8), moments_within(0, 2, 2)
+    ([2, 4, 6, 8, 10, 12], [10, 12, 14, 16], [1, 2])
+    """
+    quarters = range(start * LOOKS_PER_PASS // n_examples, stop * LOOKS_PER_PASS // n_examples + 1)
+    steps = {round(quarter * n_examples / LOOKS_PER_PASS) for quarter in quarters} | {stop}
+    return sorted(step for step in steps if start < step <= stop)
+
+
+@dataclass
+class HeldOutRows:
+    """Rows that training does not see, and how well they are predicted as the record grows.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    X : array or CSR matrix
+        All rows that training may name, by which arithmetic is chosen; and of which supports are taken.
+    rows : array or CSR matrix
+        The held-out rows.
+    codes : int array
+        For each the number of the vector that it is positive for.
+    choices : sequence of (rule, normalised)
+        What to predict them by.
+    seed, n_threads : int
+        Of the random rule; and how, not what.
+    """
+
+    kernel: Kernel
+    X: Rows
+    rows: Rows
+    codes: NDArray[np.int64]
+    choices: Sequence[Choice]
+    seed: int = 0
+    n_threads: int = 1
+    weights: Floats | None = None
+    """What each row counts; None: all the same."""
+    times: list[int] = field(default_factory=list)
+    """Moments that were looked at, rising."""
+    right: list[list[float]] = field(default_factory=list)
+    """For each of them how many rows each choice has right, or how much these count."""
+    _scans: list[BlockScan] = field(default_factory=list)
+
+    def look(self, record: MistakeRecord, times: list[int]) -> None:
+        """Count the rows that are predicted right at these moments, all later than those before."""
+        products, own = self._arithmetic
+        kept = products.keep(self.X, record.support)
+        vectors = Vectors(record, self.kernel, kept, self.seed)
+        plan = Plan(vectors, times, list(self.choices))
+        store, squares = products.restore(kept, record.support)
+        ready = Ready(self.kernel, products, store, self.kernel.terms(squares), self.rows, own)
+        if self._scans and not (plan.keep or plan.draws):
+            for scan in self._scans:
+                scan.go_on(record, plan, ready)
+        else:
+            n = self.rows.shape[0]
+            drawn = row_draws(self.rows, self.seed) if plan.draws else np.zeros(n)
+            blocks = [np.arange(low, min(low + _ROWS_AT_ONCE, n)) for low in range(0, n, _ROWS_AT_ONCE)]
+            self._scans = [BlockScan(record, plan, ready, block, drawn[block]) for block in blocks]
+        right = np.zeros((len(self._scans), len(times), len(self.choices)))
+
+        def work(k: int) -> None:
+            scan = self._scans[k]
+            for i, time in enumerate(times):
+                scan.advance(time)
+                scan.check()
+                for j, choice in enumerate(self.choices):
+                    hits = codes_of(scan.result(choice, i, time).T) == self.codes[scan.rows]
+                    right[k, i, j] = counted(hits, None if self.weights is None else self.weights[scan.rows])
+
+        with team(self.n_threads if len(self._scans) > 1 else 1) as threads:
+            threads.each(range(len(self._scans)), work)
+        self.times += times
+        self.right += right.sum(axis=0).tolist()
+
+    @cached_property
+    def _arithmetic(self) -> tuple[Products, Floats]:
+        products = self.kernel.products_for(self.X)
+        return products, terms_of(self.kernel, products, self.rows)
+
+    @property
+    def best(self) -> tuple[int, int]:
+        """The first moment with the most rows right, as a place among ``times``, and the first such choice's place."""
+        return first_best(self.right)
+
+
+def counted(hits: NDArray[np.bool_], weights: Floats | None) -> float:
+    """Return how many there are, or how much they count.
+
+    Examples
+    --------
+    >>> counted(np.array([True, False, True]), None), counted(np.array([True, False]), np.array([0.5, 2.0]))
+    (2.0, 0.5)
+    """
+    return float(hits.sum() if weights is None else weights[hits].sum())
+
+
+def first_best(right: Sequence[Sequence[float]]) -> tuple[int, int]:
+    """Return the first row of a table that has its largest number, and the first place in it that does.
+
+    Examples
+    --------
+    >>> first_best([[3, 4], [5, 5], [1, 5]])
+    (1, 0)
+    """
+    table = np.array(right)
+    i = int(table.max(axis=1).argmax())
+    return i, int(table[i].argmax())
+
+
+def codes_of(scores: Floats) -> NDArray[np.int64]:
+    """Return the numbers of the vectors for which rows are positive, as training has them."""
+    return 1 - labels_of(scores) if scores.shape[1] == 1 else labels_of(scores)
+
+
+class EarlyStop:
+    """Whoever watches training, and ends it when ``patience`` passes have brought nothing better.
+
+    Parameters
+    ----------
+    held_out : HeldOutRows
+        What is predicted.
+    record_at : callable
+        The record as of a step.
+    n_examples, n_steps, patience : int
+        Rows in a pass, the steps planned, and the passes to wait for something better.
+    """
+
+    watcher: Watcher
+
+    def __init__(
+        self,
+        held_out: HeldOutRows,
+        record_at: Callable[[int], MistakeRecord],
+        n_examples: int,
+        n_steps: int,
+        patience: int,
+    ) -> None:
+        self.held_out, self.record_at = held_out, record_at
+        self.n_examples, self.n_steps, self.patience = n_examples, n_steps, patience
+        self.looked, self.over = 0, False
+
+    def beside(self, watcher: Watcher) -> EarlyStop:
+        """Tell another watcher what this one hears."""
+        self.watcher = watcher
+        return self
+
+    def update(self, step: int, epoch: int, mistakes: int) -> None:
+        """Pass the news on; at the end of a pass, look."""
+        self.watcher.update(step, epoch, mistakes)
+        if step % self.n_examples == 0 or step >= self.n_steps:
+            self.look(step)
+
+    def should_stop(self) -> bool:
+        """Answer whether the user wants it, or there is nothing to gain."""
+        return self.watcher.should_stop() or self.over
+
+    def look(self, step: int) -> None:
+        """Look at the moments up to this step, and judge whether that was long enough."""
+        if step <= self.looked:
+            return
+        self.held_out.look(self.record_at(step), moments_within(self.looked, step, self.n_examples))
+        self.looked = step
+        best = self.held_out.times[self.held_out.best[0]]
+        self.over = -(-step // self.n_examples) - -(-best // self.n_examples) >= self.patience
+
+    def look_on(self, steps: int) -> None:
+        """Look at the passes that were left out since the last made no mistake: sums go on to grow in them."""
+        while not self.over and self.looked < steps:
+            self.look(min(self.looked - self.looked % self.n_examples + self.n_examples, steps))
+
+
+def validation_table(held_out: HeldOutRows, n_examples: int) -> tuple[list[float], list[float]]:
+    """Return the moments in epochs, and at each of them the share of rows that the chosen rule has right."""
+    _, j = held_out.best
+    n = len(held_out.codes) if held_out.weights is None else float(held_out.weights.sum())
+    return [time / n_examples for time in held_out.times], [min(right[j] / n, 1.0) for right in held_out.right]

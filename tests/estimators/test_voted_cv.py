@@ -1,0 +1,176 @@
+"""The voted perceptron by cross-validation: its table is that of plain fits, its grids go on, its time is kept to."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris, make_classification, make_moons
+from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from votron import VotedPerceptronClassifier, VotedPerceptronClassifierCV, VotronError, certify, load, save
+from votron.estimators._search import LARGEST_MARGIN
+
+IRIS = load_iris(return_X_y=True)
+NOISY = make_classification(300, 8, n_informative=4, flip_y=0.2, random_state=0)
+FEW = {"kernels": ["rbf"], "gammas": [0.1, 1.0], "margins": [0.0, 1.0], "epochs": 4, "cv": 3, "random_state": 0}
+
+
+def test_the_table_is_that_of_plain_cross_validation():
+    X, y = IRIS
+    model = VotedPerceptronClassifierCV(**FEW).fit(X, y)
+    results = model.cv_results_
+    assert len(results["params"]) == 4
+    seed = model.best_estimator_.random_state
+    for k, params in enumerate(results["params"]):
+        plain = VotedPerceptronClassifier(**params, random_state=seed)
+        scores = cross_val_score(plain, X, y, cv=StratifiedKFold(3))
+        assert [results[f"split{i}_test_score"][k] for i in range(3)] == pytest.approx(scores)
+        assert results["mean_test_score"][k] == pytest.approx(scores.mean())
+        # no moment and no rule would have been better
+        for epochs in (0.25, 1, 2, 4):
+            for rule in ("vote", "average", "last"):
+                other = plain.set_params(epochs=epochs, rule=rule)
+                assert cross_val_score(other, X, y, cv=StratifiedKFold(3)).mean() <= scores.mean() + 1e-12
+    assert model.best_score_ == results["mean_test_score"].max() == results["mean_test_score"][model.best_index_]
+    assert results["params"][model.best_index_] == model.best_params_
+    assert results["rank_test_score"][model.best_index_] == 1
+    assert max(scores.mean(axis=0).max() for scores in model.scores_.values()) == pytest.approx(model.best_score_)
+    assert model.scores_["vote"].shape == (3, len(model.moments_))
+    again = VotedPerceptronClassifier(**model.best_params_, random_state=seed).fit(X, y)
+    assert again.record_.equals(model.best_estimator_.record_)
+    assert np.array_equal(model.decision_function(X), again.decision_function(X))
+    assert model.score(X, y) == again.score(X, y)
+
+
+def test_results_are_a_frame():
+    found = pd.DataFrame(VotedPerceptronClassifierCV(**{**FEW, "kernels": ["rbf", "linear"]}).fit(*IRIS).cv_results_)
+    assert {"mean_fit_time", "std_test_score", "param_kernel", "param_gamma", "rank_test_score"} <= set(found.columns)
+    assert len(found) == 4 + 2  # the linear kernel reads no gamma
+    assert found["n_resources"].tolist() == [100] * 6
+
+
+def test_the_result_does_not_depend_on_threads_or_form():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:300], y[:300]
+    params = {"kernels": ["poly"], "degrees": [2, 3], "margins": [0.0, 0.5], "cv": 3, "random_state": 1}
+    one = VotedPerceptronClassifierCV(n_jobs=1, **params).fit(X, y)
+    two = VotedPerceptronClassifierCV(n_jobs=2, **params).fit(sp.csr_matrix(X), y)
+    assert one.best_params_ == two.best_params_
+    assert np.array_equal(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
+    assert one.best_estimator_.record_.equals(two.best_estimator_.record_)
+    assert clone(one).fit(X, y).best_params_ == one.best_params_
+
+
+def test_grids_go_on_where_the_best_is_at_their_edge():
+    X, y = make_moons(400, noise=0.05, random_state=0)
+    X = 0.02 * np.hstack([X, np.random.default_rng(0).normal(size=(400, 1)) * 50])  # the scale is that of the noise
+    model = VotedPerceptronClassifierCV(kernels=["rbf"], margins=[0.0], cv=3, random_state=0).fit(X, y)
+    gammas = sorted(set(model.cv_results_["param_gamma"]))
+    assert len(gammas) > 3
+    assert np.allclose(np.diff(np.log(gammas)), np.log(4))
+    assert gammas[0] < model.best_params_["gamma"] < gammas[-1] or len(gammas) == 11
+    noisy = VotedPerceptronClassifierCV(kernels=["rbf"], gammas=["scale"], cv=3, random_state=0).fit(*NOISY)
+    margins = sorted(set(noisy.cv_results_["param_margin"]))
+    assert noisy.best_params_["margin"] < margins[-1] or margins[-1] == LARGEST_MARGIN
+    assert len({*noisy.cv_results_["param_gamma"]}) == 1  # what was given stays as it was given
+
+
+def test_halving_goes_on_with_the_best_third():
+    X, y = make_classification(3000, 6, n_informative=4, flip_y=0.1, random_state=0)
+    params = {"kernels": ["rbf"], "gammas": [0.01, 0.1, 1.0], "margins": [0, 0.5, 1, 2], "epochs": 2, "cv": 2}
+    model = VotedPerceptronClassifierCV(**params, random_state=0).fit(X, y)
+    results = model.cv_results_
+    assert sorted(set(results["n_resources"])) == [500, 1500]
+    assert np.bincount(results["iter"]).tolist() == [12, 4]
+    first = [(p["gamma"], p["margin"]) for p, k in zip(results["params"], results["iter"], strict=True) if k == 0]
+    last = [(p["gamma"], p["margin"]) for p, k in zip(results["params"], results["iter"], strict=True) if k == 1]
+    ranked = np.argsort(-results["mean_test_score"][:12], kind="stable")[:4]
+    assert last == [first[i] for i in ranked]
+    assert results["iter"][model.best_index_] == 1
+    whole = VotedPerceptronClassifierCV(**params, halving=False, random_state=0).fit(X, y)
+    assert set(whole.cv_results_["n_resources"]) == {1500}
+    assert whole.best_score_ >= model.best_score_
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "f1", "balanced_accuracy", "accuracy"])
+def test_scorers_by_name(scoring):
+    X, y = NOISY
+    model = VotedPerceptronClassifierCV(**FEW, scoring=scoring).fit(X, y)
+    plain = VotedPerceptronClassifier(**model.best_params_, random_state=model.best_estimator_.random_state)
+    expected = cross_val_score(plain, X, y, cv=StratifiedKFold(3), scoring=scoring).mean()
+    assert model.best_score_ == pytest.approx(expected)
+
+
+def test_what_needs_probabilities_is_refused():
+    with pytest.raises((AttributeError, ValueError)):
+        VotedPerceptronClassifierCV(**FEW, scoring="neg_log_loss").fit(*NOISY)
+
+
+def test_time_is_kept_to():
+    X, y = make_classification(6000, 20, flip_y=0.3, random_state=0)
+    VotedPerceptronClassifierCV(**FEW).fit(X[:200], y[:200])  # compiles
+    with pytest.warns(UserWarning, match="The time limit of 0.001 s ended the search after 1 settings"):
+        model = VotedPerceptronClassifierCV(time_limit=0.001, random_state=0).fit(X, y)
+    assert model.stopped_ == "out of time"
+    assert model.predict(X[:5]).shape == (5,)
+    assert VotedPerceptronClassifierCV(**FEW, time_limit=1000).fit(*IRIS).stopped_ == ""
+
+
+def test_pipelines_names_and_files(tmp_path):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = make_pipeline(StandardScaler().set_output(transform="pandas"), VotedPerceptronClassifierCV(**FEW))
+    model.fit(X, y)
+    search = model[-1]
+    assert search.feature_names_in_.tolist() == X.columns.tolist()
+    save(search.best_estimator_, tmp_path / "best.votron")
+    scaled = model[0].transform(X)
+    assert np.array_equal(load(tmp_path / "best.votron").predict(scaled), search.predict(scaled))
+
+
+def test_certificates_say_that_the_data_chose_the_parameters(tmp_path):
+    X, y = IRIS
+    best = VotedPerceptronClassifierCV(**FEW).fit(X, y).best_estimator_
+    save(best, tmp_path / "best.votron")
+    for each in (best, load(tmp_path / "best.votron")):
+        found = certify(each, X, y, comparators=())
+        assert not any(bound.applies for bound in found.bounds if bound.kind == "guarantee")
+        assert "chosen by cross-validation" in str(found)
+
+
+def test_folds_as_scikit_learn_takes_them():
+    X, y = IRIS
+    splits = list(GroupKFold(3).split(X, y, np.arange(150) % 7))
+    model = VotedPerceptronClassifierCV(**{**FEW, "cv": splits}).fit(X, y)
+    assert [k for k in model.cv_results_ if k.startswith("split")] == [f"split{i}_test_score" for i in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"kernels": ["precomputed"]}, "The 'kernels' parameter of VotedPerceptronClassifierCV must be of rows"),
+        ({"kernels": []}, "The 'kernels' parameter of VotedPerceptronClassifierCV must have a value"),
+        ({"rules": ["holdout"]}, "The 'rules' parameter of VotedPerceptronClassifierCV must be among 'vote'"),
+        ({"rules": []}, "The 'rules' parameter of VotedPerceptronClassifierCV must name a rule"),
+        ({"margins": [-1.0]}, "The 'margin' parameter of VotedPerceptronClassifier must be"),
+        ({"margins": [{0: 1.0}]}, "The 'margins' parameter of VotedPerceptronClassifierCV must be a list of numbers"),
+        ({"time_limit": 0}, "The 'time_limit' parameter of VotedPerceptronClassifierCV must be"),
+        ({"cv": 60}, "must be at most 50, the rows of the largest class"),
+    ],
+)
+def test_refusals(params, words):
+    with pytest.raises(ValueError, match=words):
+        VotedPerceptronClassifierCV(**{**FEW, **params}).fit(*IRIS)
+
+
+def test_settings_that_cannot_be_fitted_are_left_out():
+    X, y = IRIS
+    X = 1e60 * X
+    model = VotedPerceptronClassifierCV(**{**FEW, "kernels": ["poly", "rbf"], "degrees": [6], "gammas": [1.0]})
+    model.fit(X, y)
+    assert {params["kernel"] for params, _ in model.skipped_} == {"poly"}
+    assert model.best_params_["kernel"] == "rbf"
+    with pytest.raises(VotronError, match="No setting could be fitted"):
+        model.set_params(kernels=["poly"]).fit(X, y)
