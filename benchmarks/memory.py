@@ -28,7 +28,7 @@ def model(epochs):
     )
 
 model(2).fit(X[:500], y[:500])  # loads the compiled loops
-allowed = parse_memory_limit(limit)
+allowed = parse_memory_limit(limit, data_bytes=X.nbytes)
 pages = int(Path("/proc/self/statm").read_text().split()[1])
 fitted = model(float(epochs)).fit(X, y)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

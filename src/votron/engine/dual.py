@@ -47,7 +47,7 @@ CANDIDATES_AT_ONCE = 512
 WORTH_A_THREAD = 40_000
 """Kernel values from which a second thread pays."""
 WORKING_MEMORY = 96 << 20
-"""Bytes set aside for support vectors, packed rows and kernel values when memory is shared out."""
+"""Bytes set aside for packed rows and kernel values when memory is shared out."""
 _NEGATIVE_NORM = 1e-7
 
 
@@ -304,7 +304,8 @@ class _Visits:
 
     def _share_out(self, memory: int) -> None:
         """Divide the memory: what training cannot do without, then packed blocks, then the cache of dot products."""
-        own = self.F.nbytes + self.own.nbytes + 4 * self.diagonal.nbytes + WORKING_MEMORY
+        supports = self.products.block_bytes(len(self.order)) * 3 // 4  # they grow by doubling, and may be many rows
+        own = self.F.nbytes + self.own.nbytes + 4 * self.diagonal.nbytes + WORKING_MEMORY + supports
         left = max(0, memory - own)
         packed = self.n_blocks * self.products.block_bytes(self.width)
         self.keeps_blocks = 0 < packed <= left // 2
