@@ -164,20 +164,19 @@ def test_batches_of_changing_form_and_type(name, forms):
         values = rng.normal(size=(20, 6)) * 2 if real else rng.integers(0, 2 if form == "bool" else 9, (20, 6))
         values[:, 0] = 1
         batches.append(contained(values * (rng.random((20, 6)) < (0.3 if "csr" in form else 0.9)) + np.eye(1, 6), form))
-    fitted = model(name)
+    fitted, kernels = model(name), []
     for k, batch in enumerate(batches):
         fitted.partial_fit(batch, y[20 * k : 20 * k + 20], classes=[0, 1])
+        kernels.append(fitted.kernel_)  # its arithmetic may be another for another batch
+    assert set(kernels) == {kernel_of(name)}
     types = [np.result_type(*(batch.dtype for batch in batches[: k + 1])) for k in range(len(forms))]
     stacked = np.concatenate([oracle.dense(batch) for batch in batches])
-    kernel = kernel_of(name)
-    values = {dtype: oracle.pairs(kernel, stacked.astype(dtype)) for dtype in types}
-    diagonals = {dtype: kernel.diag(stacked.astype(dtype)) for dtype in types}
-    if name == "callable":
-        values = {dtype: oracle.pairs(kernel, stacked) for dtype in types}
-        diagonals = {dtype: kernel.diag(stacked) for dtype in types}
+    rows = [stacked if name == "callable" else stacked.astype(dtype) for dtype in types]
+    values = [oracle.pairs(kernel, part) for kernel, part in zip(kernels, rows, strict=True)]
+    diagonals = [kernel.diag(part) for kernel, part in zip(kernels, rows, strict=True)]
     expected = oracle.perceptron(
-        lambda i, j: values[types[j // 20]](i, j),
-        [diagonals[types[i // 20]][i] for i in range(len(y))],
+        lambda i, j: values[j // 20](i, j),
+        [diagonals[i // 20][i] for i in range(len(y))],
         1 - y,
         range(len(y)),
     )

@@ -41,7 +41,7 @@ EXAMPLES = [
     ("votron train digits -o digits.votron", "scikit-learn's digits"),
     ("votron train days.csv --label Play -o days.votron", "a table"),
     ("votron train days.csv --label Play --test 0.2 --kernel rbf -o days.votron", "with a fifth held out"),
-    ("votron train days.csv --label Play -o days.votron --tune 60", "with parameters found in a minute"),
+    ("votron train days.csv --label Play -o best.votron --tune 60", "with parameters found in a minute"),
     ("votron train text.csv --label topic --text words --estimator averaged -o text.votron", "text"),
     ("votron train large.svm --stream --estimator averaged -o large.votron", "data larger than memory"),
 ]
@@ -320,6 +320,9 @@ def _training_words(estimator: Any, seed: Any = None) -> dict[str, str]:
     if hasattr(estimator, "n_epochs_"):
         ended = ", the last without a mistake" if getattr(estimator, "converged_", False) else ""
         words["epochs"] = f"{estimator.n_epochs_:g}{ended}"
+        if getattr(estimator, "validation_moments_", None) is not None:  # the record ends at the best moment
+            kept = estimator.record_.n_steps / estimator.record_.n_examples
+            words["epochs"] += f"; the model is that of epoch {kept:g}, the best on held-out rows"
     if hasattr(estimator, "n_mistakes_"):
         words["mistakes"] = f"{int(estimator.n_mistakes_.sum()):,}"
     if hasattr(estimator, "support_"):

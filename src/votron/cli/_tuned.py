@@ -81,7 +81,7 @@ def _by_search(
     model = best if encoder is None else model.set_params(model=best)
     results = search.cv_results_
     rows = [
-        (params, 1 - float(score), float(spread), int(n))
+        (params, 1 - float(score), float(spread) / (FOLDS - 1) ** 0.5, int(n))  # the standard error, as of a grid
         for params, score, spread, n in zip(
             results["params"],
             results["mean_test_score"],
@@ -124,7 +124,7 @@ def _by_grid(
     model = behind_encoder(encoder, estimator.set_params(**result.best))
     model.fit(X, y)
     n_rows = result.n_used * (FOLDS - 1) // FOLDS
-    rows = [(row.params, row.error, row.standard_error * FOLDS**0.5, n_rows) for row in result.ranked()]
+    rows = [(row.params, row.error, row.standard_error, n_rows) for row in result.ranked()]
     return _tuned(model, rows, rows[0], time.monotonic() - start, result.stopped)
 
 

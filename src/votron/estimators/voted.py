@@ -91,8 +91,8 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         Passes through the data, T; a fraction stops within a pass. Training ends early when a pass makes no mistake,
         and the rules count the remaining steps as if it had not. None trains until then, for 1000 passes at most.
     rule : {"vote", "average", "last", "random", "pocket", "holdout", "auto"}, default="vote"
-        How the vectors predict (see `votron.rules`). "holdout" sets aside ``validation_fraction`` of the data. So does
-        "auto", which takes of vote, average and last the one with the fewest errors there.
+        How the vectors predict; "auto": by vote, average or last, whichever errs least on held-out rows. "holdout" and
+        "auto" set aside ``validation_fraction`` of the data. Rules are described in `votron.rules`.
     normalize_vectors : bool, default=False
         Divide each vector by its length in feature space before it predicts.
     margin : float or dict, default=0.0

@@ -113,9 +113,10 @@ def classifier_state(model: Any) -> State:
     """
     name = type(model).__name__
     if name not in CLASSIFIERS or type(model) is not CLASSIFIERS[name].cls:
+        hint = " Its best_estimator_ can be saved." if hasattr(model, "best_estimator_") else ""
         raise ModelFileError(
             "A model file holds a fitted classifier of Votron, or a Pipeline that ends in one. Got an object of type "
-            f"{name} instead."
+            f"{name} instead.{hint}"
         )
     check_is_fitted(model)
     model._validate_params()
