@@ -152,6 +152,10 @@ class KernelBlock:
             self._block = self.products.block(self._X, self.rows)
         return self._block
 
+    def rows_at(self, at: Index) -> Rows:
+        """Return rows of the block, by their numbers in it."""
+        return self._X[self.rows[at]]
+
     @property
     def held(self) -> int:
         """How many indexed supports the cache has for this block."""
