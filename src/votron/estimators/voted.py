@@ -20,6 +20,7 @@ from votron._arrays import n_bytes
 from votron._resources import effective_threads, parse_memory_limit
 from votron._types import Floats, Index, Rows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
+from votron.engine.cluster.rows import SpreadRows
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
 from votron.estimators._best_moment import (
@@ -260,6 +261,8 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         """Train, and set the attributes."""
         rng = check_random_state(self.random_state)
         learnable, hold_out = self._learnable(rows, at_least=1), self.early_stopping or needs_held_out(self.rule)
+        if hold_out:
+            _validation.refuse_spread(rows, "Early stopping and the rules 'holdout' and 'auto'")
         order, held_out = self._presentation(learnable, codes, rng, hold_out=hold_out)
         n_steps, seed = self._n_steps(len(order)), _new_seed(rng)
         trainer = self._new_trainer(rows, n_steps, weighted=weights.each is not None)
@@ -335,7 +338,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
     def _new_trainer(self, rows: Rows, n_steps: int, weighted: bool = False) -> DualTrainer | LinearTrainer:
         """Return the engine that is fastest on these data; the record is the same. The linear one knows no weights."""
         # early stopping asks for the record on the way, which the linear engine has at the end only
-        exact = not (self.early_stopping or self._largest_margin or weighted)
+        exact = not (self.early_stopping or self._largest_margin or weighted or isinstance(rows, SpreadRows))
         linear = exact and self.kernel_.affine() is not None
         if linear and LinearTrainer.suits(self.kernel_, rows, self._n_vectors, n_steps):
             return LinearTrainer(self.kernel_, self._n_vectors)
@@ -361,7 +364,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         if hasattr(self, "record_"):
             return DualTrainer.resume(self.kernel_, self._margins, self.record_, self.support_vectors_)
         trainer = DualTrainer(self.kernel_, self._n_vectors, self._margins)
-        trainer.support_rows = rows[:0]
+        trainer.support_rows = _validation.examples_of(rows)[:0]
         return trainer
 
     def _checked(
@@ -392,7 +395,8 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
         _validation.check_two_classes(self.classes_, X.shape)
         if not isinstance(self.kernel, Kernel):  # one that was given is taken as it is
-            kernel = kernel.suited_to(X) if first else self.kernel_.still_suited_to(X)
+            some = _validation.examples_of(X)
+            kernel = kernel.suited_to(some) if first else self.kernel_.still_suited_to(some)
         self.kernel_ = kernel
         return X, codes, weights
 
@@ -420,7 +424,10 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         def train(watch: Watch) -> TrainingRun:
             return run(rows, codes, order, n_steps, watcher=watch if stop is None else stop.beside(watch))
 
-        return self._in_epochs(n_steps, len(order), train)
+        done = self._in_epochs(n_steps, len(order), train)
+        if isinstance(rows, SpreadRows):
+            self.cluster_account_ = rows.account
+        return done
 
     def _train_until_best(
         self,
@@ -494,6 +501,9 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         weights: Floats | None = None,
     ) -> Callable[..., TrainingRun]:
         """Return the engine's ``run``, with the threads and the memory that it may use."""
+        if isinstance(rows, SpreadRows):
+            assert isinstance(trainer, DualTrainer)
+            return rows.runner(trainer, ids=ids, weights=weights, memory_limit=self.memory_limit)
         run = partial(trainer.run, n_threads=effective_threads(self.n_jobs))
         if isinstance(trainer, DualTrainer):
             repeats = n_steps > len(order) or trainer.n_events > trainer.n_support

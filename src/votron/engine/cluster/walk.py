@@ -109,6 +109,13 @@ class Account:
     """To each shard."""
     bytes_received: int = 0
     shards: list[dict[str, float]] = field(default_factory=list)
+    """Of each the seconds of products, of all work and of waiting, and the pairs that it multiplied."""
+    workers: list[str] = field(default_factory=list)
+    """Where the shards are."""
+    lost: int = 0
+    """Workers that were lost on the way."""
+    moved: int = 0
+    """Shards of which a part went to a worker that came."""
 
 
 class ClusterRun:
