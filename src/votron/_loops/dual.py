@@ -142,17 +142,17 @@ def fold_checked(
     high,
     room,
     F,
+    wrong,
 ):
     """Do as `fold`, and before each event check the rows r .. stop - 1 whose places come before its own.
 
-    Returns the row that is to be checked next, or -1 - r if row r is wrong, and is not the event's own row.
+    Marks in ``wrong`` the rows that are wrong when their turn comes, and are not an event's own. Returns the row that
+    is to be checked next.
     """  # fmt: skip
     row, spare = room[0, : high - low], room[1]
     for k in range(pending.source.shape[0]):
         e = first_event + k
-        r = check_until(event_places[k], places, codes, threshold, r, stop, F)
-        if r < 0:
-            return r
+        r = check_until(event_places[k], places, codes, threshold, r, stop, F, wrong)
         if r < stop and places[r] == event_places[k]:
             r += 1
         _kernel_row(pending.numbers[pending.source[k], low:high], k, low, pending.steps, row, spare)
@@ -162,13 +162,14 @@ def fold_checked(
 
 
 @compiled
-def check_until(place, places, codes, threshold, r, stop, F):
-    """Check rows from r on whose places come before ``place``. Returns the next row, or -1 - r if row r is wrong."""
+def check_until(place, places, codes, threshold, r, stop, F, wrong):
+    """Mark the rows from r on that are wrong now and whose places come before ``place``. Returns the next row."""
     while r < stop and places[r] < place:
         for c in range(F.shape[0]):
             score = F[c, r] if codes[r] == c else -F[c, r]
             if score <= threshold[r]:
-                return -1 - r
+                wrong[r] = True
+                break
         r += 1
     return r
 

@@ -100,6 +100,7 @@ class Reply:
     wrong_at: int | None
     """The first place whose row was wrong without an event."""
     candidates: Candidates | None
+    """Those of the next interval; or, where some rows were wrong without an event, these, as before the events."""
     facts: dict[str, float] = field(default_factory=dict)
     """Where time went, in seconds, and how many products were made, since the shard began."""
 

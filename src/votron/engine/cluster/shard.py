@@ -199,7 +199,8 @@ class Shard:
             wrong_at, candidates = None, None
             if step.events is not None:
                 self._add(step.events)
-                wrong_at = self._check(step.events.places, step.start, step.stop, threads)
+                candidates = self._check(step.events.places, step.start, step.stop, threads)
+                wrong_at = None if candidates is None else int(candidates.places.min())
             if wrong_at is None and step.look is not None:
                 candidates = self._candidates(step.look, threads)
         return Reply(wrong_at, candidates, dict(self.facts))
@@ -294,16 +295,20 @@ class Shard:
         if i not in self._before:
             self._before[i] = self.F[i].copy(), int(self.seen[i])
 
-    def _check(self, places: Index, start: int, stop: int, threads: Team) -> int | None:
-        """Add the new events to the rows of their interval; return the first place that was wrong without an event."""
+    def _check(self, places: Index, start: int, stop: int, threads: Team) -> Candidates | None:
+        """Add the new events to the rows of their interval; return those that were wrong without an event.
+
+        They come with their scores before the events.
+        """
+        found = []
         for i in self._pages_of(start, stop):
             self._set_aside(i, threads)
             wrong = self._add_checked(i, places, start, stop, threads)
-            if wrong is not None:
-                return wrong
-        return None
+            if len(wrong):
+                found.append((i, wrong))
+        return self._described(found, stop, {i: self._before[i][0] for i, _ in found}) if found else None
 
-    def _add_checked(self, i: int, event_places: Index, start: int, stop: int, threads: Team) -> int | None:
+    def _add_checked(self, i: int, event_places: Index, start: int, stop: int, threads: Team) -> Index:
         page, block, begun = self.pages[self._order[i]], self._block(i), time.perf_counter()
         store, terms, slot = self.events.store, self.events.terms, self.events.slot.values
         assert store is not None
@@ -311,7 +316,7 @@ class Shard:
         first, last = self.n_confirmed, self.events.n
         lowest, highest = np.searchsorted(page.places, [start, stop]).tolist()
         must_pack = not block.packed and block.needs_products(slot[first:last])
-        wrong: list[int] = []
+        wrong = np.zeros(len(page.places), dtype=np.bool_)
 
         def work(low: int, high: int) -> None:
             if must_pack:
@@ -324,22 +329,13 @@ class Shard:
                 values, held = block.values(store, slots, terms[:, slots], low, high, held)
                 theirs = event_places[e - first : e - first + len(slots)]
                 changes = values, starts, e, vector, coefficients
-                r = _loops.fold_checked(*changes, theirs, *rows, r, end, low, high, room, self.F[i])
-                if r < 0:
-                    break
-            if r >= 0:
-                r = _loops.check_until(stop, *rows, r, end, self.F[i])
-            if r < 0:
-                wrong.append(-1 - r)
+                r = _loops.fold_checked(*changes, theirs, *rows, r, end, low, high, room, self.F[i], wrong)
+            _loops.check_until(stop, *rows, r, end, self.F[i], wrong)
 
         threads.over(block.width, work, worth_it=(last - first) * block.width > WORTH_A_THREAD)
         block.packed |= must_pack
-        if wrong:  # only a part was added
-            self.F[i] = self._before[i][0]
-            self.facts["products"] += time.perf_counter() - begun
-            return int(page.places[min(wrong)])
         self._note(begun, i, block, last)
-        return None
+        return np.flatnonzero(wrong)
 
     def _candidates(self, look: Look, threads: Team) -> Candidates:
         """Return the rows of an interval that are wrong, those that nearly are, and where it ends."""
@@ -360,32 +356,39 @@ class Shard:
             n_wrong += len(wrong)
             pages.append(i)
             ats.append(np.arange(low, high))
-            with np.errstate(invalid="ignore"):
-                margins.append(np.where(margin <= 0, margin, margin / np.sqrt(self.diagonal[i, low:high])))
+            # scores move in feature space, with the root of the mistakes that come before a row
+            reach = np.sqrt(self.diagonal[i, low:high] * (places[low:high] - look.start + 1.0))
+            margins.append(np.where(margin <= 0, margin, margin / reach))
             if stop < look.stop:
                 break
-        return self._described(pages, ats, margins, max(FEWEST_NEARBY, int(look.nearby * n_wrong)) + n_wrong, stop)
+        n = n_wrong + max(FEWEST_NEARBY, int(look.nearby * n_wrong))
+        return self._described(_smallest(pages, ats, margins, n), stop)
 
-    def _described(self, pages: list[int], ats: list[Index], margins: list[Floats], n: int, stop: int) -> Candidates:
-        """Return the n rows with the smallest margins, of those at some places of some pages."""
-        all_margins = np.concatenate(margins) if margins else np.empty(0)
-        worst = np.zeros(len(all_margins), dtype=bool)
-        worst[np.argsort(all_margins, kind="stable")[:n]] = True
-        ends = np.cumsum([len(at) for at in ats], dtype=np.int64)[:-1]
-        picked = [at[mine] for at, mine in zip(ats, np.split(worst, ends), strict=True)] if ats else []
-        parts = [(i, self.pages[self._order[i]], at) for i, at in zip(pages, picked, strict=True) if len(at)]
-        slots = _joined([page.slots[at] for _, page, at in parts], np.int64)
-        rows = [self._block(i).rows_at(at[page.slots[at] < 0]) for i, page, at in parts]
+    def _described(
+        self, rows: list[tuple[int, Index]], stop: int, scores: dict[int, Floats] | None = None
+    ) -> Candidates:
+        """Return what the walk must know of some rows of some pages, with the scores of now or others."""
+        parts = [(i, self.pages[self._order[i]], at) for i, at in rows if len(at)]
+        F = [(self.F[i] if scores is None else scores[i])[:, at] for i, _, at in parts]
+        fresh = [self._block(i).rows_at(at[page.slots[at] < 0]) for i, page, at in parts]
         return Candidates(
             stop,
             _joined([page.places[at] for _, page, at in parts], np.int64),
-            np.concatenate([self.F[i][:, at] for i, _, at in parts], axis=1)
-            if parts
-            else np.empty((self.numbers.n_vectors, 0)),
+            np.concatenate(F, axis=1) if parts else np.empty((self.numbers.n_vectors, 0)),
             _joined([page.squares[at] for _, page, at in parts], np.float64),
-            slots,
-            stacked(rows) if rows else np.empty((0, 0)),
+            _joined([page.slots[at] for _, page, at in parts], np.int64),
+            stacked(fresh) if parts else np.empty((0, 0)),
         )
+
+
+def _smallest(pages: list[int], ats: list[Index], margins: list[Floats], n: int) -> list[tuple[int, Index]]:
+    """Return of rows of some pages the n with the smallest margins, page by page."""
+    if not pages:
+        return []
+    chosen = np.zeros(sum(map(len, margins)), dtype=bool)
+    chosen[np.argsort(np.concatenate(margins), kind="stable")[:n]] = True
+    parts = np.split(chosen, np.cumsum([len(at) for at in ats])[:-1])
+    return [(i, at[mine]) for i, at, mine in zip(pages, ats, parts, strict=True)]
 
 
 def _joined(parts: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:

@@ -11,6 +11,7 @@ next message comes, shards bring later rows up to date.
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -29,8 +30,6 @@ from votron.products import RowStore, Traits
 
 FEWEST_CANDIDATES, MOST_CANDIDATES = 96, 1024
 """Candidates that an interval is to have: more where messages take long, since their values cost their square."""
-LEAST_NEARBY, MOST_NEARBY = 0.5, 6.0
-"""Rows that are nearly wrong, as a multiple of those that are wrong."""
 
 
 class Shards(Protocol):
@@ -118,6 +117,101 @@ class Account:
     """Shards of which a part went to a worker that came."""
 
 
+class Pool:
+    """The candidates of an interval, in order, with their scores before it.
+
+    Parameters
+    ----------
+    run : ClusterRun
+        Whose they are.
+    replies : sequence of Reply
+        Those that hold candidates.
+    stop : int, optional
+        Where the interval ends; by default where the first shard ends it.
+    """
+
+    def __init__(self, run: ClusterRun, replies: Sequence[Reply], stop: int | None = None) -> None:
+        # of an interval that has to be walked again, only rows that were wrong
+        wrong = stop is not None
+        parts = [r.candidates for r in replies if r.candidates is not None and (r.wrong_at is not None) == wrong]
+        self.run, self.stop = run, min(part.stop for part in parts) if stop is None else stop
+        places = np.concatenate([part.places for part in parts])
+        by_place = np.argsort(places, kind="stable")
+        by_place = by_place[: np.searchsorted(places[by_place], self.stop)]
+        self.places = places[by_place]
+        self.slots = np.concatenate([part.slots for part in parts])[by_place]
+        self.F = np.ascontiguousarray(np.concatenate([part.scores for part in parts], axis=1)[:, by_place])
+        self.squares = np.concatenate([part.squares for part in parts])[by_place]
+        self.rows = run.rows_of(parts, by_place, self.slots)
+
+    @property
+    def n(self) -> int:
+        """How many."""
+        return len(self.places)
+
+    def joined(self, others: Pool, place: int) -> Pool:
+        """Return this pool with others of the same interval, from a place on, brought up to there."""
+        found = copy.copy(self)
+        places = np.concatenate([self.places, others.places])
+        _, first = np.unique(places, return_index=True)
+        found.places = places[first]
+        found.slots = np.concatenate([self.slots, others.slots])[first]
+        found.F = np.ascontiguousarray(np.concatenate([self.F, others.F], axis=1)[:, first])
+        found.squares = np.concatenate([self.squares, others.squares])[first]
+        found.rows = stacked([self.rows, others.rows])[first]
+        return found._from(place)
+
+    def _from(self, place: int) -> Pool:
+        """Return the candidates from a place on, with the mistakes before it added to their scores."""
+        k = int(np.searchsorted(self.places, place))
+        F = self.F.copy()
+        self._made(F, k, np.zeros(len(F)))
+        found = copy.copy(self)
+        found.F = np.ascontiguousarray(F[:, k:])
+        found.places, found.slots, found.squares = self.places[k:], self.slots[k:], self.squares[k:]
+        found.rows = self.rows[k:]
+        return found
+
+    def walked(self, norm2: Floats, n_support: int) -> Tentative | None:
+        """Return the mistakes, in order; new supports are numbered from ``n_support`` on."""
+        F = self.F.copy()
+        made = self._made(F, self.n, norm2)
+        if made is None:
+            return None
+        at, vector, coefficients, score, norms, diagonal = made
+        firsts = np.flatnonzero(np.diff(at, prepend=-1))
+        of_events = at[firsts]
+        fresh = self.slots[of_events] < 0
+        numbers = np.where(fresh, n_support + np.cumsum(fresh) - 1, self.slots[of_events])
+        new = self.rows[of_events[fresh]]
+        return Tentative(self.places[at], vector, coefficients, score, norms, diagonal, numbers, firsts, new)
+
+    def _made(self, F: Floats, stop: int, norm2: Floats) -> tuple[Any, ...] | None:
+        """Walk the candidates before the one with the number ``stop``, adding their mistakes to F."""
+        run, n = self.run, self.n
+        rows = run.presented.order[self.places]
+        codes = run.presented.codes[rows].astype(np.int32)
+        diagonal = run.kernel.diagonal(self.squares)
+        margin = np.asarray(run.trainer.margin, dtype=np.float64)
+        threshold = (margin[codes] if margin.ndim else margin) * diagonal
+        if not _loops.find_mistakes(F, codes, threshold, 0, n, np.empty(n, dtype=np.int64)):
+            return None
+        weights = np.empty(0) if run.presented.weights is None else run.presented.weights[rows]
+        every, terms = np.arange(n), run.kernel.terms(self.squares)
+        store = run.products.pack(self.rows, every)
+        K = np.ascontiguousarray(run.kernel.block_values(run.products, store, terms, self.rows, every, terms))
+        room = n * run.trainer.n_vectors
+        at, vector = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
+        score, norms = np.empty(room), np.empty(room)
+        _, k = _loops.walk(
+            F, codes, threshold, diagonal, weights, 0, stop, every, K, norm2, 0, at, vector, score, norms
+        )
+        at, vector = at[:k], vector[:k]
+        signs = np.where(codes[at] == vector, 1.0, -1.0)
+        coefficients: NDArray[Any] = signs * weights[at] if len(weights) else signs.astype(np.int8)
+        return at, vector, coefficients, score[:k], norms[:k], diagonal[at]
+
+
 class ClusterRun:
     """One run over rows that are spread over shards.
 
@@ -164,7 +258,7 @@ class ClusterRun:
         self.support = RowStore(old)
         self._event_places: list[Index] = [np.full(trainer.n_events, -1, dtype=np.int64)]
         self.account = Account()
-        self.wanted, self.nearby, self.size = FEWEST_CANDIDATES, 1.0, page_size
+        self.wanted, self.size = FEWEST_CANDIDATES, page_size
         self._latency = 0.0
         self._work: list[float] = []
 
@@ -175,11 +269,11 @@ class ClusterRun:
         trainer, n = self.trainer, len(self.presented.order)
         first, last_mistake, interrupted, start = trainer.time, trainer.time, False, 0
         replies = self._step(None, 0, 0, self._look(0, n, n_steps))
+        pool = Pool(self, replies)
         while True:
-            stop = min(reply.candidates.stop for reply in replies if reply.candidates is not None)
-            done = trainer.time - first
+            stop, done = pool.stop, trainer.time - first
             self._prepare(stop % n)
-            tentative = self._walk([r.candidates for r in replies if r.candidates is not None], stop)
+            tentative = self._walk(pool)
             left = n_steps - done - (stop - start)
             look = self._look(stop % n, n, left) if left else None
             replies = self._step(tentative, start, stop, look)
@@ -198,15 +292,14 @@ class ClusterRun:
                 break
             self.shards.settle()
             start = reached % n
-            if wrong is not None or look is None:
-                replies = self._step(None, 0, 0, self._look(start, n, n_steps - done))
+            pool = Pool(self, replies) if wrong is None else pool.joined(Pool(self, replies, stop), wrong)
         trainer.remember(self.support.rows[self.n_old :])
         self.account.shards = [reply.facts for reply in replies]
         return TrainingRun(trainer.time - first, trainer.time - last_mistake >= n, interrupted)
 
     def _look(self, start: int, n: int, left: int) -> Look:
         """Return where to look next: not beyond a pass, nor the last step."""
-        return Look(start, min(start + self.size, n, start + left), 2 * self.wanted, self.nearby)
+        return Look(start, min(start + self.size, n, start + left), 2 * self.wanted)
 
     def _step(self, tentative: Tentative | None, start: int, stop: int, look: Look | None) -> list[Reply]:
         """Send a step to all shards, and write down what it cost."""
@@ -237,32 +330,8 @@ class ClusterRun:
 
     # -- an interval ------------------------------------------------------------------------------------------------
 
-    def _walk(self, parts: Sequence[Candidates], stop: int) -> Tentative | None:
-        """Walk the candidates before ``stop``; return their mistakes."""
-        begun = time.perf_counter()
-        places = np.concatenate([part.places for part in parts])
-        by_place = np.argsort(places, kind="stable")
-        by_place = by_place[: np.searchsorted(places[by_place], stop)]
-        places = places[by_place]
-        slots = np.concatenate([part.slots for part in parts])[by_place]
-        F = np.ascontiguousarray(np.concatenate([part.scores for part in parts], axis=1)[:, by_place])
-        squares = np.concatenate([part.squares for part in parts])[by_place]
-        codes = self.presented.codes[self.presented.order[places]].astype(np.int32)
-        diagonal = self.kernel.diagonal(squares)
-        margin = np.asarray(self.trainer.margin, dtype=np.float64)
-        threshold = (margin[codes] if margin.ndim else margin) * diagonal
-        found = None
-        if _loops.find_mistakes(F, codes, threshold, 0, len(places), np.empty(len(places), dtype=np.int64)):
-            rows = self._rows_of(parts, by_place, slots)
-            found = self._mistakes(rows, F, codes, threshold, diagonal, squares, places, slots)
-        self.account.intervals += 1
-        self.account.candidates += len(places)
-        self._n_candidates, self._walk_seconds = len(places), time.perf_counter() - begun
-        self.account.walk_seconds += self._walk_seconds
-        return found
-
-    def _rows_of(self, parts: Sequence[Candidates], by_place: Index, slots: Index) -> Rows:
-        """Return the candidates' rows: those that came with them, and supports."""
+    def rows_of(self, parts: Sequence[Candidates], by_place: Index, slots: Index) -> Rows:
+        """Return candidates' rows: those that came with them, and supports."""
         fresh = [part.rows for part in parts if part.rows.shape[0]]
         all_slots = np.concatenate([part.slots for part in parts])
         number = np.cumsum(all_slots < 0) - 1  # of those that came, in the order they came
@@ -271,40 +340,15 @@ class ClusterRun:
         pool = stacked([*fresh, *([self.support.rows[known]] if len(known) or not fresh else [])])
         return pool[np.where(slots < 0, number[by_place], n_fresh + np.searchsorted(known, slots))]
 
-    def _mistakes(
-        self,
-        rows: Rows,
-        F: Floats,
-        codes: NDArray[np.int32],
-        threshold: Floats,
-        diagonal: Floats,
-        squares: Floats,
-        places: Index,
-        slots: Index,
-    ) -> Tentative:
-        """Walk rows on their kernel values with each other."""
-        n = len(places)
-        every, terms = np.arange(n), self.kernel.terms(squares)
-        K = np.ascontiguousarray(
-            self.kernel.block_values(self.products, self.products.pack(rows, every), terms, rows, every, terms)
-        )
-        weights = self.presented.weights
-        mine = np.empty(0) if weights is None else weights[self.presented.order[places]]
-        room = n * self.trainer.n_vectors
-        at, vector = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
-        score, norm2 = np.empty(room), np.empty(room)
-        _, k = _loops.walk(
-            F, codes, threshold, diagonal, mine, 0, n, every, K, self.trainer.norm2.copy(), 0, at, vector, score, norm2
-        )
-        at, vector = at[:k], vector[:k]
-        signs = np.where(codes[at] == vector, 1.0, -1.0)
-        coefficients: NDArray[Any] = signs * mine[at] if len(mine) else signs.astype(np.int8)
-        firsts = np.flatnonzero(np.diff(at, prepend=-1))
-        of_events = at[firsts]
-        fresh = slots[of_events] < 0
-        numbers = np.where(fresh, self.support.n + np.cumsum(fresh) - 1, slots[of_events])
-        new = rows[of_events[fresh]]
-        return Tentative(places[at], vector, coefficients, score[:k], norm2[:k], diagonal[at], numbers, firsts, new)
+    def _walk(self, pool: Pool) -> Tentative | None:
+        """Walk a pool; return its mistakes."""
+        begun = time.perf_counter()
+        found = pool.walked(self.trainer.norm2.copy(), self.support.n)
+        self.account.intervals += 1
+        self.account.candidates += pool.n
+        self._n_candidates, self._walk_seconds = pool.n, time.perf_counter() - begun
+        self.account.walk_seconds += self._walk_seconds
+        return found
 
     def _confirm(self, mistakes: Tentative, start: int) -> int:
         """Write down mistakes that stand; return how many."""
@@ -328,9 +372,10 @@ class ClusterRun:
         self.shards.prepare(start, self.account.walk_seconds / max(1, self.account.intervals) + self._latency)
 
     def _adapt(self, agreed: bool) -> None:
-        """Choose how many candidates to ask for: intervals as long as makes the walk cost what the messages cost."""
-        self.nearby = max(LEAST_NEARBY, 0.97 * self.nearby) if agreed else min(MOST_NEARBY, 1.5 * self.nearby)
-        more = self._walk_seconds < self._latency
+        """Choose the length of the next interval: as long as makes the walk cost half of what a message costs."""
+        if not agreed:
+            return
+        more = self._walk_seconds < self._latency / 2
         self.wanted = int(np.clip(self.wanted * (1.25 if more else 0.8), FEWEST_CANDIDATES, MOST_CANDIDATES))
         longer = self.size * self.wanted / max(1, self._n_candidates)
         self.size = int(np.clip(longer, max(self.page_size, self.size // 2), 2 * self.size))
