@@ -53,7 +53,7 @@ def check_parameters(estimator: Any) -> None:
     >>> from votron import VotedPerceptronClassifier, VotronError
     >>> from votron.estimators.parameters import check_parameters
     >>> try:
-    ...     check_parameters(VotedPerceptronClassifier(degree=0))
+    ...     check_parameters(VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=0))
     ... except VotronError as error:
     ...     print(error.parameter)
     degree

@@ -74,16 +74,16 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
 
     Parameters
     ----------
-    kernel : {"poly", "linear", "rbf", "conjunction", "precomputed"}, Kernel or callable, default="poly"
-        The kernel. A callable gets two matrices of rows, float32 or float64, and returns the matrix of kernel values;
-        several threads may call it at once, unless ``n_jobs=1``.
+    kernel : {"rbf", "poly", "linear", "conjunction", "precomputed"}, Kernel or callable, default="rbf"
+        The kernel; the papers' experiments have "poly". A callable gets two matrices of rows, float32 or float64, and
+        returns the matrix of kernel values; several threads may call it at once, unless ``n_jobs=1``.
     degree : int, default=3
-        Degree of the polynomial kernel (gamma x·z + coef0)^degree.
+        Degree of the polynomial kernel (gamma x·z + coef0)^degree, which the others do not read.
     gamma : float or {"scale", "auto"}, default="scale"
         Factor of the dot product ("poly") or of the squared distance ("rbf"). "scale" is 1 / (n_features · variance of
         X), "auto" 1 / n_features. The papers' experiments have 1.0.
     coef0 : float, default=1.0
-        Constant of the polynomial kernel.
+        Constant of the polynomial and of the Gaussian kernel: what gives a vector its threshold.
     normalize_kernel : bool, default=False
         Use K(x, z) / √(K(x, x) K(z, z)). With "precomputed", where K(x, x) of a row to predict is not known, its scores
         lack the factor 1 / √K(x, x); labels are the same.
@@ -95,10 +95,11 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         "auto" set aside ``validation_fraction`` of the data. Rules are described in `votron.rules`.
     normalize_vectors : bool, default=False
         Divide each vector by its length in feature space before it predicts.
-    margin : float or dict, default=0.0
-        τ: update where y · score ≤ τ K(x, x). A larger τ brings the last vector closer to the maximal margin, for at
-        most (1 + 2τ)(R/γ)² updates where margin γ can be had. A dict has τ by label, 0 for those not named: a row's is
-        that of its own class (uneven margins; Li et al., 2002).
+    margin : float or dict, default=0.5
+        τ: update where y · score ≤ τ K(x, x). The papers' perceptron has 0, and most theorems want it; data that are
+        not clean want more, very noisy ones 2 to 8 (docs/accuracy.md). A larger τ brings the last vector closer to the
+        maximal margin, for at most (1 + 2τ)(R/γ)² updates where margin γ can be had. A dict has τ by label, 0 for those
+        not named: a row's is that of its own class (uneven margins; Li et al., 2002).
     shuffle : bool, default=True
         Shuffle the examples once, before the first pass.
     validation_fraction : float, default=0.1
@@ -162,7 +163,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from votron import VotedPerceptronClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = VotedPerceptronClassifier(degree=2, epochs=30, random_state=0).fit(X, y)
+    >>> model = VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, epochs=30, random_state=0).fit(X, y)
     >>> model.predict(X[[0, 60, 120]])
     array([0, 1, 2])
     >>> average = model.with_rule("average")  # the same training, another rule
@@ -218,7 +219,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
 
     def __init__(
         self,
-        kernel: Any = "poly",
+        kernel: Any = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 1.0,
@@ -226,7 +227,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         epochs: float | None = 10,
         rule: str = "vote",
         normalize_vectors: bool = False,
-        margin: Any = 0.0,
+        margin: Any = 0.5,
         shuffle: bool = True,
         validation_fraction: float = 0.1,
         random_state: Any = None,
