@@ -492,13 +492,18 @@ class AveragedPerceptronClassifier(WeightedFit, EpochClassifier):
 
     def _retrained(self, rows: Rows, labels: NDArray[Any], order: Index, n_steps: int) -> Weights:
         """Return mistakes and weights of another run, with the weights of classes; those of rows are not known."""
-        codes = _validation.encode_labels(labels, self.classes_)[1]
-        weights = None
-        if self._trainer.largest_weight:
-            weights = weighed(self, labels, None, scaled=not passes_of(self).batches, classes=self.classes_).each
-        trainer = self._trainer.untrained()
-        trainer.run(rows, codes, order, n_steps, weights=weights, n_threads=effective_threads(self.n_jobs))
+        trainer, codes = self._trainer.untrained(), _validation.encode_labels(labels, self.classes_)[1]
+        weights, n_threads = self._class_weights(labels), effective_threads(self.n_jobs)
+        trainer.run(rows, codes, order, n_steps, weights=weights, n_threads=n_threads)
         return trainer.n_mistakes, trainer.last()
+
+    def _class_weights(self, labels: NDArray[Any]) -> Floats | None:
+        """Return the weights of rows if they were those of classes, divided by their mean or, by partial_fit, not."""
+        for scaled in (True, False):
+            each = weighed(self, labels, None, scaled=scaled, classes=self.classes_).each
+            if each is not None and float(each.max()) == self._trainer.largest_weight:
+                return each
+        return None
 
     def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
         """Return the errors of both predictors on test data."""
