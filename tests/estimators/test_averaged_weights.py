@@ -151,7 +151,7 @@ def test_threads_and_the_form_of_data_change_nothing():
 
 
 def test_held_out_rows_count_by_their_weights():
-    """The share of the weight that is predicted right, and not of the rows: wrong labels of next to none do not matter."""
+    """Which share of the weight is predicted right, and not of the rows: wrong labels of next to none do not matter."""
     wrong = np.arange(150) % 7 == 0
     labels, weights = (Y == 0) ^ wrong, np.where(wrong, 1e-9, 1.0)
     fitted = model(early_stopping=True, validation_fraction=0.3).fit(X, labels, sample_weight=weights)
