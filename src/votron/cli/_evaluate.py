@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._sentences import counted, first_of, joined
+from votron._sentences import counted, first_of
 from votron._text_tables import as_text
 from votron.cli import _options
 from votron.cli._models import (
@@ -283,7 +283,7 @@ def _trained_with(saved: SavedModel) -> str:
     column = section(saved.provenance, "sample_weight").get("column")
     rows = f"of rows by {printable(column)}" if isinstance(column, str) else ""
     found = weights_in_words(rows, saved.estimator)
-    return joined(f"{name} {words}" for name, words in found.items()) if found else ""
+    return "; ".join(f"{name} {words}" for name, words in found.items())
 
 
 def _rule_table(rules: dict[RuleChoice, Confusion], confidence: float) -> str:

@@ -142,6 +142,8 @@ class Stream:
                     self._learn_from(batch)
                     done = f"pass {turn + 1} of {self.passes}, {counted(self.rows, 'row')}{self._mistakes()}"
                     progress.update(turn, done)
+        if self.weights is not None:
+            self.weights.check_some()
         return batch
 
     def _memory_words(self) -> str:

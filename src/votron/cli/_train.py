@@ -200,6 +200,7 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
     X, weights = data.X, None
     if column is not None:
         X, y, weights = column.split(X, y, base_name(args.data))
+        column.check_some()
     for remark in (*data.notes, *remarks_on_columns(args, X)):
         notes(remark)
     held_out: tuple[Any, Any] | None = None

@@ -126,6 +126,13 @@ class WeightColumn:
             self.largest = max(self.largest, float(weights.max()))
         return (X, y, weights) if len(kept) == len(y) else (X[kept], y[kept], weights[kept])
 
+    def check_some(self) -> None:
+        """Refuse weights that were all 0."""
+        if not self.largest:
+            raise DataError(
+                f"The weights in column {self.name!r} must not all be zero, since no row is left to train on."
+            )
+
     @property
     def facts(self) -> dict[str, Any]:
         """What the model file says of it."""
@@ -135,7 +142,7 @@ class WeightColumn:
     def words(self) -> str:
         """What the summary says of it."""
         left_out = f", {counted(self.left_out, 'row')} of weight 0 left out" if self.left_out else ""
-        return f"of rows by {printable(self.name)}, {self.least:g} to {self.largest:g}{left_out}"
+        return f"of rows by {printable(self.name)} ({self.least:g} to {self.largest:g}{left_out})"
 
 
 def weight_column(args: argparse.Namespace, estimator: Any) -> WeightColumn | None:
@@ -168,7 +175,7 @@ def weights_in_words(rows: str, estimator: Any) -> dict[str, str]:
     found = {}
     of_classes = "" if class_weight is None else f"of classes {_in_words(class_weight)}"
     if rows or of_classes:
-        found["weights"] = "; ".join(filter(None, [rows, of_classes]))
+        found["weights"] = ", ".join(filter(None, [rows, of_classes]))
     if isinstance(margin, dict):
         found["margins"] = _in_words(margin)
     return found
