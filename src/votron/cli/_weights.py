@@ -149,12 +149,12 @@ def weight_column(args: argparse.Namespace, estimator: Any) -> WeightColumn | No
     """Return the column that was named, if the estimator takes weights of rows."""
     from sklearn.utils.validation import has_fit_parameter
 
-    from votron.cli._options import estimators
+    from votron.estimators import ESTIMATORS
 
     if args.sample_weight is None:
         return None
     if not has_fit_parameter(estimator, "sample_weight"):
-        able = [name for name, cls in estimators().items() if has_fit_parameter(cls, "sample_weight")]
+        able = [name for name, cls in ESTIMATORS.items() if has_fit_parameter(cls, "sample_weight")]
         raise UsageError(f"--sample-weight is for --estimator {joined(able)}, and not for {args.estimator}.")
     if getattr(args, "tune", None) is not None:
         raise UsageError("--sample-weight is not for --tune: choose parameters without it, and give them beside it.")
