@@ -33,7 +33,15 @@ from votron.estimators._best_moment import (
 )
 from votron.estimators._evidence import RecordClassifier
 from votron.estimators._score_functions import Form, form_of_vectors
-from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, by_class, weighed
+from votron.estimators._weights import (
+    CLASS_WEIGHT_CONSTRAINTS,
+    MARGIN_CONSTRAINTS,
+    RowWeights,
+    WeightedFit,
+    margins_of,
+    weighed,
+    why_not_in_parts,
+)
 from votron.estimators.base import Watch
 from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
@@ -56,13 +64,7 @@ def _why_no_partial_fit(model: Any) -> VotronError | None:
             f" must be a number for partial_fit, since the data that decide what "
             f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead.",
         )
-    if isinstance(model.class_weight, str) and model.class_weight == "balanced":
-        return VotronError(
-            Parameter("class_weight", of=name),
-            f" must be a dict or None for partial_fit, since how many rows the classes have is not known yet. "
-            f"Got {model.class_weight!r} instead.",
-        )
-    return None
+    return why_not_in_parts(model)
 
 
 class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
@@ -206,7 +208,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         "epochs": [Interval(Real, 0, None, closed="neither"), None],
         "rule": [_validation.NameIn(RULES, also=("auto",))],
         "normalize_vectors": ["boolean"],
-        "margin": [Interval(Real, 0, None, closed="left"), dict],
+        "margin": MARGIN_CONSTRAINTS,
         "class_weight": CLASS_WEIGHT_CONSTRAINTS,
         "shuffle": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
@@ -345,12 +347,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
     @property
     def _margins(self) -> float | Floats:
         """τ, or where it differs by class, for the rows of each code."""
-        if not isinstance(self.margin, dict):
-            return float(self.margin)
-        found = by_class(self.margin, self.classes_.tolist(), Parameter("margin", of=type(self).__name__), missing=0.0)
-        if (found == found[0]).all():
-            return float(found[0])
-        return found[::-1] if len(found) == 2 else found
+        return margins_of(self)
 
     @property
     def _largest_margin(self) -> float:
