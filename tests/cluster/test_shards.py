@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,7 +14,12 @@ from in_process import train
 from sklearn.datasets import load_digits
 from strategies import FAMILIES, PLENTY, How, Problem, problems, thorough
 
+from votron import VotedPerceptronClassifier
+from votron.engine.cluster.rows import witnesses_of
+from votron.engine.cluster.workers import Segment, _deliver, digest_of
+from votron.errors import VotronError
 from votron.kernels import GaussianKernel, NormalizedKernel, PolynomialKernel
+from votron.products import describe
 
 FEATURES = sorted(name for name in FAMILIES if "precomputed" not in name)
 
@@ -77,3 +83,32 @@ def test_shards_without_the_events_say_so():
 
     with pytest.raises(RuntimeError, match="this shard has 0 events, and should have 1"):
         train(problem, np.zeros(200, dtype=int), tweak=forgetful)
+
+
+def test_rows_that_have_changed_are_refused():
+    rows = np.arange(12.0).reshape(4, 3)
+    segment = Segment(7, 0, 4, 0, digest_of(rows))
+    for changed in (rows + 1e-9, rows.astype(np.float32), rows[::-1], sp.csr_matrix(rows)):
+        with pytest.raises(VotronError, match="Chunk 7 of X has other rows than when it was first read"):
+            _deliver(None, changed, segment, np.arange(4), np.zeros(4))
+
+
+def test_witnesses_stand_for_all_rows():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        X = rng.integers(-3, 4, rng.integers(1, 30, 2)) * rng.choice([1, 1, 0.5], 1)
+        X = X * (rng.random(X.shape) < 0.5)
+        for rows in (X, sp.csr_matrix(X), X.astype(np.float32)):
+            few = witnesses_of(rows)
+            assert few.shape[0] <= 5
+            for gamma in (1e-3, 1e3):
+                assert (
+                    GaussianKernel(gamma).suited_to(few).arithmetic == GaussianKernel(gamma).suited_to(rows).arithmetic
+                )
+            one, all_of_them = describe(few), describe(rows)
+            assert (one.integer, one.low, one.high) == (all_of_them.integer, all_of_them.low, all_of_them.high)
+
+
+def test_without_a_client():
+    with pytest.raises(VotronError, match=r"takes a client: distributed\.Client\(\) starts a cluster"):
+        VotedPerceptronClassifier().fit(da.zeros((4, 2), chunks=(2, 2)), np.array([0, 1, 0, 1]))

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from votron._resources import effective_threads
 from votron._types import Floats, Index, Rows
 from votron.engine import PrimalTrainer, TrainingRun
+from votron.engine.cluster.rows import SpreadRows
 from votron.estimators import _validation
 from votron.estimators._best_moment import counted
 from votron.estimators._evidence import check_none_left_out, passes_of, trained_model
@@ -246,6 +247,7 @@ class AveragedPerceptronClassifier(WeightedFit, EpochClassifier):
         n_steps = self._n_steps(len(order))
         trainer = self._new_trainer()
         if self.early_stopping:
+            _validation.refuse_spread(rows, "Early stopping")
             run, trainer = self._train_until_best(trainer, rows, codes, order, n_steps, held_out, weights.each)
         else:
             run = self._train(trainer, rows, codes, order, n_steps, weights.each)
@@ -368,6 +370,10 @@ class AveragedPerceptronClassifier(WeightedFit, EpochClassifier):
         """Return the numbers of the rows that can be learnt, and tell of the others."""
         if self.fit_intercept:
             return np.arange(rows.shape[0])
+        if isinstance(rows, SpreadRows):
+            return self._learnable_of(
+                rows, _validation.learnable_rows(rows, LinearKernel()), at_least, "no value but 0"
+            )
         nonzero = (rows != 0).sum(axis=1) if sp.issparse(rows) else (rows != 0).any(axis=1)
         return self._learnable_of(rows, np.flatnonzero(np.asarray(nonzero)), at_least, "no value but 0")
 
@@ -382,7 +388,11 @@ class AveragedPerceptronClassifier(WeightedFit, EpochClassifier):
         after_pass: Callable[[], bool] | None = None,
     ) -> TrainingRun:
         """Run the engine."""
-        run = partial(trainer.run, weights=weights, n_threads=effective_threads(self.n_jobs), after_pass=after_pass)
+        if isinstance(rows, SpreadRows):
+            run: Callable[..., TrainingRun] = rows.presenter(trainer, weights=weights)
+        else:
+            n_threads = effective_threads(self.n_jobs)
+            run = partial(trainer.run, weights=weights, n_threads=n_threads, after_pass=after_pass)
         return self._in_epochs(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
     def _train_until_best(

@@ -20,7 +20,7 @@ from votron._arrays import n_bytes
 from votron._resources import effective_threads, parse_memory_limit
 from votron._types import Floats, Index, Rows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
-from votron.engine.cluster.rows import SpreadRows
+from votron.engine.cluster.rows import SpreadRows, is_collection
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
 from votron.estimators._best_moment import (
@@ -32,6 +32,7 @@ from votron.estimators._best_moment import (
     moments_within,
     validation_table,
 )
+from votron.estimators._collections import staged
 from votron.estimators._evidence import RecordClassifier
 from votron.estimators._score_functions import Form, form_of_vectors
 from votron.estimators._weights import (
@@ -710,6 +711,8 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         10 {'vote': (150, 3), ('last', True): (150, 3)}
         """
         check_is_fitted(self)
+        if is_collection(X):
+            return staged(self, X, at, rules)
         rows, _ = _validation.validated(self, X, kernel=self.kernel_, reset=False)
         moments = moments_of(self.record_, self.n_epochs_, at)
         times = [round(moment * self.record_.n_examples) for moment in moments]

@@ -27,6 +27,7 @@ from votron.engine.cluster.shard import stacked
 from votron.engine.cluster.walk import Account, ClusterRun, Presented
 from votron.engine.cluster.workers import SEGMENTS, Segment, WorkerShards, digest_of
 from votron.engine.dual import DualTrainer
+from votron.engine.primal import PrimalTrainer
 from votron.engine.run import TrainingRun, Watcher
 from votron.errors import DataError, VotronError
 from votron.kernels import Kernel
@@ -141,6 +142,20 @@ def _squares(rows: Rows, kept: Index | None, kernel: Kernel, traits: Traits) -> 
     rows = _kept(rows, kept)
     kernel.check(rows)
     return kernel.products(traits).squares(rows)
+
+
+def _present(
+    trainer: PrimalTrainer, rows: Rows, order: Index, codes: NDArray[np.int64], weights: Floats | None
+) -> PrimalTrainer:
+    """Return a trainer that has learnt from rows in this order, whose codes and weights come in the same."""
+    every = np.arange(len(order))
+    trainer = copy.deepcopy(trainer)
+    trainer.run(rows[order], codes, every, len(every), weights=weights)
+    return trainer
+
+
+def _n_mistakes(trainer: PrimalTrainer) -> int:
+    return int(trainer.n_mistakes.sum())
 
 
 # -- on the client -----------------------------------------------------------------------------------------------------
@@ -332,6 +347,52 @@ class SpreadRows:
             run.account.lost, run.account.moved = shards.n_lost, shards.n_moved
             shards.close()
             self.release()
+
+    def presenter(self, trainer: PrimalTrainer, weights: Floats | None) -> Callable[..., TrainingRun]:
+        """Return what presents these rows to weight vectors, called as the ``run`` of `PrimalTrainer` is."""
+        return lambda rows, *what, **more: rows.present(trainer, *what, weights=weights, **more)
+
+    def present(
+        self,
+        trainer: PrimalTrainer,
+        codes: NDArray[np.int64],
+        order: Index,
+        n_steps: int,
+        *,
+        weights: Floats | None = None,
+        watcher: Watcher | None = None,
+    ) -> TrainingRun:
+        """Present rows chunk after chunk, where they are; within a chunk in the given order.
+
+        The vectors go from chunk to chunk. A task makes new ones, so that it can be done again.
+        """
+        given = order if self.kept is None else self.kept[order]
+        chunk = np.searchsorted(self._starts, given, "right") - 1
+        by_chunk = np.argsort(chunk, kind="stable")
+        parts = np.split(by_chunk, np.searchsorted(chunk[by_chunk], np.arange(1, len(self.lengths))))
+        futures, state = (
+            self.futures(range(len(self.lengths))),
+            self.client.scatter(trainer, broadcast=True, hash=False),
+        )
+        n, done, mistakes, interrupted, converged = len(order), 0, int(trainer.n_mistakes.sum()), False, False
+        while done < n_steps and not (interrupted or converged):
+            left = min(n, n_steps - done)
+            for k, part in enumerate(parts):
+                mine = part[:left]
+                if len(mine):
+                    rows, of = given[mine] - self._starts[k], order[mine]
+                    what = codes[of], None if weights is None else weights[of]
+                    state = self.client.submit(_present, state, futures[k], rows, *what, pure=False, retries=3)
+                left -= len(mine)
+            done += min(n, n_steps - done)
+            total = self.client.submit(_n_mistakes, state, pure=False).result()
+            converged, mistakes = total == mistakes and done % n == 0, total
+            if watcher is not None:
+                watcher.update(done, (done - 1) // n + 1, total)
+                interrupted = watcher.should_stop()
+        trainer.__dict__.update(state.result().__dict__)
+        self.release()
+        return TrainingRun(done, converged, interrupted)
 
     def _as_given(self, presented: Presented) -> Presented:
         """Return what is presented by the numbers of the rows as they were given."""
