@@ -34,7 +34,7 @@ from votron.kernels import Kernel
 from votron.products import Traits
 from votron.products import squares as squared_lengths
 
-ROWS_IN_A_PAGE = 256
+ROWS_IN_A_PAGE = 512
 """Rows of a page that a worker has, on average: enough for a product to be worth its call."""
 _MOST_IN_A_SEGMENT = 1 << 17
 

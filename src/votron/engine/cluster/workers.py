@@ -253,9 +253,8 @@ class WorkerShards:
     def _workers(self) -> list[str]:
         """Return the workers that are there, and have given signs of life lately."""
         self._asked = now = time.monotonic()
+        self._check_client()
         try:
-            if self.client.status != "running":
-                raise OSError(self.client.status)
             workers = self.client.scheduler_info()["workers"]
         except (OSError, RuntimeError) as error:
             raise _gone(self.client) from error
@@ -266,8 +265,15 @@ class WorkerShards:
             self._seen[address] = facts["last_seen"], heard
         return [address for address in workers if now - self._seen[address][1] <= self.lost_after]
 
+    def _check_client(self) -> None:
+        """Refuse to go on without a scheduler."""
+        if self.client.status != "running":
+            raise _gone(self.client)
+
     def _bury(self, addresses: set[str]) -> None:
         """Give up the shards of workers that are lost; what they held will be made again."""
+        time.sleep(0.1)  # workers go with their scheduler: the client is about to hear of that
+        self._check_client()
         self.n_lost += len(addresses)
         for address in addresses:
             self._remove(address)
@@ -279,8 +285,8 @@ class WorkerShards:
     def _remove(self, address: str) -> None:
         """Tell the scheduler that a silent worker is lost, so that it asks others for what that one has."""
 
-        def remove(dask_scheduler: Any) -> Any:
-            return dask_scheduler.remove_worker(address, stimulus_id=f"votron-lost-{time.time()}")
+        async def remove(dask_scheduler: Any) -> str:
+            return str(await dask_scheduler.remove_worker(address, stimulus_id=f"votron-lost-{time.time()}"))
 
         try:
             self.client.run_on_scheduler(remove)
