@@ -43,7 +43,7 @@ def test_the_loss_of_the_scheduler_is_told_in_a_sentence(tmp_path):
         with Client(scheduler_file=str(tmp_path / "scheduler.json"), timeout=60, direct_to_workers=True) as client:
             client.wait_for_workers(1, timeout=60)
             rows = SpreadRows(X, checked_chunk, "a test")
-            with pytest.raises(VotronError, match="The Dask scheduler at .* does not answer any more"):
+            with pytest.raises(VotronError, match=r"The Dask scheduler at .* does not answer any more"):
                 rows.run(trainer, y, np.arange(len(y)), 9000, watcher=Fault(500, scheduler.kill))
     finally:
         for process in (scheduler, worker):

@@ -63,7 +63,7 @@ def _as_array(parts: list[Any], X: Any, one: Any) -> Any:
 
     lengths = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(parts)
     arrays = [
-        da.from_delayed(part, (length, *one.shape[1:]), dtype=one.dtype)  # type: ignore[no-untyped-call]
+        da.from_delayed(part, (length, *one.shape[1:]), dtype=one.dtype)
         for part, length in zip(parts, lengths, strict=True)
     ]
-    return da.concatenate(arrays, allow_unknown_chunksizes=True)  # type: ignore[no-untyped-call]
+    return da.concatenate(arrays, allow_unknown_chunksizes=True)
