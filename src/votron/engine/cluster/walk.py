@@ -28,8 +28,10 @@ from votron.engine.dual import DualTrainer, Limits, Mistakes, finite_bound, roun
 from votron.engine.run import TrainingRun, Watcher
 from votron.products import RowStore, Traits
 
-FEWEST_CANDIDATES, MOST_CANDIDATES = 96, 1024
+FEWEST_CANDIDATES, MOST_CANDIDATES = 96, 512
 """Candidates that an interval is to have: more where messages take long, since their values cost their square."""
+LONGEST_WAY = 0.02
+"""Seconds that a message and its answer are taken to be on their way at first."""
 
 
 class Shards(Protocol):
@@ -259,7 +261,7 @@ class ClusterRun:
         self._event_places: list[Index] = [np.full(trainer.n_events, -1, dtype=np.int64)]
         self.account = Account()
         self.wanted, self.size = FEWEST_CANDIDATES, page_size
-        self._latency = 0.0
+        self._latency = LONGEST_WAY
         self._work: list[float] = []
 
     # -- the run ----------------------------------------------------------------------------------------------------
@@ -316,8 +318,7 @@ class ClusterRun:
         account.message_seconds += max(0.0, seconds - longest)
         account.bytes_sent += size_of(step)
         account.bytes_received += sum(size_of(reply) for reply in replies)
-        latency = max(0.0, seconds - longest)
-        self._latency = latency if not self._latency else 0.8 * self._latency + 0.2 * latency
+        self._latency = min(max(0.0, seconds - longest), 1.05 * self._latency)  # the way, not what lies on it
         return replies
 
     def _log(self) -> NewEvents:
