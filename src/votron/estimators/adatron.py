@@ -24,7 +24,7 @@ from votron.estimators._evidence import check_none_left_out, trained_model
 from votron.estimators._score_functions import Expansion, Form
 from votron.estimators._validation import KERNEL_CONSTRAINTS, learnable_rows, set_tags
 from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, weighed
-from votron.estimators.base import Watch, WatchedClassifier, outside_votron
+from votron.estimators.base import Deadline, Watch, WatchedClassifier, outside_votron
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
@@ -243,7 +243,7 @@ class KernelAdatronClassifier(WeightedFit, WatchedClassifier):
 
     def _after_fit(self, run: TrainingRun) -> None:
         """Tell of Ctrl-C, or that the margin is not as near to the best as was asked for."""
-        if run.interrupted:
+        if run.interrupted and not Deadline.ended_training():
             raise KeyboardInterrupt("Training stopped; the model has what it found until then.")
         if run.converged:
             return
