@@ -83,8 +83,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--resume",
         metavar="FILE",
-        help="with --tune: keep each fold that was tried in this file; if it is there, go on with the search that it is "
-        "of, with --random-state 0 unless it is given",
+        help="with --tune: keep each fold that was tried in this file; if it is there, go on with its search. "
+        "--random-state is then 0 unless it is given",
     )
     _options.add_common(parser, json="print the summary as JSON")
     _add_stream(parser)
@@ -99,8 +99,8 @@ def _tuning_words(name: str) -> str:
     grid = "" if name == _options.EVERY_ESTIMATOR else f": {grid_in_words(name)}"
     return (
         f"choose what is not given as an option by cross-validation, in 5 folds of 20,000 rows at most, and train with "
-        f"that on all{grid}. With SECONDS the search and the training end in time, with the best so far; `votron tune` is "
-        "the same search with lists of your own"
+        f"that on all{grid}. With SECONDS the search and the training end in time, with the best so far; `votron tune` "
+        "is the same search with lists of your own"
     )
 
 
@@ -186,10 +186,8 @@ def _checked_test(typed: str | None, stream: bool) -> float | str | None:
 def _estimator(args: argparse.Namespace, notes: Notes) -> tuple[Any, int]:
     """Return the classifier with what was typed, and the seed of all that is random."""
     seed = getattr(args, "random_state", None)
-    if seed is None:
-        seed = (
-            0 if args.resume is not None else secrets.randbelow(2**31)
-        )  # drawn here, so that the model file can say how to repeat the run
+    if seed is None:  # drawn here, so that the model file can say how to repeat the run
+        seed = 0 if args.resume is not None else secrets.randbelow(2**31)
     estimator = _options.make_estimator(args.estimator, _options.typed_parameters(args))
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=seed)

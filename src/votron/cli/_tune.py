@@ -86,8 +86,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         "--halving",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="with many rows, try settings on a part of them first, 500 at least, each time a third of the next, and go "
-        "on with the best third (default: on)",
+        help="with many rows, try settings on a part of them first, 500 at least, each time a third of the next, and "
+        "go on with the best third (default: on)",
     )
     add_resume(parser)
     add(
@@ -122,7 +122,7 @@ def add_resume(parser: Parser) -> None:
     parser.add_argument(
         "--resume",
         metavar="FILE",
-        help="keep each fold that was tried in this file; if it is there, go on with the search that it is of",
+        help="keep each fold that was tried in this file; if it is there, go on with its search",
     )
 
 
@@ -258,7 +258,6 @@ def run(args: argparse.Namespace, reading: Sequence[str]) -> int:
             if not str(value).startswith("scale*"):
                 _options.make_estimator(args.estimator, {name: value})  # refuses what is out of range before the work
     data, _ = read_labelled(args.data, **typed_reading(args))
-    encoder = encoder_for(args, data, data.X)
     names = list(dict.fromkeys([args.estimator, *args.also]))
     encoders = {}
     for name in names:  # the encoder of a table may be another for another classifier
@@ -284,10 +283,8 @@ def run(args: argparse.Namespace, reading: Sequence[str]) -> int:
     written = None if args.output is None else _written(args, data, result)
     command = _best_command(args, reading, result)
     if args.json:
-        best = {row.estimator: row.error for row in reversed(result.settings())}
-        others = {
-            "others": [{"estimator": n, "best_error": best[n]} for n in names if n in best and n != args.estimator]
-        }
+        best = {row.estimator: row.error for row in reversed(result.settings()) if row.estimator != result.estimator}
+        others = {"others": [{"estimator": name, "best_error": error} for name, error in best.items()]}
         print_json({**result.to_dict(), **(others if args.also else {}), "command": command, "model": written})
         return 0
     print(_text(result, args.rows))

@@ -171,8 +171,8 @@ class TuningResult:
         Examples
         --------
         >>> from votron.tuning import TuningResult, TuningRow
-        >>> errors = {(0.5, 1): (0.2, 0.4), (0.5, 5): (0.1, 0.3), (2.0, 1): (0.3, 0.3)}
-        >>> rows = tuple(TuningRow({"margin": m, "epochs": e}, each, 0.5, 8, "voted") for (m, e), each in errors.items())
+        >>> found = [(0.5, 1, (0.2, 0.4)), (0.5, 5, (0.1, 0.3)), (2.0, 1, (0.3, 0.3))]
+        >>> rows = tuple(TuningRow({"margin": m, "epochs": e}, each, 0.5, 8, "voted") for m, e, each in found)
         >>> [row.params for row in TuningResult("voted", rows, 2, 10, 10, 2, 2, (), 1.5).settings()]
         [{'margin': 0.5, 'epochs': 5}, {'margin': 2.0, 'epochs': 1}]
         """

@@ -20,10 +20,10 @@ from votron.estimators._search.trials import FoldScores
 
 _KIND = "votron search 1"
 _SAME = {
-    "data": "the data, the folds or the encoder are",
-    "scoring": "the score is",
-    "fixed": "the other parameters are",
-    "votron": "the version of Votron is",
+    "data": "the data, the folds or the encoder are not what they were",
+    "scoring": "the score is not what it was",
+    "fixed": "the random state or another parameter is not what it was",
+    "votron": "the version of Votron is not what it was",
 }
 """What must be as it was, in words."""
 
@@ -109,8 +109,8 @@ class KeptTrials:
         for name, words in _SAME.items():
             if known.get(name) != line.get(name):
                 raise VotronError(
-                    f"The search in {str(self.path)!r} cannot go on, since {words} not what it was: give another file, "
-                    "or search as before."
+                    f"The search in {str(self.path)!r} cannot go on, since {words}: give another file, or search "
+                    "as before."
                 )
 
     def find(self, key: str, n_rows: int, fold: int) -> FoldScores | None:

@@ -141,7 +141,7 @@ class Search:
         """Try settings on so many rows, and what lies beyond the edges; return those to go on with, the best first."""
         done: list[Candidate] = []
         mine: list[Trial] = []
-        self._queue = list(candidates)
+        self._queue, before = list(candidates), -math.inf
         while self._queue:
             trial = self._tried(self._queue[0], rung)
             done.append(self._queue.pop(0))
@@ -151,10 +151,14 @@ class Search:
                 self.report(len(done), len(done) + len(self._queue), trial, self.best)
             if not self._queue and mine:
                 best = min(mine, key=lambda trial: trial.rank)
-                space, known = self.spaces[best.candidate.estimator], [*done, *self._known()]
-                point = best.candidate.points[best.best]
-                self._queue = beyond(best.candidate, point, known, space.grows, space.scale)
+                if best.score > before:  # as long as what lies beyond is better, and not only as good
+                    self._queue, before = self._beyond(best, done), best.score
         return self._kept(mine)
+
+    def _beyond(self, best: Trial, done: list[Candidate]) -> list[Candidate]:
+        """Return what lies beyond the edges at which the best is, if anything does."""
+        space, known = self.spaces[best.candidate.estimator], [*done, *self._known()]
+        return beyond(best.candidate, best.candidate.points[best.best], known, space.grows, space.scale)
 
     def _kept(self, trials: Sequence[Trial]) -> list[Candidate]:
         """Return the settings to go on with, the best first, each with the moments of all its fits."""
