@@ -44,6 +44,8 @@ EVENTS_AT_ONCE = 256
 """Events whose kernel values are held at a time, so that they stay in the processor's cache."""
 CANDIDATES_AT_ONCE = 512
 """Rows whose kernel values with the block are computed ahead of the walk, at most."""
+FEW_ROWS = 2048
+"""Rows up to which all of them are one block, whose kernel values stay from one visit to the next."""
 WORTH_A_THREAD = 40_000
 """Kernel values from which a second thread pays."""
 WORKING_MEMORY = 96 << 20
@@ -258,7 +260,9 @@ class _Visits:
         self.ids = np.arange(X.shape[0]) if ids is None else ids
         self.kernel = trainer.kernel
         self.products = trainer._adopt(X)
-        self.block_size = max(1, min(block_size or self.products.block_size, len(order)))
+        self.few = block_size is None and len(order) <= FEW_ROWS and self._have_room(memory, len(order))
+        size = len(order) if self.few else block_size or self.products.block_size
+        self.block_size = max(1, min(size, len(order)))
         self.n_blocks = -(-len(order) // self.block_size)
         self.width = padded(self.block_size)
         squares = self.products.squares(X)
@@ -295,6 +299,10 @@ class _Visits:
         self._share_out(memory)
         self.cache.note(trainer._event_slot.values)
 
+    def _have_room(self, memory: int, n: int) -> bool:
+        """Tell whether the kernel values of so many rows with each other can be kept."""
+        return padded(n) * n * 8 + WORKING_MEMORY <= memory and not isinstance(self.products, GramProducts)
+
     def _in_blocks(self, values: NDArray[Any], dtype: Any) -> NDArray[Any]:
         out = np.zeros((self.n_blocks, self.width), dtype=dtype)
         for b in range(self.n_blocks):
@@ -312,9 +320,10 @@ class _Visits:
         left -= packed if self.keeps_blocks else 0
         each = self.n_blocks * self.width * np.dtype(self.products.dtype).itemsize
         after = self.products.keep_after
-        capacity = min(left // each, self.trainer.n_support + len(self.order)) if after else 0
+        capacity = min(left // each, self.trainer.n_support + len(self.order)) if after and not self.few else 0
         self.cache = DotCache(self.n_blocks, self.width, self.products.dtype, capacity, after)
         self.blocks: dict[int, KernelBlock] = {}
+        self.ahead: _Ahead | None = None
 
     def rows_in(self, b: int) -> int:
         return min(self.block_size, len(self.order) - b * self.block_size)
@@ -362,7 +371,8 @@ class _Visits:
 
     def _walk(self, b: int, block: KernelBlock, stop: int, threads: Team) -> None:
         trainer = self.trainer
-        ahead = _Ahead(self, b, block, threads)
+        ahead = self.ahead or _Ahead(self, b, block, threads)
+        self.ahead = ahead if self.few else None
         room = stop * trainer.n_vectors
         at, vector = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
         score, norm2 = np.empty(room), np.empty(room)
@@ -457,13 +467,16 @@ class _Ahead:
         wrong = np.empty(stop - start, dtype=np.int64)
         n = _loops.find_mistakes(v.F[b], v.codes[b], v.threshold[b], start, stop, wrong)
         wanted = wrong[:n][self.row_of[wrong[:n]] < 0][:CANDIDATES_AT_ONCE]
+        if not len(wanted):
+            return
         self._make_room(self.n + len(wanted))
         mine = slice(self.n, self.n + len(wanted))
-        self._fill_dots(wanted, self.dots[mine])
+        dots = np.empty((len(wanted), v.width), dtype=self.dots.dtype) if v.few else self.dots[mine]
+        self._fill_dots(wanted, dots)
         terms = np.ascontiguousarray(v.all_terms[:, self.rows[wanted]])
 
         def work(low: int, high: int) -> None:
-            v.kernel.from_dots(self.dots[mine], np.arange(len(wanted)), low, high, terms, v.own[b], self.K[mine])
+            v.kernel.from_dots(dots, np.arange(len(wanted)), low, high, terms, v.own[b], self.K[mine])
 
         self.threads.over(self.block.width, work, worth_it=len(wanted) * v.width > WORTH_A_THREAD)
         self.row_of[wanted] = np.arange(mine.start, mine.stop)
@@ -494,9 +507,10 @@ class _Ahead:
 
     def _make_room(self, needed: int) -> None:
         if needed > len(self.K):
-            size = max(needed, 2 * len(self.K), 64)
+            few = self.visits.few  # then there is room for all, and no one asks for the dot products again
+            size = len(self.rows) if few else max(needed, 2 * len(self.K), 64)
             full = self.block.width == self.visits.width  # else the columns past the block's end must hold numbers
             K = (np.empty if full else np.zeros)((size, self.visits.width))
-            dots = np.empty((size, self.visits.width), dtype=self.dots.dtype)
-            K[: self.n], dots[: self.n] = self.K[: self.n], self.dots[: self.n]
+            dots = np.empty((0 if few else size, self.visits.width), dtype=self.dots.dtype)
+            K[: self.n], dots[: self.n] = self.K[: self.n], self.dots[: self.n]  # in a small run: of no rows
             self.K, self.dots = K, dots

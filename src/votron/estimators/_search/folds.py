@@ -13,11 +13,14 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from votron._arrays import n_bytes
+from votron._resources import parse_memory_limit
 from votron._types import Floats, Index
 from votron.estimators import _validation
 
 _KEPT = 1 << 30
 """Bytes of rows that are kept for the next setting, where no encoder made them; those of an encoder are all kept."""
+_ONE_THREAD = 2048
+"""Rows up to which a second thread does not pay."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +36,25 @@ class Fold:
     test_weight: Floats | None = None
     """Those, times the weights of classes."""
     scales: list[float] = field(default_factory=list)
+    memory: list[int] = field(default_factory=list)
 
     def scale(self) -> float:
         """Return what gamma="scale" stands for on the rows to learn from."""
         if not self.scales:
             self.scales.append(scale_of(self.X))
         return self.scales[0]
+
+
+    def resources(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Return how to fit, of what users leave open: few rows by one thread, and memory is looked at once."""
+        found: dict[str, Any] = {}
+        if params.get("n_jobs") is None and len(self.y) <= _ONE_THREAD:
+            found["n_jobs"] = 1
+        if params.get("memory_limit", "auto") == "auto":
+            if not self.memory:
+                self.memory.append(parse_memory_limit("auto", data_bytes=_size(self.X)))
+            found["memory_limit"] = self.memory[0]
+        return found
 
 
 def scale_of(X: Any) -> float:

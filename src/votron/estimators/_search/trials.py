@@ -85,7 +85,8 @@ class Trial:
 
 def fold_scores(candidate: Candidate, fixed: Params, fold: Fold, score: Score, end: float) -> FoldScores:
     """Fit a candidate on a fold and score it at all its points, before ``end``; raise `OutOfTime` then."""
-    model = new_model(candidate.estimator, {**fixed, **candidate.setting}, fold)
+    params = {**fixed, **candidate.setting}
+    model = _new_model(candidate.estimator, {**params, **fold.resources(params)}, fold)
     if "epochs" in candidate.free:
         model.set_params(epochs=max(candidate.free["epochs"]))
     weight = {} if fold.weight is None else {"sample_weight": fold.weight}
@@ -101,14 +102,14 @@ def fold_scores(candidate: Candidate, fixed: Params, fold: Fold, score: Score, e
     return FoldScores(found, fitted - start, time.perf_counter() - fitted)
 
 
-def new_model(estimator: str, params: Params, fold: Fold) -> Any:
-    """Return a classifier, not fitted: a multiple of the scale is a number, and a seed goes to those that take one."""
+def _new_model(estimator: str, params: Params, fold: Fold) -> Any:
+    """Return a classifier, not fitted, with those parameters that it has; a multiple of the scale is a number."""
     cls = ESTIMATORS[estimator]
     factor = multiple_of_scale(params.get("gamma"))
     if factor is not None:
         params = params | {"gamma": factor * fold.scale()}
-    known = cls._parameter_constraints
-    return cls(**{name: value for name, value in params.items() if name in known or name != "random_state"})
+    known = cls._get_param_names()
+    return cls(**{name: value for name, value in params.items() if name in known})
 
 
 def check_weights(estimator: str) -> None:
