@@ -551,13 +551,14 @@ def test_tuning_is_the_librarys(here, capsys):
 
 
 def test_tuning_goes_on_and_chooses_among_estimators(here, capsys):
+    from votron.tuning import ESTIMATORS
+
     options = ["digits", "--max-rows", "200", "--folds", "2", "--rules", "last", "--kernels", "rbf", "--margins", "0"]
     found = run_json(capsys, "tune", *options, "--also", "averaged", "-o", "best.votron")
     [other] = found["others"]
     assert {found["estimator"], other["estimator"]} == {"voted", "averaged"}
     assert found["best_error"] <= other["best_error"]
-    name = type(votron.load("best.votron")).__name__
-    assert name == {"voted": "VotedPerceptronClassifier", "averaged": "AveragedPerceptronClassifier"}[found["estimator"]]
+    assert type(votron.load("best.votron")) is ESTIMATORS[found["estimator"]]
     out = run(capsys, "tune", *options, "--also", "averaged", "--rows", "50").out
     assert f"The best: --estimator {found['estimator']}" in out
     assert "\nestimator  kernel" in out

@@ -243,10 +243,10 @@ class KernelAdatronClassifier(WeightedFit, WatchedClassifier):
 
     def _after_fit(self, run: TrainingRun) -> None:
         """Tell of Ctrl-C, or that the margin is not as near to the best as was asked for."""
-        if run.interrupted and not Deadline.ended_training():
-            raise KeyboardInterrupt("Training stopped; the model has what it found until then.")
-        if run.converged:
+        if run.converged or Deadline.ended_training():
             return
+        if run.interrupted:
+            raise KeyboardInterrupt("Training stopped; the model has what it found until then.")
         names = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         hard = [
             repr(name) for name, separable in zip(names.tolist(), self.separable_, strict=True) if separable is False

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._progress import Progress
 from votron._resources import effective_threads, parse_memory_limit
+from votron._sentences import counted
 from votron._types import Floats, Rows
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
@@ -400,16 +401,15 @@ class VotedPerceptronClassifierCV(WeightedFit):
 
     def _tell(self, search: Search, best: Trial, late: bool) -> None:
         """Say that not all was tried, now that the model is fitted."""
+        tried = counted(search.n_tried, "setting")
         if self.stopped_ == "interrupted":
-            raise KeyboardInterrupt(
-                f"The search stopped after {search.n_tried} settings; the model is the best of them."
-            )
+            raise KeyboardInterrupt(f"The search stopped after {tried}; the model is the best of what was tried.")
         if not (self.stopped_ or late):
             return
         self.stopped_ = "out of time"
         warnings.warn(
-            f"The time limit of {self.time_limit:g} s ended the search after {search.n_tried} settings, the best of "
-            f"them on {best.n_rows:,} of {max(search.sizes):,} training rows a fold"
+            f"The time limit of {self.time_limit:g} s ended the search after {tried}, the best of them on "
+            f"{best.n_rows:,} of {max(search.sizes):,} training rows a fold"
             + (", and the training at the end before its last pass." if late else "."),
             UserWarning,
             stacklevel=outside_votron(),
@@ -425,10 +425,27 @@ class VotedPerceptronClassifierCV(WeightedFit):
     def _scores(self, rows: Rows) -> Floats:
         return self.best_estimator_._scores(rows)
 
-    def with_rule(self, *args: Any, **more: Any) -> VotedPerceptronClassifier:
-        """Return ``best_estimator_`` with another rule, as its own `with_rule` does."""
+    def with_rule(
+        self, rule: str, normalize_vectors: bool = False, *, X_val: Any = None, y_val: Any = None
+    ) -> VotedPerceptronClassifier:
+        """Return a copy of ``best_estimator_`` that predicts by another rule from the same record.
+
+        Parameters
+        ----------
+        rule : str
+            The rule.
+        normalize_vectors : bool, default=False
+            Whether each vector counts as if it had length 1.
+        X_val, y_val : data and labels, optional
+            Held-out data, for the rules "holdout" and "auto".
+
+        Returns
+        -------
+        VotedPerceptronClassifier
+            The copy.
+        """
         check_is_fitted(self)
-        return self.best_estimator_.with_rule(*args, **more)
+        return self.best_estimator_.with_rule(rule, normalize_vectors, X_val=X_val, y_val=y_val)
 
     def _for_file(self) -> tuple[Any, dict[str, Any]]:
         """Return the classifier that was found, and what there is to say of the search."""

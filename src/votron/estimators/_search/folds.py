@@ -44,7 +44,6 @@ class Fold:
             self.scales.append(scale_of(self.X))
         return self.scales[0]
 
-
     def resources(self, params: dict[str, Any]) -> dict[str, Any]:
         """Return how to fit, of what users leave open: few rows by one thread, and memory is looked at once."""
         found: dict[str, Any] = {}

@@ -13,7 +13,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from votron import __version__
 from votron._files import write_bytes
 from votron.errors import VotronError
 from votron.estimators._search.trials import FoldScores
@@ -23,7 +22,6 @@ _SAME = {
     "data": "the data, the folds or the encoder are not what they were",
     "scoring": "the score is not what it was",
     "fixed": "the random state or another parameter is not what it was",
-    "votron": "the version of Votron is not what it was",
 }
 """What must be as it was, in words."""
 
@@ -101,7 +99,7 @@ class KeptTrials:
 
     def check(self, estimator: str, **facts: Any) -> None:
         """Refuse to go on with a search of this classifier on other data, or scored in another way."""
-        line = {"estimator": estimator, **facts, "votron": __version__}
+        line = {"estimator": estimator, **facts}
         known = self._searches.get(estimator)
         if known is None:
             self._append(line)
