@@ -22,7 +22,8 @@ from sklearn.preprocessing import StandardScaler
 from strategies import thorough
 
 from votron import VotedPerceptronClassifier, VotedPerceptronClassifierCV, VotronError, tabular_encoder
-from votron.estimators._search.grids import GROWTH, Candidate, beyond
+from votron.estimators._search.grids import GROWTH
+from votron.estimators._search.settings import Candidate, beyond
 from votron.estimators._validation import resolved_gamma
 from votron.tuning import ESTIMATORS, TuningResult, TuningRow, default_grid, tune
 

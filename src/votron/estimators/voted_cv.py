@@ -23,18 +23,10 @@ from votron._types import Floats, Rows
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
 from votron.estimators._search.folds import Folds
-from votron.estimators._search.grids import (
-    GROWTH,
-    Candidate,
-    Params,
-    moments_until,
-    multiple_of_scale,
-    plain,
-    settings_of,
-    shown,
-)
+from votron.estimators._search.grids import GROWTH, Params, moments_until, plain, shown
 from votron.estimators._search.kept import KeptTrials
 from votron.estimators._search.searching import Search, Space, seconds_left
+from votron.estimators._search.settings import Candidate, multiple_of_scale, settings_of
 from votron.estimators._search.trials import Trial, score_by
 from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, weighed
 from votron.estimators.base import Deadline, outside_votron

@@ -11,7 +11,8 @@ from votron._sentences import duration
 from votron._text_tables import as_text
 from votron.estimators import ESTIMATORS
 from votron.estimators._search.choosing import best_first
-from votron.estimators._search.grids import FREE, Params, multiple_of_scale, plain, shown
+from votron.estimators._search.grids import FREE, Params, plain, shown
+from votron.estimators._search.settings import multiple_of_scale
 from votron.kernels import make_kernel
 
 
@@ -110,7 +111,7 @@ class TuningResult:
     >>> X, y = load_iris(return_X_y=True)
     >>> result = tune(X, y, grid={"kernel": ["poly"], "degree": [1, 2], "margin": [0.0], "epochs": [1, 10]}, folds=3)
     >>> result.n_tried, len(result.table)
-    (4, 40)
+    (2, 12)
     >>> model = VotedPerceptronClassifier(**result.best, random_state=0).fit(X, y)
     """
 

@@ -21,9 +21,10 @@ from sklearn.utils.validation import _num_samples
 from votron.errors import Parameter, VotronError
 from votron.estimators import ESTIMATORS, _validation
 from votron.estimators._search.folds import Folds, scale_of
-from votron.estimators._search.grids import GROWTH, check_estimator, multiple_of_scale, plain, settings_of
+from votron.estimators._search.grids import GROWTH, check_estimator, plain
 from votron.estimators._search.kept import KeptTrials
 from votron.estimators._search.searching import Search, Space, seconds_left
+from votron.estimators._search.settings import multiple_of_scale, settings_of
 from votron.estimators._search.trials import Trial, minus_error
 from votron.estimators._weights import weighed
 from votron.estimators.base import Deadline

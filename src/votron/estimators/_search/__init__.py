@@ -7,7 +7,7 @@ until all rows are used (successive halving). Where the best value of a list is 
 may go on, the next value is tried too. Every fold that was tried can be kept in a file, from which a search that was
 ended goes on.
 
-`grids` has the numbers, `folds` the data, `trials` one setting, `choosing` what is best, `searching` the way from one
-to the other, `kept` the file. Its faces are `VotedPerceptronClassifierCV`, `votron.tuning.tune`, and at the command
-line ``votron tune`` and ``votron train --tune``.
+`grids` has the numbers, `settings` what is made of them, `folds` the data, `trials` one setting, `choosing` what is
+best, `searching` the way from one to the other, `kept` the file. Its faces are `VotedPerceptronClassifierCV`,
+`votron.tuning.tune`, and at the command line ``votron tune`` and ``votron train --tune``.
 """

@@ -11,17 +11,9 @@ from typing import Any
 
 from votron.errors import VotronError
 from votron.estimators._search.folds import Folds
-from votron.estimators._search.grids import (
-    KEPT_SHARE,
-    LEAST_KEPT,
-    LEAST_ROWS,
-    Candidate,
-    Params,
-    beyond,
-    merged,
-    plain,
-)
+from votron.estimators._search.grids import KEPT_SHARE, LEAST_KEPT, LEAST_ROWS, Params, plain
 from votron.estimators._search.kept import KeptTrials
+from votron.estimators._search.settings import Candidate, beyond, merged
 from votron.estimators._search.trials import Score, Trial, fold_scores
 from votron.estimators.base import OutOfTime
 

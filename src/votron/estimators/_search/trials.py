@@ -21,7 +21,8 @@ from votron.errors import VotronError
 from votron.estimators._by_name import ESTIMATORS
 from votron.estimators._search.choosing import rank, smoothed
 from votron.estimators._search.folds import Fold
-from votron.estimators._search.grids import Candidate, Params, multiple_of_scale
+from votron.estimators._search.grids import Params
+from votron.estimators._search.settings import Candidate, multiple_of_scale
 from votron.estimators.base import Deadline
 from votron.record import labels_of
 
