@@ -10,7 +10,8 @@ as of its last visit. On a visit (1) the events since then are added: one batch 
 each, one addition a mistake, in order; (2) the rows that are wrong now have their kernel values with the block
 computed in one batch, since most of them will be mistakes; (3) the block is walked in order, each mistake added to
 the scores of the whole block, stopping for more kernel values only where a row turned wrong on the way. Scores are
-float64 left folds, so they do not depend on the blocks.
+float64 left folds, so they do not depend on the blocks. A few thousand examples that are presented again and again are
+one block, whose kernel values are kept: then a pass is a walk, and nothing else.
 
 =========  =======================================================================
 ``F``      scores, [block, class, row]
@@ -44,8 +45,8 @@ EVENTS_AT_ONCE = 256
 """Events whose kernel values are held at a time, so that they stay in the processor's cache."""
 CANDIDATES_AT_ONCE = 512
 """Rows whose kernel values with the block are computed ahead of the walk, at most."""
-FEW_ROWS = 2048
-"""Rows up to which all of them are one block, whose kernel values stay from one visit to the next."""
+FEW_ROWS = 4096
+"""Rows that make one block, if they are visited again and again and there is memory for their kernel values."""
 WORTH_A_THREAD = 40_000
 """Kernel values from which a second thread pays."""
 WORKING_MEMORY = 96 << 20
@@ -260,9 +261,7 @@ class _Visits:
         self.ids = np.arange(X.shape[0]) if ids is None else ids
         self.kernel = trainer.kernel
         self.products = trainer._adopt(X)
-        self.few = block_size is None and len(order) <= FEW_ROWS and self._have_room(memory, len(order))
-        size = len(order) if self.few else block_size or self.products.block_size
-        self.block_size = max(1, min(size, len(order)))
+        self.block_size = max(1, min(block_size or self._suitable_size(memory), len(order)))
         self.n_blocks = -(-len(order) // self.block_size)
         self.width = padded(self.block_size)
         squares = self.products.squares(X)
@@ -299,16 +298,21 @@ class _Visits:
         self._share_out(memory)
         self.cache.note(trainer._event_slot.values)
 
-    def _have_room(self, memory: int, n: int) -> bool:
-        """Tell whether the kernel values of so many rows with each other can be kept."""
-        return padded(n) * n * 8 + WORKING_MEMORY <= memory and not isinstance(self.products, GramProducts)
-
     def _in_blocks(self, values: NDArray[Any], dtype: Any) -> NDArray[Any]:
         out = np.zeros((self.n_blocks, self.width), dtype=dtype)
         for b in range(self.n_blocks):
             mine = self.order[b * self.block_size : (b + 1) * self.block_size]
             out[b, : len(mine)] = values[mine]
         return out
+
+    def _suitable_size(self, memory: int) -> int:
+        """Return the rows of a block: all of them, where they are few and their kernel values fit."""
+        width = padded(len(self.order))
+        values = width * width * (8 + np.dtype(self.products.dtype).itemsize)
+        room = min(memory // 2, memory - WORKING_MEMORY)
+        if width <= FEW_ROWS and values + self.products.block_bytes(width) <= room:
+            return len(self.order)
+        return self.products.block_size
 
     def _share_out(self, memory: int) -> None:
         """Divide the memory: what training cannot do without, then packed blocks, then the cache of dot products."""
@@ -319,8 +323,9 @@ class _Visits:
         self.keeps_blocks = 0 < packed <= left // 2
         left -= packed if self.keeps_blocks else 0
         each = self.n_blocks * self.width * np.dtype(self.products.dtype).itemsize
-        after = self.products.keep_after
-        capacity = min(left // each, self.trainer.n_support + len(self.order)) if after and not self.few else 0
+        self.keeps_values = self.n_blocks == 1 and memory > 0
+        after = 0 if self.keeps_values else self.products.keep_after
+        capacity = min(left // each, self.trainer.n_support + len(self.order)) if after else 0
         self.cache = DotCache(self.n_blocks, self.width, self.products.dtype, capacity, after)
         self.blocks: dict[int, KernelBlock] = {}
         self.ahead: _Ahead | None = None
@@ -372,12 +377,12 @@ class _Visits:
     def _walk(self, b: int, block: KernelBlock, stop: int, threads: Team) -> None:
         trainer = self.trainer
         ahead = self.ahead or _Ahead(self, b, block, threads)
-        self.ahead = ahead if self.few else None
+        if self.keeps_values:
+            self.ahead = ahead
         room = stop * trainer.n_vectors
         at, vector = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
         score, norm2 = np.empty(room), np.empty(room)
         r, n = 0, 0
-        ahead.fetch(r, stop)
         while r < stop:
             r, n = _loops.walk(
                 self.F[b], self.codes[b], self.threshold[b], self.diagonal[b], self.weights[b], r, stop,
@@ -456,6 +461,9 @@ class _Ahead:
 
     def __init__(self, visits: _Visits, b: int, block: KernelBlock, threads: Team) -> None:
         self.visits, self.b, self.rows, self.block, self.threads = visits, b, block.rows, block, threads
+        # before anything is learnt all rows are wrong, and of few rows many will be right when their turn comes
+        few = min(CANDIDATES_AT_ONCE, max(32, visits.width // 8))
+        self.at_once = few if visits.keeps_values else CANDIDATES_AT_ONCE
         self.row_of = np.full(visits.width, -1, dtype=np.int64)
         self.K = np.empty((0, visits.width))
         self.dots = np.empty((0, visits.width), dtype=visits.products.dtype)
@@ -466,17 +474,14 @@ class _Ahead:
         v, b = self.visits, self.b
         wrong = np.empty(stop - start, dtype=np.int64)
         n = _loops.find_mistakes(v.F[b], v.codes[b], v.threshold[b], start, stop, wrong)
-        wanted = wrong[:n][self.row_of[wrong[:n]] < 0][:CANDIDATES_AT_ONCE]
-        if not len(wanted):
-            return
+        wanted = wrong[:n][self.row_of[wrong[:n]] < 0][: self.at_once]
         self._make_room(self.n + len(wanted))
         mine = slice(self.n, self.n + len(wanted))
-        dots = np.empty((len(wanted), v.width), dtype=self.dots.dtype) if v.few else self.dots[mine]
-        self._fill_dots(wanted, dots)
+        self._fill_dots(wanted, self.dots[mine])
         terms = np.ascontiguousarray(v.all_terms[:, self.rows[wanted]])
 
         def work(low: int, high: int) -> None:
-            v.kernel.from_dots(dots, np.arange(len(wanted)), low, high, terms, v.own[b], self.K[mine])
+            v.kernel.from_dots(self.dots[mine], np.arange(len(wanted)), low, high, terms, v.own[b], self.K[mine])
 
         self.threads.over(self.block.width, work, worth_it=len(wanted) * v.width > WORTH_A_THREAD)
         self.row_of[wanted] = np.arange(mine.start, mine.stop)
@@ -507,10 +512,9 @@ class _Ahead:
 
     def _make_room(self, needed: int) -> None:
         if needed > len(self.K):
-            few = self.visits.few  # then there is room for all, and no one asks for the dot products again
-            size = len(self.rows) if few else max(needed, 2 * len(self.K), 64)
+            size = max(needed, 2 * len(self.K), 64)
             full = self.block.width == self.visits.width  # else the columns past the block's end must hold numbers
             K = (np.empty if full else np.zeros)((size, self.visits.width))
-            dots = np.empty((0 if few else size, self.visits.width), dtype=self.dots.dtype)
-            K[: self.n], dots[: self.n] = self.K[: self.n], self.dots[: self.n]  # in a small run: of no rows
+            dots = np.empty((size, self.visits.width), dtype=self.dots.dtype)
+            K[: self.n], dots[: self.n] = self.K[: self.n], self.dots[: self.n]
             self.K, self.dots = K, dots
