@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from strategies import thorough
 
 from votron import VotedPerceptronClassifier, VotedPerceptronClassifierCV, VotronError, tabular_encoder
+from votron.estimators._search.folds import Folds
 from votron.estimators._search.grids import GROWTH
 from votron.estimators._search.settings import Candidate, beyond
 from votron.estimators._validation import resolved_gamma
@@ -469,6 +470,20 @@ def test_halving_and_several_classifiers():
     assert row.errors == plain_errors(maker("voted", row.params, 0), X, y, 3, 0)
     with pytest.raises(VotronError, match="dicts by the names of these, 'voted', 'averaged'"):
         tune(X, y, estimator=["voted", "averaged"], grid={"degree": [1]})
+
+
+def test_a_part_of_a_fold_has_every_class():
+    X, y = np.arange(3000.0)[:, None], np.r_[np.zeros(2996), np.ones(2), np.full(2, 2)]
+    weight = np.arange(3000.0)
+    data = Folds(X, y, [(np.arange(0, 3000, 2), np.arange(1, 3000, 2))], 0, None, weight, weight)
+    part, whole = data.fold(0, 100), data.fold(0, 1500)
+    assert (len(part.y), len(part.y_test), len(whole.y), len(whole.y_test)) == (100, 200, 1500, 1500)
+    assert set(part.y) == set(part.y_test) == {0, 1, 2}
+    for rows, labels, weights in ((part.X, part.y, part.weight), (part.X_test, part.y_test, part.test_weight)):
+        at = rows[:, 0].astype(int)
+        assert (np.diff(at) > 0).all()
+        assert np.array_equal(labels, y[at])
+        assert np.array_equal(weights, weight[at])
 
 
 def test_it_is_the_search_of_the_classifier():

@@ -16,6 +16,7 @@ from votron._arrays import n_bytes
 from votron._resources import parse_memory_limit
 from votron._types import Floats, Index
 from votron.estimators import _validation
+from votron.estimators._search.grids import HELD_OUT_TIMES
 
 _KEPT = 1 << 30
 """Bytes of rows that are kept for the next setting, where no encoder made them; those of an encoder are all kept."""
@@ -92,6 +93,7 @@ class Folds:
         test_weight: Floats | None = None,
     ) -> None:
         self.X, self.y, self.encoder, self.weight, self.test_weight = X, y, encoder, weight, test_weight
+        self.seed = seed
         codes, rng = np.unique(y, return_inverse=True)[1], np.random.RandomState(seed)
         every = np.arange(len(y))
         self.splits = [(np.sort(every[train]), every[test]) for train, test in splits]
@@ -110,7 +112,10 @@ class Folds:
         return min(len(train) for train, _ in self.splits)
 
     def fold(self, i: int, n_rows: int) -> Fold:
-        """Return a fold with so many of its training rows, in the order of the data, every class among them."""
+        """Return a fold with so many of its training rows, in the order of the data, every class among them.
+
+        Of a part, the held-out rows are twice as many at most.
+        """
         train = self.splits[i][0]
         if n_rows >= self.n_rows:  # all, also where another fold has one row less
             return self._all(i)
@@ -118,9 +123,18 @@ class Folds:
             some = np.sort(self._orders[i][: max(n_rows, 2)])
             within, whole = np.searchsorted(train, some), self._all(i)
             weight = None if whole.weight is None else whole.weight[within]
-            rows, labels = _safe_indexing(whole.X, within), whole.y[within]
-            self._parts[i, n_rows] = replace(whole, X=rows, y=labels, weight=weight, scales=[])
+            part = replace(whole, X=_safe_indexing(whole.X, within), y=whole.y[within], weight=weight, scales=[])
+            self._parts[i, n_rows] = self._fewer_held_out(part, HELD_OUT_TIMES * n_rows)
         return self._parts[i, n_rows]
+
+    def _fewer_held_out(self, fold: Fold, most: int) -> Fold:
+        """Return a fold with so many of its held-out rows."""
+        if len(fold.y_test) <= most:
+            return fold
+        codes, rng = np.unique(fold.y_test, return_inverse=True)[1], np.random.RandomState(self.seed)
+        some = np.sort(_with_every_class_first(np.arange(len(codes)), codes, rng)[:most])
+        weight = None if fold.test_weight is None else fold.test_weight[some]
+        return replace(fold, X_test=_safe_indexing(fold.X_test, some), y_test=fold.y_test[some], test_weight=weight)
 
     def _all(self, i: int) -> Fold:
         if i in self._whole:

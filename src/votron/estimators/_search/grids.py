@@ -102,6 +102,8 @@ KEPT_SHARE = 3
 """A step of halving has three times the rows of the one before, and a third of its settings."""
 LEAST_ROWS = 500
 """Rows on which settings are told apart at first."""
+HELD_OUT_TIMES = 2
+"""Held-out rows of a step are this many times its training rows, at most: to predict them takes time too."""
 LEAST_KEPT = 4
 """Settings that go on to the next step at least; and the best of each classifier."""
 
