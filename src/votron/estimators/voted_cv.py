@@ -70,7 +70,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         Passes of each fit, of which the best moment is chosen: a quarter, a half, and every pass (above twelve every
         second, and so on). "auto" begins with 10, and doubles to 80 where the best moment is in the last pass.
     coef0 : float, default=1.0
-        Constant of the polynomial kernel.
+        Constant of the polynomial and of the Gaussian kernel: what gives a vector its threshold.
     normalize_kernel : bool, default=False
         Use K(x, z) / √(K(x, x) K(z, z)).
     cv : int, splitter or iterable, default=5
@@ -373,7 +373,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         rules = best.candidate.free["rule"]
         moments = np.concatenate([each.candidate.free["epochs"] for each in mine])
         scores = np.concatenate([each.scores.reshape(len(each.folds), -1, len(rules)) for each in mine], axis=1)
-        order = np.argsort(moments)
+        order = np.argsort(moments, kind="stable")
         self.scores_ = {rule: scores[:, order, j] for j, rule in enumerate(rules)}
         self.moments_ = moments[order]
         self.stopped_ = search.stopped
