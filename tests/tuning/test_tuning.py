@@ -310,7 +310,7 @@ def test_progress_and_callback(capsys):
 
 
 def test_as_json_and_as_text():
-    grid = SMALL | {"kernel": ["rbf", VotedPerceptronClassifier().fit(*IRIS).kernel_], "gamma": [0.5, "scale*10"]}
+    grid = SMALL | {"kernel": ["rbf", VotedPerceptronClassifier("poly").fit(*IRIS).kernel_], "gamma": [0.5, "scale*10"]}
     result = tune(*IRIS, grid=grid, folds=2)
     found = json.loads(json.dumps(result.to_dict()))
     assert found["best_error"] == min(row["error"] for row in found["table"]) == result.best_error
@@ -436,6 +436,9 @@ def test_margins_degrees_and_epochs_go_on():
     uneven = replace(best, setting={"kernel": "rbf", "gamma": 4.0, "margin": {"a": 1.0}})
     found = beyond(uneven, point, [uneven], frozenset({"gamma", "margin"}))
     assert [each.setting["gamma"] for each in found] == [16, 1]
+    small = replace(best, setting={"kernel": "rbf", "gamma": 0.01, "margin": 2.0})
+    found = beyond(small, point, [small], frozenset({"gamma", "margin"}), scale=1e-5)  # gamma ends at 1024 of these
+    assert [(each.setting["gamma"], each.setting["margin"]) for each in found] == [(0.0025, 2.0), (0.01, 4.0)]
 
 
 def test_alpha_goes_on():

@@ -74,6 +74,8 @@ class Growth:
     """Whether the step is added; otherwise it is a factor."""
     within: tuple[str, ...] = ("kernel",)
     """Parameters that settings must share for their values to be compared."""
+    of_scale: bool = False
+    """Whether its numbers are multiples of what "scale" stands for."""
 
     def beyond(self, value: float, tried: Sequence[float]) -> list[float]:
         """Return the next value, where there is one, beyond those that were tried.
@@ -89,7 +91,7 @@ class Growth:
 
 
 GROWTH = {
-    "gamma": Growth(4, most=1024, least=1 / 1024, within=("kernel", "degree")),  # times "scale"
+    "gamma": Growth(4, most=1024, least=1 / 1024, within=("kernel", "degree"), of_scale=True),
     "margin": Growth(2, most=32, within=("kernel", "multiclass")),
     "degree": Growth(1, most=6, adds=True),
     "epochs": Growth(2, most=80),
@@ -193,8 +195,8 @@ def _growth_words(name: str) -> str:
     growth = GROWTH[name]
     if growth.adds:
         return f"{name} by {growth.step:g} to {growth.most:g}"
-    if name == "gamma":
-        return f"gamma by factors of {growth.step:g} from 1/{1 / growth.least:g} to {growth.most:g} times scale"
+    if growth.of_scale:
+        return f"{name} by factors of {growth.step:g} from 1/{1 / growth.least:g} to {growth.most:g} times scale"
     low = "" if math.isinf(growth.least) else f"from {growth.least:g} "
     return f"{name} by factors of {growth.step:g} {low}to {growth.most:g}"
 

@@ -128,11 +128,12 @@ def beyond(
         if name in point:
             found += _longer(best, point, mine, growth)
             continue
-        value = _number(best.setting[name], scale)
-        values = [_number(each.setting[name], scale) for each in mine if name in each.setting]
+        unit = scale if growth.of_scale else 1.0
+        value = _number(best.setting[name], unit)
+        values = [_number(each.setting[name], unit) for each in mine if name in each.setting]
         if value is not None:
             for number in growth.beyond(value, [each for each in values if each is not None]):
-                further = best.setting | {name: _like(best.setting[name], number, scale)}
+                further = best.setting | {name: _like(best.setting[name], number, unit)}
                 found.append(replace(best, setting=further, free=_all_free(best, mine)))
     known = {each.key for each in tried}
     return [each for each in found if each.key not in known]
