@@ -182,7 +182,9 @@ def _estimator(args: argparse.Namespace, notes: Notes) -> tuple[Any, int]:
     seed = getattr(args, "random_state", None)
     if seed is None:
         seed = secrets.randbelow(2**31)  # drawn here, so that the model file can say how to repeat the run
-    estimator = _options.make_estimator(args.estimator, _options.typed_parameters(args))
+    typed = _options.typed_parameters(args)
+    estimator = _options.make_estimator(args.estimator, typed)
+    _options.check_read_by_kernel(estimator, typed)
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=seed)
     if "verbose" in estimator.get_params() and notes.live:
