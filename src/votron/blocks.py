@@ -258,9 +258,9 @@ def _values_with(kernel: Kernel, support_rows: Rows, support: Index, X: Rows) ->
 
 
 def affine_weights(affine: tuple[float, float], support_rows: Rows, coefficients: Floats) -> tuple[Any, Floats]:
-    """Return w and b with Σ_j c_j K(x_j, x) = w·x + b for each row c of the coefficients, where K = slope x·z + constant.
+    """Return w and b with Σ_j c_j K(x_j, x) = w·x + b for each row c of the coefficients.
 
-    The weights of sparse rows are a CSR matrix where most are 0.
+    The kernel is ``affine``: slope x·z + constant. The weights of sparse rows are a CSR matrix where most are 0.
     """
     slope, constant = affine
     return slope * _weights(support_rows, coefficients), constant * coefficients.sum(axis=1) + 0.0

@@ -145,8 +145,8 @@ class SupportedClassifier(ExplainedClassifier):
         linear = form.reduced() if isinstance(form, Expansion) else None
         if not isinstance(linear, Linear):
             raise AttributeError(
-                f"This {kind} has no {name!r}: it predicts by {form.rule!r}, with many vectors a class, and no weights of "
-                "its own; with_rule('average') and with_rule('last') have some."
+                f"This {kind} has no {name!r}: it predicts by {form.rule!r}, with many vectors a class, and no weights "
+                "of its own; with_rule('average') and with_rule('last') have some."
             )
         return linear.weights()
 
@@ -160,7 +160,7 @@ class RecordReasons(SupportedClassifier):
         """Return the training rows that were mistaken again and again, by much, and late: their labels may be wrong.
 
         From the record alone, without the data. `votron.reasons.Suspects` says how rows are ranked; a margin and some
-        ten epochs help: ``VotedPerceptronClassifier(kernel="rbf", margin=0.5, epochs=10)``.
+        ten epochs help: ``VotedPerceptronClassifier(kernel="rbf", margin=2.0, epochs=10)``.
 
         Parameters
         ----------

@@ -154,7 +154,7 @@ def compacted(model: Any) -> CompactClassifier:
 def rule_of(model: Any) -> str:
     """Return what a model predicts by, in a word or two."""
     if isinstance(model, CompactClassifier):
-        return model.rule_
+        return str(model.rule_)
     if hasattr(model, "rule"):
         rule = getattr(model, "rule_", model.rule)
         return f"{rule}, vectors of length 1" if model.normalize_vectors else str(rule)

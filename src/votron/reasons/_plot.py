@@ -37,7 +37,7 @@ def draw(found: Explanation, ax: Any, image_shape: tuple[int, int] | None) -> An
         if ax is None:
             n = 9 if pixels else max(3, len(terms.largest) + 2)
             heights = [n * 0.42, 1.6] if found.history else [n * 0.42]
-            figure, axes = plt.subplots(
+            _, axes = plt.subplots(
                 len(heights), 1, figsize=(8.2, sum(heights) + 1.3), layout="constrained", height_ratios=heights,
                 squeeze=False,
             )  # fmt: skip
@@ -98,7 +98,9 @@ def _draw_bars(ax: Any, found: Explanation, terms: Terms, shape: tuple[int, int]
         for side, (n, share) in (("for", terms.others(True)), ("against", terms.others(False)))
         if n
     )
-    ax.set_xlabel(f"share, for {found.label} to the right" + (f"; {others}" if others else ""), color=MUTED, fontsize=9.5)
+    ax.set_xlabel(
+        f"share, for {found.label} to the right" + (f"; {others}" if others else ""), color=MUTED, fontsize=9.5
+    )
     ax.xaxis.set_major_formatter("{x:.3g}")
     plain(ax)
     ax.grid(False, axis="y")
@@ -134,7 +136,13 @@ def _image(ax: Any, image: Floats, at: Any, offset: Any, points: float, coords: 
     box = OffsetImage(image, zoom=zoom, cmap="gray_r", interpolation="nearest")
     ax.add_artist(
         AnnotationBbox(
-            box, at, offset, xycoords=coords, boxcoords="offset points", pad=0.08, bboxprops={"edgecolor": AXIS, "lw": 0.6}
+            box,
+            at,
+            offset,
+            xycoords=coords,
+            boxcoords="offset points",
+            pad=0.08,
+            bboxprops={"edgecolor": AXIS, "lw": 0.6},
         )
     )
 

@@ -109,7 +109,7 @@ class VectorSums:
         self.rule.check(vectors)
 
     def each(self, rows: Rows, mixes: Floats) -> Iterator[Sums]:
-        """Yield for each row its sums over examples and features, and the course of the vectors if that is its score."""
+        """Yield for each row its sums over examples and features, and the vectors' course if that is its score."""
         vectors, record = self.vectors, self.vectors.record
         uniform = row_draws(rows, vectors.seed)
         for i, values in in_parts(vectors.kernel, vectors.support_rows, record.support, rows):

@@ -54,7 +54,7 @@ def _terms(found: Terms) -> str:
     n = found.n_for + found.n_against
     of = f"{found.words}, as a sum over {counted(n, found.kind.removesuffix('s'), found.kind)}: {found.score:.3g}"
     if not found.exact:
-        of += "; it is not the vote, which is no sum over " + found.kind
+        of += f"; the score itself is a sum over vectors, and none over {found.kind}"
     lines = [["", "share", "of all for or against"]]
     for positive in (True, False):
         total = found.amount_for if positive else found.amount_against
@@ -90,9 +90,16 @@ def described(row: Rows, names: Any) -> str:
     """
     dense = np.asarray(row.toarray() if sp.issparse(row) else row, dtype=np.float64).reshape(-1)
     order = np.argsort(-np.abs(dense), kind="stable")[:_SHOWN_FEATURES]
-    shown = [f"{names[i]}" if dense[i] == 1 else f"{names[i]} {dense[i]:.3g}" for i in order if dense[i]]
+    shown = [
+        str(names[i]) if dense[i] == 1 else f"{names[i]} {original(names, i, dense[i]):.4g}" for i in order if dense[i]
+    ]
     more = int(np.count_nonzero(dense)) - len(shown)
     return ", ".join(shown) + (", ..." if more > 0 else "")
+
+
+def original(names: Any, i: int, value: float) -> float:
+    """Return the value of a feature in the unit of the data, where the names know it."""
+    return float(names.original(i, value)) if hasattr(names, "original") else float(value)
 
 
 # -- for machines -----------------------------------------------------------------------------------------------------
@@ -120,7 +127,12 @@ def rows_of(found: Explanation) -> list[dict[str, Any]]:
         n = _n_spans(history)
         for low, high, mean in history.spans(n):
             share = history.sign * mean / n
-            known = {"name": f"epochs {low:.3g} to {high:.3g}", "index": -1, "of_label": str(history.label), "value": mean}
+            known = {
+                "name": f"epochs {low:.3g} to {high:.3g}",
+                "index": -1,
+                "of_label": str(history.label),
+                "value": mean,
+            }
             out.append({**head, "kind": "vectors", "side": "for" if share > 0 else "against", **known, "share": share})
     return out
 

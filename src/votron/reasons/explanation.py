@@ -31,7 +31,7 @@ class Term:
     share : float
         What it adds to the score; above 0 it speaks for the class that is explained.
     value : float
-        The kernel value of the example with the row, or the feature's value in the row.
+        The kernel value of the example with the row, or the feature's value in the row, before any scaling.
     label : str
         Of an example: its class, as far as its mistakes tell, such as "3" or "not 3"; empty for features.
     about : str
@@ -141,7 +141,7 @@ class History:
     >>> model = VotedPerceptronClassifier(random_state=0).fit(*load_iris(return_X_y=True))
     >>> history = model.explain([[6.0, 2.9, 4.5, 1.5]])[0].history[0]
     >>> history.label, [round(mean, 2) for _, _, mean in history.spans(3)]
-    (1, [-0.26, 0.08, 0.15])
+    (1, [-0.05, 0.12, 0.14])
     """
 
     label: Any
@@ -167,10 +167,7 @@ class History:
         cuts = np.linspace(0, self.n_steps, n + 1)
         begins = np.append(self.born, self.n_steps + 1) - 1.0  # a vector counts from the step of its birth on
         sums = np.concatenate([[0.0], np.cumsum(self.survival * self.credits)])
-        if len(self.born):
-            at = np.interp(cuts, begins, sums)
-        else:
-            at = np.zeros(n + 1)
+        at = np.interp(cuts, begins, sums) if len(self.born) else np.zeros(n + 1)
         means = np.diff(at) / np.diff(cuts)
         epochs = cuts / self.n_examples
         return [(float(epochs[i]), float(epochs[i + 1]), float(means[i])) for i in range(n)]
@@ -210,7 +207,7 @@ class Explanation:
     >>> model = VotedPerceptronClassifier(rule="last", degree=2, gamma=1.0, random_state=0).fit(X, y)
     >>> why = model.explain(X[[60]], top=1)[0]
     >>> why.label, why.against, bool(abs(why.examples.score - why.score) < 1e-9 * abs(why.score))
-    (1, 2, True)
+    (1, 0, True)
     """
 
     row: int
@@ -281,17 +278,17 @@ class Explanations(Sequence[Explanation]):
     >>> model = VotedPerceptronClassifier(degree=2, gamma=1.0, rule="last", random_state=0).fit(X[:1000], y[:1000])
     >>> found = model.explain(X[[1003, 1004]], top=2)
     >>> len(found), found[0]
-    (2, <Explanation of row 0: 4 rather than 9, by 2.66e+05>)
+    (2, <Explanation of row 0: 5 rather than 3, by 2.52e+07>)
     >>> print(found[0])
-    row 0: 4 rather than 9, by 2.66e+05 (last)
-    the last vector, as a sum over 166 examples: 2.66e+05
-                                    share  of all for or against
-    row 905 (4)                +4.39e+05                  5.1 %
-    row 788 (9)                +3.94e+05                  4.6 %
-    85 others for              +7.71e+06                 90.2 %
-    row 860 (4)                -3.83e+05                  4.6 %
-    row 920 (9)                -3.45e+05                  4.2 %
-    75 others against          -7.55e+06                 91.2 %
+    row 0: 5 rather than 3, by 2.52e+07 (last)
+    the last vector, as a sum over 122 examples: 2.52e+07
+                           share  of all for or against
+    row 5 (5)          +5.94e+07                  8.1 %
+    row 421 (5)        +5.06e+07                  6.9 %
+    56 others for      +6.22e+08                 85.0 %
+    row 37 (9)          -5.1e+07                  7.2 %
+    row 449 (3)        -4.97e+07                  7.0 %
+    62 others against  -6.06e+08                 85.7 %
     """
 
     def __init__(self, each: Sequence[Explanation]) -> None:
@@ -374,7 +371,7 @@ class Namer:
         """Return a term with names."""
         share = amount / divisor
         if kind == "features":
-            return Term(i, self.feature(i), amount, share, value)
+            return Term(i, self.feature(i), amount, share, _text.original(self.features, i, value))
         row = int(self.support[i])
         name = self.row_names.get(row, f"row {row + self.first}")
         return Term(row, name, amount, share, value, self.labels[i], self._about(i), slot=i)
@@ -394,7 +391,7 @@ def terms_of(found: Sum, top: int | None, namer: Namer) -> Terms:
     order = np.argsort(-np.abs(found.amounts), kind="stable")
     sides = [order[found.amounts[order] > 0], order[found.amounts[order] < 0]]
     largest = [
-        namer.term(found.kind, *(each.item() for each in (found.ids[i], found.amounts[i], found.values[i])), found.divisor)
+        namer.term(found.kind, int(found.ids[i]), float(found.amounts[i]), float(found.values[i]), found.divisor)
         for side in sides
         for i in side[:top]
     ]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.frozen import FrozenEstimator
 
 from votron._types import Floats
 from votron.errors import VotronError
@@ -13,67 +14,106 @@ from votron.errors import VotronError
 __all__ = ["strongest_features"]
 
 
-def names_after(steps: list[Any], X: Any = None) -> Any:
+class FeatureNames(list[str]):
+    """The names of the features, which remember in which units the data came: those of scaled numbers differ.
+
+    Examples
+    --------
+    >>> names = FeatureNames(["Outlook=Rainy", "Temp"], scale=[1.0, 10.0], offset=[0.0, 70.0])
+    >>> names[1], names.original(1, -0.5)
+    ('Temp', 65.0)
+    """
+
+    def __init__(self, names: Any, scale: Any = None, offset: Any = None) -> None:
+        super().__init__(map(str, names))
+        self.scale = np.ones(len(self)) if scale is None else np.asarray(scale)
+        self.offset = np.zeros(len(self)) if offset is None else np.asarray(offset)
+
+    def original(self, i: int, value: float) -> float:
+        """Return a value as it was before scaling."""
+        return float(value * self.scale[i] + self.offset[i])
+
+
+def names_after(steps: list[Any], X: Any = None) -> FeatureNames | None:
     """Return the names of the features that fitted steps give, or None where some have none.
 
     Words that are hashed have no names, but those of the rows X, if they are given, are known: they are called by them.
     """
-    names: Any = None
-    for step in steps:
-        names = _names_of(step, names, X)
-        X = None  # rows as the next step gets them are not at hand
+    names: FeatureNames | None = None
+    for step in map(_unfrozen, steps):
+        if hasattr(step, "transformers_"):
+            names = _names_of_columns(step, X)
+        elif hasattr(step, "steps"):
+            names = names_after([each for _, each in step.steps], X)
+        elif hasattr(step, "build_analyzer"):
+            names = FeatureNames(_words_of(step, X))
+        else:
+            names = _names_of(step, names)
         if names is None:
             return None
+        X = None  # rows as the next step gets them are not at hand
     return names
 
 
-def _names_of(step: Any, before: Any, X: Any) -> Any:
-    inner = getattr(step, "estimator", step) if type(step).__name__ == "FrozenEstimator" else step
-    if hasattr(inner, "transformers_"):
-        return _names_of_columns(inner, X)
-    if hasattr(inner, "steps"):
-        return names_after([each for _, each in inner.steps], X)
-    if not hasattr(inner, "get_feature_names_out"):
-        return _hashed_names(inner, X) if hasattr(inner, "build_analyzer") else None
+def _unfrozen(step: Any) -> Any:
+    return step.estimator if isinstance(step, FrozenEstimator) else step
+
+
+def _names_of(step: Any, before: Any) -> FeatureNames | None:
     try:
-        return list(inner.get_feature_names_out() if before is None else inner.get_feature_names_out(before))
+        names = step.get_feature_names_out() if before is None else step.get_feature_names_out(list(before))
     except (AttributeError, ValueError, NotImplementedError, TypeError):
         return None
+    return FeatureNames(names, *_units(step, len(names)))
 
 
-def _names_of_columns(encoder: Any, X: Any) -> Any:
+def _names_of_columns(encoder: Any, X: Any) -> FeatureNames:
     """Return the names of a table's encoder, part by part, since parts that hash have none."""
-    out: list[str] = []
-    for name, part, columns in encoder.transformers_:
-        width = encoder.output_indices_[name]
-        n = width.stop - width.start
+    names: list[str] = []
+    scales, offsets = [], []
+    for key, part, columns in encoder.transformers_:
+        where = encoder.output_indices_[key]
+        n = where.stop - where.start
         if not n:
             continue
-        texts = X[columns[0]].to_list() if hasattr(X, "columns") and hasattr(X[columns[0]], "to_list") else None
-        found = _part_names(part, list(columns), texts)
-        out += found if found is not None and len(found) == n else [f"{columns[0]}[{i}]" for i in range(n)]
-    return out
+        found, last = _part_names(_unfrozen(part), list(columns), X)
+        names += found if found is not None and len(found) == n else [f"{columns[0]}[{i}]" for i in range(n)]
+        scale, offset = _units(last, n)
+        scales.append(scale)
+        offsets.append(offset)
+    return FeatureNames(names, np.concatenate(scales), np.concatenate(offsets))
 
 
-def _part_names(part: Any, columns: list[str], texts: list[Any] | None) -> list[str] | None:
-    part = getattr(part, "estimator", part) if type(part).__name__ == "FrozenEstimator" else part
-    last = part.steps[-1][1] if hasattr(part, "steps") else part
+def _part_names(part: Any, columns: list[str], X: Any) -> tuple[list[str] | None, Any]:
+    """Return the names that a part of an encoder gives its features, and its last step."""
+    last = _unfrozen(part.steps[-1][1]) if hasattr(part, "steps") else part
     if hasattr(last, "build_analyzer"):
-        if hasattr(last, "vocabulary_"):
-            return [f"{columns[0]}: {word}" for word in last.get_feature_names_out()]
-        named = _hashed_names(last, texts)
-        return [f"{columns[0]}: {word}" for word in named]
+        texts = X[columns[0]].to_list() if hasattr(X, "columns") else None
+        return [f"{columns[0]}: {word}" for word in _words_of(last, texts)], last
     try:
-        return list(part.get_feature_names_out(np.array(columns, dtype=object)))
+        return list(part.get_feature_names_out(np.array(columns, dtype=object))), last
     except (AttributeError, ValueError, NotImplementedError, TypeError):
-        return None
+        return None, last
 
+
+def _units(step: Any, n: int) -> tuple[Floats, Floats]:
+    """Return scale and offset that take features back to the units of the data, if the step is one that scales."""
+    if not hasattr(step, "inverse_transform") or not hasattr(step, "scale_"):
+        return np.ones(n), np.zeros(n)
+    offset, one = np.asarray(step.inverse_transform(np.array([[0.0] * n, [1.0] * n])))
+    return one - offset, offset
+
+
+def _words_of(vectorizer: Any, texts: Any) -> list[str]:
+    if hasattr(vectorizer, "vocabulary_"):
+        return list(vectorizer.get_feature_names_out())
+    return _hashed_names(vectorizer, texts)
 
 
 def _hashed_names(vectorizer: Any, texts: Any) -> list[str]:
     """Return for each hashed feature the words of these texts that it stands for, or its number."""
     names = [f"[{i}]" for i in range(vectorizer.n_features)]
-    if texts is None or hasattr(texts, "shape"):
+    if texts is None or isinstance(texts, str):
         return names
     analyze = vectorizer.build_analyzer()
     words = sorted({word for text in texts if isinstance(text, str) for word in analyze(text)})
@@ -112,11 +152,11 @@ def strongest_features(model: Any, top: int = 10) -> dict[Any, list[tuple[str, f
     >>> from sklearn.feature_extraction.text import TfidfVectorizer
     >>> from sklearn.pipeline import make_pipeline
     >>> from votron import AveragedPerceptronClassifier
-    >>> texts = ["rain and wind", "wind, then rain", "sun all day", "a day of sun"]
+    >>> texts = ["rain, rain, wind", "wind, rain", "sun, sun, day", "day, sun"]
     >>> model = make_pipeline(TfidfVectorizer(), AveragedPerceptronClassifier(random_state=0))
     >>> found = strongest_features(model.fit(texts, ["wet", "wet", "dry", "dry"]), top=2)
-    >>> {label: [name for name, _ in features] for label, features in found.items()}
-    {'dry': ['sun', 'day'], 'wet': ['rain', 'wind']}
+    >>> {label: sorted(name for name, _ in features) for label, features in found.items()}
+    {'dry': ['day', 'sun'], 'wet': ['rain', 'wind']}
     """
     before, classifier = ([], model) if not hasattr(model, "steps") else (model.steps[:-1], model.steps[-1][1])
     coef = _coef(classifier)

@@ -8,11 +8,11 @@ import numpy as np
 
 from votron._types import Floats, Rows
 from votron.errors import VotronError
-from votron.record import MistakeRecord, labels_of
 from votron.reasons._sums import Sums
 from votron.reasons.explanation import Explanation, Explanations, Namer, Terms, history_of, terms_of
 from votron.reasons.features import names_after
 from votron.reasons.suspicion import Suspects
+from votron.record import MistakeRecord, labels_of
 
 __all__ = ["explain", "suspects"]
 
@@ -48,20 +48,21 @@ def explain(
     >>> from sklearn.pipeline import make_pipeline
     >>> from votron import VotedPerceptronClassifier, tabular_encoder
     >>> days = pl.DataFrame({"Outlook": ["Rainy", "Sunny", "Cloudy", "Sunny"], "Windy": ["yes", "no", "no", "yes"]})
-    >>> model = make_pipeline(tabular_encoder(days), VotedPerceptronClassifier(kernel="linear", rule="last"))
+    >>> model = make_pipeline(tabular_encoder(days), VotedPerceptronClassifier(kernel="linear", random_state=0))
     >>> _ = model.fit(days, ["stay", "play", "play", "stay"])
     >>> why = explain(model, days[:1])[0]
-    >>> [term.name for term in why.features.side(True)]
-    ['Windy=yes', 'Outlook=Rainy']
+    >>> why.label, why.features.largest[0].name
+    ('stay', 'Windy=yes')
     """
     if not hasattr(model, "steps"):
-        return _checked(model).explain(X, label, against, top=top, first=first)
+        found: Explanations = _checked(model).explain(X, label, against, top=top, first=first)
+        return found
     *before, (_, classifier) = model.steps
-    rows, names = model[:-1].transform(X), names_after([step for _, step in before], X)
-    given = list(map(str, X.index)) if hasattr(X, "index") and hasattr(X, "columns") else None
-    return _checked(classifier).explain(
-        rows, label, against, top=top, first=first, feature_names=names, names=given
-    )
+    rows, features = model[:-1].transform(X), names_after([step for _, step in before], X)
+    names = list(map(str, X.index)) if hasattr(X, "index") and hasattr(X, "columns") else None
+    how = {"top": top, "first": first, "feature_names": features, "names": names}
+    found = _checked(classifier).explain(rows, label, against, **how)
+    return found
 
 
 def _checked(model: Any) -> Any:
@@ -94,7 +95,7 @@ def suspects(model: Any, top: int | None = None) -> Suspects:
     >>> from votron import VotedPerceptronClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> y[100] = 7  # it is a 4
-    >>> model = VotedPerceptronClassifier(kernel="rbf", margin=0.5, random_state=0).fit(X, y)
+    >>> model = VotedPerceptronClassifier(kernel="rbf", margin=2.0, random_state=0).fit(X, y)
     >>> suspects(model, top=1).rows()[0]["row"], suspects(model, top=1).rows()[0]["taken_for"]
     (100, 4)
     """

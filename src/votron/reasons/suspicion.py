@@ -2,12 +2,13 @@
 
 Problem: which labels of the training data may be wrong? Input: a record. Output: the rows with a mistake, ranked by
 
-    suspicion = (Σ wrongness of each of its mistakes) · (the epoch of the last of them),
+    suspicion = Σ over its mistakes of wrongness · √epoch, where wrongness = max(0, −y v·x / (‖v‖ ‖x‖)),
 
-where the wrongness of a mistake is how far the score was on the wrong side, max(0, −y v·x), over the length of the
-vector v that made it. The sum grows with how often a row is mistaken and by how much; rows that are right after the
-first pass have little of either. Counting mistakes alone cannot tell a row near the border from one deep in another
-class; nor can the last mistake alone. ``python -m benchmarks.suspects`` measures it.
+the cosine of the angle between the row and the vector v that got it wrong, and the epoch is when that was, in passes
+over the data. So a row counts by how often it was mistaken, by how far it lay on the wrong side, and by how late that
+was, when the vectors had learnt from the others. Each alone does worse: counts cannot tell a row near the border from
+one deep in another class, and first passes err on everything. Updates within the margin have no wrongness.
+``python -m benchmarks.suspects`` measures it.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ import numpy as np
 
 from votron._text_tables import as_text
 from votron._types import Floats, Index
-from votron.record import MistakeRecord
 from votron.reasons.explanation import framed
+from votron.record import MistakeRecord
 
 __all__ = ["Suspects"]
 
@@ -34,7 +35,8 @@ class Suspects:
     row : int array
         Rows of the training data (in `partial_fit`: presentation numbers).
     suspicion : float array
-        How far their mistakes were on the wrong side, in all, times the epoch of the last.
+        By how much, how often and how late they were mistaken: the sum over mistakes of the cosine of the angle by
+        which a row lay on the wrong side, times the root of the epoch.
     mistakes : int array
         How often each was presented and mistaken, by its own class's vector or another's.
     last : float array
@@ -42,7 +44,7 @@ class Suspects:
     labels : list
         The label of each row, as far as its mistakes tell: None where only others' vectors were mistaken.
     taken_for : list
-        The class that most often claimed the row by mistake; None where none did.
+        The class whose vectors claimed the row by mistake, most of all by suspicion; None where none did.
     names : list of str
         What users call the rows.
 
@@ -52,11 +54,11 @@ class Suspects:
     >>> from votron import VotedPerceptronClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> y[[100, 200]] = 7  # a 4, and a 1
-    >>> model = VotedPerceptronClassifier(kernel="rbf", margin=0.5, random_state=0).fit(X, y)
+    >>> model = VotedPerceptronClassifier(kernel="rbf", margin=2.0, random_state=0).fit(X, y)
     >>> print(model.suspects(top=2))
     row      label  taken for  mistakes  last in epoch  suspicion
-    row 100      7          4        10             10         67
-    row 200      7          1        10             10         59
+    row 200      7          1        10             10       4.97
+    row 100      7          4        10             10        4.7
     """
 
     row: Index
@@ -116,14 +118,14 @@ def suspects_of(
 ) -> Suspects:
     """Return the rows of a record, ranked by suspicion."""
     support, slot, n = record.support, record.slot, len(record.support)
-    wrongness = np.zeros(n)
-    np.add.at(wrongness, slot, _wrongness(record))
-    last = np.zeros(n)
-    np.maximum.at(last, slot, record.time / record.n_examples)
+    epoch = record.time / record.n_examples
+    each = wrongness(record) * np.sqrt(epoch)
+    suspicion, last = np.zeros(n), np.zeros(n)
+    np.add.at(suspicion, slot, each)
+    np.maximum.at(last, slot, epoch)
     mistakes = np.bincount(slot[record.event_starts[:-1]], minlength=n)
-    suspicion = wrongness * last
     order = np.lexsort((support, -mistakes, -suspicion))[:top]
-    own, other = _votes(record, len(classes))
+    own, other = _claims(record, each, len(classes))
     return Suspects(
         row=support[order],
         suspicion=suspicion[order],
@@ -135,33 +137,39 @@ def suspects_of(
     )
 
 
-def _wrongness(record: MistakeRecord) -> Floats:
-    """Return for each mistake how far the score was on the wrong side, over the length of the vector that made it."""
+def wrongness(record: MistakeRecord) -> Floats:
+    """Return for each mistake the cosine of the angle by which it was on the wrong side; 0 where it was not.
+
+    ‖x‖ follows from the record: ‖v + w y x‖² = ‖v‖² + 2 w y v·x + w² ‖x‖².
+    """
     before = np.zeros(len(record))
     for mine in record.of_each_vector.values():
-        before[mine[1:]] = record.lengths[mine[:-1]]
-    wrong = np.maximum(0.0, -record.sign * record.score)
-    return np.divide(wrong, before, out=np.zeros(len(record)), where=before > 0)
+        before[mine[1:]] = np.maximum(0.0, record.norm2[mine[:-1]])
+    weight = 1.0 if record.weight is None else record.weight
+    with np.errstate(all="ignore"):
+        squares = (record.norm2 - before) / weight**2 - 2 * record.sign * record.score / weight
+        cosine = -record.sign * record.score / (np.sqrt(before) * np.sqrt(np.maximum(squares, 0.0)))
+    return np.clip(np.where(np.isfinite(cosine), cosine, 0.0), 0.0, 1.0)
 
 
-def _votes(record: MistakeRecord, n_classes: int) -> tuple[Index, Index]:
-    """Return for each support example how often its own vector erred, and others' did, by class."""
-    n = len(record.support)
-    own, other = np.zeros((n, n_classes), dtype=np.int64), np.zeros((n, n_classes), dtype=np.int64)
-    vector, sign = record.vector.astype(np.int64), record.sign
+def _claims(record: MistakeRecord, each: Floats, n_classes: int) -> tuple[Floats, Floats]:
+    """Return for each support example how much its own class's vectors erred on it, and others' did, by class."""
+    own, other = np.zeros((2, len(record.support), n_classes))
+    vector, positive = record.vector.astype(np.int64), record.sign > 0
+    each = each + np.finfo(np.float64).tiny  # a score of 0 is a mistake too
     if n_classes == 2:  # one vector, whose +1 is the second class
-        label = (sign > 0).astype(np.int64)
-        np.add.at(own, (record.slot, label), 1)
-        np.add.at(other, (record.slot, 1 - label), 1)
+        vector, claimed = positive.astype(np.int64), record.sign * record.score <= 0
+        np.add.at(own, (record.slot, vector), each)
+        np.add.at(other, (record.slot[claimed], 1 - vector[claimed]), each[claimed])
         return own, other
-    claimed = (sign < 0) & (record.score >= 0)
-    np.add.at(own, (record.slot[sign > 0], vector[sign > 0]), 1)
-    np.add.at(other, (record.slot[claimed], vector[claimed]), 1)
+    claimed = ~positive & (record.score >= 0)
+    np.add.at(own, (record.slot[positive], vector[positive]), each[positive])
+    np.add.at(other, (record.slot[claimed], vector[claimed]), each[claimed])
     return own, other
 
 
-def _class(votes: Index, classes: Any) -> Any:
-    if not votes.any():
+def _class(claims: Floats, classes: Any) -> Any:
+    if not claims.any():
         return None
-    found = classes[int(votes.argmax())]
+    found = classes[int(claims.argmax())]
     return found.item() if isinstance(found, np.generic) else found
