@@ -84,7 +84,9 @@ def test_rows_that_a_test_held_out_do_not_shift_the_names(here, capsys):
 
 def test_another_class_and_rule(here, capsys):
     more = ["--part", "test", "--row", "1"]
-    pair = run_json(capsys, "explain", "digits.votron", "digits", *more, "--of", "3", "--against", "5", "--rule", "last")
+    pair = run_json(
+        capsys, "explain", "digits.votron", "digits", *more, "--of", "3", "--against", "5", "--rule", "last"
+    )
     (found,) = pair["rows"]
     assert (found["label"], found["against"], found["rule"]) == (3, 5, "last")
     assert found["examples"]["score"] == pytest.approx(found["score"])
@@ -140,12 +142,15 @@ def test_suspects_are_shown_with_their_labels(here, capsys):
         (["explain", "days.votron", "days.csv", "--row", "0"], "--row must be numbers of rows from 1 on"),
         (["explain", "days.votron", "days.csv", "--row", "5-3"], "--row must be numbers of rows from 1 on"),
         (["explain", "days.votron", "days.csv", "--row", "13"], "There are 12 rows in 'days.csv'. --row asks for 13."),
-        (["explain", "days.votron", "days.csv", "--row", "1", "--of", "x"], "The class must be one of no, yes. Got 'x'"),
+        (
+            ["explain", "days.votron", "days.csv", "--row", "1", "--of", "x"],
+            "The class must be one of no, yes. Got 'x'",
+        ),
         (["explain", "days.votron", "days.csv", "--row", "1", "--against", "no"], "--against goes with --of"),
         (["explain", "days.votron", "days.csv", "--row", "1,2", "--figure", "a.png"], "--figure draws one row. Got 2"),
-        (["explain", "days.votron", "days.csv", "--row", "1", "--figure", "a.gif"], "--figure must be a file that ends"),
+        (["explain", "days.votron", "days.csv", "--row", "1", "--figure", "a.gif"], "--figure must be a file that"),
         (["data", "suspects", "text.votron", "text.csv"], "Suspects are found in the record of a VotedPerceptronCl"),
-        (["data", "suspects", "digits.votron", "digits", "--part", "test"], "DATA must be what the model was trained on"),
+        (["data", "suspects", "digits.votron", "digits", "--part", "test"], "DATA must be what the model was"),
         (["inspect", "days.votron", "--features", "3"], "--features is for linear models"),
         (
             ["train", "days.csv", "--label", "Play", "-o", "x.votron", "--keep-names", "Day"],

@@ -776,7 +776,7 @@ def test_names_of_rows_that_the_model_does_not_keep_are_refused(change, tmp_path
     content["names"] = {"rows": rows, "names": [f"row {row}" for row in rows]}
     assert load(write(tmp_path / "m", content)).row_names_ == {int(row): f"row {row}" for row in rows}
     change(content["names"])
-    with pytest.raises(ModelFileError, match="The field 'manifest.names"):
+    with pytest.raises(ModelFileError, match=r"The field 'manifest.names"):
         load(write(tmp_path / "m", content))
     weights = fresh("averaged")
     weights["names"] = {"rows": rows, "names": [f"row {row}" for row in rows]}
