@@ -53,8 +53,10 @@ class Cut(TallyRule):
         return np.clip(scores, -1.0, 1.0)
 
 
-for _rule in (Middle, Cut):
-    register_rule(_rule)
+@pytest.fixture(autouse=True)
+def _registered():
+    for rule in (Middle, Cut):
+        register_rule(rule)
 
 
 # -- the textbook ------------------------------------------------------------------------------------------------------
