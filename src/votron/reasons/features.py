@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 
 from votron._types import Floats
-from votron.errors import VotronError
 
 __all__ = ["strongest_features"]
 
@@ -173,7 +172,7 @@ def strongest_features(model: Any, top: int = 10) -> dict[Any, list[tuple[str, f
 def _coef(classifier: Any) -> Any:
     try:
         return classifier.coef_
-    except (AttributeError, VotronError):
+    except AttributeError:
         return None
 
 
