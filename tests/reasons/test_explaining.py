@@ -32,8 +32,8 @@ from votron.rules import MomentRule, TallyRule, register_rule
 X, y = load_digits(return_X_y=True)
 KERNELS = {
     "linear": {"kernel": "linear"},
-    "poly": {"degree": 2, "gamma": 1.0},
-    "poly 1": {"degree": 1, "gamma": 2.0, "coef0": 3.0},
+    "poly": {"kernel": "poly", "degree": 2, "gamma": 1.0},
+    "poly 1": {"kernel": "poly", "degree": 1, "gamma": 2.0, "coef0": 3.0},
     "conjunction": {"kernel": "conjunction"},
 }
 RULES = ["vote", "average", "last", "random", "pocket"]
@@ -161,7 +161,7 @@ def test_every_kernel_and_weights(kernel):
     params = {
         "rbf": {"kernel": "rbf"},
         "precomputed": {"kernel": "precomputed"},
-        "normalized": {"degree": 3, "normalize_kernel": True},
+        "normalized": {"kernel": "poly", "degree": 3, "normalize_kernel": True},
         "callable": {"kernel": lambda a, b: (1 + a @ b.T) ** 2},
         "weighted": {"class_weight": {0: 3.0}, "kernel": "linear"},
         "holdout": {"rule": "holdout"},
@@ -182,7 +182,7 @@ def test_every_kernel_and_weights(kernel):
     [
         AveragedPerceptronClassifier(random_state=0),
         AveragedPerceptronClassifier(average=False, multiclass="joint", margin=1.0, random_state=0),
-        KernelAdatronClassifier(degree=2),
+        KernelAdatronClassifier(kernel="poly", degree=2),
         KernelAdatronClassifier(kernel="linear", C=1.0, max_sweeps=50),
         NaiveBayesLinearClassifier(binarize=8),
         WinnowClassifier(binarize=8, random_state=0),
@@ -320,7 +320,7 @@ def test_rows_have_the_names_that_they_were_given_and_no_others_are_kept(tmp_pat
 
 
 @pytest.mark.parametrize("rows", [X[:300], sp.csr_matrix(X[:300])], ids=["dense", "sparse"])
-@pytest.mark.parametrize("params", [{"kernel": "linear"}, {"degree": 1, "gamma": 0.5, "coef0": 2.0}], ids=str)
+@pytest.mark.parametrize("params", [{"kernel": "linear"}, {"kernel": "poly", "degree": 1, "gamma": 0.5, "coef0": 2.0}], ids=str)
 @pytest.mark.parametrize("rule", ["last", "average", "pocket"])
 def test_coefficients_of_linear_kernels(rows, params, rule):
     model = VotedPerceptronClassifier(rule=rule, random_state=0, **params).fit(rows, y[:300])
@@ -332,7 +332,7 @@ def test_coefficients_of_linear_kernels(rows, params, rule):
 @pytest.mark.parametrize(
     ("params", "sentence"),
     [
-        ({"rule": "last"}, "its kernel, PolynomialKernel(degree=3"),
+        ({"rule": "last"}, "its kernel, GaussianKernel("),
         ({"kernel": "linear"}, "it predicts by 'vote', with many vectors a class"),
     ],
 )

@@ -45,7 +45,7 @@ def textbook(model):
 def test_suspicion_is_that_of_the_textbook(n_classes, margin, weighted, seed):
     labels, _ = planted(80, 0.1, seed)
     weights = np.random.RandomState(seed).uniform(0.5, 2.0, 80) if weighted else None
-    model = VotedPerceptronClassifier(degree=2, gamma=0.01, epochs=3, margin=margin, random_state=seed)
+    model = VotedPerceptronClassifier(kernel="poly", degree=2, gamma=0.01, epochs=3, margin=margin, random_state=seed)
     model.fit(X[:80], labels % n_classes, sample_weight=weights)
     found, expected = model.suspects(), textbook(model)
     assert sorted(found.row.tolist()) == sorted(expected)

@@ -119,7 +119,7 @@ def _refuse_passes(saved: SavedModel) -> None:
 def _data(saved: SavedModel, args: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
     """Return the rows that the model was trained on, and rows to test with."""
     found = read_training_data(saved, args)
-    X, y, X_test, y_test = found.data.X, found.y, None, None
+    X, y, X_test, y_test = found.X, found.y, None, None
     if found.kept is not None:
         X, X_test, y, y_test = X[found.kept], X[found.held_out], y[found.kept], y[found.held_out]
     if args.test:

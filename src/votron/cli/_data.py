@@ -306,15 +306,16 @@ def run_suspects(args: argparse.Namespace) -> int:
             f"row {int(found.row.max()) + 1:,}."
         )
     note_other_data(saved, args.data, notes)
-    if data.data.dropped:
-        notes(f"Rows are counted without the {data.data.dropped:,} that were left out for missing values.")
+    if data.dropped:
+        notes(f"Rows are counted without the {data.dropped:,} that were left out for missing values.")
     named = getattr(saved.estimator, "row_names_", {})
     rows = []
     for each in found.rows():
         at = int(kept[each["row"]])
-        rows.append({**each, "row": at + 1, "name": named.get(each["row"], f"row {at + 1}"), "label": data.y[at]})
-        if hasattr(data.data.X, "columns"):
-            rows[-1]["values"] = {name: data.data.X[name][at] for name in data.data.X.columns}
+        number = int(data.rows[at]) + 1
+        rows.append({**each, "row": number, "name": named.get(each["row"], f"row {number}"), "label": data.y[at]})
+        if hasattr(data.X, "columns"):
+            rows[-1]["values"] = {name: data.X[name][at] for name in data.X.columns}
     if args.json:
         print_json({"suspects": rows})
     else:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from votron.cli._output import percent, printable
 from votron.cli._parser import UsageError
 from votron.cli._reading import base_name, file_digest, hold_out, read_batches, read_labelled, typed_reading
+from votron.cli._weights import WeightColumn, without_weight_0
 from votron.data.formats import format_named, format_of_suffix
 from votron.data.options import OLD_NAMES, options_of
 from votron.data.vocabulary import STRATEGIES
@@ -233,13 +234,16 @@ def label_kind(classes: NDArray[Any]) -> str:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """The data that a model was trained on, read again."""
+    """The data that a model was trained on, read again, without rows of weight 0."""
 
-    data: Any
+    X: Any
     y: NDArray[Any]
-    """All labels, those of rows that were held out included."""
+    rows: NDArray[np.int64]
+    """The number of each row in what was read."""
+    dropped: int
+    """Rows that were left out for missing values, and are not counted."""
     kept: NDArray[np.int64] | None
-    """The rows that training did not hold out; None: all of them."""
+    """Which of these training did not hold out; None: all of them."""
     held_out: NDArray[np.int64] | None
 
 
@@ -249,11 +253,16 @@ def read_training_data(saved: SavedModel, args: argparse.Namespace) -> TrainingD
     before = section(saved.provenance, "reading")
     if "part" not in reading and before.get("part") in ("train", "test"):
         reading["part"] = before["part"]
+    weights = section(saved.provenance, "sample_weight")
+    if isinstance(weights.get("column"), str) and weights.get("left_out"):
+        reading |= WeightColumn(weights["column"]).beside(reading)
     data, y = read_labelled(args.data, **reading)
+    X, rows = without_weight_0(data.X, np.arange(len(y)), weights, base_name(args.data))
     test = section(saved.provenance, "test")
+    parts: tuple[Any, Any] = None, None
     if isinstance(test.get("fraction"), float) and isinstance(test.get("seed"), int):
-        return TrainingData(data, y, *hold_out(y, test["fraction"], test["seed"]))
-    return TrainingData(data, y, None, None)
+        parts = hold_out(y[rows], test["fraction"], test["seed"])
+    return TrainingData(X, y[rows], rows, data.dropped, *parts)
 
 
 def without_dropped_rows(saved: SavedModel, reading: dict[str, Any]) -> dict[str, Any]:

@@ -82,7 +82,7 @@ class Terms:
     Examples
     --------
     >>> from votron import AveragedPerceptronClassifier
-    >>> model = AveragedPerceptronClassifier(average=False, shuffle=False).fit([[2, 0], [0, 1]], ["no", "yes"])
+    >>> model = AveragedPerceptronClassifier(average=False, shuffle=False, margin=0.0).fit([[2, 0], [0, 1]], ["no", "yes"])
     >>> terms = model.explain([[1, 3]])[0].features
     >>> [(term.name, term.share) for term in terms.largest], terms.constant, terms.score
     ([('feature 1', 3.0), ('feature 0', -2.0)], 0.0, 1.0)
@@ -138,7 +138,8 @@ class History:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from votron import VotedPerceptronClassifier
-    >>> model = VotedPerceptronClassifier(random_state=0).fit(*load_iris(return_X_y=True))
+    >>> model = VotedPerceptronClassifier(kernel="poly", margin=0.0, random_state=0)
+    >>> model = model.fit(*load_iris(return_X_y=True))
     >>> history = model.explain([[6.0, 2.9, 4.5, 1.5]])[0].history[0]
     >>> history.label, [round(mean, 2) for _, _, mean in history.spans(3)]
     (1, [-0.05, 0.12, 0.14])
@@ -204,7 +205,7 @@ class Explanation:
     >>> from sklearn.datasets import load_iris
     >>> from votron import VotedPerceptronClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = VotedPerceptronClassifier(rule="last", degree=2, gamma=1.0, random_state=0).fit(X, y)
+    >>> model = VotedPerceptronClassifier(kernel="poly", rule="last", margin=0.0, random_state=0).fit(X, y)
     >>> why = model.explain(X[[60]], top=1)[0]
     >>> why.label, why.against, bool(abs(why.examples.score - why.score) < 1e-9 * abs(why.score))
     (1, 0, True)
@@ -275,7 +276,8 @@ class Explanations(Sequence[Explanation]):
     >>> from sklearn.datasets import load_digits
     >>> from votron import VotedPerceptronClassifier
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = VotedPerceptronClassifier(degree=2, gamma=1.0, rule="last", random_state=0).fit(X[:1000], y[:1000])
+    >>> model = VotedPerceptronClassifier("poly", 2, 1.0, margin=0.0, rule="last", random_state=0)
+    >>> model = model.fit(X[:1000], y[:1000])
     >>> found = model.explain(X[[1003, 1004]], top=2)
     >>> len(found), found[0]
     (2, <Explanation of row 0: 5 rather than 3, by 2.52e+07>)

@@ -57,8 +57,8 @@ class Suspects:
     >>> model = VotedPerceptronClassifier(kernel="rbf", margin=2.0, random_state=0).fit(X, y)
     >>> print(model.suspects(top=2))
     row      label  taken for  mistakes  last in epoch  suspicion
-    row 200      7          1        10             10       4.97
-    row 100      7          4        10             10        4.7
+    row 100      7          4        10             10       4.62
+    row 200      7          1        10             10       3.92
     """
 
     row: Index
