@@ -320,7 +320,9 @@ def test_rows_have_the_names_that_they_were_given_and_no_others_are_kept(tmp_pat
 
 
 @pytest.mark.parametrize("rows", [X[:300], sp.csr_matrix(X[:300])], ids=["dense", "sparse"])
-@pytest.mark.parametrize("params", [{"kernel": "linear"}, {"kernel": "poly", "degree": 1, "gamma": 0.5, "coef0": 2.0}], ids=str)
+@pytest.mark.parametrize(
+    "params", [{"kernel": "linear"}, {"kernel": "poly", "degree": 1, "gamma": 0.5, "coef0": 2.0}], ids=str
+)
 @pytest.mark.parametrize("rule", ["last", "average", "pocket"])
 def test_coefficients_of_linear_kernels(rows, params, rule):
     model = VotedPerceptronClassifier(rule=rule, random_state=0, **params).fit(rows, y[:300])

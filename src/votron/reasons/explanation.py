@@ -82,7 +82,8 @@ class Terms:
     Examples
     --------
     >>> from votron import AveragedPerceptronClassifier
-    >>> model = AveragedPerceptronClassifier(average=False, shuffle=False, margin=0.0).fit([[2, 0], [0, 1]], ["no", "yes"])
+    >>> model = AveragedPerceptronClassifier(average=False, shuffle=False, margin=0.0)
+    >>> model = model.fit([[2, 0], [0, 1]], ["no", "yes"])
     >>> terms = model.explain([[1, 3]])[0].features
     >>> [(term.name, term.share) for term in terms.largest], terms.constant, terms.score
     ([('feature 1', 3.0), ('feature 0', -2.0)], 0.0, 1.0)
