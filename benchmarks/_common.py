@@ -236,7 +236,7 @@ def _lines(path: str) -> list[str]:
 
 def versions() -> dict[str, str]:
     found = {"python": platform.python_version()}
-    for name in ("votron", "numpy", "scipy", "scikit-learn", "numba", "scikit-learn-intelex"):
+    for name in ("votron", "numpy", "scipy", "scikit-learn", "numba", "scikit-learn-intelex", "cleanlab"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
