@@ -248,7 +248,7 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
     else:
         from votron.cli import _tune  # most who train know their parameters
 
-        tuned = _tune.train_tuned(args, seed, data, X, y, notes)
+        tuned = _tune.train_tuned(args, seed, data, X, y, notes, weights)
         model = tuned.model
     trained = Trained(model, data, len(y), time.monotonic() - start, weights=column)
     if names:

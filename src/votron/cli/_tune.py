@@ -412,7 +412,9 @@ def _written(args: argparse.Namespace, data: Any, result: TuningResult) -> dict[
 # -- votron train --tune ----------------------------------------------------------------------------------------------
 
 
-def train_tuned(args: argparse.Namespace, seed: int, data: Any, X: Any, y: Any, notes: Notes) -> TuningResult:
+def train_tuned(
+    args: argparse.Namespace, seed: int, data: Any, X: Any, y: Any, notes: Notes, weights: Any
+) -> TuningResult:
     """Choose parameters, what was typed excepted, and train with them."""
     typed = {name: value for name, value in _options.typed_parameters(args).items() if name != "random_state"}
     if typed.get("epochs", 1) is None:
@@ -430,6 +432,7 @@ def train_tuned(args: argparse.Namespace, seed: int, data: Any, X: Any, y: Any, 
         encoder=encoder_for(args, data, X),
         random_state=seed,
         max_seconds=None if args.tune is True else float(args.tune),
+        sample_weight=weights,
         extend=True,
         halving=True,
         refit=True,
