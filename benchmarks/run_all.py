@@ -6,7 +6,10 @@ import argparse
 import subprocess
 import sys
 
-MODULES = ("products", "speed", "inseparable", "peers", "memory", "scaling", "linear", "margins", "libsvm", "cluster")
+MODULES = (
+    "products", "speed", "inseparable", "peers", "memory", "scaling", "linear", "margins", "libsvm", "suspects",
+    "cluster",
+)  # fmt: skip
 
 
 def main() -> int:

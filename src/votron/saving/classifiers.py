@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -64,6 +64,8 @@ class StoredClassifier(ABC):
     ----------
     cls : type
         The class; its name stands in the file.
+    unnamed : dict
+        What parameters were that stand in no early file, where that is no longer their default.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class StoredClassifier(ABC):
     """
 
     cls: Any
+    unnamed: ClassVar[dict[str, Any]] = {}
 
     @abstractmethod
     def state(self, model: Any) -> State:
@@ -146,7 +149,7 @@ def classifier_from(fields: Fields) -> Any:
     'WinnowClassifier'. Got Forest instead.
     """
     kind = CLASSIFIERS[fields.text("class", sorted(CLASSIFIERS))]
-    model = params_from(fields.part("params"), kind.cls)
+    model = params_from(fields.part("params"), kind.cls, unnamed=kind.unnamed)
     n_jobs = getattr(model, "n_jobs", None)
     if n_jobs is not None and (type(n_jobs) is not int or not 0 < abs(n_jobs) <= _MOST_THREADS):
         raise fields.wrong("params.n_jobs", f"a number of threads, of at most {_MOST_THREADS:,}", n_jobs)
@@ -158,6 +161,23 @@ def classifier_from(fields: Fields) -> Any:
     fields.end()
     model._from_file = True
     return model
+
+
+def names_state(model: Any) -> State | None:
+    """Return what the training rows are called that the model keeps; None where they have no names."""
+    kept = set(model.support_.tolist()) if hasattr(model, "support_") else set()
+    named = {row: name for row, name in sorted(getattr(model, "row_names_", {}).items()) if row in kept}
+    return {"rows": np.array(list(named), dtype=np.int64), "names": list(named.values())} if named else None
+
+
+def set_names(model: Any, fields: Fields) -> None:
+    """Give a model the names of its rows."""
+    rows = fields.exactly("rows", "<i8", (None,))
+    names = fields.texts("names", len(rows))
+    fields.end()
+    if not (hasattr(model, "support_") and (rows[1:] > rows[:-1]).all() and np.isin(rows, model.support_).all()):
+        raise fields.wrong("rows", "rows that the model keeps, in rising order", "others")
+    model.row_names_ = dict(zip(rows.tolist(), names, strict=True))
 
 
 def n_vectors(model: Any) -> int:
@@ -316,6 +336,7 @@ class Averaged(StoredClassifier):
     """The sums of the averaged perceptron, with which it can learn on."""
 
     cls = AveragedPerceptronClassifier
+    unnamed: ClassVar[dict[str, Any]] = {"margin": 0.0, "multiclass": "ovr"}
 
     def state(self, model: AveragedPerceptronClassifier) -> State:
         """Return the trainer's sums and counts."""
