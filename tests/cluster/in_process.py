@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from votron.engine import DualTrainer, TrainingRun
-from votron.engine.cluster import ClusterRun, Numbers, Presented, Shard
-from votron.engine.cluster.messages import NewEvents, Reply, Step
+from votron.engine.cluster.messages import NewEvents, Numbers, Reply, Step
+from votron.engine.cluster.shard import Shard
+from votron.engine.cluster.walk import ClusterRun, Presented
 
 
 class InProcess:

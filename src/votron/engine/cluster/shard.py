@@ -206,11 +206,15 @@ class Shard:
         return Reply(wrong_at, candidates, dict(self.facts))
 
     def prepare(self, start: int, seconds: float) -> None:
-        """Bring pages from a place on up to date with the events that stand: the first, and others while time lasts."""
+        """Bring pages from a place on up to date with the events that stand: the first, and others while time lasts.
+
+        Of the others those that lack many events: a few are added as fast with those that follow.
+        """
         with self._working(), team(self.n_threads) as threads:
             until = time.perf_counter() + seconds
-            for i in self._pages_from(start):
-                self._catch_up(i, self.n_confirmed, threads)
+            for k, i in enumerate(self._pages_from(start)):
+                if k == 0 or self.n_confirmed - self.seen[i] >= EVENTS_AT_ONCE:
+                    self._catch_up(i, self.n_confirmed, threads)
                 if time.perf_counter() > until:
                     break
 
