@@ -130,8 +130,9 @@ def _data(saved: SavedModel, args: argparse.Namespace) -> tuple[Any, Any, Any, A
 
 def _without_dropped_rows(saved: SavedModel, reading: dict[str, Any]) -> dict[str, Any]:
     """Return how to read, with rows left out that training left out."""
-    dropped = section(saved.provenance, "reading").get("missing") == "drop"
-    return reading | ({"missing": "drop"} if dropped else {})
+    before = section(saved.provenance, "reading")
+    reading = reading | ({"missing": "drop"} if before.get("missing") == "drop" else {})
+    return reading | ({"drop_unlabelled": True} if before.get("drop_unlabelled") is True else {})
 
 
 def _note_other_data(saved: SavedModel, path: str, notes: Notes) -> None:

@@ -102,12 +102,16 @@ def add_rule(parser: Any, arguments: Sequence[str]) -> None:
 # -- reading and encoding data ----------------------------------------------------------------------------------------
 
 
-def add_reading(parser: Parser, *, missing: bool = True, for_model: bool = False) -> argparse._ArgumentGroup:
+def add_reading(
+    parser: Parser, *, missing: bool = True, for_model: bool = False, labels: bool = True
+) -> argparse._ArgumentGroup:
     """Add how data are read, ``for_model`` as in training where nothing is said; return the group of options."""
     group = parser.add_argument_group("reading data")
     for name, option in options_of().items():
         command = option.command
         if command is None or (command.main_only and for_model) or (name == "missing" and not missing):
+            continue
+        if command.of_labels and not labels:
             continue
         words = command.words(kept=for_model and option.kept).replace("{formats}", ", ".join(choosable_formats()))
         settings = _SETTINGS[command.takes] | ({} if command.metavar is None else {"metavar": command.metavar})

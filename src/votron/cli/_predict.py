@@ -64,7 +64,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_rule(parser, arguments)
     _options.add_label(parser, "column with labels, which is ignored (default: as in training, if present)")
     _options.add_common(parser, json="write one JSON object per line instead of CSV")
-    _options.add_reading(parser, missing=False, for_model=True)
+    _options.add_reading(parser, missing=False, for_model=True, labels=False)
 
 
 def run(args: argparse.Namespace) -> int:

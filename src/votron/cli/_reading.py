@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron import __version__
+from votron._sentences import counted
 from votron.cli._parser import UsageError
 from votron.data.options import options_of
 from votron.data.vocabulary import STRATEGIES
@@ -78,6 +79,19 @@ def hold_out(y: NDArray[Any], fraction: float, seed: int) -> tuple[NDArray[np.in
     if n_test >= len(y):
         raise VotronError(f"--test {fraction:g} leaves nothing to learn from, of {len(y)} rows.")
     return held_out_split(y, n_test, seed, every_class_trained=False)
+
+
+def left_out(dropped: int, unlabelled: int) -> str:
+    """Return in words how many rows were left out, and how many of them since they have no label.
+
+    Examples
+    --------
+    >>> left_out(3, 0), left_out(3, 1)
+    ('3 rows with missing values', '1 row without a label, 2 rows with missing values')
+    """
+    words = [counted(unlabelled, "row") + " without a label"] if unlabelled else []
+    words += [counted(dropped - unlabelled, "row") + " with missing values"] if dropped > unlabelled else []
+    return ", ".join(words)
 
 
 def base_name(path: str) -> str:

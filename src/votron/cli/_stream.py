@@ -21,7 +21,15 @@ from votron._sentences import counted, rounded_bytes
 from votron.cli._models import label_kind
 from votron.cli._output import Notes
 from votron.cli._parser import UsageError, option_of
-from votron.cli._reading import base_name, behind_encoder, encoder_for, encoding_of, read_batches, typed_reading
+from votron.cli._reading import (
+    base_name,
+    behind_encoder,
+    encoder_for,
+    encoding_of,
+    left_out,
+    read_batches,
+    typed_reading,
+)
 from votron.data.vocabulary import TRUTH
 from votron.errors import VotronError
 from votron.rules import RULES
@@ -81,6 +89,8 @@ class Stream:
     classes: NDArray[Any] | None = None
     encoder: Any = None
     rows: int = 0
+    dropped: int = 0
+    unlabelled: int = 0
     n_batches: int = 0
 
     @property
@@ -102,6 +112,8 @@ class Stream:
     def remarks(self) -> dict[str, str]:
         """What the summary says of the stream."""
         found = {"stream": f"{counted(self.n_batches, 'batch', 'batches')} of at most {rounded_bytes(self.limit)}"}
+        if self.dropped:
+            found["left out"] = left_out(self.dropped, self.unlabelled)
         if self.args.certificate is None and self.args.estimator in ("voted", "averaged"):
             found["certificate"] = (
                 "left out, since a stream is not held in memory: `votron certify` computes it"
@@ -124,7 +136,7 @@ class Stream:
             source = self._scanned(source)
         with Progress(None, self.notes.live, label="Training", erase=True) as progress:
             for turn in range(self.passes):
-                self.rows = 0
+                self.rows = self.dropped = self.unlabelled = 0
                 for batch in source:
                     self._learn_from(batch)
                     done = f"pass {turn + 1} of {self.passes}, {counted(self.rows, 'row')}{self._mistakes()}"
@@ -176,6 +188,7 @@ class Stream:
         X = batch.X if self.encoder is None else self.encoder.transform(batch.X)
         self.estimator.partial_fit(X, batch.y, self.classes)
         self.rows += batch.n_rows
+        self.dropped, self.unlabelled = self.dropped + batch.dropped, self.unlabelled + batch.unlabelled
         self.n_batches += 1
 
     def _mistakes(self) -> str:

@@ -25,6 +25,7 @@ from votron.cli._parser import Parser, UsageError, positive, size, whole_number
 from votron.cli._reading import (
     base_name,
     hold_out,
+    left_out,
     make_model,
     provenance_of,
     read_labelled,
@@ -217,7 +218,7 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
         trained.error = errors_of(model, [(X, y)], on="training")
     trained.provenance["test"] = _test_provenance(args.test, seed, trained.error)
     if data.dropped:
-        trained.remarks["left out"] = f"{counted(data.dropped, 'row')} with missing values"
+        trained.remarks["left out"] = left_out(data.dropped, data.unlabelled)
     _certify(args, trained, X, y)
     return trained
 

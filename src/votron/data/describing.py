@@ -27,8 +27,8 @@ def describe_examples(examples: Examples) -> dict[str, Any]:
     Returns
     -------
     dict
-        Of plain values, as JSON takes them: ``source``, ``format``, ``rows``, ``dropped``, ``features`` (columns, for a
-        table), ``label``, and ``classes``, a list of a ``label`` and a ``count`` each, or None. For a table
+        Of plain values, as JSON takes them: ``source``, ``format``, ``rows``, ``dropped`` and of these ``unlabelled``,
+        ``features`` (columns, for a table), ``label``, and ``classes``, a list of a ``label`` and a ``count`` each, or None. For a table
         ``columns``, a list of a ``name``, a ``kind``, how many are ``missing`` and ``distinct``, and the ``min``,
         ``max`` and ``mean`` of numbers, or the first ``values`` of text. For anything else ``type``, ``sparse``,
         ``density`` (the share that is not 0), ``min``, ``max`` and ``image_shape``.
@@ -45,6 +45,7 @@ def describe_examples(examples: Examples) -> dict[str, Any]:
         "format": examples.format,
         "rows": examples.n_rows,
         "dropped": examples.dropped,
+        "unlabelled": examples.unlabelled,
         "features": int(examples.X.shape[1]),
         "label": examples.label,
         "classes": _classes(examples),

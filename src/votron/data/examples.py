@@ -42,7 +42,9 @@ class Examples:
     image_shape : tuple of int or None
         Height and width of the images, and the number of colours if there are several.
     dropped : int
-        How many rows were left out since something was missing in them.
+        How many rows were left out since something was missing in them, be it the label.
+    unlabelled : int
+        How many of these have no label.
     zero_based : bool or None
         For svmlight, whether the first feature has number 0; None otherwise.
     header, delimiter, quote : bool, str and str, or None
@@ -72,6 +74,7 @@ class Examples:
     label: str | None = None
     image_shape: tuple[int, ...] | None = None
     dropped: int = 0
+    unlabelled: int = 0
     zero_based: bool | None = None
     header: bool | None = None
     delimiter: str | None = None

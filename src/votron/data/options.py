@@ -53,6 +53,8 @@ class Command:
         What holds if it is not typed and there is no training to go by.
     main_only : bool
         Whether it is about data to learn from, and not about data for a model.
+    of_labels : bool
+        Whether it is about labels, and has no meaning where none are read.
     """
 
     flag: str
@@ -61,6 +63,7 @@ class Command:
     metavar: str | None = None
     default: str = ""
     main_only: bool = False
+    of_labels: bool = False
 
     def words(self, kept: bool) -> str:
         """Return the help, for data of a model if what held in training is ``kept``."""
@@ -241,7 +244,8 @@ class ReadOptions:
         "refuse",
         '{"refuse", "drop", "keep"}, default="refuse"',
         "What to do about missing values in tables: refuse them, with a sentence that says where the first is, drop "
-        "the rows that have some, or keep them, for an imputer. Labels must not be missing, unless rows are dropped.",
+        "the rows that have some, or keep them, for an imputer. Labels must not be missing, unless rows are dropped, "
+        "here or with ``drop_unlabelled``.",
         _one_of(*MISSING),
         Command(
             "--missing",
@@ -250,6 +254,15 @@ class ReadOptions:
             "filling",
             "HOW",
         ),
+        recorded=True,
+    )
+    drop_unlabelled: bool = option(
+        False,
+        "bool, default=False",
+        "Whether rows without a label are left out, and counted in ``unlabelled`` of the result, instead of being "
+        "refused; values that are missing elsewhere are another matter, for ``missing``.",
+        _truth,
+        Command("--drop-unlabelled", "leave out rows without a label, and count them", "yes", of_labels=True),
         recorded=True,
     )
     na_values: Iterable[str] | None = option(
@@ -432,6 +445,7 @@ class ReadOptions:
             label_kind=self.label_kind,
             drop=(self.drop,) if isinstance(self.drop, str | int) else tuple(self.drop),
             missing=self.missing,
+            drop_unlabelled=bool(self.drop_unlabelled),
             columns=self.columns,
             as_text=frozenset([self.as_text] if isinstance(self.as_text, str) else self.as_text),
         )

@@ -388,7 +388,11 @@ def _check_part(
     y = None if options.labels == "none" else part.y
     if y is None and options.labels == "required":
         raise DataError(f"There are no labels in {source.name}.")
-    return _finish(array_examples(part.X, y, about, source.name, part.label), options)
+    X = part.X
+    if options.drop_unlabelled and y is not None and y.dtype.kind == "f" and (there := ~np.isnan(y)).sum() < len(y):
+        n = int(len(y) - there.sum())
+        X, y, about = X[there], y[there], replace(about, dropped=n, unlabelled=n)
+    return _finish(array_examples(X, y, about, source.name, part.label), options)
 
 
 def _finish(examples: Examples, options: ReadOptions) -> Examples:
