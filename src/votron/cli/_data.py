@@ -249,7 +249,8 @@ def _columns(columns: list[dict[str, Any]]) -> str:
 
 def _range(column: dict[str, Any]) -> str:
     if column.get("min") is not None:
-        return f"{column['min']:g} to {column['max']:g}"
+        ends = [end if isinstance(end, str) else f"{end:g}" for end in (column["min"], column["max"])]
+        return " to ".join(ends)
     values = [str(value) for value in column.get("values", [])]
     listed = ", ".join(values) + (", ..." if column["distinct"] > len(values) > 0 else "")
     return shortened(on_one_line(listed), _LONGEST)

@@ -26,6 +26,7 @@ from votron.cli._parser import UsageError
 from votron.cli._reading import base_name, read_batches, typed_reading
 from votron.data.formats import format_named, format_of_suffix
 from votron.data.options import OLD_NAMES, options_of
+from votron.data.tables import list_names
 from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, VotronError
 
@@ -68,9 +69,7 @@ class SavedModel:
         """Return the same with another classifier behind what data go through first."""
         if not hasattr(self.model, "steps"):
             return replace(self, model=other)
-        from sklearn.pipeline import Pipeline
-
-        return replace(self, model=Pipeline([*self.model.steps[:-1], ("model", other)]))
+        return replace(self, model=type(self.model)([*self.model.steps[:-1], ("model", other)]))
 
     def reading(self, args: argparse.Namespace, labels: str, *, test: str | None = None) -> dict[str, Any]:
         """Return how to read the data of a command for it, or data to test with beside them: as it was trained."""
@@ -83,7 +82,7 @@ class SavedModel:
             X = self._as_matrix(X)
         elif self.columns is not None and not hasattr(X, "columns"):
             raise DataError(
-                f"The model in {self.path!r} takes tables with the columns {', '.join(map(repr, self.columns))}. "
+                f"The model in {self.path!r} takes tables with the columns {list_names(list(self.columns))}. "
                 "Got numbers without names instead."
             )
         return self.model[:-1].transform(X) if hasattr(self.model, "steps") else X

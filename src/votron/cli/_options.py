@@ -34,7 +34,7 @@ from votron.cli._parser import (
 )
 from votron.data.formats import Format, choosable_formats, format_named
 from votron.data.options import OLD_NAMES, Command, options_of
-from votron.data.vocabulary import NUMERIC, STRATEGIES
+from votron.data.vocabulary import DATES, NUMERIC, STRATEGIES
 from votron.errors import VotronError
 
 MISSING = ("refuse", "drop", *STRATEGIES)
@@ -159,8 +159,15 @@ def add_encoding(parser: Parser) -> argparse._ArgumentGroup:
     add_columns(group, "--text", "column of text, split into words; may be repeated")
     group.add_argument(
         "--text-features",
-        choices=("hashing", "tfidf"),
-        help="how words become features (default: hashing; for naive-bayes: tfidf)",
+        choices=("auto", "hashing", "tfidf"),
+        help="how words become features: tfidf (each word of the training data is one), hashing (into 2^18), or auto "
+        "(tfidf unless there are more than 2^17 words, or --stream) (default: auto; for naive-bayes: tfidf)",
+    )
+    group.add_argument(
+        "--dates",
+        choices=DATES,
+        help="how dates become features: cyclic (year as a number, month, weekday and hour as points on circles) or "
+        "onehot (a feature for each) (default: cyclic; for winnow: onehot)",
     )
     return group
 

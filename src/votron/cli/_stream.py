@@ -169,7 +169,7 @@ class Stream:
         if args.text and args.text_features == "tfidf":
             raise UsageError("--text-features must be hashing with --stream, since tfidf needs all texts at once.")
         label = next(iter(source)).label if args.discrete else None
-        facts = scan_stream(source, **encoding_of(args, label))
+        facts = scan_stream(source, **encoding_of(args, label, leave_out=["text_features"]))
         self.encoder = facts.encoder
         self.classes = facts.classes if args.classes is None else _named_classes(args.classes, facts.classes)
         known: dict[str, Any] = {"columns": facts.columns} if facts.columns else {"n_features": facts.n_features}
@@ -181,6 +181,7 @@ class Stream:
         if self.classes is None:
             self.classes = _named_classes(self.args.classes, batch.y)
         if self.encoder is None and self.n_batches == 0 and batch.columns is not None:
+            self.args.text_features = self.args.text_features or "hashing"  # of words to come nothing is known
             self.encoder = encoder_for(self.args, batch, batch.X).fit(batch.X)
             self.notes(f"The encoder is fitted to the first batch, {counted(batch.n_rows, 'row')}.")
         elif self.encoder is None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from votron.data._sources import MAX_BYTES
 from votron.data.tables import TableOptions
-from votron.data.vocabulary import KINDS, LABELS, MISSING
+from votron.data.vocabulary import KINDS, LABEL_KINDS, LABELS, MISSING
 from votron.errors import Parameter, VotronError
 
 __all__ = ["BatchOptions", "ReadOptions"]
@@ -221,7 +221,7 @@ class ReadOptions:
         'What labels are read as: texts, as they are written ("01" stays "01", and "true" stays "true"); truth values, '
         "which are true and false, or 1 and 0; or numbers. By default what the labels look like, and numbers among "
         "words are words.",
-        _one_of(None, *KINDS),
+        _one_of(None, *LABEL_KINDS),
     )
     format: str | None = option(
         None,
@@ -283,7 +283,7 @@ class ReadOptions:
     )
     columns: Mapping[str, str] | None = option(
         None,
-        'mapping of str to {"number", "text", "truth"}, optional',
+        'mapping of str to {"number", "text", "truth", "date"}, optional',
         "The columns to read and what they hold, others being left out: what `encoder_columns` says of a fitted "
         "encoder.",
         _kinds_of_columns,
@@ -291,7 +291,7 @@ class ReadOptions:
     as_text: Iterable[str] = option(
         (),
         "names of columns",
-        "Columns whose values are names, or texts, even if they look like numbers. Columns with numbers such as 007 "
+        "Columns whose values are names, or texts, even if they look like numbers or dates. Columns with numbers such as 007 "
         "are taken for such without being named.",
         _all_are(str, "be names of columns"),
     )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from votron import _frames
 from votron._moved import moved
+from votron.data.dates import dates_in, first_undated
 from votron.data.examples import Examples, check_length, short_repr, tidy_labels
 from votron.errors import DataError, Parameter, Phrase
 
@@ -137,7 +138,7 @@ def list_names(names: Sequence[str]) -> str:
 
 def frame_examples(frame: Any, options: TableOptions, place: Place, about: Examples, name: str) -> Examples:
     """Return the examples of a frame; `about` says where they are from, `name` is what sentences call it."""
-    texts = [one for one in frame.columns if one in options.as_text and frame[one].dtype.is_numeric()]
+    texts = [one for one in frame.columns if one in options.as_text and kind_of(frame[one]) in ("number", "date")]
     if texts:
         frame = frame.with_columns(polars().col(texts).cast(polars().String))
     label = _label_column(options, list(frame.columns), name)
@@ -231,7 +232,7 @@ def label_array(column: Any, name: str) -> NDArray[Any]:
     kind = kind_of(column)
     if not len(column):  # of a batch of which no row is left, whose type says nothing
         return np.array([], dtype=np.str_)
-    if kind == "other" or isinstance(column.dtype, pl.Decimal):
+    if kind in ("other", "date") or isinstance(column.dtype, pl.Decimal):
         raise DataError(
             f"The label column {column.name!r} of {name} must hold whole numbers, text or truth values. "
             f"Got values of type {column.dtype} instead."
@@ -310,11 +311,25 @@ def convert_columns(X: Any, columns: Mapping[str, str], place: Place, name: str)
     changed = []
     for column in X.get_columns():
         kind, wanted = kind_of(column), columns.get(column.name)
-        if wanted == "text" and kind in ("number", "boolean"):
+        if wanted == "text" and kind in ("number", "boolean", "date"):
             changed.append(column.cast(pl.String))
+        elif wanted == "date" and kind == "text":
+            changed.append(_parse_dates(column.cast(pl.String), place, name))
         elif wanted in ("number", "truth") and kind == "text":
             changed.append(_parse_texts(column.cast(pl.String), str(wanted), place, name))
     return X.with_columns(changed) if changed else X
+
+
+def _parse_dates(column: Any, place: Place, name: str) -> Any:
+    """Return texts as dates."""
+    found = dates_in(column)
+    if found is None:
+        row = first_undated(column)
+        raise DataError(
+            f"The column {column.name!r} of {name} must hold dates, as when the model was trained. "
+            f"Got {short_repr(column[row])} in {place(row)} instead."
+        )
+    return found
 
 
 def _parse_texts(column: Any, wanted: str, place: Place, name: str) -> Any:

@@ -1,6 +1,6 @@
 """The classifiers of Votron, in scikit-learn's interface."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from votron.estimators._validation import held_out_split
 from votron.estimators.adatron import KernelAdatronClassifier
@@ -11,9 +11,13 @@ from votron.estimators.voted import VotedPerceptronClassifier
 from votron.estimators.voted_cv import VotedPerceptronClassifierCV
 from votron.estimators.winnow import WinnowClassifier
 
+if TYPE_CHECKING:
+    from votron.estimators.pipelines import ClassifierPipeline, table_classifier, table_options
+
 __all__ = [
     "ESTIMATORS",
     "AveragedPerceptronClassifier",
+    "ClassifierPipeline",
     "CompactClassifier",
     "KernelAdatronClassifier",
     "NaiveBayesLinearClassifier",
@@ -21,6 +25,8 @@ __all__ = [
     "VotedPerceptronClassifierCV",
     "WinnowClassifier",
     "held_out_split",
+    "table_classifier",
+    "table_options",
 ]
 
 ESTIMATORS: dict[str, type[Any]] = {
@@ -31,3 +37,11 @@ ESTIMATORS: dict[str, type[Any]] = {
     "naive-bayes": NaiveBayesLinearClassifier,
 }
 """The classifiers that can be trained, by the names they have on the command line."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("ClassifierPipeline", "table_classifier", "table_options"):  # which need the encoders of tables
+        from votron.estimators import pipelines
+
+        return getattr(pipelines, name)
+    raise AttributeError(f"module 'votron.estimators' has no attribute {name!r}")

@@ -41,7 +41,7 @@ SECTIONS = {
 """What each section holds. Only the first has to be there."""
 _LONGEST_NAME, _LONGEST_REASON = 60, 400
 """Characters of an unknown name and of a reason that are shown: a file may have anything where a number should be."""
-_HOLDS = ("number", "discrete", "truth", "text")
+_HOLDS = ("number", "discrete", "truth", "text", "date")
 """What a column can hold."""
 
 
@@ -189,8 +189,8 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
 
     Returns
     -------
-    classifier or Pipeline
-        The model as it was saved.
+    classifier or ClassifierPipeline
+        The model as it was saved. A pipeline offers what its classifier does, such as ``with_rule`` and ``record_``.
 
     Raises
     ------
@@ -219,6 +219,7 @@ def _built(found: Container, name: str) -> Any:
     """Return the model in a file that was read."""
     from sklearn.pipeline import Pipeline
 
+    from votron.estimators.pipelines import ClassifierPipeline
     from votron.saving.classifiers import classifier_from
     from votron.saving.steps import ANY_DATA, after, check_fits, steps_from
 
@@ -234,7 +235,7 @@ def _built(found: Container, name: str) -> Any:
         model = classifier_from(sections.part("model"))
         sections.no_arrays_left()
         check_fits(model, after(Pipeline(steps), ANY_DATA) if steps else ANY_DATA)
-    return Pipeline([*steps, (last, model)]) if as_pipeline else model
+    return ClassifierPipeline([*steps, (last, model)]) if as_pipeline else model
 
 
 @contextmanager
@@ -272,7 +273,7 @@ class Manifest:
     steps : list of str
         What data go through before the classifier.
     columns : dict
-        For each column of a table that the model wants: "number", "discrete", "truth" or "text"; empty for matrices.
+        For each column of a table that the model wants: "number", "discrete", "truth", "text" or "date"; empty for matrices.
     provenance : dict
         Where the model comes from, as whoever saved it said.
     certificate : dict or None

@@ -34,7 +34,7 @@ class StoredStep(ABC):
     ----------
     cls : type
         The class of the transformers; its name stands in the file.
-    holds : {"number", "discrete", "truth", "text"}
+    holds : {"number", "discrete", "truth", "text", "date"}
         What a column of a table holds that meets such a step first.
     listed : bool
         Whether users are told of it where they choose a step: parts of Votron's own encoders are not theirs to choose.

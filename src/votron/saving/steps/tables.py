@@ -14,7 +14,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Binarizer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
-from votron.data._columns import Values, _Chance, _Discrete, _Number, _Text, _Truth
+from votron.data._columns import Values, _Chance, _Date, _Discrete, _Number, _Text, _Truth
+from votron.data.vocabulary import DATES
 from votron.errors import ModelFileError
 from votron.saving.fields import Fields
 from votron.saving.steps.base import (
@@ -38,6 +39,7 @@ from votron.saving.values import params_from, params_state
 
 _WIDEST_DENSE = 1 << 22
 """Features that hashed words may have in a dense matrix: each row takes eight bytes for each."""
+_LAST_YEAR = 9999
 
 # -- columns ----------------------------------------------------------------------------------------------------------
 
@@ -131,6 +133,29 @@ class Discrete(Column):
     def takes_texts(self, step: Any) -> bool:
         """Tell whether its values are texts."""
         return all(isinstance(value, str) for value in step.values)
+
+
+@stored
+class Dates(Column):
+    """Year, month, weekday and hour."""
+
+    cls, holds = _Date, "date"
+
+    def state(self, step: Any) -> State:
+        """Return what becomes of dates."""
+        years = {"first_year": int(step.first_year), "last_year": int(step.last_year)}
+        return {"how": step.how, **years, "hours": bool(step.hours), **names_state(step)}
+
+    def build(self, fields: Fields, depth: int) -> Any:
+        """Make it of its years."""
+        how, first = fields.text("how", DATES), fields.count("first_year", 1, _LAST_YEAR + 1)
+        last = fields.count("last_year", first, _LAST_YEAR + 1)
+        return self.of_columns(_Date(how, first, last, fields.flag("hours")), fields)
+
+    def flow(self, step: Any, before: Flow) -> Flow:
+        """Give its features."""
+        super().flow(step, before)
+        return Flow("numbers", len(step.names("")), sparse=False)
 
 
 # -- numbers in their places ------------------------------------------------------------------------------------------
