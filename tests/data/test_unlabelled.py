@@ -76,7 +76,9 @@ def test_training_evaluation_and_certification_leave_them_out(tmp_path, capsys):
     assert main(["certify", model, str(path)]) == 0
     capsys.readouterr()
     stream = ["--stream", "--estimator", "averaged"]
-    assert main(["train", str(path), "--label", "y", "--drop-unlabelled", "--missing", "drop", "-o", model, *stream]) == 0
+    assert (
+        main(["train", str(path), "--label", "y", "--drop-unlabelled", "--missing", "drop", "-o", model, *stream]) == 0
+    )
     assert "5 rows without a label, 5 rows with missing values" in capsys.readouterr().out
 
 

@@ -89,7 +89,7 @@ def _add_convert(actions: Any) -> None:
         run_convert,
         "write data in another format",
         "IN OUT [options]",
-        "Read data, and write it in the format given by the suffix of OUT: .csv, .tsv, .parquet, .arrow, .svm or .npz.",
+        "Read data, and write it in the format given by the suffix of OUT: .csv, .tsv, .json, .jsonl, .parquet, .arrow, .svm or .npz.",
     )
     _options.add_data(parser)
     file_argument(parser, "output", metavar="OUT", help="file to write; - for standard output")
@@ -216,7 +216,8 @@ def _described(found: dict[str, Any]) -> str:
     features = "column" if "columns" in found else "feature"
     head = {
         "data": f"{base_name(found['source'])}, {found['format']}",
-        "rows": f"{found['rows']:,}" + (f"; left out: {left_out(found['dropped'], found['unlabelled'])}" if found["dropped"] else ""),
+        "rows": f"{found['rows']:,}"
+        + (f"; left out: {left_out(found['dropped'], found['unlabelled'])}" if found["dropped"] else ""),
         f"{features}s": f"{found['features']:,}",
     }
     if "columns" not in found:

@@ -39,7 +39,7 @@ from votron.errors import VotronError
 
 MISSING = ("refuse", "drop", *STRATEGIES)
 DATA = (
-    "data file (CSV, TSV, Parquet, Arrow, svmlight, IDX, .npy or .npz), folder of images, or one of digits, mnist and "
+    "data file (CSV, TSV, JSON, JSON Lines, Parquet, Arrow, svmlight, IDX, .npy or .npz), folder of images, or one of digits, mnist and "
     "fashion; - for standard input"
 )
 DEFAULT_ESTIMATOR = "voted"
@@ -184,6 +184,7 @@ def add_columns(group: argparse._ArgumentGroup, option: str, words: str) -> None
 
 _SETTINGS: dict[str, dict[str, Any]] = {
     "format": {"choices": FormatNames(choosable_formats(), lambda format: format.choosable)},
+    "text": {},
     "texts": {"action": "append"},
     "filling": {"choices": MISSING, "default": "refuse"},
     "part": {"choices": ("train", "test")},

@@ -231,7 +231,9 @@ def make_encoder(
     others = [name for name in names if name not in worded]
     parts: dict[str, Any] = {}
     if others:
-        made = tabular_encoder(frame[others], numeric=numeric, probabilities=probabilities, discrete=discrete, dates=dates)
+        made = tabular_encoder(
+            frame[others], numeric=numeric, probabilities=probabilities, discrete=discrete, dates=dates
+        )
         parts = {columns[0]: _with_imputer(part, missing) for _, part, columns in made.transformers}
     for name in texts:
         words = _vectorizer(_chosen_features(text_features, frame[name], name), n_text_features)

@@ -7,6 +7,7 @@ model files say of their training and "read as in training" are made of these.
 
 # ruff: noqa: RUF009  # option() returns the field of a dataclass, as field() does
 
+import codecs
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,6 +28,8 @@ NA_VALUES = ("", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
 """Texts that mean that a value is missing, if not told otherwise."""
 OLD_NAMES = {"colour": "rgb"}
 """Names that options had, and have."""
+_NO_ENCODINGS = ("idna", "punycode", "undefined", "unicode_escape", "unicode-escape", "raw_unicode_escape", "utf-7")
+"""Encodings of Python's that no files have."""
 AS_IN_TRAINING = "default: as in training"
 
 Default = TypeVar("Default")
@@ -175,6 +178,15 @@ def _character(value: Any) -> BrokenRule:
     return "be one character, no letter or digit and not the end of a line", value
 
 
+def _encoding(value: Any) -> BrokenRule:
+    try:
+        found = codecs.lookup(value) if isinstance(value, str) else None
+    except LookupError:
+        found = None
+    fits = found is not None and getattr(found, "_is_text_encoding", True) and found.name not in _NO_ENCODINGS
+    return None if fits else ("be an encoding of text that Python knows, such as latin-1", value)
+
+
 def _truth(value: Any) -> BrokenRule:
     return None if isinstance(value, int | np.bool_) and value in (0, 1) else ("be True or False", value)
 
@@ -226,7 +238,7 @@ class ReadOptions:
     format: str | None = option(
         None,
         "str, optional",
-        '"csv", "tsv", "parquet", "arrow", "svmlight", "idx", "npy", "npz" or "images", or one that another package '
+        '"csv", "tsv", "json", "jsonl", "parquet", "arrow", "svmlight", "idx", "npy", "npz" or "images", or one that another package '
         "brings, if it cannot be recognised.",
         _format,
         Command("--format", "{formats} (default: by the name and the first bytes)", "format", "NAME"),
@@ -346,6 +358,15 @@ class ReadOptions:
         _one_of(None, "train", "test"),
         Command("--part", "which part of digits, mnist or fashion (default: train)", "part"),
         recorded=True,
+    )
+    encoding: str | None = option(
+        None,
+        "str, optional",
+        'How a text file is encoded, such as "latin-1", "cp1252" or "utf-16"; by default UTF-8.',
+        _encoding,
+        Command("--encoding", "encoding of text files, such as latin-1 ({default})", "text", "NAME", "default: utf-8"),
+        recorded=True,
+        kept=True,
     )
     header: bool | None = option(
         None,
@@ -476,7 +497,7 @@ def options_of(cls: Any = ReadOptions) -> dict[str, Option]:
     Examples
     --------
     >>> [name for name, option in options_of().items() if option.kept]
-    ['na_values', 'zero_based', 'header', 'quote', 'rgb', 'resize']
+    ['na_values', 'zero_based', 'encoding', 'header', 'quote', 'rgb', 'resize']
     """
     return {each.name: each.metadata["option"] for each in fields(cls)}
 
