@@ -76,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
         found.add(y, saved.estimator.predict(X))
         for rule, labels in _by_rule(saved, X, list(rules)):
             rules[rule].add(y, labels)
+    for remark in saved.unseen.sentences():
+        notes(remark)
     if not found.n:
         raise VotronError(f"There are no rows in {args.data!r} to evaluate on.")
     if args.json:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,10 +31,17 @@ from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, VotronError
 
 if TYPE_CHECKING:
+    from votron.data import Unseen
     from votron.saving import Manifest
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
+
+
+def _nothing_unseen() -> Unseen:
+    from votron.data import Unseen  # with scikit-learn, which whoever only looks at a file does without
+
+    return Unseen()
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,8 @@ class SavedModel:
     path: str
     model: Any
     manifest: Manifest
+    unseen: Unseen = field(default_factory=_nothing_unseen)
+    """What the rows that went through had that training had not."""
 
     @property
     def estimator(self) -> Any:
@@ -85,7 +94,12 @@ class SavedModel:
                 f"The model in {self.path!r} takes tables with the columns {list_names(list(self.columns))}. "
                 "Got numbers without names instead."
             )
-        return self.model[:-1].transform(X) if hasattr(self.model, "steps") else X
+        if not hasattr(self.model, "steps"):
+            return X
+        from votron.data import unseen_values
+
+        self.unseen.update(unseen_values(self.model, X))
+        return self.model[:-1].transform(X)
 
     def _as_matrix(self, frame: Any) -> Any:
         """Return a table as numbers, for a model that knows no names."""
@@ -154,7 +168,8 @@ def columns_of(model: Any) -> dict[str, str] | None:
     first = model
     while hasattr(first, "steps"):
         first = first.steps[0][1]
-    return encoder_columns(first) if isinstance(first, ColumnTransformer) else None
+    named = isinstance(first, ColumnTransformer) and hasattr(first, "feature_names_in_")
+    return encoder_columns(first) if named else None
 
 
 # -- data for a model -------------------------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ def _with_polars(dt: Any, with_time: bool) -> tuple[Floats, Floats, Floats, Floa
 
 def _with_accessor(dt: Any) -> tuple[Floats, Floats, Floats, Floats]:
     year, month, weekday, hour = (
-        part.to_numpy(dtype=np.float64, na_value=np.nan) for part in (dt.year, dt.month, dt.weekday, dt.hour)
+        part.to_numpy(dtype=np.float64, na_value=np.nan) for part in (dt.year, dt.month, dt.day_of_week, dt.hour)
     )
     return year, month, weekday, hour
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
-from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from votron._frames import columns_of, floats_of, in_pandas, is_frame
 from votron.data import vocabulary
@@ -32,7 +32,6 @@ from votron.data._columns import (
     _Number,
     _Text,
     _Truth,
-    feature_name,
     objects_of,
     probabilities_of,
     refusal,
@@ -271,21 +270,52 @@ def encoder_columns(encoder: Any) -> dict[str, str]:
     if not isinstance(encoder, ColumnTransformer):
         kind = type(encoder).__name__
         raise VotronError(f"encoder_columns takes what make_encoder made. Got an object of type {kind} instead.")
-    return {name: _kind(part) for _, part, columns in encoder.transformers for name in columns}
+    parts = getattr(encoder, "transformers_", encoder.transformers)
+    found: dict[str, str] = {}
+    for key, part, columns in parts:
+        if isinstance(part, str) and part == "drop":
+            continue
+        names = _names_of(encoder, key, columns)
+        if names is None:
+            raise VotronError("encoder_columns takes an encoder whose columns have names. Got numbers instead.")
+        found |= {name: kind for name, kind in zip(names, _kinds(part, len(names)), strict=True) if name not in found}
+    return found
 
 
-def _kind(part: Any) -> str:
-    part = part.estimator if isinstance(part, FrozenEstimator) else part  # as they are in a model from a file
-    first = part.steps[0][1] if isinstance(part, Pipeline) else part
-    if isinstance(first, _Discrete):
-        if all(isinstance(value, str) for value in first.values):
-            return "text"
-        return "truth" if all(isinstance(value, bool) for value in first.values) else "number"
-    if isinstance(first, _Text):
+def _names_of(encoder: ColumnTransformer, key: str, columns: Any) -> list[str] | None:
+    """Return the names of the columns of a part; None where they have none."""
+    if hasattr(encoder, "transformers_"):
+        if not hasattr(encoder, "feature_names_in_"):
+            return None
+        return [str(encoder.feature_names_in_[i]) for i in encoder._transformer_to_input_indices[key]]
+    listed = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, list | tuple) else [0]
+    return listed if all(isinstance(name, str) for name in listed) else None
+
+
+def _kinds(part: Any, n: int) -> list[str]:
+    """Return what each of so many columns must hold that meet a part."""
+    while isinstance(part, FrozenEstimator | Pipeline):
+        part = part.estimator if isinstance(part, FrozenEstimator) else part.steps[0][1]
+    values: list[Any] | None = None
+    if isinstance(part, SimpleImputer) and getattr(part, "_fit_dtype", np.dtype("f8")).kind == "O":
+        values = [[value] for value in part.statistics_.tolist()]
+    if isinstance(part, OneHotEncoder | OrdinalEncoder):
+        values = [each.tolist() for each in part.categories_] if hasattr(part, "categories_") else [["text"]] * n
+    if isinstance(part, _Discrete):
+        values = [part.values]
+    if values is not None:
+        return [_kind_of_values([v for v in each if v is not None and v == v]) for each in values]
+    if isinstance(part, _Text | CountVectorizer | HashingVectorizer):
+        return ["text"] * n
+    if isinstance(part, _Date):
+        return ["date"] * n
+    return ["truth" if isinstance(part, _Truth) else "number"] * n
+
+
+def _kind_of_values(values: Any) -> str:
+    if all(isinstance(value, str) for value in values):
         return "text"
-    if isinstance(first, _Date):
-        return "date"
-    return "truth" if isinstance(first, _Truth) else "number"
+    return "truth" if all(isinstance(value, bool) for value in values) else "number"
 
 
 # -- what the frame and the parameters say ----------------------------------------------------------------------------

@@ -369,12 +369,20 @@ def _columns(state: Fields) -> list[tuple[str, str]]:
         return [pair for each in state.parts("steps") for pair in _columns(each.part("step"))]
     if state.peek("columns") is None:
         return []
-    return [
-        (name, holds)
-        for each in state.parts("columns")
-        for holds in [each.text("holds", _HOLDS)]
-        for name in each.texts("columns")
-    ]
+    if not state.has("given"):  # columns without names
+        return []
+    found, others = [], dict.fromkeys(state.texts("given"))
+    for each in state.parts("columns"):
+        names = each.texts("columns")
+        for name in names:
+            others.pop(name, None)
+        if not each.has("drop"):
+            holds = each.text("holds", _HOLDS)
+            found += [(name, holds) for name in names]
+    if state.has("remainder"):
+        holds = state.part("remainder").text("holds", _HOLDS)
+        found += [(name, holds) for name in others]
+    return found
 
 
 # -- its sections -----------------------------------------------------------------------------------------------------
