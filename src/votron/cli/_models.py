@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._sentences import counted, rounded_bytes
 from votron.cli._output import percent, printable
 from votron.cli._parser import UsageError
 from votron.cli._reading import base_name, read_batches, typed_reading
@@ -29,6 +30,9 @@ from votron.data.options import OLD_NAMES, options_of
 from votron.data.tables import list_names
 from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, VotronError
+
+_LARGE, _MANY_FEATURES = 50_000_000, 1 << 16
+"""Bytes of a model, and features, that are remarked upon."""
 
 if TYPE_CHECKING:
     from votron.data import Unseen
@@ -152,6 +156,24 @@ def save_model(model: Any, output: str, provenance: Mapping[str, Any], certifica
     sys.stdout.buffer.write(content)
     sys.stdout.flush()
     return len(content)
+
+
+def remark_on_size(model: Any, size: int) -> str | None:
+    """Return what would make a model file smaller that is large, if anything would."""
+    if size < _LARGE:
+        return None
+    estimator, begin = classifier_of(model), f"The model takes {rounded_bytes(size)}"
+    if hasattr(estimator, "record_"):
+        return (
+            f"{begin}, most of it support vectors: `votron export --compact` writes a smaller one, which predicts only."
+        )
+    if int(estimator.n_features_in_) >= _MANY_FEATURES:
+        return (
+            f"{begin}, for {counted(int(estimator.n_features_in_), 'feature')} and "
+            f"{counted(len(estimator.classes_), 'class', 'classes')}: `votron export --compact` writes a smaller one, which "
+            "predicts only, and columns with fewer values or words make fewer features."
+        )
+    return None
 
 
 def classifier_of(model: Any) -> Any:

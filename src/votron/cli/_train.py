@@ -18,6 +18,7 @@ from votron.cli._models import (
     errors_of,
     labelled_batches,
     reading_for_model,
+    remark_on_size,
     save_model,
 )
 from votron.cli._output import Notes, check_output_path, pairs, percent, print_json, refuse_terminal
@@ -145,6 +146,8 @@ def run(args: argparse.Namespace) -> int:
     if hasattr(trained.estimator, "verbose"):
         trained.estimator.set_params(verbose=0)  # whoever opens the file has another terminal
     size = save_model(trained.model, args.output, trained.provenance, trained.certificate)
+    if (remark := remark_on_size(trained.model, size)) is not None:
+        notes(remark)
     if args.json and args.output != "-":
         print_json(_document(args, trained, size))
     elif args.output != "-":

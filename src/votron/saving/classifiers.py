@@ -36,6 +36,7 @@ from votron.saving.values import (
     expansion_from,
     expansion_state,
     float_rows,
+    is_thin,
     kernel_from,
     kernel_state,
     labels_from,
@@ -321,9 +322,11 @@ class Averaged(StoredClassifier):
         state = model._trainer.state()
         weights, timed = state["weights"], state["timed"]
         sparse = model._trainer.is_sparse
+        thin = model._trainer.thin or (not sparse and is_thin(weights, timed))
         return {
-            "weights": weights.tocsr() if sparse else weights,
-            "timed": timed.tocsr() if sparse else timed,
+            "weights": sp.csr_matrix(weights) if sparse or thin else weights,
+            "timed": sp.csr_matrix(timed) if sparse or thin else timed,
+            **({"thin": True} if thin else {}),
             "bias_weights": state["bias"][0],
             "bias_timed": state["bias"][1],
             "mistakes": state["mistakes"],
@@ -349,6 +352,9 @@ class Averaged(StoredClassifier):
         bias = fields.exactly("bias_weights", "<f8", (n,)), fields.exactly("bias_timed", "<f8", (n,))
         if sp.issparse(weights) != sp.issparse(timed):
             raise fields.wrong("timed", "as sparse or dense as 'weights'", "the other")
+        thin = fields.flag("thin") if fields.has("thin") else False
+        if thin:
+            check_room(n, d, "weights of {:,} features", each=2)
         mistakes = counts(fields, "mistakes", n)
         time, with_bias = fields.count("time"), fields.flag("with_bias")
         largest = max((float(abs(w).max()) for w in (weights, timed, *bias) if w.size), default=0.0)
@@ -358,7 +364,7 @@ class Averaged(StoredClassifier):
         margin = fields.number("trained_margin", 0.0) if fields.has("trained_margin") else 0.0
         joint = fields.flag("trained_jointly") if fields.has("trained_jointly") else False
         sums = weights, timed, bias, mistakes, time
-        model._trainer = PrimalTrainer.resume(*sums, with_bias=with_bias, margin=margin, joint=joint)
+        model._trainer = PrimalTrainer.resume(*sums, with_bias=with_bias, margin=margin, joint=joint, thin=thin)
         model.n_mistakes_ = model._trainer.n_mistakes
         model.n_epochs_, model.converged_ = fields.number("n_epochs", 0.0), fields.flag("converged")
         if fields.has("validation_scores"):

@@ -45,6 +45,9 @@ _DEEPEST = 8
 _WIDEST = 1 << 26
 """Features that sparse vectors in a file may have: predicting takes some bytes for each, whatever the file has."""
 
+_SMALL = 1 << 20
+"""Bytes below which weights are written as they are."""
+
 # -- labels -----------------------------------------------------------------------------------------------------------
 
 
@@ -318,13 +321,23 @@ def check_width(fields: Fields, rows: Rows) -> None:
         raise fields.wrong("n_features", what, f"{rows.shape[1]:,}")
 
 
-def check_room(n_vectors: int, n_support: int) -> None:
-    """Refuse coefficients that no machine could have made this file with."""
-    if (needed := 8 * n_vectors * n_support) > (free := available_memory()):
+def check_room(
+    n_vectors: int, n_support: int, what: str = "coefficients of {:,} support vectors", each: int = 1
+) -> None:
+    """Refuse coefficients, or so many weights ``each``, that no machine could have made this file with."""
+    if (needed := 8 * each * n_vectors * n_support) > (free := available_memory()):
         raise ModelFileError(
-            f"The coefficients of {n_support:,} support vectors and {n_vectors:,} classes take {needed / 1e9:.1f} GB, "
+            f"The {what.format(n_support)} and {n_vectors:,} classes take {needed / 1e9:.1f} GB, "
             f"and {free / 1e9:.1f} GB are free."
         )
+
+
+def is_thin(*matrices: Floats) -> bool:
+    """Tell whether dense weights take less than half the room as CSR matrices, and enough that it matters."""
+    if sum(each.nbytes for each in matrices) < _SMALL:
+        return False
+    kept = sum(12 * np.count_nonzero(each) + 4 * (each.shape[0] + 1) for each in matrices)
+    return bool(2 * kept < sum(each.nbytes for each in matrices))
 
 
 def expansion_state(form: Expansion) -> dict[str, Any]:
