@@ -98,7 +98,8 @@ class JsonLines(Format):
             parts: Any = [(with_newlines(source.read(_BYTES_A_BYTE)), 1)]
         else:
             parts = text_parts(source, batch_bytes, lambda data: data.rfind(b"\n") + 1)
-        known: dict[str, str | None] = {}
+        # Of a batch no row may have a column that others have; all rows together do, or it is refused.
+        known: dict[str, str | None] = dict.fromkeys(options.columns or ()) if batch_bytes is not None else {}
         for data, line in parts:
             check_text(data, source.name, line)
             check_memory(_BYTES_A_BYTE * len(data), source.name)
@@ -288,7 +289,8 @@ class _Rows:
             raise self._nested(name, values)
         before = self._known.get(name)
         if not types:
-            return pl.Series(name, values, dtype=pl.String)
+            empty = {"number": pl.Float64, "boolean": pl.Boolean, "date": pl.Date}.get(str(before), pl.String)
+            return pl.Series(name, values, dtype=empty)
         if told == "text" or before == "text" or types - {int, float, bool}:
             texts = self._texts(name, values, types, told, is_label)
             return self._perhaps_dates(texts, told, is_label)
