@@ -105,7 +105,13 @@ def sound_files():
     one = b"x\n" + b"".join(b"%d\n\n" % (300 * i) if i % 3 else b"7\n" for i in range(12))
     svm = b"".join(b"%+d %d:%g %d:%d # c\n" % (1 - 2 * (i % 2), i % 3 + 1, i / 4, i + 5, i) for i in range(12))
     rows = [
-        {"n": i / 4 if i % 3 else None, "w": f"w{i % 3}", "ok": i % 2 == 0, "in": {"d": f"2024-01-{i + 1:02d}"}, "y": i % 2}
+        {
+            "n": i / 4 if i % 3 else None,
+            "w": f"w{i % 3}",
+            "ok": i % 2 == 0,
+            "in": {"d": f"2024-01-{i + 1:02d}"},
+            "y": i % 2,
+        }
         for i in range(12)
     ]
     lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
@@ -125,7 +131,11 @@ def sound_files():
         ("lines", lines, {"label": "w", "missing": "keep", "drop": ["ok"]}),
         ("latin.csv", "a,y\né,1\nü,2\n".encode("latin-1"), {"label": "y", "encoding": "latin-1"}),
         ("wide.csv", "a,y\né,1\nü,2\n".encode("utf-16"), {"label": "y", "encoding": "utf-16"}),
-        ("dates.csv", b"d,y\n" + b"".join(b"%d.%d.2024,%d\n" % (i + 1, i + 1, i % 2) for i in range(12)), {"label": "y"}),
+        (
+            "dates.csv",
+            b"d,y\n" + b"".join(b"%d.%d.2024,%d\n" % (i + 1, i + 1, i % 2) for i in range(12)),
+            {"label": "y"},
+        ),
         ("a.svm", svm, {}),
         ("a9a", svm, {"n_features": 9}),
         ("a.idx", images, {"labels": "none"}),

@@ -7,7 +7,7 @@ import math
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from votron.cli import main
@@ -40,6 +40,7 @@ def table(rows):
     return {name: [row.get(name) for row in rows] for name in names}
 
 
+@settings(deadline=None)
 @given(ROWS, st.integers(1, 200))
 def test_rows_are_read_as_they_are(folder, rows, batch_bytes):
     rows = [{"a": 1, "b": 0.5, "c c": "x", "d": True, "y": "p"}, *rows]
@@ -57,6 +58,7 @@ def test_rows_are_read_as_they_are(folder, rows, batch_bytes):
     assert read_examples(folder / "columns.json", label="y", missing="keep").X.to_dict(as_series=False) == expected
 
 
+@settings(deadline=None)
 @given(ROWS)
 def test_what_is_written_is_read_again(folder, rows):
     frame = pl.DataFrame(table([{"a": 1, "b": 0.5, "c c": "x", "d": True, "y": "p"}, *rows]))

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from votron.cli import main
@@ -21,6 +21,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("unlabelled")
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(CELLS, CELLS, LABELS), min_size=1, max_size=12), st.sampled_from(["keep", "drop"]))
 def test_rows_without_a_label_are_left_out_and_counted(folder, rows, missing):
     path = folder / "t.csv"

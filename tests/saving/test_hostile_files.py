@@ -293,7 +293,7 @@ def thin_of(d):
     return content
 
 
-SINCE_2 = {"many values", "many rare values", "one long value", "many columns by number", "years"}
+SINCE_2 = {"many values of scikit-learn", "many rare values", "one long value", "many columns by number", "years"}
 """What no file of format 1 has."""
 
 
@@ -373,7 +373,7 @@ LARGE = {
         },
     ),
     # of the values of columns
-    "many values": lambda: values_of(words(100_000)),
+    "many values of scikit-learn": lambda: values_of(words(100_000)),
     "many rare values": lambda: values_of(words(100_000), rare=[list(range(50_000))], max_categories=50_001),
     "one long value": lambda: values_of([*words(50_000), "z" * 50_000], dtype="<U50000"),
     "many columns by number": lambda: by_number(2**16 - 1),

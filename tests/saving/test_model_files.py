@@ -736,7 +736,9 @@ def test_what_columns_hold_is_checked(tmp_path):
     with pytest.raises(ModelFileError, match=r"holds' must be one of 'discrete'\. Got text instead"):
         load(forging.write(tmp_path / "m", content))
     part["holds"] = "\x1b"
-    with pytest.raises(ModelFileError, match=r"holds' must be one of 'number', 'discrete', 'truth', 'text', 'date'\. Got"):
+    with pytest.raises(
+        ModelFileError, match=r"holds' must be one of 'number', 'discrete', 'truth', 'text', 'date'\. Got"
+    ):
         read_manifest(forging.write(tmp_path / "m", content))
 
 

@@ -1,4 +1,4 @@
-"""Pipelines that users have, made of scikit-learn's transformers: what they predict after a file is what they did before."""
+"""Pipelines that users have, of scikit-learn's transformers: what they predict after a file is what they did before."""
 
 import warnings
 
@@ -34,8 +34,8 @@ NUMBERS = st.one_of(st.just(float("nan")), st.integers(-3, 3).map(float))
 
 
 @st.composite
-def frames(draw, n_rows=st.integers(4, 12)):
-    n = draw(n_rows)
+def frames(draw):
+    n = draw(st.integers(4, 12))
     column = {
         "word": st.lists(WORDS, min_size=n, max_size=n),
         "gappy": st.lists(GAPS, min_size=n, max_size=n),

@@ -64,7 +64,7 @@ def test_a_step_from_outside_is_one_object(shift_known, tmp_path):
     words = make_pipeline(HashingVectorizer(n_features=4), *[step for _, step in model.steps])
     with pytest.raises(ModelFileError, match=r"^This model cannot be saved: The Shift takes no sparse matrices"):
         save(words, tmp_path / "words")
-    with pytest.raises(ModelFileError, match=r"or one of StandardScaler, .*, Shift to be put into a file\."):
+    with pytest.raises(ModelFileError, match=r"or one of OneHotEncoder, .*, Shift to be put into a file\."):
         save(make_pipeline(PolynomialFeatures(), model[-1]), tmp_path / "function")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m"]
 

@@ -89,7 +89,8 @@ def _add_convert(actions: Any) -> None:
         run_convert,
         "write data in another format",
         "IN OUT [options]",
-        "Read data, and write it in the format given by the suffix of OUT: .csv, .tsv, .json, .jsonl, .parquet, .arrow, .svm or .npz.",
+        "Read data, and write it in the format given by the suffix of OUT: .csv, .tsv, .json, .jsonl, .parquet, "
+        ".arrow, .svm or .npz.",
     )
     _options.add_data(parser)
     file_argument(parser, "output", metavar="OUT", help="file to write; - for standard output")

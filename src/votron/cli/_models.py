@@ -170,8 +170,8 @@ def remark_on_size(model: Any, size: int) -> str | None:
     if int(estimator.n_features_in_) >= _MANY_FEATURES:
         return (
             f"{begin}, for {counted(int(estimator.n_features_in_), 'feature')} and "
-            f"{counted(len(estimator.classes_), 'class', 'classes')}: `votron export --compact` writes a smaller one, which "
-            "predicts only, and columns with fewer values or words make fewer features."
+            f"{counted(len(estimator.classes_), 'class', 'classes')}: `votron export --compact` writes a smaller one, "
+            "which predicts only, and columns with fewer values or words make fewer features."
         )
     return None
 

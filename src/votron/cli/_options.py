@@ -39,8 +39,8 @@ from votron.errors import VotronError
 
 MISSING = ("refuse", "drop", *STRATEGIES)
 DATA = (
-    "data file (CSV, TSV, JSON, JSON Lines, Parquet, Arrow, svmlight, IDX, .npy or .npz), folder of images, or one of digits, mnist and "
-    "fashion; - for standard input"
+    "data file (CSV, TSV, JSON, JSON Lines, Parquet, Arrow, svmlight, IDX, .npy or .npz), folder of images, or one of "
+    "digits, mnist and fashion; - for standard input"
 )
 DEFAULT_ESTIMATOR = "voted"
 EVERY_ESTIMATOR = "*"

@@ -24,8 +24,8 @@ from votron.data.tables import missing_cells
 from votron.errors import VotronError
 
 _WORDS = {
-    "missing values": "Leave the labels of such rows blank with --missing blank, or train with --missing mean, median or "
-    "most-frequent."
+    "missing values": "Leave the labels of such rows blank with --missing blank, or train with --missing mean, median "
+    "or most-frequent."
 }
 """What to do about missing values, which have to be known in training."""
 

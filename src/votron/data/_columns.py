@@ -267,7 +267,8 @@ def _on_circle(turns: NDArray[np.float64], n: int) -> list[NDArray[np.float64]]:
 
 def _indicators(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     """Return a 0/1 column for each number from 0 on; what is not among them, or NaN, sets none."""
-    return (values[:, None] == np.arange(n)).astype(np.float64)
+    found: NDArray[np.float64] = (values[:, None] == np.arange(n)).astype(np.float64)
+    return found
 
 
 class _Text(_Column):

@@ -100,7 +100,7 @@ def date_in(text: str) -> datetime | None:
 
 
 def parts_of_dates(column: Any) -> tuple[Floats, Floats, Floats, Floats] | None:
-    """Return the year, the month, the weekday (Monday is 0) and the hour of dates, NaN where missing; None if not dates.
+    """Return year, month, weekday (Monday is 0) and hour of dates, NaN where one is missing; None if they are none.
 
     Examples
     --------

@@ -28,10 +28,11 @@ def describe_examples(examples: Examples) -> dict[str, Any]:
     -------
     dict
         Of plain values, as JSON takes them: ``source``, ``format``, ``rows``, ``dropped`` and of these ``unlabelled``,
-        ``features`` (columns, for a table), ``label``, and ``classes``, a list of a ``label`` and a ``count`` each, or None. For a table
-        ``columns``, a list of a ``name``, a ``kind``, how many are ``missing`` and ``distinct``, and the ``min``,
-        ``max`` and ``mean`` of numbers, the ``min`` and ``max`` of dates, or the first ``values`` of text. For anything else ``type``, ``sparse``,
-        ``density`` (the share that is not 0), ``min``, ``max`` and ``image_shape``.
+        ``features`` (columns, for a table), ``label``, and ``classes``, a list of a ``label`` and a ``count`` each, or
+        None. For a table ``columns``, a list of a ``name``, a ``kind``, how many are ``missing`` and ``distinct``, and
+        the ``min``, ``max`` and ``mean`` of numbers, the ``min`` and ``max`` of dates, or the first ``values`` of text.
+        For anything else ``type``, ``sparse``, ``density`` (the share that is not 0), ``min``, ``max`` and
+        ``image_shape``.
 
     Examples
     --------

@@ -102,8 +102,8 @@ def tabular_encoder(
     Raises
     ------
     DataError
-        If a column is neither text nor numbers nor truth values nor dates, mixes them, has no values, or has a probability
-        outside of 0 to 1.
+        If a column is neither text nor numbers nor truth values nor dates, mixes them, has no values, or has a
+        probability outside of 0 to 1.
     VotronError
         If the frame is none, or a parameter does not fit it.
 
@@ -288,7 +288,7 @@ def _names_of(encoder: ColumnTransformer, key: str, columns: Any) -> list[str] |
         if not hasattr(encoder, "feature_names_in_"):
             return None
         return [str(encoder.feature_names_in_[i]) for i in encoder._transformer_to_input_indices[key]]
-    listed = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, list | tuple) else [0]
+    listed: list[Any] = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, list) else [0]
     return listed if all(isinstance(name, str) for name in listed) else None
 
 

@@ -43,8 +43,6 @@ class Examples:
         Height and width of the images, and the number of colours if there are several.
     dropped : int
         How many rows were left out since something was missing in them, be it the label.
-    unlabelled : int
-        How many of these have no label.
     zero_based : bool or None
         For svmlight, whether the first feature has number 0; None otherwise.
     header, delimiter, quote : bool, str and str, or None
@@ -56,6 +54,8 @@ class Examples:
         How many examples of the source come before these, those left out included: not 0 for later batches.
     notes : tuple of str
         What users should know about the reading, in sentences.
+    unlabelled : int
+        How many of those that were left out have no label.
 
     Examples
     --------
@@ -74,7 +74,6 @@ class Examples:
     label: str | None = None
     image_shape: tuple[int, ...] | None = None
     dropped: int = 0
-    unlabelled: int = 0
     zero_based: bool | None = None
     header: bool | None = None
     delimiter: str | None = None
@@ -82,6 +81,7 @@ class Examples:
     files: tuple[str, ...] | None = None
     first_row: int = 0
     notes: tuple[str, ...] = ()
+    unlabelled: int = 0
 
     @property
     def n_rows(self) -> int:

@@ -238,8 +238,8 @@ class ReadOptions:
     format: str | None = option(
         None,
         "str, optional",
-        '"csv", "tsv", "json", "jsonl", "parquet", "arrow", "svmlight", "idx", "npy", "npz" or "images", or one that another package '
-        "brings, if it cannot be recognised.",
+        '"csv", "tsv", "json", "jsonl", "parquet", "arrow", "svmlight", "idx", "npy", "npz" or "images", or one that '
+        "another package brings, if it cannot be recognised.",
         _format,
         Command("--format", "{formats} (default: by the name and the first bytes)", "format", "NAME"),
         recorded=True,
@@ -303,8 +303,8 @@ class ReadOptions:
     as_text: Iterable[str] = option(
         (),
         "names of columns",
-        "Columns whose values are names, or texts, even if they look like numbers or dates. Columns with numbers such as 007 "
-        "are taken for such without being named.",
+        "Columns whose values are names, or texts, even if they look like numbers or dates. Columns with numbers such "
+        "as 007 are taken for such without being named.",
         _all_are(str, "be names of columns"),
     )
     n_features: int | None = option(

@@ -121,8 +121,9 @@ def read_examples(path: str | os.PathLike[str], options: ReadOptions) -> Example
 def open_batches(path: str | os.PathLike[str], options: BatchOptions) -> ExampleBatches:
     """Open data to read them a batch at a time.
 
-    CSV and TSV, JSON Lines, svmlight and IDX are read from files, compressed files and standard input in bounded memory; plain
-    files of ``.npy``, Parquet and Arrow as well, by rows. Everything else is read as a whole and then cut into batches.
+    CSV and TSV, JSON Lines, svmlight and IDX are read from files, compressed files and standard input in bounded
+    memory; plain files of ``.npy``, Parquet and Arrow as well, by rows. Everything else is read as a whole and then cut
+    into batches.
 
     Parameters
     ----------

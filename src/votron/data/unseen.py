@@ -71,7 +71,8 @@ class Unseen:
             more = f", and {len(most) - _SHOWN:,} more" if len(most) > _SHOWN else ""
             found.append(
                 f"The column {column!r} has {counted(len(most), 'value')}, in {counted(counts.total(), 'row')}, that "
-                f"{'is' if len(most) == 1 else 'are'} not in the training data, and sets no feature there: {named}{more}."
+                f"{'is' if len(most) == 1 else 'are'} not in the training data, and sets no feature there: {named}"
+                f"{more}."
             )
         for column, n in self.words.items():
             where = f"the texts of column {column!r}" if column else "the texts"

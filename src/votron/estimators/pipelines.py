@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.pipeline import Pipeline
 
 from votron.data.encoding import make_encoder
@@ -22,11 +22,11 @@ __all__ = ["ClassifierPipeline", "table_classifier", "table_encoder", "table_opt
 _LEARNING = ("fit", "partial_fit")
 
 
-class ClassifierPipeline(Pipeline):  # type: ignore[misc]  # scikit-learn has no types
+class ClassifierPipeline(Pipeline):
     """A pipeline that has what its classifier has: attributes, and methods, whose rows go through the steps first.
 
-    It is what `votron.table_classifier` returns, and `votron.load` for files of pipelines. A method that returns another
-    classifier, such as ``with_rule``, returns a pipeline with it.
+    It is what `votron.table_classifier` returns, and `votron.load` for files of pipelines. A method that returns
+    another classifier, such as ``with_rule``, returns a pipeline with it.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class ClassifierPipeline(Pipeline):  # type: ignore[misc]  # scikit-learn has no
             if "X" in bound.arguments:
                 bound.arguments["X"] = self[:-1].transform(bound.arguments["X"])
             result = method(*bound.args, **bound.kwargs)
-            changed = is_classifier(result) and hasattr(result, "classes_")
+            changed = isinstance(result, BaseEstimator) and is_classifier(result)
             return type(self)([*self.steps[:-1], (self.steps[-1][0], result)]) if changed else result
 
         return taking

@@ -73,8 +73,8 @@ def _columns(graph: Graph, steps: list[Any], columns: list[str]) -> str:
         )
     if isinstance(first, _Date):
         raise VotronError(
-            f"The column {columns[0]!r} holds dates, which ONNX has no operators for: export a model without it, or one "
-            "that was trained on the numbers that matter of them, such as the month."
+            f"The column {columns[0]!r} holds dates, which ONNX has no operators for: export a model without it, or "
+            "one that was trained on the numbers that matter of them, such as the month."
         )
     if isinstance(first, _Discrete):
         name = _discrete(graph, first.values, columns[0])

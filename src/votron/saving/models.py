@@ -273,7 +273,8 @@ class Manifest:
     steps : list of str
         What data go through before the classifier.
     columns : dict
-        For each column of a table that the model wants: "number", "discrete", "truth", "text" or "date"; empty for matrices.
+        For each column of a table that the model wants: "number", "discrete", "truth", "text" or "date"; empty for
+        matrices.
     provenance : dict
         Where the model comes from, as whoever saved it said.
     certificate : dict or None

@@ -142,7 +142,7 @@ def values_from(fields: Fields) -> NDArray[Any]:
     text, listed = fields.text("dtype"), fields.listed("values")
     fields.end()
     odd = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-    values = [odd.get(v["float"], v) if isinstance(v, dict) and set(v) == {"float"} else v for v in listed]
+    values: list[Any] = [odd.get(v["float"], v) if isinstance(v, dict) and set(v) == {"float"} else v for v in listed]
     kinds: dict[str, tuple[type, ...]] = {"b": (bool,), "i": (int,), "u": (int,), "f": (float,), "U": (str,)}
     try:
         if not (_LABEL_TYPE.fullmatch(text) and values):

@@ -6,6 +6,7 @@ What follows from these is made again by the class itself, and nothing is fitted
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import abstractmethod
 from typing import Any
@@ -116,7 +117,7 @@ class Encoder(StoredStep):
 def _are_places(found: Any) -> bool:
     """Tell whether these are one or more places in rising order."""
     right = isinstance(found, list) and bool(found) and all(type(each) is int and each >= 0 for each in found)
-    return right and all(a < b for a, b in zip(found, found[1:], strict=False))
+    return right and all(a < b for a, b in itertools.pairwise(found))
 
 
 def _groups(rare: list[int], n: int) -> NDArray[np.int64]:

@@ -107,8 +107,8 @@ class Columns(StoredStep):
         """Return the parts with their names and columns."""
         if step.transformer_weights or not isinstance(step.verbose_feature_names_out, bool):
             raise ModelFileError(
-                "A ColumnTransformer in a model file must have no 'transformer_weights', and a 'verbose_feature_names_out' "
-                "that is True or False."
+                "A ColumnTransformer in a model file must have no 'transformer_weights', and a "
+                "'verbose_feature_names_out' that is True or False."
             )
         if not hasattr(step, "feature_names_in_") and step.n_features_in_ >= _MOST_COLUMNS:
             raise ModelFileError(
