@@ -7,7 +7,7 @@ import hashlib
 import os
 import platform
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -20,7 +20,7 @@ from votron import __version__
 from votron._sentences import counted
 from votron.cli._parser import UsageError
 from votron.data.options import options_of
-from votron.data.vocabulary import STRATEGIES
+from votron.data.vocabulary import STRATEGIES, TRUTH
 from votron.errors import DataError, VotronError
 
 if TYPE_CHECKING:
@@ -94,6 +94,31 @@ def left_out(dropped: int, unlabelled: int) -> str:
     words = [counted(unlabelled, "row") + " without a label"] if unlabelled else []
     words += [counted(dropped - unlabelled, "row") + " with missing values"] if dropped > unlabelled else []
     return ", ".join(words)
+
+
+def labels_like(names: Sequence[str], y: NDArray[Any], must: str) -> list[Any]:
+    """Return labels that were typed, in the type of those that were read, or refuse them: ``must`` begins the sentence.
+
+    Examples
+    --------
+    >>> labels_like(["true", "0"], np.array([True]), "They must be"), labels_like(["2"], np.array([1]), "They must be")
+    ([True, False], [2])
+    """
+    if y.dtype.kind == "U":
+        return list(names)
+    truth = y.dtype.kind == "b"
+    try:
+        found = np.array([TRUTH[name.lower()] if truth else number_typed(name) for name in names])
+        labels = found.astype(y.dtype)
+    except (KeyError, ValueError, OverflowError):
+        what = "true and false" if truth else "numbers"
+        raise UsageError(f"{must} {what}, as the labels of the data are. Got {','.join(names)!r} instead.") from None
+    return list((labels if np.array_equal(labels, found) else found).tolist())  # a fraction is no whole number
+
+
+def number_typed(name: str) -> int | float:
+    """Return the number that a text is."""
+    return int(name) if name.removeprefix("-").isdecimal() else float(name)
 
 
 def base_name(path: str) -> str:
