@@ -650,7 +650,6 @@ def test_a_table_encoder_has_all_that_a_fit_would_give_it(tmp_path):
         SimpleImputer(),
         SimpleImputer(keep_empty_features=True),
         SimpleImputer(strategy="constant", fill_value=7),
-        SimpleImputer(strategy="most_frequent", missing_values=2.0),
         TfidfVectorizer(),
         TfidfVectorizer(use_idf=False),
         CountVectorizer(),

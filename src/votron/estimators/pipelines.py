@@ -123,7 +123,17 @@ def table_classifier(
 
 
 def table_encoder(frame: Any, estimator: Any, **options: Any) -> Any:
-    """Return the encoder of tables like this one for a classifier, or for a class of them; options may be None."""
+    """Return the encoder of tables like this one for a classifier, or for a class of them; options may be None.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from votron import WinnowClassifier
+    >>> days = pd.DataFrame({"Outlook": ["Rainy", "Sunny"], "Temp": [85, 87]})
+    >>> table_encoder(days, WinnowClassifier, numeric=None).fit_transform(days)
+    array([[ 1.,  0., 85.],
+           [ 0.,  1., 87.]])
+    """
     return make_encoder(frame, **table_options(estimator, options))
 
 
