@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from votron.estimators.pipelines import table_classifier
     from votron.kernels import is_mercer, make_kernel
     from votron.online import OnlinePerceptron
+    from votron.reasons import explain
     from votron.record import MistakeRecord
     from votron.reductions import add_bias, normalize_examples
     from votron.saving.models import load, save
@@ -52,6 +53,7 @@ _HOMES = {
     "WinnowClassifier": "votron.estimators",
     "add_bias": "votron.reductions",
     "certify": "votron.theory",
+    "explain": "votron.reasons",
     "is_mercer": "votron.kernels",
     "load": "votron.saving.models",
     "make_kernel": "votron.kernels",
@@ -61,7 +63,21 @@ _HOMES = {
     "tabular_encoder": "votron.data",
 }
 
-_MODULES = ("data", "estimators", "experiments", "exporting", "kernels", "rules", "saving", "theory", "tuning")
+_MODULES = (
+    *(
+        "data",
+        "estimators",
+        "experiments",
+        "exporting",
+        "kernels",
+        "online",
+        "reasons",
+        "reductions",
+        "rules",
+        "saving",
+    ),
+    *("theory", "tuning"),
+)
 """Public modules that can be had without being imported by name."""
 
 
@@ -79,6 +95,7 @@ __all__ = [
     "__version__",
     "add_bias",
     "certify",
+    "explain",
     "is_mercer",
     "load",
     "make_kernel",

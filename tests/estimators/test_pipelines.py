@@ -97,6 +97,7 @@ def test_a_pipeline_has_what_its_classifier_has(fitted, tmp_path):
     ):
         assert moment == same
         np.testing.assert_array_equal(ours[("vote", False)], theirs[("vote", False)])
+    assert model.explain(X[:1])[0].label == model.predict(X[:1])[0]
     compact = model.compact()
     np.testing.assert_array_equal(compact.predict(X), model.predict(X))
     model.save(tmp_path / "m.votron")

@@ -9,13 +9,16 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.pipeline import Pipeline
 
 from votron.data.encoding import make_encoder
 from votron.estimators.base import SavableClassifier
+
+if TYPE_CHECKING:
+    from votron.reasons import Explanations
 
 __all__ = ["ClassifierPipeline", "table_classifier", "table_encoder", "table_options"]
 
@@ -44,6 +47,14 @@ class ClassifierPipeline(Pipeline):
     """
 
     save = SavableClassifier.save
+
+    def explain(
+        self, X: Any, label: Any = None, against: Any = None, *, top: int | None = 5, first: int = 0
+    ) -> Explanations:
+        """Explain the scores of rows, as `votron.explain` does, with features called as the steps call them."""
+        from votron.reasons import explain
+
+        return explain(self, X, label, against, top=top, first=first)
 
     def __getattr__(self, name: str) -> Any:
         steps = self.__dict__.get("steps")
