@@ -137,8 +137,8 @@ def test_refusals(days, tmp_path):
     with pytest.raises(VotronError, match=r"'format' parameter of read_examples must be one of None, 'csv', .*'bits'"):
         read_examples(days, format="nowhere")
     FORMATS.pop("jsonlines")
-    with pytest.raises(DataError, match="is JSON, which is not read here"):
-        read_examples(days, label="a")
+    with pytest.raises(DataError, match=r"Each row of .* must be a JSON object\. Got \[1\] in line 2"):
+        read_examples(days, label="a")  # which is JSON by its first bytes
 
 
 def test_names_and_suffixes_are_taken_once():
