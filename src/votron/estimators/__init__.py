@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from votron.estimators._by_name import ESTIMATORS
 from votron.estimators._validation import held_out_split
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.averaged import AveragedPerceptronClassifier
@@ -28,15 +29,6 @@ __all__ = [
     "table_classifier",
     "table_options",
 ]
-
-ESTIMATORS: dict[str, type[Any]] = {
-    "voted": VotedPerceptronClassifier,
-    "averaged": AveragedPerceptronClassifier,
-    "adatron": KernelAdatronClassifier,
-    "winnow": WinnowClassifier,
-    "naive-bayes": NaiveBayesLinearClassifier,
-}
-"""The classifiers that can be trained, by the names they have on the command line."""
 
 
 def __getattr__(name: str) -> Any:
