@@ -8,8 +8,9 @@ rest is gathered again in every pass. With one pass nothing is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,8 @@ class Presentation:
         How often the rows will be presented.
     margin, constant : float
         τ and c of the rows' thresholds, τ (‖x‖² + c).
+    cuts : sequence of int
+        Places in the order, rising, where a batch shall end.
     """
 
     def __init__(
@@ -148,7 +151,9 @@ class Presentation:
         passes: float = 1.0,
         margin: float = 0.0,
         constant: float = 0.0,
+        cuts: Sequence[int] = (),
     ) -> None:
+        self._cuts = cuts
         self._new_batch, self._has_margin = partial(RowBatch, margin, constant), margin > 0
         self.X, self.codes, self.order = X, np.asarray(codes, dtype=np.int64), np.asarray(order, dtype=np.int64)
         self.values_per_row = max(1, X.nnz // max(1, X.shape[0]) if sp.issparse(X) else X.shape[1])
@@ -180,7 +185,10 @@ class Presentation:
         """Yield the parts of the order, pass after pass."""
         n = len(self.order)
         while n_steps > 0:
-            yield from chunks(min(n, n_steps), self._rows_at_once)
+            last = min(n, n_steps)
+            edges = [0, *(cut for cut in self._cuts if 0 < cut < last), last]
+            for low, high in pairwise(edges):
+                yield from (slice(low + part.start, low + part.stop) for part in chunks(high - low, self._rows_at_once))
             n_steps -= n
 
     def _next(self, part: slice, n_pieces: int) -> tuple[RowBatch, list[Task]]:

@@ -21,6 +21,8 @@ from votron._types import Floats, Index, Rows
 from votron.engine import PrimalTrainer, TrainingRun
 from votron.estimators import _validation
 from votron.estimators._evidence import passes_of, trained_model
+from votron.estimators._probabilities import WeightProbabilities
+from votron.estimators._progressive import SampleOnTheWay
 from votron.estimators._score_functions import Form, Linear, linear_scores
 from votron.estimators._validation import check_unchanged
 from votron.estimators.base import EpochClassifier
@@ -50,7 +52,7 @@ _NOT_JOINTLY = (ONE_VOTE, ONE_RANDOM)
 """Predictors that no model has whose classes were trained together."""
 
 
-class AveragedPerceptronClassifier(EpochClassifier):
+class AveragedPerceptronClassifier(WeightProbabilities, EpochClassifier):
     """Averaged perceptron for dense and sparse data, many features and many classes.
 
     The perceptron adds an example to its class's weight vector where it made a mistake; the average of its vectors over
@@ -218,14 +220,18 @@ class AveragedPerceptronClassifier(EpochClassifier):
         )
         n_steps = self._n_steps(len(order))
         trainer = self._new_trainer()
+        sampled = self._sampling(trainer, rows, codes, order, min(n_steps, len(order)))
         if self.early_stopping:
-            run, trainer = self._train_until_best(trainer, rows, codes, order, n_steps, held_out)
+            run, trainer = self._train_until_best(trainer, rows, codes, order, n_steps, held_out, sampled)
         else:
-            run = self._train(trainer, rows, codes, order, n_steps)
+            run = self._train(trainer, rows, codes, order, n_steps, sampled)
             self.__dict__.pop("validation_scores_", None)
             if self.epochs is not None and not run.interrupted:
                 trainer.time = n_steps  # after convergence the vectors only grow older
         self._keep(trainer, run.steps / len(order), run.converged)
+        self._take_sample(sampled.sample())
+        if len(held_out):
+            self._sample_held_out(rows[held_out], codes[held_out])
         self._n_seen, self._n_given = len(order), rows.shape[0]
         self._once, self._cut_off = run.steps <= len(order), run.interrupted
         return run
@@ -274,7 +280,9 @@ class AveragedPerceptronClassifier(EpochClassifier):
             run = TrainingRun(0, False, False)
             if len(order):
                 with trainer.undone_on_error(rows):
-                    run = self._train(trainer, rows, codes, order, len(order))
+                    sampled = self._sampling(trainer, rows, codes, order, len(order))
+                    run = self._train(trainer, rows, codes, order, len(order), sampled)
+                self._add_to_sample(sampled.sample())
             self._keep(trainer, 1.0 if first else self.n_epochs_ + 1.0, False)
             seen, given = (0, 0) if first else (self._n_seen, self._n_given)
             self._n_seen, self._n_given = seen + len(order), given + rows.shape[0]
@@ -329,10 +337,12 @@ class AveragedPerceptronClassifier(EpochClassifier):
         codes: NDArray[np.int64],
         order: Index,
         n_steps: int,
+        sampled: SampleOnTheWay,
         after_pass: Callable[[], bool] | None = None,
     ) -> TrainingRun:
         """Run the engine."""
         run = partial(trainer.run, n_threads=effective_threads(self.n_jobs), after_pass=after_pass)
+        run = partial(run, pauses=sampled.pauses)
         return self._in_epochs(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
     def _train_until_best(
@@ -343,6 +353,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
         order: Index,
         n_steps: int,
         held_out: Index,
+        sampled: SampleOnTheWay,
     ) -> tuple[TrainingRun, PrimalTrainer]:
         """Run the engine; return what happened, and where the held-out part was predicted best."""
         unseen, answers = rows[held_out], codes[held_out]
@@ -355,7 +366,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
                 best[0] = trainer.copy()
             return len(scores) - 1 - scores.index(max(scores)) >= self.PATIENCE
 
-        run = self._train(trainer, rows, codes, order, n_steps, no_better)
+        run = self._train(trainer, rows, codes, order, n_steps, sampled, no_better)
         self.validation_scores_ = scores
         return replace(run, converged=run.converged and best[0].time == trainer.time), best[0]
 
