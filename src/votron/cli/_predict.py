@@ -7,14 +7,14 @@ import csv
 import io
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from votron._sentences import counted
 from votron.cli import _options
-from votron.cli._models import SavedModel, load_model
+from votron.cli._models import SavedModel, check_probabilities, load_model
 from votron.cli._output import Notes, as_json, check_output_path, plain, printable, writing
 from votron.cli._parser import Parser, UsageError, rewording
 from votron.cli._reading import read_batches
@@ -29,6 +29,7 @@ Kept = dict[str, list[Any]]
 EXAMPLES = [
     ("votron predict days.votron days.csv", "labels as CSV, on standard output"),
     ("votron predict digits.votron digits --part test --scores -o out.csv", "labels and scores, to a file"),
+    ("votron predict digits.votron digits --part test --proba", "labels, and how probable each class is"),
     (
         "votron predict digits.votron digits --part test --rule last --json",
         "another rule, and one JSON object per line",
@@ -55,6 +56,11 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         help="also write the score of each class (for two classes a single column, score)",
     )
     parser.add_argument(
+        "--proba",
+        action="store_true",
+        help="also write the probability of each class, in columns p_CLASS",
+    )
+    parser.add_argument(
         "--keep",
         metavar="COL",
         action="append",
@@ -73,6 +79,8 @@ def run(args: argparse.Namespace) -> int:
     check_output_path(args.output, "labels", inputs=[args.model, args.data], replaces=False)
     _check_ending(args)
     saved = load_model(args)
+    if args.proba:
+        check_probabilities(saved)
     reading = saved.reading(args, labels="none")
     if args.keep:
         _keep_columns(args, saved, reading)
@@ -110,30 +118,39 @@ def _keep_columns(args: argparse.Namespace, saved: SavedModel, reading: dict[str
 
 def _texts(saved: SavedModel, source: Any, args: argparse.Namespace, notes: Notes) -> Iterator[tuple[str, int]]:
     """Yield the lines of each batch; the head comes with the first, when it is known to go well."""
-    names = _names(saved.classes) if args.scores else []
     first = True
     for batch in source:
         notes.once(batch.notes)
-        labels, scores = _predicted(saved, batch.X, args.scores)
+        rows = saved.transformed(batch.X)
+        labels = saved.estimator.predict(rows)
         kept = _copied_columns(batch, args.keep)
         lines = _json_lines if args.json else _csv_lines
-        text = lines(labels, scores, names, kept, head=first)
+        text = lines(labels, _numbers(saved, rows, args), kept, head=first)
         yield text, len(labels)
         first = False
 
 
-def _predicted(saved: SavedModel, X: Any, with_scores: bool) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
-    rows = saved.transformed(X)
-    labels = saved.estimator.predict(rows)
-    if not with_scores:
-        return labels, None
-    scores = np.asarray(saved.estimator.decision_function(rows), dtype=np.float64)
-    return labels, scores.reshape(len(labels), -1)
+class Numbers(NamedTuple):
+    """Numbers beside the labels: their columns, in CSV and within JSON, and what JSON calls them."""
+
+    columns: list[str]
+    keys: list[str]
+    name: str
+    values: NDArray[np.float64]
 
 
-def _names(classes: NDArray[Any]) -> list[str]:
-    """Return what the columns of scores are called; of two classes there is one score, for the second."""
-    return ["score"] if len(classes) == 2 else [str(label) for label in classes.tolist()]
+def _numbers(saved: SavedModel, rows: Any, args: argparse.Namespace) -> list[Numbers]:
+    """Return scores and probabilities, where they are asked for; of two classes there is one score, for the second."""
+    classes = [str(label) for label in saved.classes.tolist()]
+    found = []
+    if args.scores:
+        scores = np.asarray(saved.estimator.decision_function(rows), dtype=np.float64)
+        names = ["score"] if len(classes) == 2 else classes
+        found.append(Numbers(names, names, "scores", scores.reshape(len(scores), -1)))
+    if args.proba:
+        shares = np.asarray(saved.estimator.predict_proba(rows), dtype=np.float64)
+        found.append(Numbers([f"p_{name}" for name in classes], classes, "probabilities", shares))
+    return found
 
 
 def _copied_columns(batch: Any, names: list[str]) -> dict[str, list[Any]]:
@@ -143,22 +160,23 @@ def _copied_columns(batch: Any, names: list[str]) -> dict[str, list[Any]]:
     return {"file": list(files), **kept} if files is not None else kept
 
 
-def _csv_lines(labels: NDArray[Any], scores: Any, names: list[str], kept: Kept, *, head: bool) -> str:
+def _csv_lines(labels: NDArray[Any], numbers: list[Numbers], kept: Kept, *, head: bool) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     if head:
-        writer.writerow([*kept, "label", *names])
-    columns = [*kept.values(), labels.tolist()] + ([] if scores is None else scores.T.tolist())
+        writer.writerow([*kept, "label", *(name for each in numbers for name in each.columns)])
+    columns = [*kept.values(), labels.tolist(), *(column for each in numbers for column in each.values.T.tolist())]
     writer.writerows(zip(*columns, strict=True))
     return out.getvalue()
 
 
-def _json_lines(labels: NDArray[Any], scores: Any, names: list[str], kept: Kept, *, head: bool) -> str:
+def _json_lines(labels: NDArray[Any], numbers: list[Numbers], kept: Kept, *, head: bool) -> str:
     lines = []
     for i, label in enumerate(labels.tolist()):
         entry = {**{name: values[i] for name, values in kept.items()}, "label": label}
-        if scores is not None:
-            values = plain(scores[i])
-            entry |= {"score": values[0]} if names == ["score"] else {"scores": dict(zip(names, values, strict=True))}
+        for each in numbers:
+            values = plain(each.values[i])
+            alone = each.keys == ["score"]
+            entry |= {"score": values[0]} if alone else {each.name: dict(zip(each.keys, values, strict=True))}
         lines.append(as_json(entry) + "\n")
     return "".join(lines)

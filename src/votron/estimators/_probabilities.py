@@ -230,9 +230,10 @@ class RecordProbabilities(WithProbabilities):
         raise NotImplementedError
 
     def _predictor_keys(self) -> list[Choice]:
-        held_out = self._vectors.holdout is not None
-        names = [name for name, rule in RULES.items() if held_out or not rule.needs_held_out]
-        return list(dict.fromkeys(_choice(name, normalized) for name in names for normalized in (False, True)))
+        names = [name for name, rule in RULES.items() if self._vectors.holdout is not None or not rule.needs_held_out]
+        quick = [name for name in names if getattr(RULES[name], "compiled", ()) is not None]  # the others take long
+        every = [_choice(name, normalized) for name in quick for normalized in (False, True)]
+        return list(dict.fromkeys([*every, self._predictor_key()]))
 
     def _computed_slopes(self, keys: list[Choice]) -> dict[Choice, float]:
         assert self._sample is not None

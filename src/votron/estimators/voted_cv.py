@@ -390,6 +390,38 @@ class VotedPerceptronClassifierCV(ClassifierMixin, BaseEstimator):
         rows, _ = _validation.validated(self, X, kernel=self.best_estimator_.kernel_, reset=False)
         return self.best_estimator_._shaped(self.best_estimator_._scores(rows))
 
+    def predict_proba(self, X: Any) -> Floats:
+        """Return how probable each class is, as `VotedPerceptronClassifier.predict_proba` of ``best_estimator_`` does.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The probabilities, in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict_proba(X))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logarithms of the probabilities.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            They are.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict_log_proba(X))
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels.
 
