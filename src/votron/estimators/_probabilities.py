@@ -7,6 +7,7 @@ kept in `fit`, and what they tell is computed when it is first asked for, so tha
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -51,6 +52,7 @@ class WithProbabilities(ScoreClassifier):
 
     _sample: Sample | None = None
     """Rows from which slopes can be computed."""
+    shuffle: bool = False
     _slopes: dict[Any, float] = {}  # noqa: RUF012 - written to only where there is a sample, which comes with its own
     """Those that were, by choice of the predictor."""
 
@@ -94,6 +96,13 @@ class WithProbabilities(ScoreClassifier):
         return _favoured(self._log_probabilities(scores), self._numbers(scores))
 
     def _log_probabilities(self, scores: Floats) -> Floats:
+        if self._sample is not None and self._sample.grouped:
+            warnings.warn(
+                "Classes were presented one after another (shuffle=False), so rows of the first pass say little of "
+                "how sure the model is: shuffle them, or calibrate on held-out rows.",
+                UserWarning,
+                stacklevel=outside_votron(),
+            )
         columns = columns_of(scores)
         with np.errstate(over="ignore"):  # a class that is behind by more than any number has probability 0
             behind = self._slope() * (columns - columns.max(axis=1, keepdims=True))
@@ -108,13 +117,6 @@ class WithProbabilities(ScoreClassifier):
         key = self._predictor_key()
         if key not in self._slopes:
             assert self._sample is not None
-            if self._sample.grouped:
-                warnings.warn(
-                    "Classes were presented one after another (shuffle=False), so rows of the first pass say little of "
-                    "how sure the model is: shuffle them, or calibrate on held-out rows.",
-                    UserWarning,
-                    stacklevel=outside_votron(),
-                )
             self._slopes.update(self._computed_slopes([key]))
         return self._slopes[key]
 
@@ -128,6 +130,10 @@ class WithProbabilities(ScoreClassifier):
     def _take_sample(self, sample: Sample | None) -> None:
         """Have slopes computed from these rows from now on, if there are any."""
         self._sample, self._slopes = sample, {}
+
+    def _take_pass(self, sample: Sample | None) -> None:
+        """Have slopes computed from rows of the first pass; what was shuffled came in no order but by chance."""
+        self._take_sample(sample and replace(sample, grouped=sample.grouped and not self.shuffle))
 
     def _sample_held_out(self, rows: Rows, codes: NDArray[Any]) -> Self:
         """Have slopes computed from rows that were held out, if they are enough; or from those that there are."""

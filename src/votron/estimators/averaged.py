@@ -229,7 +229,7 @@ class AveragedPerceptronClassifier(WeightProbabilities, EpochClassifier):
             if self.epochs is not None and not run.interrupted:
                 trainer.time = n_steps  # after convergence the vectors only grow older
         self._keep(trainer, run.steps / len(order), run.converged)
-        self._take_sample(sampled.sample())
+        self._take_pass(sampled.sample())
         if len(held_out):
             self._sample_held_out(rows[held_out], codes[held_out])
         self._n_seen, self._n_given = len(order), rows.shape[0]

@@ -281,7 +281,7 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
         elif needs_held_out(self.rule) and self.rule != "auto":
             self._set_holdout(weights.widened(rows[held_out], self.kernel_), codes[held_out])
         sample = self._sample_pass(rows, codes, order, min(run.steps, self.record_.n_steps))
-        self._take_sample(dataclasses.replace(sample, rows=weights.widened(sample.rows, self.kernel_)))
+        self._take_pass(dataclasses.replace(sample, rows=weights.widened(sample.rows, self.kernel_)))
         if len(held_out):
             self._sample_held_out(weights.widened(rows[held_out], self.kernel_), codes[held_out])
         return run
