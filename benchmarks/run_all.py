@@ -6,7 +6,18 @@ import argparse
 import subprocess
 import sys
 
-MODULES = ("products", "speed", "inseparable", "peers", "memory", "scaling", "linear", "margins", "libsvm", "probabilities")
+MODULES = (
+    "products",
+    "speed",
+    "inseparable",
+    "peers",
+    "memory",
+    "scaling",
+    "linear",
+    "margins",
+    "libsvm",
+    "probabilities",
+)
 
 
 def main() -> int:
