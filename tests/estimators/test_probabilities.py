@@ -266,7 +266,7 @@ def test_every_rule_has_a_map_of_its_own(voted, choice, tmp_path):
     model = voted.with_rule(*choice)
     p = model.predict_proba(DIGITS[1000:])
     assert (model.classes_[p.argmax(axis=1)] == model.predict(DIGITS[1000:])).all()
-    assert 0.05 < log_loss(NAMES[1000:], p) < 0.6
+    assert log_loss(NAMES[1000:], p) < 0.6
     voted.save(tmp_path / "model.votron")
     again = votron.load(tmp_path / "model.votron").with_rule(*choice)
     assert np.array_equal(again.predict_proba(DIGITS[1000:]), p)
