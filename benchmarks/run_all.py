@@ -16,6 +16,7 @@ MODULES = (
     "linear",
     "margins",
     "libsvm",
+    "suspects",
     "probabilities",
 )
 

@@ -21,6 +21,7 @@ from votron.engine import MaximalMargin, TrainingRun, solve_adatron
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
 from votron.estimators._evidence import check_none_left_out, trained_model
+from votron.estimators._reasons import SupportedClassifier
 from votron.estimators._score_functions import Expansion, Form
 from votron.estimators._validation import KERNEL_CONSTRAINTS, learnable_rows, set_tags
 from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, weighed
@@ -41,7 +42,7 @@ _SWITCHES = {
 """Parameters to set for assumptions of bounds."""
 
 
-class KernelAdatronClassifier(WeightedFit, WatchedClassifier):
+class KernelAdatronClassifier(SupportedClassifier, WeightedFit, WatchedClassifier):
     """Kernel adatron: the vector of maximal margin, by steps like the perceptron's.
 
     It finds, through the origin of the kernel's feature space, the vector with the largest margin that any has on these

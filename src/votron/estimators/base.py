@@ -25,6 +25,7 @@ from votron._sentences import rounded_bytes
 from votron._types import Floats, Index, Rows
 from votron.engine import TrainingRun
 from votron.errors import Parameter, VotronError
+from votron.estimators._reasons import ExplainedClassifier
 from votron.estimators._validation import (
     check_same_classes,
     encode_labels,
@@ -54,8 +55,8 @@ _LONGEST = 2**62
 T = TypeVar("T")
 
 
-class SavableClassifier:
-    """A classifier of Votron: it can be saved in a file, and made compact."""
+class SavableClassifier(ExplainedClassifier):
+    """A classifier of Votron: it can be explained, saved in a file, and made compact."""
 
     _from_file: bool = False
     """True if it was opened from a file, and not trained anew since."""
@@ -127,6 +128,7 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
         with unchanged_on_error(self):
             run = self._learn(*self._checked(X, y, **more))
             self._from_file = False
+            self.__dict__.pop("row_names_", None)  # they were those of other data
         self._after_fit(run)
         return self
 
