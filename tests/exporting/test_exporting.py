@@ -212,7 +212,7 @@ def test_a_score_of_0_predicts_the_second_class_and_ties_the_first():
 
 
 @pytest.mark.parametrize("n_classes", [2, 5])
-@pytest.mark.parametrize("make", [AveragedPerceptronClassifier, lambda **how: VotedPerceptronClassifier("rbf", **how)])
+@pytest.mark.parametrize("make", [AveragedPerceptronClassifier, votron.VotedPerceptronClassifier])
 def test_probabilities_on_request(make, n_classes):
     X, y = load_digits(n_class=n_classes, return_X_y=True)
     model = make(random_state=0).fit(X[:200], y[:200])

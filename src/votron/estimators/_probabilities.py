@@ -40,7 +40,8 @@ from votron.estimators._validation import AvailableWhere, validated
 from votron.estimators.base import ScoreClassifier, outside_votron
 from votron.record import labels_of
 from votron.rules import RULES, Vectors
-from votron.rules.scan import Choice
+
+_UNIT = ", vectors of length 1"
 
 
 def _why_none(model: Any) -> VotronError | None:
@@ -228,24 +229,25 @@ class RecordProbabilities(WithProbabilities):
         signed = np.where(numbers == 1, 1, -1) * scores[:, 0] if scores.shape[1] == 1 else None
         return (1 + (scores[np.arange(len(numbers)), numbers] if signed is None else signed)) / 2
 
-    def _predictor_key(self) -> Choice:
-        return _choice(self._predicting_rule(), bool(self.normalize_vectors))
+    def _predictor_key(self) -> str:
+        return _key(self._predicting_rule(), bool(self.normalize_vectors))
 
     def _predicting_rule(self) -> str:
         """Return the rule that predicts."""
         raise NotImplementedError
 
-    def _predictor_keys(self) -> list[Choice]:
+    def _predictor_keys(self) -> list[str]:
         names = [name for name, rule in RULES.items() if self._vectors.holdout is not None or not rule.needs_held_out]
         quick = [name for name in names if getattr(RULES[name], "compiled", ()) is not None]  # the others take long
-        every = [_choice(name, normalized) for name in quick for normalized in (False, True)]
+        every = [_key(name, normalized) for name in quick for normalized in (False, True)]
         return list(dict.fromkeys([*every, self._predictor_key()]))
 
-    def _computed_slopes(self, keys: list[Choice]) -> dict[Choice, float]:
+    def _computed_slopes(self, keys: list[str]) -> dict[str, float]:
         assert self._sample is not None
+        choices = {key: (key.removesuffix(_UNIT), key.endswith(_UNIT)) for key in keys}
         n_threads = effective_threads(self.n_jobs)
-        found = progressive_scores(self._vectors, self._sample, keys, n_threads) if keys else {}
-        return {choice: slope_of(*scores, self._sample.labels) for choice, scores in found.items()}
+        found = progressive_scores(self._vectors, self._sample, choices.values(), n_threads) if keys else {}
+        return {key: slope_of(*found[choice], self._sample.labels) for key, choice in choices.items()}
 
     def _sample_pass(self, rows: Rows, codes: NDArray[Any], order: Index, steps: int, *, first: int = 0) -> Sample:
         """Return a sample of rows presented in this order, when so many steps of training were over."""
@@ -257,9 +259,9 @@ class RecordProbabilities(WithProbabilities):
         return self._vectors.record.n_steps, self._vectors.record.n_vectors
 
 
-def _choice(rule: str, normalized: bool) -> Choice:
-    """Return a rule, and whether normalising vectors makes another of it."""
-    return rule, normalized and RULES[rule].needs_lengths
+def _key(rule: str, normalized: bool) -> str:
+    """Return the name of a rule, and whether normalising vectors makes another of it."""
+    return rule + _UNIT if normalized and RULES[rule].needs_lengths else rule
 
 
 class WeightProbabilities(WithProbabilities):

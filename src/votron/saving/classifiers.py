@@ -216,7 +216,7 @@ class Voted(StoredClassifier):
             "n_epochs": float(model.n_epochs_),
             "n_named": int(model._n_named),
             **_chosen_state(model),
-            **_slopes_state(model, lambda key: {"rule": key[0], "normalized": key[1]}),
+            **_slopes_state(model, lambda key: {"by": key}),
             **({"n_left_out": int(model._n_left_out)} if model._n_left_out else {}),
             **{key: bool(getattr(model, attribute)) for key, attribute in _VOTED_FLAGS.items()},
         }
@@ -237,7 +237,7 @@ class Voted(StoredClassifier):
             )
         model.n_epochs_ = fields.number("n_epochs", 0.0)
         _set_chosen(model, fields)
-        model._slopes = _slopes_from(fields, lambda part: (part.text("rule"), part.flag("normalized")))
+        model._slopes = _slopes_from(fields, lambda part: part.text("by"))
         for key, attribute in _VOTED_FLAGS.items():
             setattr(model, attribute, fields.flag(key))
 
