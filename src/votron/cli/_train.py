@@ -36,6 +36,8 @@ from votron.cli._weights import WeightColumn, settle_labels, weight_column, weig
 MOST_CERTIFIED = 10_000
 """Rows up to which a certificate is computed without being asked for: beyond, it takes longer than training."""
 STREAM_BATCH_BYTES = 16_000_000
+_SHOWN = 10
+"""Settings that --tune shows."""
 _CERTIFIED = ("voted", "averaged", "adatron")
 
 EXAMPLES = [
@@ -84,11 +86,13 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         type=positive,
         const=True,
         metavar="SECONDS",
-        help="choose by cross-validation, in 5 folds, what is not given as an option, and train with that. Of voted: "
-        "kernel rbf or poly, gamma from a fourth to four times scale, degree 1 to 3, margin 0, 0.5 and 2, epochs up to "
-        "10, and further where the best is at the edge; rules vote, average and last. Of the others: what "
-        "`votron tune` tries. With SECONDS the search ends in time, with the best so far; `votron tune` takes grids of "
-        "your own",
+        help=_tuning_words(_options.estimator_in(arguments)),
+    )
+    parser.add_argument(
+        "--resume",
+        metavar="FILE",
+        help="with --tune: keep each fold that was tried in this file; if it is there, go on with its search. "
+        "--random-state is then 0 unless it is given",
     )
     parser.add_argument(
         "--keep-names",
@@ -104,6 +108,17 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_reading(parser)
     _options.add_encoding(parser)
     _options.add_estimator_options(parser, arguments)
+
+
+def _tuning_words(name: str) -> str:
+    from votron.tuning import grid_in_words
+
+    grid = "" if name == _options.EVERY_ESTIMATOR else f": {grid_in_words(name)}"
+    return (
+        f"choose what is not given as an option by cross-validation, in 5 folds of 20,000 rows at most, and train with "
+        f"that on all{grid}. With SECONDS the search and the training end in time, with the best so far; `votron tune` "
+        "is the same search with lists of your own"
+    )
 
 
 def _add_stream(parser: Parser) -> None:
@@ -189,11 +204,12 @@ def _checked_test(typed: str | None, stream: bool) -> float | str | None:
 def _estimator(args: argparse.Namespace, notes: Notes) -> tuple[Any, int]:
     """Return the classifier with what was typed, and the seed of all that is random."""
     seed = getattr(args, "random_state", None)
-    if seed is None:
-        seed = secrets.randbelow(2**31)  # drawn here, so that the model file can say how to repeat the run
+    if seed is None:  # drawn here, so that the model file can say how to repeat the run
+        seed = 0 if args.resume is not None else secrets.randbelow(2**31)
     typed = _options.typed_parameters(args)
     estimator = _options.make_estimator(args.estimator, typed)
-    _options.check_read_by_kernel(estimator, typed)
+    if args.tune is None or "kernel" in typed:  # else the kernel is among what is searched
+        _options.check_read_by_kernel(estimator, typed)
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=seed)
     if "verbose" in estimator.get_params() and notes.live:
@@ -224,13 +240,15 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
         names = [names[row] for row in kept] if names else names
     start = time.monotonic()
     if args.tune is None:
+        if args.resume is not None:
+            raise UsageError("--resume is for --tune, which was not given.")
         model = make_model(args, estimator, data, X)
         _fit(model, X, y, weights)
         tuned = None
     else:
-        from votron.cli._tuned import train_tuned  # most who train know their parameters
+        from votron.cli import _tune  # most who train know their parameters
 
-        tuned = train_tuned(args, estimator, seed, data, X, y, notes)
+        tuned = _tune.train_tuned(args, seed, data, X, y, notes, weights)
         model = tuned.model
     trained = Trained(model, data, len(y), time.monotonic() - start, weights=column)
     if names:
@@ -238,8 +256,9 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
     trained.provenance = provenance_of(args, data, data.n_rows)
     trained.provenance |= {} if column is None else {"sample_weight": column.facts}
     if tuned is not None:
-        trained.remarks["tuned"], trained.tried, trained.tuning = tuned.words, tuned.text, tuned.facts
-        trained.provenance["tuned"] = {name: value for name, value in tuned.facts.items() if name != "table"}
+        facts = _tune.tuned_facts(tuned)
+        trained.remarks["tuned"], trained.tried = _tune.tuned_words(tuned), _tune.settings_table(tuned, _SHOWN)
+        trained.tuning, trained.provenance["tuned"] = facts | {"table": tuned.to_dict()["table"]}, facts
     if isinstance(args.test, str):
         trained.error = _error_on_file(args, trained)
     elif held_out is not None:

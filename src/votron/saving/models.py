@@ -94,11 +94,15 @@ def save(
 
     as_pipeline = isinstance(model, Pipeline)
     *before, (last, classifier) = model.steps if as_pipeline else [("model", model)]
+    more: dict[str, Any] = {}
+    if hasattr(classifier, "_for_file") and not isinstance(classifier, type):
+        classifier, more = classifier._for_file()
     sections = {
         "model": classifier_state(classifier),
         "steps": {"before": steps_state(before), "last": last} if as_pipeline else None,
         "summary": _summary(classifier),
-        "provenance": _plain("provenance", {} if provenance is None else provenance) or None,
+        "provenance": {**_plain("provenance", more), **_plain("provenance", {} if provenance is None else provenance)}
+        or None,
         "certificate": None if certificate is None else _certificate(certificate),
         "names": names_state(classifier),
     }
