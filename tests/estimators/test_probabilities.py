@@ -290,6 +290,9 @@ def test_weights_have_a_map_for_each_of_their_vectors(averaged, average, tmp_pat
 
 def test_saving_again_gives_the_same_file(voted, tmp_path):
     voted.save(tmp_path / "first.votron")
+    voted.with_rule("last").predict_proba(DIGITS[:1])
+    voted.save(tmp_path / "third.votron")
+    assert (tmp_path / "first.votron").read_bytes() == (tmp_path / "third.votron").read_bytes()
     votron.load(tmp_path / "first.votron").save(tmp_path / "second.votron")
     assert (tmp_path / "first.votron").read_bytes() == (tmp_path / "second.votron").read_bytes()
 

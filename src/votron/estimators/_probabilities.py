@@ -126,7 +126,7 @@ class WithProbabilities(ScoreClassifier):
         known = dict(self._slopes)
         if self._sample is not None:
             known |= self._computed_slopes([key for key in self._predictor_keys() if key not in known])
-        return known
+        return dict(sorted(known.items()))  # whatever was asked for first
 
     def _take_sample(self, sample: Sample | None) -> None:
         """Have slopes computed from these rows from now on, if there are any."""
