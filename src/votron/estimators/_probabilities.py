@@ -289,7 +289,7 @@ class WeightProbabilities(WithProbabilities):
         at = (
             evenly(n_steps, SAMPLE_ON_THE_WAY) if trainer.time else second_half(order, n_steps, rows, SAMPLE_ON_THE_WAY)
         )
-        return SampleOnTheWay(trainer, rows, class_numbers(codes, trainer.n_vectors), order, at)
+        return SampleOnTheWay(trainer, rows, codes, order, at)
 
     def _n_steps_and_vectors(self) -> tuple[int, int]:
         return self._trainer.time, self._trainer.n_vectors

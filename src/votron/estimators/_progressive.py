@@ -111,8 +111,8 @@ class SampleOnTheWay:
     ----------
     trainer : PrimalTrainer
         What is trained.
-    rows, labels : data
-        The rows, and the class of each.
+    rows, codes : data
+        The rows, and the code of each in training.
     order, at : int arrays
         Rows as they will be presented, and the steps before which some of them are scored.
 
@@ -122,8 +122,8 @@ class SampleOnTheWay:
         What to call after so many steps.
     """
 
-    def __init__(self, trainer: Any, rows: Rows, labels: NDArray[np.int64], order: Index, at: Index) -> None:
-        self._trainer, self._rows, self._labels, self._order = trainer, rows, labels, order
+    def __init__(self, trainer: Any, rows: Rows, codes: NDArray[Any], order: Index, at: Index) -> None:
+        self._trainer, self._rows, self._codes, self._order = trainer, rows, codes, order
         self._first, self._scored = trainer.time, list[tuple[Index, Floats, Floats]]()
         self.pauses = {int(part[0]): partial(self._score, part) for part in np.array_split(at, _PAUSES) if len(part)}
 
@@ -137,10 +137,9 @@ class SampleOnTheWay:
             return None
         at, average, last = (np.concatenate(parts) for parts in zip(*self._scored, strict=True))
         mine = self._order[at]
+        labels = class_numbers(self._codes[mine], self._trainer.n_vectors)
         before = {AVERAGE: average, LAST: last}
-        return Sample(
-            self._rows[mine], self._labels[mine], self._first + at, before, come_grouped(self._labels[self._order])
-        )
+        return Sample(self._rows[mine], labels, self._first + at, before, come_grouped(self._codes[self._order]))
 
 
 def evenly(n: int, most: int) -> Index:
