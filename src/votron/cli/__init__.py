@@ -39,6 +39,7 @@ COMMANDS = {
     "data": "list, fetch, convert and describe data",
     "export": "write a model as ONNX, or as a smaller model file",
     "reproduce": "reproduce the papers' tables and figures",
+    "play": "play the perceptron game, move through a run, draw a digit, in the browser",
     "completion": "print a shell completion script",
 }
 

@@ -146,14 +146,17 @@ class LongestGame:
 
     def next(self, v: Floats) -> Floats | None:
         """Return the signed example yx to give where B's guess is v; None if B errs on nothing that is allowed."""
-        if self.margin > self.rules.radius:
+        if self.over(v):
             return None
         height, b = float(v @ self.rules.u), float(v @ self.rules.across)
         step = self._step(height, abs(b))
-        if step is None:
-            return None
         z = self.margin * self.rules.u + (step if b >= 0 else -step) * self.rules.across
         return z if float(v @ z) <= 0 else None
+
+    def over(self, v: Floats) -> bool:
+        """Tell whether B, with this guess, errs on nothing that is allowed."""
+        least, most = self._steps(float(v @ self.rules.u), abs(float(v @ self.rules.across)))
+        return self.margin > self.rules.radius or most < least
 
     def count(self) -> int:
         """Return how many mistakes it forces from the beginning."""
@@ -162,13 +165,15 @@ class LongestGame:
             v, n = v + z, n + 1
         return n
 
-    def _step(self, height: float, b: float) -> float | None:
-        """Return the best step across u, negative where it goes against b."""
-        least = -self.reach
-        most = self.reach if height <= 0 and b == 0 else (-height * self.margin / b if b > 0 else -math.inf)
-        most -= 1e-12 * self.rules.radius if b > 0 else 0.0
-        if most < least:
-            return None
+    def _steps(self, height: float, b: float) -> tuple[float, float]:
+        """Return the least and the largest step across u, negative where it goes against b, that is a mistake."""
+        if b == 0:
+            return -self.reach, (self.reach if height <= 0 else -math.inf)
+        return -self.reach, -height * self.margin / b - 1e-12 * self.rules.radius
+
+    def _step(self, height: float, b: float) -> float:
+        """Return the step after which the most mistakes can still come, of equal ones that to the largest b."""
+        least, most = self._steps(height, b)
         grid, after = _lookahead(self.margin, self.reach, round(height + self.margin, 9))
         ends = np.array([least, most])
         steps = np.concatenate([ends, grid - b, -grid - b])
