@@ -168,7 +168,7 @@ def _add_games(app: FastAPI, games: Games, limits: Limits) -> None:
 
     @app.get("/api/games/{game}/field", responses=_REFUSALS)
     async def field(
-        game: Id, rule: Annotated[Rule, Query()] = "last", size: Annotated[int, Query(ge=2, le=96)] = 56
+        game: Id, rule: Annotated[Rule, Query()] = "last", size: Annotated[int | None, Query(ge=2, le=96)] = None
     ) -> Field2D:
         """Return the scores of a rule over the board."""
         return await run_in_threadpool(field_of, games[game].vectors(), rule, size)

@@ -23,16 +23,7 @@ from votron.record import MistakeRecord
 from votron.rules import Vectors
 from votron.theory import best_inseparable_bound, inseparable_bound, novikoff_bound, separating_vector
 from votron.web.limits import Limits
-from votron.web.schemas import (
-    Field2D,
-    Move,
-    Prediction,
-    Proof,
-    RoundPlayed,
-    Separation,
-    Setup,
-    Standing,
-)
+from votron.web.schemas import Field2D, Move, Prediction, Proof, RoundPlayed, Separation, Setup, Standing
 
 __all__ = ["EXTENT", "PlaneGame", "RuleBrokenError", "field_of"]
 
@@ -309,14 +300,20 @@ def _sign(y: int) -> Any:
     return 1 if y > 0 else -1
 
 
-def field_of(vectors: Vectors, rule: str, size: int, extent: float = EXTENT, time: int | None = None) -> Field2D:
-    """Return scores on a grid, over the largest of them; all 0 before the first mistake."""
+def field_of(
+    vectors: Vectors, rule: str, size: int | None = None, extent: float = EXTENT, time: int | None = None
+) -> Field2D:
+    """Return scores on a grid, over the largest of them; all 0 before the first mistake.
+
+    Votes change by steps, so that their boundary needs a finer grid than that of scores, between which one can draw.
+    """
+    size = size or (96 if rule == "vote" else 56)
     ticks = np.linspace(-extent, extent, size)
     grid = np.array(np.meshgrid(ticks, ticks[::-1])).reshape(2, -1).T
     scores = np.zeros(len(grid))
     if len(vectors.record):
         scores = vectors.scores(grid, rule, time=time)[:, 0]
     largest = float(np.abs(scores).max()) or 1.0
-    values = np.round(1000 * scores / largest).astype(int)
+    values = np.round(10_000 * scores / largest).astype(int)
     values[(values == 0) & (scores < 0)] = -1
     return Field2D(size=size, extent=extent, values=values.tolist())

@@ -21,8 +21,7 @@ from votron.web.workshop import Piece, Trained
 __all__ = ["Run", "encoded_pixels"]
 
 MOST_MOMENTS = 240
-MOST_IMAGES = 24
-FIELD_SIZE = 56
+MOST_IMAGES = 36
 
 
 class Run:
@@ -76,7 +75,7 @@ class Run:
     def overview(self) -> RunOverview:
         """Return the run as a whole."""
         record = self.record
-        ends = record.event_starts[self.events + 1] if len(self.events) else []
+        starts, ends = record.event_starts[self.events].tolist(), record.event_starts[self.events + 1].tolist()
         return RunOverview(
             id=self.piece.id,
             title=self.piece.title,
@@ -87,7 +86,8 @@ class Run:
             n_mistakes=len(record),
             kernel=repr(self.model.kernel_),
             times=self.times.tolist(),
-            mistakes=[int(end) for end in ends],
+            mistakes=ends,
+            survival=[int(record.survival[a:b].max()) for a, b in zip(starts, ends, strict=True)],
             measured_on=self.trained.measured_on,
             errors=self.errors,
             points=self._points(),
@@ -130,7 +130,7 @@ class Run:
         )
 
     def _field(self, rule: str, time: int) -> Field2D:
-        return field_of(self._vectors, rule, FIELD_SIZE, self.extent, time)
+        return field_of(self._vectors, rule, None, self.extent, time)
 
     def _mistake(self, j: int) -> MistakeMade:
         r = self.record

@@ -119,7 +119,6 @@ class Standing(BaseModel):
     """How the game stands.
 
     ``bound`` is (R/γ)², or ((R + D)/γ)² where ``deviation`` D is above 0. ``separation`` is what the free mode found.
-    ``over``: B errs on no example that the rules allow.
     """
 
     k: int
@@ -158,7 +157,7 @@ class Par(BaseModel):
 
 
 class Field2D(BaseModel):
-    """Scores on a square grid from -extent to extent, row by row from the top, over the largest: -1000 to 1000."""
+    """Scores on a square grid from -extent to extent, row by row from the top, over the largest: -10,000 to 10,000."""
 
     size: int
     extent: float
@@ -188,7 +187,7 @@ class PlanePoints(BaseModel):
 
 
 class RunOverview(BaseModel):
-    """A run as a whole: its moments (each a mistake), and the errors of all rules at each."""
+    """A run as a whole: its moments, each a mistake, with the survival of the vector born there and the errors of all rules."""
 
     id: str
     title: str
@@ -200,6 +199,7 @@ class RunOverview(BaseModel):
     kernel: str
     times: list[int]
     mistakes: list[int]
+    survival: list[int]
     measured_on: str | None
     errors: dict[str, list[float]]
     points: PlanePoints | None

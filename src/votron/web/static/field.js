@@ -14,7 +14,7 @@ export function paintField(canvas, field) {
   const image = new ImageData(size, size);
   const [plus, minus] = ["field-plus", "field-minus"].map((name) => colour(name).split(",").map(Number));
   values.forEach((value, i) => {
-    const strength = value === 0 ? 0 : 26 + 62 * Math.sqrt(Math.abs(value) / 1000);
+    const strength = value === 0 ? 0 : 26 + 62 * Math.sqrt(Math.abs(value) / 10000);
     image.data.set([...(value >= 0 ? plus : minus), strength], 4 * i);
   });
   context.putImageData(image, 0, 0);

@@ -6,6 +6,7 @@ import { paintField } from "./field.js";
 import { encodeGame } from "./link.js";
 import { Plane } from "./plane.js";
 import { drawProof } from "./proof.js";
+import { drawScore, roundWords } from "./score.js";
 
 const STANDARD = { mode: "strict", angle: 53, margin: 0.3, radius: 1, kernel: { name: "linear", degree: 2, gamma: 2 } };
 const AUTO_PAUSE = 420;
@@ -201,7 +202,8 @@ export class Game {
     plane.drawGuess(this.rounds);
     plane.put("cursor");
     drawProof(byId("proof"), standing);
-    this.drawScore();
+    drawScore(standing);
+    this.drawButtons();
     this.drawTable();
     this.showSetup();
   }
@@ -219,20 +221,7 @@ export class Game {
     requestAnimationFrame(frame);
   }
 
-  drawScore() {
-    const { k, bound, margin, radius, deviation, proof, sentence } = this.standing;
-    byId("k").textContent = k;
-    byId("bound").textContent = bound === null ? "…" : shown(bound);
-    byId("k").dataset.k = k;
-    byId("bound").dataset.bound = bound ?? "";
-    byId("meter").style.width = bound ? `${Math.min(100, (100 * k) / bound)}%` : "0";
-    const gamma = margin === null ? "γ" : shown(margin);
-    const numbers = deviation > 0 ? `((${shown(radius)} + ${shown(deviation)})/${gamma})²` : `(${shown(radius)}/${gamma})²`;
-    byId("formula").textContent = bound === null ? "(R/γ)²" : `${deviation > 0 ? "((R + D)/γ)²" : "(R/γ)²"} = ${numbers} = ${shown(bound)}`;
-    byId("proof-note").textContent = deviation > 0 ? "kγ − √k D ≤ v·u ≤ ‖v‖ ≤ √k R, and the outer two cross" : "kγ ≤ v·u ≤ ‖v‖ ≤ √k R, and the outer two cross";
-    const lower = margin === null ? null : k * margin - deviation * Math.sqrt(k);
-    const chain = lower === null ? "" : `${shown(lower)} ≤ ${shown(proof.along[k])} ≤ ${shown(proof.length[k])} ≤ ${shown(Math.sqrt(k) * radius)}`;
-    byId("proof-words").textContent = [k ? `Now: ${chain}.` : "", sentence].filter(Boolean).join(" ");
+  drawButtons() {
     const v = this.rounds.findLast((round) => round.v)?.v ?? [0, 0];
     byId("board").dataset.v = JSON.stringify(v);
     byId("undo").disabled = byId("step").disabled = this.rounds.length === 0;
@@ -258,10 +247,7 @@ export class Game {
   say() {
     const last = this.rounds.at(-1);
     const message = byId("message");
-    const what = `x = ${pair(last.x)} with label ${signed(last.y)}: B says ${signed(last.prediction)}`;
-    const after = last.v ? `v ${signed(last.y)} x = ${pair(last.v)}` : `v ${signed(last.y)} Φ(x)`;
-    const why = last.prediction === last.y ? " (its score is 0, which counts as one)" : "";
-    message.textContent = last.mistake ? `${what}. Mistake ${last.k}${why}: v becomes ${after}.` : `${what}, which is right: v stays.`;
+    message.textContent = roundWords(last);
     message.classList.toggle("mistake", last.mistake);
     this.judge();
   }

@@ -60,7 +60,7 @@ export class Plane {
 
   // -- A's rules -----------------------------------------------------------------------------------------------------
 
-  drawRules({ mode, u, margin, radius, found }) {
+  drawRules({ u, margin, radius, found }) {
     const circle = shape("circle", { r: (radius * HALF) / this.extent, class: "disk" });
     if (!u) return this.put("rules", circle);
     const across = [-u[1], u[0]];

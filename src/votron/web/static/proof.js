@@ -16,7 +16,7 @@ export function drawProof(svg, { proof, margin, radius, deviation, bound }) {
   svg.setAttribute("viewBox", `0 0 ${WIDE} ${HIGH}`);
   const k = proof.along.length - 1;
   const end = Math.max(1.12 * (bound ?? 0), k + 1, 2);
-  const top = 1.1 * Math.max(radius * Math.sqrt(end), ...proof.length);
+  const top = 1.1 * Math.max(radius * Math.sqrt(end), ...proof.length) || 1;
   const x = (value) => MARGIN.left + (value / end) * (WIDE - MARGIN.left - MARGIN.right);
   const y = (value) => HIGH - MARGIN.bottom - (Math.max(0, value) / top) * (HIGH - MARGIN.top - MARGIN.bottom);
   const many = Array.from({ length: 121 }, (_, i) => (i / 120) * end);

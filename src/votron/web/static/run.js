@@ -31,6 +31,7 @@ export class RunPage {
   }
 
   async open(id) {
+    if (this.view?.run.id === id) return;
     this.stop();
     const run = (await ask("GET", "/runs")).find((each) => each.id === id);
     if (!run?.ready) {
@@ -42,7 +43,7 @@ export class RunPage {
     byId("run-status").hidden = false;
     const overview = await ask("GET", `/runs/${id}`);
     byId("run-status").hidden = true;
-    byId("run-stage").hidden = false;
+    byId("run-stage").hidden = byId("run-timeline").hidden = false;
     this.kept.clear();
     this.view = new RunView(overview);
     byId("run-rules").hidden = overview.kind !== "plane";
@@ -58,6 +59,7 @@ export class RunPage {
     const rule = document.querySelector("input[name=run-rule]:checked").value;
     const key = `${this.view.run.id} ${index} ${rule}`;
     if (!this.kept.has(key)) this.kept.set(key, await ask("GET", `/runs/${this.view.run.id}/moments/${index}?rule=${rule}`));
+    byId("run-slider").value = index;
     this.view.show(this.kept.get(key));
   }
 

@@ -3,6 +3,7 @@
 import { byId, element, paintPixels, percent, plural, shape, shown, signed } from "./dom.js";
 import { paintField } from "./field.js";
 import { Plane } from "./plane.js";
+import { ticksUpTo } from "./proof.js";
 
 const [ACROSS, DEEP] = [520, 250];
 const ROOM = { left: 46, right: 14, top: 10, bottom: 34 };
@@ -25,6 +26,7 @@ export class RunView {
     byId("run-measured").textContent = overview.measured_on ? `on ${overview.measured_on}` : "need test rows: give some with --test";
     byId("run-slider").max = overview.times.length - 1;
     this.drawErrors();
+    this.drawLives();
   }
 
   // -- errors --------------------------------------------------------------------------------------------------------
@@ -37,9 +39,8 @@ export class RunView {
     this.top = Math.max(0.02, Math.min(1, 1.15 * (all[Math.floor(0.93 * all.length)] ?? 1)));
     this.y = (share) => DEEP - ROOM.bottom - (Math.min(share, this.top) / this.top) * (DEEP - ROOM.top - ROOM.bottom);
     const parts = [];
-    for (let i = 0; i <= 4; i += 1) {
-      const share = (i / 4) * this.top;
-      parts.push(shape("line", { x1: this.x(1), x2: this.x(end), y1: this.y(share), y2: this.y(share), class: i ? "gridline" : "axis" }));
+    for (const share of ticksUpTo(this.top, 4)) {
+      parts.push(shape("line", { x1: this.x(1), x2: this.x(end), y1: this.y(share), y2: this.y(share), class: share ? "gridline" : "axis" }));
       parts.push(shape("text", { x: this.x(1) - 7, y: this.y(share) + 4, class: "muted", "text-anchor": "end" }, `${shown(100 * share, 2)} %`));
     }
     for (const epoch of [0.01, 0.1, 1, 10, 100].filter((e) => e * m >= 1 && e * m <= end)) {
@@ -76,7 +77,6 @@ export class RunView {
     byId("run-of").textContent = `examples, ${shown(moment.epoch)} epochs`;
     byId("run-made").textContent = this.madeWords(moment);
     const slider = byId("run-slider");
-    slider.value = moment.index;
     slider.setAttribute("aria-valuetext", `${plural(run.mistakes[moment.index], "mistake")} after ${plural(moment.time, "example")}`);
     slider.dataset.time = moment.time;
     if (this.plane) this.showPlane(moment);
@@ -118,27 +118,36 @@ export class RunView {
     byId("run-images").replaceChildren(...pictures);
   }
 
-  showAlive(moment) {
+  // -- lives ---------------------------------------------------------------------------------------------------------
+
+  drawLives() {
     const svg = byId("run-alive");
-    const [high, left] = [Math.max(44, 18 * moment.alive.length + 26), 60];
+    const [high, low] = [120, 100];
     svg.setAttribute("viewBox", `0 0 ${ACROSS} ${high}`);
-    const x = (time) => left + (Math.log(Math.max(1, time)) / Math.log(Math.max(2, this.run.n_steps))) * (ACROSS - left - ROOM.right);
-    const rows = moment.alive.flatMap(({ of, born, survival }, i) => {
-      const y = 18 * i + 6;
-      const end = born + survival;
-      const fresh = born === moment.time;
-      const wide = Math.max(2, x(end) - x(born));
-      return [
-        shape("text", { x: left - 8, y: y + 10, "text-anchor": "end" }, this.run.classes.length === 2 ? "v" : `v of ${of}`),
-        shape("rect", { x: x(born), y, width: wide, height: 12, rx: 2, class: fresh ? "life now-alive" : "life" }),
-        shape("text", { x: Math.min(x(born) + 4, ACROSS - 60), y: y + 10, class: "muted" }, shown(survival)),
-      ];
-    });
-    const now = shape("line", { x1: x(moment.time), x2: x(moment.time), y1: 0, y2: high - 18, class: "crossing" });
-    svg.replaceChildren(...rows, now, shape("text", { x: ACROSS - ROOM.right, y: high - 4, class: "muted", "text-anchor": "end" }, "born … dead (examples)"));
+    const { survival, times, n_steps: end } = this.run;
+    const long = Math.log(Math.max(2, ...survival) + 1);
+    const y = (life) => low - (Math.log(life + 1) / long) * (low - 8);
+    this.stems = survival.map((life, i) => shape("line", { x1: this.x(times[i]), x2: this.x(times[i]), y1: low, y2: y(life), class: "life" }));
+    const ticks = [1, 10, 100, 1000, 10000, 100000].filter((life) => life <= Math.max(...survival));
+    const lines = ticks.flatMap((life) => [
+      shape("line", { x1: this.x(1), x2: this.x(end), y1: y(life), y2: y(life), class: "gridline" }),
+      shape("text", { x: this.x(1) - 7, y: y(life) + 4, class: "muted", "text-anchor": "end" }, shown(life)),
+    ]);
+    const words = shape("text", { x: ACROSS - ROOM.right, y: high - 4, class: "muted", "text-anchor": "end" }, "born at this time, alive for so many examples");
+    svg.replaceChildren(...lines, shape("line", { x1: this.x(1), x2: this.x(end), y1: low, y2: low, class: "axis" }), ...this.stems, words);
+  }
+
+  showAlive(moment) {
+    const now = this.run.times.indexOf(moment.time);
+    this.stems.forEach((stem, i) => stem.classList.toggle("now-alive", i === now));
     const newest = moment.alive.filter(({ born }) => born === moment.time);
     const words = newest.map(({ of, survival }) => `${newest.length > 1 ? `${of}: ` : ""}${plural(survival, "example")}`).join(", ");
-    byId("run-alive-note").textContent = `the one born here survives ${words}`;
-    svg.setAttribute("aria-label", `Vectors alive: ${moment.alive.map(({ of, born, survival }) => `${of}, born at ${born}, survives ${survival}`).join("; ")}`);
+    byId("run-alive-note").textContent = `the one born here: ${words}`;
+    const chips = moment.alive.map(({ of, born, survival }) => {
+      const name = this.run.classes.length === 2 ? "v" : `v of ${of}`;
+      return element("li", { class: born === moment.time ? "newest" : "", "data-survival": survival }, `${name}: born at ${shown(born, 6)}, lives ${shown(survival, 6)}`);
+    });
+    byId("run-chips").replaceChildren(...chips);
+    byId("run-alive").setAttribute("aria-label", `How long vectors live; the one born here: ${words}`);
   }
 }

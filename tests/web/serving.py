@@ -1,0 +1,81 @@
+"""The server of the page in a thread, and Chromium of the system, for tests."""
+
+import contextlib
+import shutil
+import threading
+import time
+
+import httpx
+import pytest
+import uvicorn
+from requirements import requires
+
+from votron.web.app import make_app
+from votron.web.limits import Limits
+from votron.web.security import Guard
+from votron.web.server import listening
+from votron.web.workshop import Workshop, bundled_pieces
+
+CHROMIUM = shutil.which("chromium")
+needs_browser = requires(CHROMIUM is not None, "Chromium")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@contextlib.contextmanager
+def serving(workshop=None, limits=None, token=None):
+    """Serve the page; yield its address."""
+    limits = limits or Limits()
+    bound = listening("127.0.0.1", 0)
+    host = f"127.0.0.1:{bound.getsockname()[1]}"
+    app = Guard(make_app(workshop or Workshop([]), limits), {host}, token, limits)
+    config = uvicorn.Config(app, log_level="critical", lifespan="off", ws="none", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    server.capture_signals = contextlib.nullcontext  # the thread of the tests is not the main one
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            time.sleep(0.01)
+        yield f"http://{host}"
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        bound.close()
+
+
+@pytest.fixture(scope="module")
+def workshop():
+    """The bundled models, trained."""
+    made = Workshop(bundled_pieces())
+    made._work()
+    return made
+
+
+@pytest.fixture(scope="module")
+def address(workshop):
+    with serving(workshop) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def client(address):
+    with httpx.Client(base_url=f"{address}/api", timeout=30) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield found
+        found.close()
