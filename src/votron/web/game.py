@@ -315,5 +315,5 @@ def field_of(
         scores = vectors.scores(grid, rule, time=time)[:, 0]
     largest = float(np.abs(scores).max()) or 1.0
     values = np.round(10_000 * scores / largest).astype(int)
-    values[(values == 0) & (scores < 0)] = -1
+    values = np.where(values == 0, np.sign(scores).astype(int), values)  # a score keeps its sign, however small
     return Field2D(size=size, extent=extent, values=values.tolist())
