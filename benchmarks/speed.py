@@ -33,7 +33,7 @@ from votron import VotedPerceptronClassifier
 X, y = load_digits(return_X_y=True)
 X = X.astype(np.uint8)
 start = time.perf_counter()
-VotedPerceptronClassifier(degree=4, gamma=1.0, epochs=2, random_state=0).fit(X, y).predict(X)
+VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=4, gamma=1.0, epochs=2, random_state=0).fit(X, y).predict(X)
 print(time.perf_counter() - start)
 """
 IMPORT = "import time; s = time.perf_counter(); {}; print(time.perf_counter() - s)"

@@ -67,7 +67,9 @@ def in_python():
     """Return the modules that run for a digit in Python."""
     X, y = load_digits(return_X_y=True)
     with Trace() as trace:
-        model = VotedPerceptronClassifier(degree=4, gamma=1.0, epochs=1, random_state=0, n_jobs=1)
+        model = VotedPerceptronClassifier(
+            kernel="poly", margin=0.0, degree=4, gamma=1.0, epochs=1, random_state=0, n_jobs=1
+        )
         model.fit(X[:300], y[:300]).predict(X[300:301])
     return list(trace.modules)
 

@@ -41,12 +41,14 @@ def _gram(rows: Any) -> Any:
 
 
 def _voted(kernel: Any, X: Any, y: Any = LABELS, **params: Any) -> VotedPerceptronClassifier:
-    settings = {"gamma": 0.5, "epochs": 3, "random_state": 7, **params}
+    settings = {"gamma": 0.5, "epochs": 3, "margin": 0.0, "random_state": 7, **params}
+    if kernel == "rbf":
+        settings["coef0"] = 0.0
     return VotedPerceptronClassifier(kernel, **settings).fit(X, y)
 
 
 def _in_batches() -> VotedPerceptronClassifier:
-    model = VotedPerceptronClassifier("rbf", gamma=2.0)
+    model = VotedPerceptronClassifier("rbf", gamma=2.0, coef0=0.0, margin=0.0)
     for start in range(0, N_ROWS, 50):
         model.partial_fit(REAL[start : start + 50], LABELS[start : start + 50], classes=[0, 1, 2])
     return model
@@ -127,7 +129,7 @@ def scores() -> Iterator[tuple[str, Any]]:
         yield f"{name}: intercept_", np.asarray(model.intercept_).tolist()
     for name, C in (("adatron", None), ("soft adatron", 0.5)):
         X, y = (SMALL, TWO) if C else (SMALL[:40], TWO[:40])
-        adatron = KernelAdatronClassifier("rbf", gamma=0.05, C=C, tol=1e-6).fit(X, y)
+        adatron = KernelAdatronClassifier("rbf", gamma=0.05, coef0=0.0, C=C, tol=1e-6).fit(X, y)
         yield f"{name}: scores", adatron.decision_function(SMALL[:6]).tolist()
     for name, kernel, rows in (("online", None, SMALL), ("online, Gaussian", GaussianKernel(2.0), REAL)):
         learner = OnlinePerceptron(kernel=kernel)
@@ -136,19 +138,25 @@ def scores() -> Iterator[tuple[str, Any]]:
         yield f"{name}: scores", [learner.decision(row) for row in rows[:4]]
 
 
+def _averaged(**params: Any) -> AveragedPerceptronClassifier:
+    return AveragedPerceptronClassifier(
+        **{"epochs": 5, "margin": 0.0, "multiclass": "ovr", "random_state": 7, **params}
+    )
+
+
 def _linear_models() -> Iterator[tuple[str, Any]]:
-    yield "averaged, whole numbers", AveragedPerceptronClassifier(random_state=7).fit(SMALL, LABELS)
-    yield "averaged, float64", AveragedPerceptronClassifier(random_state=7).fit(REAL, LABELS)
+    yield "averaged, whole numbers", _averaged().fit(SMALL, LABELS)
+    yield "averaged, float64", _averaged().fit(REAL, LABELS)
     yield (
         "averaged, CSR, last vector",
-        AveragedPerceptronClassifier(average=False, random_state=7).fit(sp.csr_matrix(THIN), TWO),
+        _averaged(average=False).fit(sp.csr_matrix(THIN), TWO),
     )
-    stream = AveragedPerceptronClassifier(fit_intercept=False)
+    stream = _averaged(fit_intercept=False)
     for start in range(0, N_ROWS, 50):
         stream.partial_fit(REAL[start : start + 50], LABELS[start : start + 50], classes=[0, 1, 2])
     yield "averaged, in batches", stream
-    yield "averaged, margin", AveragedPerceptronClassifier(margin=0.5, random_state=7).fit(REAL, LABELS)
-    joint = AveragedPerceptronClassifier(margin=0.1, multiclass="joint", random_state=7)
+    yield "averaged, margin", _averaged(margin=0.5).fit(REAL, LABELS)
+    joint = _averaged(margin=0.1, multiclass="joint")
     yield "averaged, joint", joint.fit(sp.csr_matrix(REAL), LABELS)
     yield "Winnow", WinnowClassifier(complement=True, random_state=7).fit(BITS, LABELS)
     yield "naive Bayes", NaiveBayesLinearClassifier().fit(BITS, TWO)

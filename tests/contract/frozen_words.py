@@ -102,7 +102,9 @@ def write_files(folder: Path) -> None:
     (folder / "digits.idx").write_bytes(b"\0\0\x08\x03\0\0\0\x09\0\0\0\x02\0\0\0\x02" + bytes(7))
     (folder / "packed.csv.gz").write_bytes(b"\x1f\x8b\x08\0\0\0\0\0\0\x03" + b"damaged")
     (folder / "folder").mkdir(exist_ok=True)
-    model = votron.VotedPerceptronClassifier(degree=2, random_state=0).fit([[0.0, 1], [1, 0], [1, 1]], ["a", "b", "a"])
+    model = votron.VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, random_state=0).fit(
+        [[0.0, 1], [1, 0], [1, 1]], ["a", "b", "a"]
+    )
     model.save(folder / "model.votron")
     content = (folder / "model.votron").read_bytes()
     (folder / "cut.votron").write_bytes(content[:-8])

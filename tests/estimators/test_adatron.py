@@ -156,7 +156,9 @@ def test_scores_are_1_on_the_margin_and_the_attributes_agree(digits):
 def test_the_perceptrons_margin_is_below_the_best(digits):
     X, y = digits[0], digits[1] == 3
     best = KernelAdatronClassifier(degree=2, gamma=1.0).fit(X, y)
-    perceptron = VotedPerceptronClassifier(degree=2, gamma=1.0, rule="last", epochs=None, random_state=0).fit(X, y)
+    perceptron = VotedPerceptronClassifier(
+        kernel="poly", margin=0.0, degree=2, gamma=1.0, rule="last", epochs=None, random_state=0
+    ).fit(X, y)
     attained = (perceptron.decision_function(X) * np.where(y, 1, -1)).min() / np.sqrt(perceptron.record_.norm2[-1])
     assert 0 < attained < best.margin_[0]
     radius2 = best.kernel_.diag(X).max()

@@ -36,14 +36,19 @@ from votron.kernels import LinearKernel, PolynomialKernel
 # -- the textbook -----------------------------------------------------------------------------------------------------
 
 
-def textbook(X, codes, presentation, n_vectors, bias, margin=0.0, joint=False):
-    """Last vectors, sums of the vectors after each step, and mistakes; the bias weight comes last in a vector."""
+def textbook(X, codes, presentation, n_vectors, bias, margin=0.0, joint=False, row_weights=None):
+    """Last vectors, sums of the vectors after each step, and mistakes; the bias weight comes last in a vector.
+
+    ``margin`` may be an array by code: a row has that of its own.
+    """
     v = [[0.0] * (X.shape[1] + 1) for _ in range(n_vectors)]
     sums = [[0.0] * (X.shape[1] + 1) for _ in range(n_vectors)]
     mistakes = [0] * n_vectors
     for row in presentation:
         x = [*X[row].astype(float).tolist(), 1.0 if bias else 0.0]
-        limit = margin * reduce(add, [value * value for value in x])
+        limit = (margin if np.ndim(margin) == 0 else float(margin[codes[row]])) * reduce(
+            add, [value * value for value in x]
+        )
         scores = [score(v[c], x, n_parts=4 if n_vectors == 1 else 1) for c in range(n_vectors)]
         if joint and n_vectors > 1:
             own = codes[row]
@@ -53,7 +58,8 @@ def textbook(X, codes, presentation, n_vectors, bias, margin=0.0, joint=False):
             signs = [1 if codes[row] == c else -1 for c in range(n_vectors)]
             updates = [(c, y) for c, y in enumerate(signs) if y * scores[c] <= limit]
         for c, y in updates:
-            v[c] = [weight + y * value for weight, value in zip(v[c], x, strict=True)]
+            step = y if row_weights is None else y * row_weights[row]
+            v[c] = [weight + step * value for weight, value in zip(v[c], x, strict=True)]
             mistakes[c] += 1
         for c in range(n_vectors):
             sums[c] = [total + weight for total, weight in zip(sums[c], v[c], strict=True)]
@@ -137,32 +143,38 @@ def problems(draw):
 @thorough(60)
 @given(
     problem=problems(),
-    margin=st.sampled_from(MARGINS),
+    margin=st.sampled_from([*MARGINS, "by code"]),
+    weights=st.sampled_from([None, None, [1.0], [0.25, 1.0, 3.5], [0.1, 1 / 3, 7.0, 1e-200]]),
     at_once=st.sampled_from([1, 7, 1 << 19]),
     kept=st.sampled_from([0, 200, 1 << 20]),
     n_threads=st.integers(1, 3),
     data=st.data(),
 )
-def test_as_the_textbook_to_the_last_bit(joint, bias, problem, margin, at_once, kept, n_threads, data):
+def test_as_the_textbook_to_the_last_bit(joint, bias, problem, margin, weights, at_once, kept, n_threads, data):
     X, codes, n_vectors, order, n_steps, numbers = problem
+    rng = np.random.RandomState(data.draw(st.integers(0, 2**31)))
+    if isinstance(margin, str):
+        margin = rng.choice(MARGINS[:4], max(2, n_vectors))
+    exact = numbers == "integer" and weights != [0.1, 1 / 3, 7.0, 1e-200]
+    row_weights = None if weights is None else rng.choice(weights, len(X))
     forms = {**FORMS, **{"integer": FOR_INTEGERS, "single": FOR_SINGLE, "double": {}}[numbers]}
     form = data.draw(st.sampled_from([*forms]))
     presented = [order[t % len(order)] for t in range(n_steps)]
-    v, sums, mistakes = textbook(X, codes, presented, n_vectors, bias, margin, joint)
+    v, sums, mistakes = textbook(X, codes, presented, n_vectors, bias, margin, joint, row_weights)
     trainer = PrimalTrainer(X.shape[1], n_vectors, bias=bias, margin=margin, joint=joint)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(presentation, "VALUES_AT_ONCE", at_once)
         patch.setattr(presentation, "KEPT_BYTES", kept)
         patch.setattr(primal, "WORTH_A_THREAD", 0)
-        run = trainer.run(forms[form](X), codes, order, n_steps, n_threads=n_threads)
+        run = trainer.run(forms[form](X), codes, order, n_steps, weights=row_weights, n_threads=n_threads)
     assert run.steps == n_steps or (run.converged and run.steps % len(order) == 0)
     trainer.time = n_steps  # had it gone on, nothing would have changed
-    weights, intercept = trainer.last()
-    assert np.array_equal(weights, v[:, :-1])
+    last, intercept = trainer.last()
+    assert np.array_equal(last, v[:, :-1])
     assert np.array_equal(intercept, v[:, -1])
     assert trainer.n_mistakes.tolist() == mistakes
     average, intercept = trainer.average()
-    if numbers == "integer":
+    if exact:
         assert np.array_equal(average, sums[:, :-1] / n_steps)
         assert np.array_equal(intercept, sums[:, -1] / n_steps)
     else:

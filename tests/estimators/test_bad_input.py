@@ -325,7 +325,9 @@ def test_kernels_that_are_none(kernel, normalize):
 
 
 def test_large_kernel_values_are_no_problem():
-    trained = VotedPerceptronClassifier(degree=6, gamma=1.0, random_state=0).fit(PIXELS, LABELS)
+    trained = VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=6, gamma=1.0, random_state=0).fit(
+        PIXELS, LABELS
+    )
     assert trained.record_.norm2.max() > 1e40
     for rule in ("vote", "average", "last", "random", "pocket"):
         for normalized in (False, True):
@@ -341,7 +343,9 @@ def test_kernel_values_that_are_too_large(form):
     words = "NormalizedKernel(base=PolynomialKernel(degree=200, gamma=1.0, coef0=1.0))", "largest float64"
     parameters = {"degree": 200, "gamma": 1.0, "normalize_kernel": True}
     refused_by_fit(parameters, data, LABELS, *words, kind=NotRepresentableError)
-    nearly = VotedPerceptronClassifier(degree=42, gamma=1.0, random_state=0)  # values fit, sums of them need not
+    nearly = VotedPerceptronClassifier(
+        kernel="poly", margin=0.0, degree=42, gamma=1.0, random_state=0
+    )  # values fit, sums of them need not
     try:
         nearly.fit(data, LABELS)
     except NotRepresentableError as error:

@@ -98,7 +98,9 @@ def test_floor_and_pairs(counts):
 
     X, y = counts
     assert _common.sgemm_seconds(X, X[:5], threads=1, repeats=2) > 0
-    model = VotedPerceptronClassifier(degree=2, gamma=1.0, epochs=1, random_state=0).fit(X, y)
+    model = VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, gamma=1.0, epochs=1, random_state=0).fit(
+        X, y
+    )
     record = model.record_
     presented = np.argsort(np.random.RandomState(0).permutation(150))  # when each row comes, from 0 on
     after = sum(np.count_nonzero(presented > presented[i]) for i in model.support_)

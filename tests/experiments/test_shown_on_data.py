@@ -65,7 +65,7 @@ def test_every_order_of_the_ends():
     for order in map(list, itertools.permutations(range(4))):
         for constant in (0.0, 2.0):
             model = VotedPerceptronClassifier(
-                degree=1, gamma=1.0, coef0=constant, epochs=None, shuffle=False, rule="last"
+                kernel="poly", margin=0.0, degree=1, gamma=1.0, coef0=constant, epochs=None, shuffle=False, rule="last"
             ).fit(X[order], y[order])
             assert (model.predict(X) == y).all()
             found.append((constant, int(model.n_mistakes_[0])))
@@ -156,7 +156,9 @@ def spread():
 def test_each_permutation_is_consistent(spread):
     X, y, X_test, y_test = problem(8)
     for seed in (0, 7, 19):
-        model = VotedPerceptronClassifier(degree=4, gamma=1.0, epochs=None, random_state=seed, rule="last").fit(X, y)
+        model = VotedPerceptronClassifier(
+            kernel="poly", margin=0.0, degree=4, gamma=1.0, epochs=None, random_state=seed, rule="last"
+        ).fit(X, y)
         one = spread.perceptrons[seed]
         assert (model.predict(X) == y).all()
         assert np.flatnonzero(one.support).tolist() == sorted(model.support_.tolist())

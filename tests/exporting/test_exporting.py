@@ -158,7 +158,7 @@ LINEAR = {
     "naive Bayes": lambda: NaiveBayesLinearClassifier(binarize=1.0),
     "adatron": lambda: KernelAdatronClassifier(degree=2, C=1.0),
     "linear adatron": lambda: KernelAdatronClassifier(kernel="linear", C=1.0),
-    "held out": lambda: VotedPerceptronClassifier(rule="holdout", degree=2, random_state=0),
+    "held out": lambda: VotedPerceptronClassifier(kernel="poly", margin=0.0, rule="holdout", degree=2, random_state=0),
 }
 
 
@@ -216,7 +216,9 @@ def test_a_score_of_0_predicts_the_second_class_and_ties_the_first():
 def test_digits_keep_a_byte_a_pixel(tmp_path):
     X, y = load_digits(return_X_y=True)
     X = X.astype(np.uint8)
-    model = VotedPerceptronClassifier(degree=4, gamma=1.0, rule="average", random_state=0).fit(X[:1200], y[:1200])
+    model = VotedPerceptronClassifier(
+        kernel="poly", margin=0.0, degree=4, gamma=1.0, rule="average", random_state=0
+    ).fit(X[:1200], y[:1200])
     label, scores = assert_same(model, X[1200:])
     assert np.array_equal(label, model.predict(X[1200:]))
     expected = model.decision_function(X[1200:])
@@ -271,7 +273,9 @@ def test_scalers_and_imputers(steps):
     if isinstance(steps[0], SimpleImputer):
         X[rng.random(X.shape) < 0.1] = np.nan
         X[:, 4] = np.nan  # a column that the imputer leaves out
-    model = make_pipeline(*steps, VotedPerceptronClassifier(degree=2, rule="average", random_state=0)).fit(X, y)
+    model = make_pipeline(
+        *steps, VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, rule="average", random_state=0)
+    ).fit(X, y)
     assert_same(model, X + 0.0)
     X[0], X[1] = 0.0, 2e4  # beyond what the scaler saw
     assert_same(model, X)
@@ -357,7 +361,9 @@ def test_encoders_that_fill_in(missing):
         pl.Series("height", rng.normal(170, 10, 60)),  # beside age: both are scaled by one transformer
     )
     encoder = make_encoder(frame, discrete=["postcode"], probabilities=["Cast_3"], missing=missing)
-    model = make_pipeline(encoder, VotedPerceptronClassifier(degree=2, rule="average", random_state=0)).fit(frame, y)
+    model = make_pipeline(
+        encoder, VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, rule="average", random_state=0)
+    ).fit(frame, y)
     inputs = inputs_of(frame)
     assert np.isnan(inputs["age"]).any()
     assert np.isnan(inputs["member"]).any()

@@ -209,7 +209,9 @@ def test_tables_come_back(numeric, library, tmp_path):
     *both, y = frames()
     frame = both[library]
     encoder = tabular_encoder(frame, numeric=numeric, discrete=["zip"], probabilities=["chance"])
-    model = make_pipeline(encoder, VotedPerceptronClassifier(degree=2, random_state=0)).fit(frame, y)
+    model = make_pipeline(encoder, VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, random_state=0)).fit(
+        frame, y
+    )
     save(model, tmp_path / "m")
     back = load(tmp_path / "m")
     assert list(back.named_steps) == list(model.named_steps)

@@ -208,7 +208,9 @@ def test_a_machine_as_written_out(digits):
 @given(sample=samples(), tau=st.sampled_from([0.0, 0.0, 0.5]), epochs=st.sampled_from([0.5, 1, 2, 7]))
 def test_no_run_exceeds_a_mistake_bound(sample, tau, epochs):
     X, y = sample
-    model = VotedPerceptronClassifier(degree=2, gamma=1.0, margin=tau, epochs=epochs, random_state=0).fit(X, y)
+    model = VotedPerceptronClassifier(
+        kernel="poly", degree=2, gamma=1.0, margin=tau, epochs=epochs, random_state=0
+    ).fit(X, y)
     found = certify(model, X, y)  # raises where one is exceeded
     for b in found.bounds:
         if b.kind == "fact" and not b.failing:
@@ -303,11 +305,15 @@ def test_the_support_alone_makes_the_same_last_vectors(sample, epochs):
     X, y = X[X.any(axis=1)], y[X.any(axis=1)]
     if len(np.unique(y)) < 2:
         return
-    model = VotedPerceptronClassifier(degree=2, gamma=1.0, epochs=epochs, shuffle=False).fit(X, y)
+    model = VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, gamma=1.0, epochs=epochs, shuffle=False).fit(
+        X, y
+    )
     support = np.sort(model.support_)
     if len(np.unique(y[support])) < len(model.classes_):
         return  # training on the support alone would not know all classes
-    again = VotedPerceptronClassifier(degree=2, gamma=1.0, epochs=epochs, shuffle=False).fit(X[support], y[support])
+    again = VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, gamma=1.0, epochs=epochs, shuffle=False).fit(
+        X[support], y[support]
+    )
     whole, part = np.zeros((2, model.dual_coef_.shape[0], len(X)))
     whole[:, model.support_] = model.dual_coef_
     part[:, support[again.support_]] = again.dual_coef_
@@ -662,7 +668,9 @@ def test_the_command(tmp_path, capsys):
     )
     text = capsys.readouterr().out
     X, y, X_test, y_test = digits_data()
-    model = VotedPerceptronClassifier(degree=2, gamma=1.0, epochs=1, random_state=0).fit(X, y == 0)
+    model = VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, gamma=1.0, epochs=1, random_state=0).fit(
+        X, y == 0
+    )
     assert str(certify(model, X, y == 0, X_test=X_test, y_test=y_test == 0)) in text
     assert {path.name for path in out.parent.iterdir()} == {"certificate.svg", "certificate.png"}
     assert certificate.main(["--label", "0", "--delta", "2", "--out", str(out)]) == 2

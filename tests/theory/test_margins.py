@@ -66,7 +66,7 @@ def test_as_written_out(data, vector, n_classes, kernel):
 
 def test_last_norms_are_those_of_the_record(data):
     X, y = data
-    model = VotedPerceptronClassifier(degree=3, gamma=1.0, random_state=0).fit(X, y)
+    model = VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=3, gamma=1.0, random_state=0).fit(X, y)
     last = [model.record_.norm2[model.record_.vector == c][-1] for c in range(3)]
     assert np.allclose(margins(model, X, y).norms ** 2, last)
 

@@ -12,7 +12,9 @@ from votron.theory.evidence import LAST
 from votron.theory.statements import GUARANTEE, Statement, register_bound
 
 X, y = load_iris(return_X_y=True)
-MODEL = VotedPerceptronClassifier(gamma=1.0, degree=2, rule="last", random_state=0).fit(X, y > 0)
+MODEL = VotedPerceptronClassifier(kernel="poly", margin=0.0, gamma=1.0, degree=2, rule="last", random_state=0).fit(
+    X, y > 0
+)
 
 
 def occam(facts, c, delta):

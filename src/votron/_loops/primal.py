@@ -7,16 +7,19 @@ of presentation. Output: weights, changed in place.
 One against the rest, each vector is a perceptron of its own, and y x is added to it where y times its score is no more
 than the row's threshold. Jointly (K. Crammer and Y. Singer 2003; M. Collins 2002) the vectors are one: where the score
 of the row's class exceeds the best of the others by no more than the threshold, x is added to the vector of its class
-and subtracted from that other's, the lowest among equals.
+and subtracted from that other's, the lowest among equals. A row that has a weight is added weight times.
 
 Symbols
 -------
 W[j, c]      weight of feature j in the current vector v of class c: a row's features touch contiguous memory over c
-U[j, c]      sum over mistakes of t y x_j, t the time of the mistake, so that the sum of v over the times 1..T,
+U[j, c]      sum over mistakes of t s x_j, t the time of the mistake, so that the sum of v over the times 1..T,
              vectors counted from the mistake that made them on, is (T + 1) W - U: work on mistakes only
+s            the step of a mistake: y, or y times the row's weight
 b, ub        the same of the always-one feature, which comes last in every sum
 F[c]         score of a row
-thresholds   τ (‖x‖² + constant) of each row, the square a left-to-right sum, to which zeros add nothing; 0 where τ is
+thresholds   τ (‖x‖² + constant) of each row, the square a left-to-right sum, to which zeros add nothing; 0 where τ is;
+             margins[c] is the τ of rows with code c
+weights      of each row; of length 0 where there are none
 
 A score is the left-to-right sum over the row's values that are not zero of weight times value, a multiplication and an
 addition each, in float64, whatever type the data have: the same bits for dense and sparse rows, and for any sharing of
@@ -150,13 +153,13 @@ def gather_dense(x, rows, low, high, starts, stops, features, values):
 
 
 @compiled
-def set_thresholds(starts, stops, values, low, high, margin, constant, thresholds):
+def set_thresholds(starts, stops, values, codes, low, high, margins, constant, thresholds):
     """Write down by how much the rows low..high-1 have to be right."""
     for i in range(low, high):
         total = 0.0
         for k in range(np.uint64(starts[i]), np.uint64(stops[i])):
             total += values[k] * values[k]
-        thresholds[i] = margin * (total + constant)
+        thresholds[i] = margins[codes[i]] * (total + constant)
 
 
 # -- presenting rows ---------------------------------------------------------------------------------------------------
@@ -175,25 +178,26 @@ def _scores(features, values, begin, end, low, high, W, F):
 
 
 @compiled
-def _add(features, values, begin, end, y, time, bias, c, W, U, b, ub, mistakes):
-    """Add y times a row to the vector of class c."""
-    yt = y * time
+def _add(features, values, begin, end, step, time, bias, c, W, U, b, ub, mistakes):
+    """Add a row, times ``step``, to the vector of class c."""
+    timed = step * time
     for k in range(np.uint64(begin), np.uint64(end)):
         j = features[k]
-        W[j, c] += y * values[k]
-        U[j, c] += yt * values[k]
+        W[j, c] += step * values[k]
+        U[j, c] += timed * values[k]
     if bias:
-        b[c] += y
-        ub[c] += yt
+        b[c] += step
+        ub[c] += timed
     mistakes[c] += 1
 
 
 @compiled
 def walk_many(
-    starts, stops, features, values, codes, thresholds, time, bias, low, high, n_vectors, W, U, b, ub, mistakes
+    starts, stops, features, values, codes, thresholds, weights, time, bias, low, high, n_vectors, W, U, b, ub, mistakes
 ):
     """Present rows to the vectors low..high-1, multiples of LANES; return the number of the last wrong row, or -1."""
     F = np.empty(W.shape[1])
+    weighted = weights.shape[0] > 0
     last = -1
     for i in range(starts.shape[0]):
         begin, end = starts[i], stops[i]
@@ -201,15 +205,19 @@ def walk_many(
         for c in range(low, min(high, n_vectors)):
             y = 1.0 if codes[i] == c else -1.0
             if y * (F[c] + b[c]) <= thresholds[i]:
-                _add(features, values, begin, end, y, time + i + 1, bias, c, W, U, b, ub, mistakes)
+                step = y * weights[i] if weighted else y
+                _add(features, values, begin, end, step, time + i + 1, bias, c, W, U, b, ub, mistakes)
                 last = i
     return last
 
 
 @compiled
-def walk_joint(starts, stops, features, values, codes, thresholds, time, bias, n_vectors, W, U, b, ub, mistakes):
+def walk_joint(
+    starts, stops, features, values, codes, thresholds, weights, time, bias, n_vectors, W, U, b, ub, mistakes
+):
     """Present rows to all vectors as one; return the number of the last wrong row, or -1."""
     F = np.empty(W.shape[1])
+    weighted = weights.shape[0] > 0
     last = -1
     for i in range(starts.shape[0]):
         begin, end, own = starts[i], stops[i], codes[i]
@@ -220,8 +228,9 @@ def walk_joint(starts, stops, features, values, codes, thresholds, time, bias, n
             if c != own and F[c] > F[other]:
                 other = c
         if F[own] - F[other] <= thresholds[i]:
-            _add(features, values, begin, end, 1.0, time + i + 1, bias, own, W, U, b, ub, mistakes)
-            _add(features, values, begin, end, -1.0, time + i + 1, bias, other, W, U, b, ub, mistakes)
+            step = weights[i] if weighted else 1.0
+            _add(features, values, begin, end, step, time + i + 1, bias, own, W, U, b, ub, mistakes)
+            _add(features, values, begin, end, -step, time + i + 1, bias, other, W, U, b, ub, mistakes)
             last = i
     return last
 
@@ -248,20 +257,22 @@ def _four_sums(features, values, begin, end, w):
 
 
 @compiled
-def walk_one(starts, stops, features, values, codes, thresholds, time, bias, w, u, b, ub, mistakes):
+def walk_one(starts, stops, features, values, codes, thresholds, weights, time, bias, w, u, b, ub, mistakes):
     """Present rows to the one vector of a two-class problem; return the number of the last wrong row, or -1."""
+    weighted = weights.shape[0] > 0
     last = -1
     for i in range(starts.shape[0]):
         begin, end = np.uint64(starts[i]), np.uint64(stops[i])
         y = 1.0 if codes[i] == 0 else -1.0
         if y * (_four_sums(features, values, begin, end, w) + b[0]) <= thresholds[i]:
-            yt = y * (time + i + 1)
+            step = y * weights[i] if weighted else y
+            timed = step * (time + i + 1)
             for k in range(begin, end):
-                w[features[k]] += y * values[k]
-                u[features[k]] += yt * values[k]
+                w[features[k]] += step * values[k]
+                u[features[k]] += timed * values[k]
             if bias:
-                b[0] += y
-                ub[0] += yt
+                b[0] += step
+                ub[0] += timed
             mistakes[0] += 1
             last = i
     return last

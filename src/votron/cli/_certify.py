@@ -11,7 +11,8 @@ from votron.cli import _options
 from votron.cli._models import SavedModel, load_model, save_model, section
 from votron.cli._output import Notes, check_output_path, print_json, printable
 from votron.cli._parser import Parser, UsageError, file_argument, fraction
-from votron.cli._reading import file_digest, hold_out, read_labelled
+from votron.cli._reading import base_name, file_digest, hold_out, read_labelled
+from votron.cli._weights import WeightColumn, without_weight_0
 from votron.errors import MissingPackageError, VotronError
 
 _FIGURES = (".svg", ".png", ".pdf")
@@ -115,8 +116,12 @@ def _data(saved: SavedModel, args: argparse.Namespace) -> tuple[Any, Any, Any, A
     before = section(saved.provenance, "reading")
     if "part" not in reading and before.get("part") in ("train", "test"):
         reading["part"] = before["part"]
+    weights = section(saved.provenance, "sample_weight")
+    if isinstance(weights.get("column"), str) and weights.get("left_out"):
+        reading |= WeightColumn(weights["column"]).beside(reading)
     data, y = read_labelled(args.data, **reading)
-    X, X_test, y_test = data.X, None, None
+    X, y = without_weight_0(data.X, y, weights, base_name(args.data))
+    X_test, y_test = None, None
     test = section(saved.provenance, "test")
     if isinstance(test.get("fraction"), float) and isinstance(test.get("seed"), int):
         kept, tested = hold_out(y, test["fraction"], test["seed"])

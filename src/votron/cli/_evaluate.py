@@ -13,9 +13,19 @@ from numpy.typing import NDArray
 from votron._sentences import counted, first_of
 from votron._text_tables import as_text
 from votron.cli import _options
-from votron.cli._models import SavedModel, beside_majority, clopper_pearson, labelled_batches, load_model, majority_of
+from votron.cli._models import (
+    SavedModel,
+    beside_majority,
+    clopper_pearson,
+    labelled_batches,
+    load_model,
+    majority_of,
+    section,
+)
 from votron.cli._output import Notes, bold, percent, print_json, printable, table, width, wrapped
 from votron.cli._parser import Parser, fraction
+from votron.cli._reading import base_name
+from votron.cli._weights import WeightColumn, weights_in_words
 from votron.errors import VotronError
 from votron.record import labels_of
 from votron.rules import RULES
@@ -49,6 +59,9 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     parser.add_argument("--all-rules", action="store_true", help="of a voted model: compare all rules")
     _options.add_rule(parser, arguments)
     parser.add_argument(
+        "--sample-weight", metavar="COL", help="column with weights of rows: also print the share of them that is wrong"
+    )
+    parser.add_argument(
         "--confidence",
         type=fraction,
         default=0.95,
@@ -69,19 +82,25 @@ def run(args: argparse.Namespace) -> int:
     if args.all_rules:
         _check_rules(saved)
     reading = saved.reading(args, labels="required")
+    weights = None if args.sample_weight is None else WeightedError(WeightColumn(args.sample_weight))
+    if weights is not None:
+        reading |= weights.column.beside(reading)
     found = Confusion()
     rules = {rule: Confusion() for rule in _rules_of(saved)} if args.all_rules else {}
     for rows, y in labelled_batches(args.data, reading, notes.once):
         X = saved.transformed(rows)
-        found.add(y, saved.estimator.predict(X))
+        predicted = saved.estimator.predict(X)
+        found.add(y, predicted)
+        if weights is not None:
+            weights.add(predicted != y, weights.column.taken(rows, base_name(args.data))[1])
         for rule, labels in _by_rule(saved, X, list(rules)):
             rules[rule].add(y, labels)
     if not found.n:
         raise VotronError(f"There are no rows in {args.data!r} to evaluate on.")
     if args.json:
-        print_json(_document(saved, found, rules, args.confidence))
+        print_json(_document(saved, found, rules, args.confidence, weights))
     else:
-        print(_text(saved, found, rules, args))
+        print(_text(saved, found, rules, args, weights))
     return 0
 
 
@@ -200,6 +219,27 @@ class Confusion:
         return rows
 
 
+@dataclass
+class WeightedError:
+    """The share of the weights of rows that is predicted wrong, added up batch by batch."""
+
+    column: WeightColumn
+    wrong: float = 0.0
+    total: float = 0.0
+
+    def add(self, wrong: NDArray[np.bool_], weights: NDArray[np.float64]) -> None:
+        """Add up a batch."""
+        self.wrong += float(weights[wrong].sum())
+        self.total += float(weights.sum())
+
+    @property
+    def error(self) -> float:
+        """The share."""
+        if not self.total:
+            raise VotronError(f"The weights in column {self.column.name!r} must not all be zero.")
+        return self.wrong / self.total
+
+
 # -- what is printed --------------------------------------------------------------------------------------------------
 
 
@@ -209,7 +249,13 @@ def _labels(saved: SavedModel, found: Confusion) -> list[Any]:
     return known + sorted({true for true, _ in found.counts} - set(known), key=str)
 
 
-def _text(saved: SavedModel, found: Confusion, rules: dict[RuleChoice, Confusion], args: argparse.Namespace) -> str:
+def _text(
+    saved: SavedModel,
+    found: Confusion,
+    rules: dict[RuleChoice, Confusion],
+    args: argparse.Namespace,
+    weights: WeightedError | None,
+) -> str:
     labels = _labels(saved, found)
     low, high = clopper_pearson(found.wrong, found.n, args.confidence)
     parts = [
@@ -217,6 +263,11 @@ def _text(saved: SavedModel, found: Confusion, rules: dict[RuleChoice, Confusion
         f"{100 * args.confidence:g} % interval {percent(low)} to {percent(high)}\n"
         f"majority {beside_majority(found.wrong, found.majority)}"
     ]
+    if weights is not None:
+        parts[0] += f"\nweighted error {percent(weights.error)}: rows count by {printable(weights.column.name)}"
+    trained = _trained_with(saved)
+    if trained:
+        parts.append(wrapped(f"Trained with {trained}."))
     unknown = labels[len(saved.classes) :]
     if unknown:
         named = first_of(list(map(str, unknown)), 5)
@@ -225,6 +276,14 @@ def _text(saved: SavedModel, found: Confusion, rules: dict[RuleChoice, Confusion
         parts.append(_rule_table(rules, args.confidence))
     parts += [_confusion_text(found, labels), _class_table(found, labels)]
     return "\n\n".join(filter(None, parts))
+
+
+def _trained_with(saved: SavedModel) -> str:
+    """Return the weights that the model was trained with, and margins by class, in words; nothing without them."""
+    column = section(saved.provenance, "sample_weight").get("column")
+    rows = f"of rows by {printable(column)}" if isinstance(column, str) else ""
+    found = weights_in_words(rows, saved.estimator)
+    return "; ".join(f"{name} {words}" for name, words in found.items())
 
 
 def _rule_table(rules: dict[RuleChoice, Confusion], confidence: float) -> str:
@@ -261,7 +320,11 @@ def _class_table(found: Confusion, labels: list[Any]) -> str:
 
 
 def _document(
-    saved: SavedModel, found: Confusion, rules: dict[RuleChoice, Confusion], confidence: float
+    saved: SavedModel,
+    found: Confusion,
+    rules: dict[RuleChoice, Confusion],
+    confidence: float,
+    weights: WeightedError | None,
 ) -> dict[str, Any]:
     labels = _labels(saved, found)
     document = {
@@ -272,6 +335,10 @@ def _document(
         "labels": labels,
         "confusion": found.matrix(labels),
     }
+    if weights is not None:
+        document["weighted"] = {"column": weights.column.name, "error": weights.error}
+    if _trained_with(saved):
+        document["trained_with"] = _trained_with(saved)
     if rules:
         document["rules"] = [
             {"rule": rule, "normalize_vectors": normalised, **_numbers(each, confidence)}

@@ -11,7 +11,7 @@ from votron._sentences import first_of, rounded_bytes, shortened
 from votron.cli import _options
 from votron.cli._models import model_source
 from votron.cli._output import bold, pairs, print_json
-from votron.cli._parser import Parser
+from votron.cli._parser import Parser, as_typed
 
 if TYPE_CHECKING:
     from votron.saving import Manifest
@@ -118,6 +118,9 @@ def _listed(value: Any) -> list[Any]:
 
 def _typed(value: Any) -> str:
     """Return a parameter as one would type it."""
+    pairs = value.get("dict") if isinstance(value, dict) else None
+    if isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        return as_typed({str(label): number for label, number in pairs})  # by label
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else _words(value)
 
 

@@ -332,12 +332,15 @@ class EstimatorParameter:
         if self._registries:
             return "NAME"
         number = [] if self.numbers is None else ["N" if self.numbers is int else "X"]
-        return "|".join([*number, *self.choices, *self._none])
+        by_label = ["LABEL=X,..."] if dict in self.constraints else []
+        return "|".join([*number, *self.choices, *by_label, *self._none])
 
     def add_to(self, group: Any, arguments: Sequence[str]) -> None:
         """Add the option; only what is given appears in the namespace."""
         settings: dict[str, Any] = {"action": argparse.BooleanOptionalAction}
-        if not self.is_flag:
+        if dict in self.constraints:
+            settings = {"type": self._read_or_by_label, "metavar": self.metavar}
+        elif not self.is_flag:
             settings = {"type": self.read, "metavar": self.metavar}
         default = "on" if self.default is True else "off" if self.default is False else as_typed(self.default)
         if "random_state" in self.constraints:
@@ -371,6 +374,18 @@ class EstimatorParameter:
             raise self._refusal(text)
         return value
 
+    def _read_or_by_label(self, text: str) -> Any:
+        """Return the value that a text stands for, or values by label."""
+        from votron.cli._weights import read_by_label
+
+        if "=" in text:
+            return read_by_label(text)
+        if text.lower() in self._none or text in self.choices:
+            return self.read(text)
+        if self.numbers is None:
+            raise self._refusal(text)
+        return self._number(text, self.numbers, text)
+
     def _load(self, names: Iterable[str]) -> None:
         """Have other packages bring the kernels or rules of these names."""
         for registry in self._registries:
@@ -385,12 +400,13 @@ class EstimatorParameter:
 
     def _refusal(self, text: str) -> argparse.ArgumentTypeError:
         if "array-like" in self.constraints:
-            what = "numbers such as 0.3,0.7"
+            what = ["numbers such as 0.3,0.7"]
         elif "random_state" in self.constraints:
-            what = f"an int in the range [0, {_LAST_SEED}]"
+            what = [f"an int in the range [0, {_LAST_SEED}]"]
         else:
-            what = "an int" if self.numbers is int else "a number"
-        alternatives = joined([what, *self.choices, *self._none], "or")
+            what = [] if self.numbers is None else ["an int" if self.numbers is int else "a number"]
+        by_label = ["numbers by label such as yes=5,no=0.5"] if dict in self.constraints else []
+        alternatives = joined([*what, *self.choices, *by_label, *self._none], "or")
         return argparse.ArgumentTypeError(f"must be {alternatives}. Got {text!r} instead.")
 
 

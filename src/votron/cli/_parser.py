@@ -360,16 +360,23 @@ def as_typed(value: Any) -> str:
 
     Examples
     --------
-    >>> as_typed(None), as_typed((0.25, 0.75)), as_typed(1 / 3)
-    ('none', '0.25,0.75', '0.3333333333333333')
+    >>> as_typed(None), as_typed((0.25, 0.75)), as_typed(1 / 3), as_typed({"yes": 5.0, "x, y": 0.5})
+    ('none', '0.25,0.75', '0.3333333333333333', 'yes=5,"x, y"=0.5')
     """
     if value is None:
         return "none"
     if isinstance(value, list | tuple):
         return ",".join(map(as_typed, value))
+    if isinstance(value, dict):
+        return ",".join(f"{_quoted(str(label))}={as_typed(number)}" for label, number in value.items())
     if isinstance(value, float):
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)  # to be read back to the last bit
     return str(value)
+
+
+def _quoted(label: str) -> str:
+    """Return a label in quotes, where those who read a list of them would stumble over it."""
+    return '"' + label.replace('"', '""') + '"' if set(label) & set(',"\r\n') else label
 
 
 def did_you_mean(typed: str, known: Sequence[str], *, quoted: bool = False) -> str:

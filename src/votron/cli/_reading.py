@@ -6,6 +6,7 @@ import argparse
 import hashlib
 import os
 import platform
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from votron import __version__
 from votron.cli._parser import UsageError
 from votron.data.options import options_of
-from votron.data.vocabulary import STRATEGIES
+from votron.data.vocabulary import STRATEGIES, TRUTH
 from votron.errors import DataError, VotronError
 
 if TYPE_CHECKING:
@@ -78,6 +79,31 @@ def hold_out(y: NDArray[Any], fraction: float, seed: int) -> tuple[NDArray[np.in
     if n_test >= len(y):
         raise VotronError(f"--test {fraction:g} leaves nothing to learn from, of {len(y)} rows.")
     return held_out_split(y, n_test, seed, every_class_trained=False)
+
+
+def labels_like(names: Sequence[str], y: NDArray[Any], must: str) -> list[Any]:
+    """Return labels that were typed, in the type of those that were read, or refuse them: ``must`` begins the sentence.
+
+    Examples
+    --------
+    >>> labels_like(["true", "0"], np.array([True]), "They must be"), labels_like(["2"], np.array([1]), "They must be")
+    ([True, False], [2])
+    """
+    if y.dtype.kind == "U":
+        return list(names)
+    truth = y.dtype.kind == "b"
+    try:
+        found = np.array([TRUTH[name.lower()] if truth else number_typed(name) for name in names])
+        labels = found.astype(y.dtype)
+    except (KeyError, ValueError, OverflowError):
+        what = "true and false" if truth else "numbers"
+        raise UsageError(f"{must} {what}, as the labels of the data are. Got {','.join(names)!r} instead.") from None
+    return list((labels if np.array_equal(labels, found) else found).tolist())  # a fraction is no whole number
+
+
+def number_typed(name: str) -> int | float:
+    """Return the number that a text is."""
+    return int(name) if name.removeprefix("-").isdecimal() else float(name)
 
 
 def base_name(path: str) -> str:

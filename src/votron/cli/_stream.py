@@ -21,7 +21,17 @@ from votron._sentences import counted, rounded_bytes
 from votron.cli._models import label_kind
 from votron.cli._output import Notes
 from votron.cli._parser import UsageError, option_of
-from votron.cli._reading import base_name, behind_encoder, encoder_for, encoding_of, read_batches, typed_reading
+from votron.cli._reading import (
+    base_name,
+    behind_encoder,
+    encoder_for,
+    encoding_of,
+    labels_like,
+    number_typed,
+    read_batches,
+    typed_reading,
+)
+from votron.cli._weights import WeightColumn, settle_labels
 from votron.data.vocabulary import TRUTH
 from votron.errors import VotronError
 from votron.rules import RULES
@@ -78,6 +88,7 @@ class Stream:
     notes: Notes
     limit: int
     """Bytes of a batch."""
+    weights: WeightColumn | None = None
     classes: NDArray[Any] | None = None
     encoder: Any = None
     rows: int = 0
@@ -121,14 +132,18 @@ class Stream:
                 f"Data such as {base_name(self.args.data)} cannot be read in parts: they are in memory as a whole."
             )
         if source.rewindable:
-            source = self._scanned(source)
+            source = self._scanned(source if self.weights is None else self._batches(**self._without_weights()))
         with Progress(None, self.notes.live, label="Training", erase=True) as progress:
             for turn in range(self.passes):
                 self.rows = 0
+                if self.weights is not None:
+                    self.weights.left_out = 0
                 for batch in source:
                     self._learn_from(batch)
                     done = f"pass {turn + 1} of {self.passes}, {counted(self.rows, 'row')}{self._mistakes()}"
                     progress.update(turn, done)
+        if self.weights is not None:
+            self.weights.check_some()
         return batch
 
     def _memory_words(self) -> str:
@@ -149,6 +164,12 @@ class Stream:
         reading = typed_reading(self.args) | ({"label_kind": "text"} if words else {})
         return read_batches(self.args.data, batch_bytes=self.limit, **(reading | known))
 
+    def _without_weights(self) -> dict[str, Any]:
+        """Return how to read the data without the column of weights, which is no feature."""
+        assert self.weights is not None
+        WeightColumn(self.weights.name).taken(next(iter(self._batches())).X, base_name(self.args.data))
+        return {"drop": (*typed_reading(self.args).get("drop", ()), self.weights.name)}
+
     def _scanned(self, source: Any) -> Any:
         """Find out which labels there are, and what the encoder has to know; return the data to be read anew."""
         from votron.data import scan_stream
@@ -163,18 +184,27 @@ class Stream:
         known: dict[str, Any] = {"columns": facts.columns} if facts.columns else {"n_features": facts.n_features}
         if not facts.columns:
             _check_matrix(args)
+        if facts.columns and self.weights is not None:
+            known["columns"] = {**facts.columns, self.weights.name: "number"}
         return self._batches(**known, zero_based=facts.zero_based, label_kind=label_kind(np.asarray(self.classes)))
 
     def _learn_from(self, batch: Any) -> None:
         if self.classes is None:
             self.classes = _named_classes(self.args.classes, batch.y)
+        if self.n_batches == 0:
+            settle_labels(self.args, self.estimator, self.classes)
+        X, y, more = batch.X, batch.y, {}
+        if self.weights is not None:
+            X, y, weights = self.weights.split(X, y, base_name(self.args.data))
+            more = {"sample_weight": weights}
         if self.encoder is None and self.n_batches == 0 and batch.columns is not None:
-            self.encoder = encoder_for(self.args, batch, batch.X).fit(batch.X)
+            self.encoder = encoder_for(self.args, batch, X).fit(X)
             self.notes(f"The encoder is fitted to the first batch, {counted(batch.n_rows, 'row')}.")
         elif self.encoder is None:
             _check_matrix(self.args)
-        X = batch.X if self.encoder is None else self.encoder.transform(batch.X)
-        self.estimator.partial_fit(X, batch.y, self.classes)
+        if len(y):
+            X = X if self.encoder is None else self.encoder.transform(X)
+            self.estimator.partial_fit(X, y, self.classes, **more)
         self.rows += batch.n_rows
         self.n_batches += 1
 
@@ -201,27 +231,17 @@ def _named_classes(typed: str | None, y: Any) -> NDArray[Any]:
     """
     if typed is None:
         return np.unique(y)
-    names, truth = _names(typed), y.dtype.kind == "b"
-    if y.dtype.kind == "U":
-        return np.array(names)
-    try:
-        return np.unique(np.array([TRUTH[name.lower()] if truth else _number(name) for name in names]).astype(y.dtype))
-    except (KeyError, ValueError):
-        what = "true and false" if truth else "numbers"
-        raise UsageError(f"--classes must be {what}, as the labels of the data are. Got {typed!r} instead.") from None
+    found = np.array(labels_like(_names(typed), y, "--classes must be"))
+    return found if y.dtype.kind == "U" else np.unique(found.astype(y.dtype))
 
 
 def _names(typed: str) -> list[str]:
     return sorted({name.strip() for name in typed.split(",") if name.strip()})
 
 
-def _number(name: str) -> int | float:
-    return int(name) if name.removeprefix("-").isdecimal() else float(name)
-
-
 def _is_word(name: str) -> bool:
     """Tell whether a label can be nothing but a text."""
     try:
-        return not math.isfinite(_number(name))
+        return not math.isfinite(number_typed(name))
     except ValueError:
         return name.lower() not in TRUTH

@@ -31,6 +31,7 @@ from votron.cli._reading import (
     remarks_on_columns,
     typed_reading,
 )
+from votron.cli._weights import WeightColumn, settle_labels, weight_column, weights_in_words
 
 MOST_CERTIFIED = 10_000
 """Rows up to which a certificate is computed without being asked for: beyond, it takes longer than training."""
@@ -44,6 +45,7 @@ EXAMPLES = [
     ("votron train days.csv --label Play -o best.votron --tune 60", "with parameters found in a minute"),
     ("votron train text.csv --label topic --text words --estimator averaged -o text.votron", "text"),
     ("votron train large.svm --stream --estimator averaged -o large.votron", "data larger than memory"),
+    ("votron train days.csv --label Play --class-weight yes=2,no=1 -o days.votron", "with weights of labels"),
 ]
 
 
@@ -62,6 +64,12 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         "--test",
         metavar="FRACTION|FILE",
         help="fraction of the rows to hold out, or a file of test data, to measure the error on",
+    )
+    parser.add_argument(
+        "--sample-weight",
+        metavar="COL",
+        help="column with the weights of rows, numbers of 0 or more, which is then no feature: a mistake adds weight "
+        "times the row, and rows of weight 0 are left out. Errors count rows, whatever their weight",
     )
     parser.add_argument(
         "--certificate",
@@ -126,6 +134,7 @@ class Trained:
     tried: str = ""
     """What --tune tried, as a table."""
     tuning: dict[str, Any] | None = None
+    weights: WeightColumn | None = None
 
     @property
     def estimator(self) -> Any:
@@ -185,27 +194,33 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
     for name in ("passes", "batch", "classes"):
         if getattr(args, name) is not None:
             raise UsageError(f"--{name} is for --stream, which was not given.")
+    column = weight_column(args, estimator)
     data, y = read_labelled(args.data, **typed_reading(args))
-    X = data.X
+    settle_labels(args, estimator, y)
+    X, weights = data.X, None
+    if column is not None:
+        X, y, weights = column.split(X, y, base_name(args.data))
+        column.check_some()
     for remark in (*data.notes, *remarks_on_columns(args, X)):
         notes(remark)
     held_out: tuple[Any, Any] | None = None
     if isinstance(args.test, float):
         kept, tested = hold_out(y, args.test, seed)
         held_out = X[tested], y[tested]
-        X, y = X[kept], y[kept]
+        X, y, weights = X[kept], y[kept], None if weights is None else weights[kept]
     start = time.monotonic()
     if args.tune is None:
         model = make_model(args, estimator, data, X)
-        model.fit(X, y)
+        _fit(model, X, y, weights)
         tuned = None
     else:
         from votron.cli._tuned import train_tuned  # most who train know their parameters
 
         tuned = train_tuned(args, estimator, seed, data, X, y, notes)
         model = tuned.model
-    trained = Trained(model, data, len(y), time.monotonic() - start)
+    trained = Trained(model, data, len(y), time.monotonic() - start, weights=column)
     trained.provenance = provenance_of(args, data, data.n_rows)
+    trained.provenance |= {} if column is None else {"sample_weight": column.facts}
     if tuned is not None:
         trained.remarks["tuned"], trained.tried, trained.tuning = tuned.words, tuned.text, tuned.facts
         trained.provenance["tuned"] = {name: value for name, value in tuned.facts.items() if name != "table"}
@@ -222,6 +237,12 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
     return trained
 
 
+def _fit(model: Any, X: Any, y: Any, weights: Any) -> None:
+    """Train, on rows with weights if they have any."""
+    name = "model__sample_weight" if hasattr(model, "steps") else "sample_weight"
+    model.fit(X, y, **({} if weights is None else {name: weights}))
+
+
 def _train_on_stream(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) -> Trained:
     from votron.cli._stream import Stream, check_options  # most who train have no stream
 
@@ -230,10 +251,11 @@ def _train_on_stream(args: argparse.Namespace, estimator: Any, seed: int, notes:
         raise UsageError("--tune needs all data at once: leave out --stream, or tune on a part of the data.")
     limit = args.batch or STREAM_BATCH_BYTES
     start = time.monotonic()
-    stream = Stream(args, estimator, notes, limit)
+    stream = Stream(args, estimator, notes, limit, weights=weight_column(args, estimator))
     data = stream.learn()
-    trained = Trained(stream.model, data, stream.rows, time.monotonic() - start)
+    trained = Trained(stream.model, data, stream.rows, time.monotonic() - start, weights=stream.weights)
     trained.provenance = provenance_of(args, data, stream.rows) | {"stream": stream.facts}
+    trained.provenance |= {} if stream.weights is None else {"sample_weight": stream.weights.facts}
     if args.test:
         trained.error = _error_on_file(args, trained, batch_bytes=limit)
     error = {name: value for name, value in trained.error.items() if name != "majority"}
@@ -292,6 +314,7 @@ def _words(args: argparse.Namespace, trained: Trained, size: int) -> dict[str, s
         "data": f"{base_name(args.data)}: {counted(trained.rows, 'row')}, {features}",
         "classes": f"{len(classes)}: {named}",
         "estimator": f"{args.estimator} ({type(estimator).__name__})",
+        **weights_in_words("" if trained.weights is None else trained.weights.words, estimator),
         **_training_words(estimator, (trained.provenance.get("test") or {}).get("seed")),
     }
     if args.stream:
@@ -351,6 +374,8 @@ def _document(args: argparse.Namespace, trained: Trained, size: int) -> dict[str
     }
     if trained.tuning is not None:
         found["tuned"] = trained.tuning
+    if trained.weights is not None:
+        found["sample_weight"] = trained.weights.facts
     for name in ("n_mistakes_", "n_epochs_", "converged_"):
         if hasattr(estimator, name):
             found[name.rstrip("_").removeprefix("n_")] = getattr(estimator, name)
@@ -362,4 +387,6 @@ def _document(args: argparse.Namespace, trained: Trained, size: int) -> dict[str
 
 
 def _json_value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(label): number for label, number in value.items()}
     return value if isinstance(value, str | int | float | bool | list | None) else repr(value)

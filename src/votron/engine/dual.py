@@ -10,7 +10,8 @@ as of its last visit. On a visit (1) the events since then are added: one batch 
 each, one addition a mistake, in order; (2) the rows that are wrong now have their kernel values with the block
 computed in one batch, since most of them will be mistakes; (3) the block is walked in order, each mistake added to
 the scores of the whole block, stopping for more kernel values only where a row turned wrong on the way. Scores are
-float64 left folds, so they do not depend on the blocks.
+float64 left folds, so they do not depend on the blocks. A few thousand examples that are presented again and again are
+one block, whose kernel values are kept: then a pass is a walk, and nothing else.
 
 =========  =======================================================================
 ``F``      scores, [block, class, row]
@@ -44,6 +45,8 @@ EVENTS_AT_ONCE = 256
 """Events whose kernel values are held at a time, so that they stay in the processor's cache."""
 CANDIDATES_AT_ONCE = 512
 """Rows whose kernel values with the block are computed ahead of the walk, at most."""
+FEW_ROWS = 4096
+"""Rows that make one block, if they are visited again and again and there is memory for their kernel values."""
 WORTH_A_THREAD = 40_000
 """Kernel values from which a second thread pays."""
 WORKING_MEMORY = 96 << 20
@@ -258,7 +261,7 @@ class _Visits:
         self.ids = np.arange(X.shape[0]) if ids is None else ids
         self.kernel = trainer.kernel
         self.products = trainer._adopt(X)
-        self.block_size = max(1, min(block_size or self.products.block_size, len(order)))
+        self.block_size = max(1, min(block_size or self._suitable_size(memory), len(order)))
         self.n_blocks = -(-len(order) // self.block_size)
         self.width = padded(self.block_size)
         squares = self.products.squares(X)
@@ -302,6 +305,15 @@ class _Visits:
             out[b, : len(mine)] = values[mine]
         return out
 
+    def _suitable_size(self, memory: int) -> int:
+        """Return the rows of a block: all of them, where they are few and their kernel values fit."""
+        width = padded(len(self.order))
+        values = width * width * (8 + np.dtype(self.products.dtype).itemsize)
+        room = min(memory // 2, memory - WORKING_MEMORY)
+        if width <= FEW_ROWS and values + self.products.block_bytes(width) <= room:
+            return len(self.order)
+        return self.products.block_size
+
     def _share_out(self, memory: int) -> None:
         """Divide the memory: what training cannot do without, then packed blocks, then the cache of dot products."""
         supports = self.products.block_bytes(len(self.order)) * 3 // 4  # they grow by doubling, and may be many rows
@@ -311,10 +323,12 @@ class _Visits:
         self.keeps_blocks = 0 < packed <= left // 2
         left -= packed if self.keeps_blocks else 0
         each = self.n_blocks * self.width * np.dtype(self.products.dtype).itemsize
-        after = self.products.keep_after
+        self.keeps_values = self.n_blocks == 1 and memory > 0
+        after = 0 if self.keeps_values else self.products.keep_after
         capacity = min(left // each, self.trainer.n_support + len(self.order)) if after else 0
         self.cache = DotCache(self.n_blocks, self.width, self.products.dtype, capacity, after)
         self.blocks: dict[int, KernelBlock] = {}
+        self.ahead: _Ahead | None = None
 
     def rows_in(self, b: int) -> int:
         return min(self.block_size, len(self.order) - b * self.block_size)
@@ -362,12 +376,13 @@ class _Visits:
 
     def _walk(self, b: int, block: KernelBlock, stop: int, threads: Team) -> None:
         trainer = self.trainer
-        ahead = _Ahead(self, b, block, threads)
+        ahead = self.ahead or _Ahead(self, b, block, threads)
+        if self.keeps_values:
+            self.ahead = ahead
         room = stop * trainer.n_vectors
         at, vector = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
         score, norm2 = np.empty(room), np.empty(room)
         r, n = 0, 0
-        ahead.fetch(r, stop)
         while r < stop:
             r, n = _loops.walk(
                 self.F[b], self.codes[b], self.threshold[b], self.diagonal[b], self.weights[b], r, stop,
@@ -446,6 +461,9 @@ class _Ahead:
 
     def __init__(self, visits: _Visits, b: int, block: KernelBlock, threads: Team) -> None:
         self.visits, self.b, self.rows, self.block, self.threads = visits, b, block.rows, block, threads
+        # before anything is learnt all rows are wrong, and of few rows many will be right when their turn comes
+        few = min(CANDIDATES_AT_ONCE, max(32, visits.width // 8))
+        self.at_once = few if visits.keeps_values else CANDIDATES_AT_ONCE
         self.row_of = np.full(visits.width, -1, dtype=np.int64)
         self.K = np.empty((0, visits.width))
         self.dots = np.empty((0, visits.width), dtype=visits.products.dtype)
@@ -456,7 +474,7 @@ class _Ahead:
         v, b = self.visits, self.b
         wrong = np.empty(stop - start, dtype=np.int64)
         n = _loops.find_mistakes(v.F[b], v.codes[b], v.threshold[b], start, stop, wrong)
-        wanted = wrong[:n][self.row_of[wrong[:n]] < 0][:CANDIDATES_AT_ONCE]
+        wanted = wrong[:n][self.row_of[wrong[:n]] < 0][: self.at_once]
         self._make_room(self.n + len(wanted))
         mine = slice(self.n, self.n + len(wanted))
         self._fill_dots(wanted, self.dots[mine])

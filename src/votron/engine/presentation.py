@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from votron._arrays import chunks
 from votron._loops import primal as _loops
 from votron._resources import Team, available_memory, pieces
-from votron._types import Index, Rows
+from votron._types import Floats, Index, Rows
 
 VALUES_AT_ONCE = 1 << 19
 """Values in a batch of gathered rows, unless one row alone has more."""
@@ -33,13 +33,13 @@ Task = Callable[[], None]
 
 
 class RowBatch:
-    """Rows as lists of features and values, where each starts and stops in them, their classes and thresholds."""
+    """Rows as lists of features and values, where each starts and stops in them, their classes, thresholds, weights."""
 
-    def __init__(self, margin: float = 0.0, constant: float = 0.0) -> None:
+    def __init__(self, margins: Floats, constant: float = 0.0) -> None:
         self.starts = self.stops = self.codes = np.empty(0, dtype=np.int64)
         self.features: NDArray[np.uint32] = np.empty(0, dtype=np.uint32)
-        self.values = self.thresholds = np.empty(0)
-        self._margin, self._constant = margin, constant
+        self.values = self.thresholds = self.weights = np.empty(0)
+        self._margins, self._constant, self._has_margin = margins, constant, bool(margins.any())
         self._wrong: list[int] = []
 
     @property
@@ -60,17 +60,18 @@ class RowBatch:
         """Make ready for another presentation."""
         self._wrong.clear()
 
-    def view(self, X: Rows, codes: NDArray[np.int64], rows: slice) -> list[Task]:
+    def view(self, X: Rows, codes: NDArray[np.int64], weights: Floats, rows: slice) -> list[Task]:
         """Show rows of a CSR matrix where they stand; return what is left to do."""
         self.starts, self.stops = X.indptr[rows], X.indptr[rows.start + 1 : rows.stop + 1]
         self.features, self.values, self.codes = X.indices.view(np.uint32), X.data, codes[rows]
-        self.thresholds = np.zeros(self.n)
-        return [partial(self._set_thresholds, 0, self.n)] if self._margin else []
+        self.weights, self.thresholds = weights[rows], np.zeros(self.n)
+        return [partial(self._set_thresholds, 0, self.n)] if self._has_margin else []
 
     def gather(
         self,
         X: Rows,
         codes: NDArray[np.int64],
+        weights: Floats,
         rows: Index,
         lengths: NDArray[Any],
         n_pieces: int,
@@ -80,7 +81,7 @@ class RowBatch:
         self.codes, sparse = codes[rows], sp.issparse(X)
         self.stops = np.cumsum(lengths, dtype=np.int64)
         self.starts, size = self.stops - lengths, int(self.stops[-1])
-        self.thresholds = np.zeros(self.n)
+        self.weights, self.thresholds = weights[rows] if len(weights) else weights, np.zeros(self.n)
         if shelf is not None:
             self.features, self.values = shelf.take(size)
         elif len(self.values) < size:
@@ -97,9 +98,9 @@ class RowBatch:
         return [partial(fill, low, high) for low, high in pieces(len(rows), n_pieces)]
 
     def _set_thresholds(self, low: int, high: int) -> None:
-        if self._margin:
-            rows = self.starts, self.stops, self.values
-            _loops.set_thresholds(*rows, low, high, self._margin, self._constant, self.thresholds)
+        if self._has_margin:
+            rows = self.starts, self.stops, self.values, self.codes
+            _loops.set_thresholds(*rows, low, high, self._margins, self._constant, self.thresholds)
 
 
 class _Shelf:
@@ -134,8 +135,12 @@ class Presentation:
         Weights that meet each value of a row, which is what a row costs.
     passes : float
         How often the rows will be presented.
-    margin, constant : float
-        τ and c of the rows' thresholds, τ (‖x‖² + c).
+    margins : float array, optional
+        τ of the rows' thresholds, τ (‖x‖² + c), by the code of a row; by default 0.
+    constant : float
+        c.
+    weights : float array, optional
+        The weight of each row; without it all are 1.
     """
 
     def __init__(
@@ -146,10 +151,13 @@ class Presentation:
         *,
         values_per_feature: int = 1,
         passes: float = 1.0,
-        margin: float = 0.0,
+        margins: Floats | None = None,
         constant: float = 0.0,
+        weights: Floats | None = None,
     ) -> None:
-        self._new_batch, self._has_margin = partial(RowBatch, margin, constant), margin > 0
+        margins = np.zeros(1) if margins is None else margins
+        self._new_batch, self._has_margin = partial(RowBatch, margins, constant), bool(margins.any())
+        self._weights = np.empty(0) if weights is None else np.asarray(weights, dtype=np.float64)
         self.X, self.codes, self.order = X, np.asarray(codes, dtype=np.int64), np.asarray(order, dtype=np.int64)
         self.values_per_row = max(1, X.nnz // max(1, X.shape[0]) if sp.issparse(X) else X.shape[1])
         self._rows_at_once = max(1, VALUES_AT_ONCE // (self.values_per_row * max(1, values_per_feature // 64)))
@@ -185,21 +193,21 @@ class Presentation:
 
     def _next(self, part: slice, n_pieces: int) -> tuple[RowBatch, list[Task]]:
         """Return the batch of a part of the order, and what is left to do for it."""
-        key = part.start, part.stop
+        key, source = (part.start, part.stop), (self.X, self.codes, self._weights)
         if key in self._kept:
             return self._kept[key], []
         if self._in_place:
             batch, first = self._new_batch(), int(self.order[0])
             if self._has_margin:
                 self._kept[key] = batch  # its thresholds, that is: a number a row
-            return batch, batch.view(self.X, self.codes, slice(first + part.start, first + part.stop))
+            return batch, batch.view(*source, slice(first + part.start, first + part.stop))
         rows = self.order[part]
         lengths = _lengths(self.X, rows)
         if self._shelf.has_room(int(lengths.sum())):
             self._kept[key] = batch = self._new_batch()
-            return batch, batch.gather(self.X, self.codes, rows, lengths, n_pieces, self._shelf)
+            return batch, batch.gather(*source, rows, lengths, n_pieces, self._shelf)
         self._spare.reverse()
-        return self._spare[0], self._spare[0].gather(self.X, self.codes, rows, lengths, n_pieces)
+        return self._spare[0], self._spare[0].gather(*source, rows, lengths, n_pieces)
 
 
 def _lengths(X: Rows, rows: Index) -> NDArray[Any]:

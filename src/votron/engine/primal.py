@@ -44,8 +44,9 @@ class PrimalTrainer:
         1 for a binary problem, else the number of classes.
     bias : bool
         Whether every example has Cohen's extra feature that is always one.
-    margin : float
-        τ: a vector is changed where y · score ≤ τ ‖x‖², the extra feature included.
+    margin : float or array
+        τ: a vector is changed where y · score ≤ τ ‖x‖², the extra feature included. An array has τ by the code of a row
+        as `run` takes it.
     joint : bool
         Whether the vectors of several classes are trained together: where the score of a row's class exceeds the best
         of the others by no more than τ ‖x‖², the class gains the row, and that other, the first among equals, loses it.
@@ -65,7 +66,7 @@ class PrimalTrainer:
     """
 
     def __init__(
-        self, n_features: int, n_vectors: int, *, bias: bool = False, margin: float = 0.0, joint: bool = False
+        self, n_features: int, n_vectors: int, *, bias: bool = False, margin: float | Floats = 0.0, joint: bool = False
     ) -> None:
         self.n_features, self.n_vectors, self.bias = n_features, n_vectors, bias
         self.margin, self.joint = margin, joint
@@ -75,6 +76,8 @@ class PrimalTrainer:
         self.bias_weights, self.bias_timed = np.zeros(width), np.zeros(width)
         self._mistakes = np.zeros(width, dtype=np.int64)
         self.time = 0
+        self.largest_weight = 0.0
+        """The largest weight that a row has had; 0 if none had any."""
         self._made: dict[str, tuple[Any, Floats]] = {}
 
     @staticmethod
@@ -128,8 +131,9 @@ class PrimalTrainer:
         time: int,
         *,
         with_bias: bool,
-        margin: float = 0.0,
+        margin: float | Floats = 0.0,
         joint: bool = False,
+        largest_weight: float = 0.0,
     ) -> PrimalTrainer:
         """Return a trainer that stands where another stood, by what `state` returned; arrays are copied to be trained.
 
@@ -143,6 +147,7 @@ class PrimalTrainer:
         made.n_features, made.weights, made.timed, made.time = int(weights.shape[0]), weights, timed, time
         made.bias_weights[: len(mistakes)], made.bias_timed[: len(mistakes)] = bias
         made._mistakes[: len(mistakes)] = mistakes
+        made.largest_weight = largest_weight
         return made
 
     def state(self) -> dict[str, Any]:
@@ -154,6 +159,7 @@ class PrimalTrainer:
             "bias": (self.bias_weights[:n], self.bias_timed[:n]),
             "mistakes": self.n_mistakes,
             "time": self.time,
+            "largest_weight": self.largest_weight,
         }
 
     def __getstate__(self) -> dict[str, Any]:
@@ -190,7 +196,7 @@ class PrimalTrainer:
         other = self.untrained()
         for name in _ARRAYS:
             getattr(other, name)[:] = getattr(self, name)
-        other.time = self.time
+        other.time, other.largest_weight = self.time, self.largest_weight
         return other
 
     @contextmanager
@@ -206,14 +212,14 @@ class PrimalTrainer:
         touched = np.flatnonzero(seen)
         before = [self.weights[touched].copy(), self.timed[touched].copy()]
         before += [getattr(self, name).copy() for name in _ARRAYS[2:]]
-        time = self.time
+        time, largest_weight = self.time, self.largest_weight
         try:
             yield
         except BaseException:
             self.weights[touched], self.timed[touched] = before[:2]
             for name, values in zip(_ARRAYS[2:], before[2:], strict=True):
                 getattr(self, name)[:] = values
-            self.time, self._made = time, {}
+            self.time, self.largest_weight, self._made = time, largest_weight, {}
             if was_sparse:
                 self.sparsify()
             raise
@@ -239,6 +245,7 @@ class PrimalTrainer:
         order: Index,
         n_steps: int,
         *,
+        weights: Floats | None = None,
         n_threads: int = 1,
         watcher: Watcher | None = None,
         after_pass: Callable[[], bool] | None = None,
@@ -256,6 +263,8 @@ class PrimalTrainer:
             Rows in the order of presentation.
         n_steps : int
             Examples to present.
+        weights : float64 array, optional
+            For each row what it is multiplied by where it is added to a vector; by default 1.
         n_threads : int
             Threads.
         watcher : Watcher, optional
@@ -268,6 +277,8 @@ class PrimalTrainer:
         TrainingRun
             What happened.
         """
+        if weights is not None:
+            self.largest_weight = max(self.largest_weight, float(weights.max(initial=0.0)))
         self._check_size(X, n_steps)
         self._make_ready()
         self._made = {}
@@ -279,8 +290,9 @@ class PrimalTrainer:
             order,
             values_per_feature=self._width,
             passes=n_steps / n,
-            margin=self.margin,
+            margins=np.full(max(2, self.n_vectors), self.margin),
             constant=float(self.bias),
+            weights=weights,
         )
         worth_it = n_steps * batches.values_per_row * self._width >= WORTH_A_THREAD
         with team(n_threads if worth_it else 1) as threads:
@@ -305,7 +317,7 @@ class PrimalTrainer:
 
     def _walks(self, batch: RowBatch, n_threads: int) -> list[Callable[[], None]]:
         """Return the tasks that present a batch, which may run side by side."""
-        rows = batch.starts, batch.stops, batch.features, batch.values, batch.codes, batch.thresholds
+        rows = batch.starts, batch.stops, batch.features, batch.values, batch.codes, batch.thresholds, batch.weights
         step, sums = (self.time, self.bias), (self.bias_weights, self.bias_timed, self._mistakes)
         if self._width == 1:
             w, u = self.weights.reshape(-1), self.timed.reshape(-1)
@@ -324,9 +336,12 @@ class PrimalTrainer:
         values = X.data if sp.issparse(X) else X
         largest = max(abs(float(values.max(initial=0))), abs(float(values.min(initial=0))), 1.0)
         steps = float(self.time + n_steps + 1)
-        if not largest * largest * steps * steps * (self.n_features + 1.0) < _LARGEST:
+        largest_step = max(1.0, self.largest_weight)
+        if not largest_step * largest * largest * steps * steps * (self.n_features + 1.0) < _LARGEST:
+            weighted = f" with weights as large as {largest_step:g}" if largest_step > 1 else ""
             raise NotRepresentableError(
-                f"Sums over values as large as {largest:g} can exceed the largest float64: scale the data down."
+                f"Sums over values as large as {largest:g}{weighted} can exceed the largest float64: scale the data "
+                "down."
             )
 
 

@@ -1,4 +1,7 @@
-"""Weights of rows: those that users give and those of classes, checked and multiplied; rows of weight 0 left out."""
+"""Weights of rows: those that users give and those of classes, checked and multiplied; rows of weight 0 left out.
+
+Margins by class are here too, which are given in the same way.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from votron._types import Floats, Index, Rows
 from votron.errors import Parameter, VotronError
@@ -22,6 +25,8 @@ from votron.record import MistakeRecord
 
 CLASS_WEIGHT_CONSTRAINTS: list[Any] = [StrOptions({"balanced"}), dict, None]
 """Values that the parameter ``class_weight`` may have."""
+MARGIN_CONSTRAINTS: list[Any] = [Interval(Real, 0, None, closed="left"), dict]
+"""Values that the parameter ``margin`` may have, where it may differ by class."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +106,17 @@ class WeightedFit(ScoreClassifier):
         return self._fit(X, y, sample_weight=sample_weight)
 
 
+def why_not_in_parts(model: Any) -> VotronError | None:
+    """Return why a model with this ``class_weight`` has no ``partial_fit``, or None."""
+    if not isinstance(model.class_weight, str) or model.class_weight != "balanced":
+        return None
+    return VotronError(
+        Parameter("class_weight", of=type(model).__name__),
+        f" must be a dict or None for partial_fit, since how many rows the classes have is not known yet. "
+        f"Got {model.class_weight!r} instead.",
+    )
+
+
 def weighed(
     model: Any,
     y: NDArray[Any],
@@ -176,11 +192,11 @@ def _of_classes(model: Any, classes: NDArray[Any], places: NDArray[np.int64]) ->
         counts = np.maximum(1, np.bincount(places, minlength=len(labels)))
         weights = len(places) / (len(labels) * counts)
     else:
-        weights = by_class(class_weight, labels, who, missing=1.0)
+        weights = _by_class(class_weight, labels, who, missing=1.0)
     return weights[::-1] if len(labels) == 2 else weights
 
 
-def by_class(values: Mapping[Any, Any], labels: list[Any], who: Parameter, *, missing: float) -> Floats:
+def _by_class(values: Mapping[Any, Any], labels: list[Any], who: Parameter, *, missing: float) -> Floats:
     """Return for each class the number that a dict has for it, or ``missing``; refuse other things than numbers.
 
     A dict may name classes that these data lack, as those of a fold may; but not instead of one that they have.
@@ -192,6 +208,33 @@ def by_class(values: Mapping[Any, Any], labels: list[Any], who: Parameter, *, mi
     if strange and not all(label in values for label in labels):
         raise VotronError(who, f" must name classes of the labels. Got {strange[0]!r}, which is none, instead.")
     return np.array([float(values.get(label, missing)) for label in labels])
+
+
+def margins_of(model: Any) -> float | Floats:
+    """Return τ of a model that knows its classes, or where it differs by class, for the rows of each code."""
+    if not isinstance(model.margin, dict):
+        return float(model.margin)
+    who = Parameter("margin", of=type(model).__name__)
+    found = _by_class(model.margin, model.classes_.tolist(), who, missing=0.0)
+    if (found == found[0]).all():
+        return float(found[0])
+    return found[::-1].copy() if len(found) == 2 else found
+
+
+def margins_by_label(model: Any, margins: float | Floats) -> Any:
+    """Return what `margins_of` returns as the parameter has it.
+
+    Examples
+    --------
+    >>> from votron import AveragedPerceptronClassifier
+    >>> model = AveragedPerceptronClassifier(margin={"yes": 2}).fit([[1.0], [2.0]], ["no", "yes"])
+    >>> margins_by_label(model, margins_of(model))
+    {'no': 0.0, 'yes': 2.0}
+    """
+    if not isinstance(margins, np.ndarray):
+        return margins
+    in_order = margins[::-1] if len(margins) == 2 else margins
+    return dict(zip(model.classes_.tolist(), in_order.tolist(), strict=True))
 
 
 def _with_mean_1(weights: Floats, owner: str) -> Floats:

@@ -100,9 +100,9 @@ class KernelAdatronClassifier(WeightedFit, WatchedClassifier):
     With weights C is multiplied by the weight of the row and by that of its class, as in scikit-learn's SVC; without C
     there is nothing to multiply, and they are refused. Rows of weight 0 are left out, as if they had not been given.
 
-    Scores are w·x, 1 or more beyond the margin. There is no bias; the polynomial kernel with ``coef0`` > 0 has one in
-    its feature space. Where C is None and the data are not separable (no normalised margin above 1e-4), a
-    ConvergenceWarning says so.
+    Scores are w·x, 1 or more beyond the margin. There is no bias; the polynomial and the Gaussian kernel with
+    ``coef0`` > 0 have one in their feature spaces. Where C is None and the data are not separable (no normalised margin
+    above 1e-4), a ConvergenceWarning says so.
 
     References
     ----------
@@ -117,7 +117,8 @@ class KernelAdatronClassifier(WeightedFit, WatchedClassifier):
     >>> model = KernelAdatronClassifier(degree=2).fit(X[:100], y[:100])
     >>> bool(0.999 * model.best_margin_[0] <= model.margin_[0] <= model.best_margin_[0])
     True
-    >>> perceptron = VotedPerceptronClassifier(degree=2, epochs=None, random_state=0).fit(X[:100], y[:100])
+    >>> settings = {"kernel": "poly", "degree": 2, "margin": 0.0, "epochs": None, "random_state": 0}
+    >>> perceptron = VotedPerceptronClassifier(**settings).fit(X[:100], y[:100])
     >>> v, length = perceptron.with_rule("last").decision_function(X[:100]), perceptron.record_.norm2[-1] ** 0.5
     >>> attained = (v * (2 * y[:100] - 1)).min() / length
     >>> bool(0 < attained < model.margin_[0])

@@ -20,9 +20,20 @@ from votron._resources import effective_threads
 from votron._types import Floats, Index, Rows
 from votron.engine import PrimalTrainer, TrainingRun
 from votron.estimators import _validation
-from votron.estimators._evidence import passes_of, trained_model
+from votron.estimators._best_moment import counted
+from votron.estimators._evidence import check_none_left_out, passes_of, trained_model
 from votron.estimators._score_functions import Form, Linear, linear_scores
 from votron.estimators._validation import check_unchanged
+from votron.estimators._weights import (
+    CLASS_WEIGHT_CONSTRAINTS,
+    MARGIN_CONSTRAINTS,
+    RowWeights,
+    WeightedFit,
+    margins_by_label,
+    margins_of,
+    weighed,
+    why_not_in_parts,
+)
 from votron.estimators.base import EpochClassifier
 from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import squares as squared_lengths
@@ -40,6 +51,7 @@ _SWITCHES = {
     LAST: "average=False",
     AVERAGE: "average=True",
     "τ = 0": "margin=0",
+    "unweighted": "no sample_weight and class_weight=None",
     "consistent": "epochs=None with features that separate the data",
     "unit length": "examples of length 1",
     "R known": "examples of length 1",
@@ -50,7 +62,7 @@ _NOT_JOINTLY = (ONE_VOTE, ONE_RANDOM)
 """Predictors that no model has whose classes were trained together."""
 
 
-class AveragedPerceptronClassifier(EpochClassifier):
+class AveragedPerceptronClassifier(WeightedFit, EpochClassifier):
     """Averaged perceptron for dense and sparse data, many features and many classes.
 
     The perceptron adds an example to its class's weight vector where it made a mistake; the average of its vectors over
@@ -59,7 +71,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
 
     Parameters
     ----------
-    epochs : float or None, default=5
+    epochs : float or None, default=10
         Passes through the data; a fraction stops within a pass. Training ends early when a pass makes no mistake, and
         the average counts the remaining steps as if it had not. None trains until then, for 1000 passes at most.
     average : bool, default=True
@@ -71,8 +83,8 @@ class AveragedPerceptronClassifier(EpochClassifier):
         Shuffle the examples once, before the first pass.
     early_stopping : bool, default=False
         In `fit`, set ``validation_fraction`` of the data aside (the same share of every class where there are enough),
-        stop after three passes in a row without improvement on it, and keep the vectors of the best pass.
-        `partial_fit` makes its one pass over all it is given.
+        stop after three passes in a row without improvement on it, and keep the vectors of the best pass. Where rows or
+        classes have weights, those set aside count by them. `partial_fit` makes its one pass over all it is given.
     validation_fraction : float, default=0.1
         Share of the data that ``early_stopping`` sets aside in ``fit``.
     random_state : int, RandomState instance or None, default=None
@@ -81,15 +93,19 @@ class AveragedPerceptronClassifier(EpochClassifier):
         1 shows a progress bar on a terminal and plain lines elsewhere, on standard error.
     n_jobs : int or None, default=None
         Threads. None: as many as this process may use. The result does not depend on it.
-    margin : float, default=0.0
+    margin : float or dict, default=0.5
         τ: update also where a row is right by no more than τ ‖x‖², which does not depend on the unit of the data. The
         feature that is always one counts: with an intercept ‖x‖² is the sum of the squares plus 1. Large on noisy data,
-        small on clean ones.
-    multiclass : {"ovr", "joint"}, default="ovr"
-        Train three classes or more each against the rest, or all together. "ovr" updates a class where
+        small on clean ones. A dict has τ by label, 0 for those not named: a row's is that of its own class (uneven
+        margins; Li et al., 2002).
+    multiclass : {"joint", "ovr"}, default="joint"
+        Train three classes or more all together, or each against the rest. "ovr" updates a class where
         y · score ≤ τ ‖x‖². "joint": where the score of a row's class exceeds the best of the others by no more than
         τ ‖x‖², that class gains the row and that other, the first among equals, loses it; it needs one thread. Two
         classes are the same either way.
+    class_weight : dict or "balanced", default=None
+        Weights of classes by label, 1 for those not named; "balanced" weighs each by n_samples / (n_classes · its
+        rows). They multiply the weights of rows, and all are then divided by their mean.
 
     Attributes
     ----------
@@ -122,6 +138,11 @@ class AveragedPerceptronClassifier(EpochClassifier):
 
     Notes
     -----
+    With weights, by ``sample_weight`` or ``class_weight``, a mistake adds weight times the example; a vector still
+    counts once in the average for each example that it survives. Rows of weight 0 are left out, as if they had not been
+    given. `fit` divides the others by their mean, since with a margin their scale matters; `partial_fit` takes them as
+    they are. A weight of 2 is not the row twice: that would be presented twice, and be a mistake once, twice or never.
+
     Scores are ``X @ coef_.T + intercept_``. A mistake is y · score ≤ 0, and a score of 0 predicts the second class; of
     several classes, one against the rest, the highest score wins. The vector alive at a step is the one after it, so
     the first step's counts, and v = 0 does not. Values are added up in float64, whatever their type, so dense and
@@ -136,7 +157,8 @@ class AveragedPerceptronClassifier(EpochClassifier):
     W. Cohen, *Linear Classifiers and the Perceptron*, 2008, section 3.6. Y. Freund and R. E. Schapire, *Large Margin
     Classification Using the Perceptron Algorithm*, Machine Learning 37 (1999), 277-296. For ``multiclass="joint"``:
     M. Collins, *Discriminative Training Methods for Hidden Markov Models*, EMNLP 2002; K. Crammer and Y. Singer,
-    *Ultraconservative Online Algorithms for Multiclass Problems*, JMLR 3 (2003), 951-991.
+    *Ultraconservative Online Algorithms for Multiclass Problems*, JMLR 3 (2003), 951-991. For margins by class: Y. Li,
+    H. Zaragoza, R. Herbrich, J. Shawe-Taylor and J. Kandola, *The Perceptron Algorithm with Uneven Margins*, ICML 2002.
 
     Examples
     --------
@@ -154,14 +176,16 @@ class AveragedPerceptronClassifier(EpochClassifier):
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> def right(**params):
-    ...     return float(AveragedPerceptronClassifier(epochs=10, random_state=0, **params).fit(X, y).score(X, y))
-    >>> right() < 0.92 < 0.96 < right(multiclass="joint")
+    ...     return float(AveragedPerceptronClassifier(random_state=0, **params).fit(X, y).score(X, y))
+    >>> right(multiclass="ovr", margin=0.0) < 0.92 < 0.96 < right()
     True
     """
 
     _n_seen: int
     _n_given: int
     """Examples that were presented, and rows that were given."""
+    _n_left_out: int
+    """Rows of weight 0, which `fit` left out."""
 
     _REMEDY = "the data may not be separable; give a number of epochs"
 
@@ -178,13 +202,14 @@ class AveragedPerceptronClassifier(EpochClassifier):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
         "n_jobs": [Integral, None],
-        "margin": [Interval(Real, 0, None, closed="left")],
+        "margin": MARGIN_CONSTRAINTS,
         "multiclass": [StrOptions({"ovr", "joint"})],
+        "class_weight": CLASS_WEIGHT_CONSTRAINTS,
     }
 
     def __init__(
         self,
-        epochs: float | None = 5,
+        epochs: float | None = 10,
         average: bool = True,
         fit_intercept: bool = True,
         shuffle: bool = True,
@@ -193,8 +218,9 @@ class AveragedPerceptronClassifier(EpochClassifier):
         random_state: Any = None,
         verbose: int = 0,
         n_jobs: int | None = None,
-        margin: float = 0.0,
-        multiclass: str = "ovr",
+        margin: Any = 0.5,
+        multiclass: str = "joint",
+        class_weight: Any = None,
     ) -> None:
         self.epochs = epochs
         self.average = average
@@ -207,10 +233,11 @@ class AveragedPerceptronClassifier(EpochClassifier):
         self.n_jobs = n_jobs
         self.margin = margin
         self.multiclass = multiclass
+        self.class_weight = class_weight
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def _learn(self, rows: Rows, codes: NDArray[np.int64]) -> TrainingRun:
+    def _learn(self, rows: Rows, codes: NDArray[np.int64], weights: RowWeights) -> TrainingRun:
         """Train, and set the attributes."""
         rng = check_random_state(self.random_state)
         order, held_out = self._presentation(
@@ -219,14 +246,14 @@ class AveragedPerceptronClassifier(EpochClassifier):
         n_steps = self._n_steps(len(order))
         trainer = self._new_trainer()
         if self.early_stopping:
-            run, trainer = self._train_until_best(trainer, rows, codes, order, n_steps, held_out)
+            run, trainer = self._train_until_best(trainer, rows, codes, order, n_steps, held_out, weights.each)
         else:
-            run = self._train(trainer, rows, codes, order, n_steps)
+            run = self._train(trainer, rows, codes, order, n_steps, weights.each)
             self.__dict__.pop("validation_scores_", None)
             if self.epochs is not None and not run.interrupted:
                 trainer.time = n_steps  # after convergence the vectors only grow older
         self._keep(trainer, run.steps / len(order), run.converged)
-        self._n_seen, self._n_given = len(order), rows.shape[0]
+        self._n_seen, self._n_given, self._n_left_out = len(order), weights.n_given, weights.n_left_out
         self._once, self._cut_off = run.steps <= len(order), run.interrupted
         return run
 
@@ -234,7 +261,10 @@ class AveragedPerceptronClassifier(EpochClassifier):
         """Tell what happened; early stopping is no failure to converge."""
         super()._after_fit(replace(run, converged=run.converged or bool(self.early_stopping)))
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> AveragedPerceptronClassifier:
+    @partial(_validation.AvailableWhere, why_not_in_parts)
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> AveragedPerceptronClassifier:
         """Go on learning: one pass over new data, in their order.
 
         Earlier data need not be kept. One call after another gives exactly the weights of one unshuffled pass over all
@@ -248,6 +278,9 @@ class AveragedPerceptronClassifier(EpochClassifier):
             Their labels.
         classes : array, optional
             All labels that will ever come; needed at the first call unless its y has them all.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows, taken as they are, since the mean over all calls is not known; rows of weight 0 are
+            left out. With weights of mean 1 an update is as large as in `fit`.
 
         Returns
         -------
@@ -268,32 +301,46 @@ class AveragedPerceptronClassifier(EpochClassifier):
         """
         first = not hasattr(self, "_trainer")
         with _validation.unchanged_on_error(self):
-            rows, codes = self._checked(X, y, classes=classes, first=first)
+            rows, codes, weights = self._checked(
+                X, y, sample_weight=sample_weight, classes=classes, first=first, whole=False
+            )
             order = self._learnable(rows, at_least=0)
             trainer = self._new_trainer() if first else self._trainer
             run = TrainingRun(0, False, False)
             if len(order):
                 with trainer.undone_on_error(rows):
-                    run = self._train(trainer, rows, codes, order, len(order))
+                    run = self._train(trainer, rows, codes, order, len(order), weights.each)
             self._keep(trainer, 1.0 if first else self.n_epochs_ + 1.0, False)
             seen, given = (0, 0) if first else (self._n_seen, self._n_given)
             self._n_seen, self._n_given = seen + len(order), given + rows.shape[0]
-            self._once = first or self._once
+            self._once, self._n_left_out = first or self._once, 0 if first else self._n_left_out
             self._cut_off = run.interrupted or (not first and self._cut_off)
         self._raise_if(run.interrupted, run.steps)
         return self
 
-    def _checked(self, X: Any, y: Any, *, classes: Any = None, first: bool = True) -> tuple[Rows, NDArray[np.int64]]:
-        """Validate parameters and data; set ``classes_``."""
+    def _checked(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        classes: Any = None,
+        first: bool = True,
+        whole: bool = True,
+    ) -> tuple[Rows, NDArray[np.int64], RowWeights]:
+        """Validate parameters and data, the ``whole`` or a part; set ``classes_``."""
         self._validate_params()
         effective_threads(self.n_jobs, type(self).__name__)
         X, y = _validation.validated(self, X, y, kernel=None, reset=first)
         if not first:
             self._check_same_classes(classes)
             check_unchanged(self, self._trained_with)
-        self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
+        known = classes if first else self.classes_
+        weights = weighed(self, y, sample_weight, scaled=whole, classes=known, least=int(whole))
+        X, y = weights.of(X, y, kernel=None)
+        self.classes_, codes = _validation.encode_labels(y, known)
         _validation.check_two_classes(self.classes_, X.shape)
-        return X, codes
+        return X, codes, weights
 
     def _new_trainer(self) -> PrimalTrainer:
         """Return weights of 0, if there is room for them."""
@@ -304,7 +351,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
             self.n_features_in_,
             self._n_vectors,
             bias=bool(self.fit_intercept),
-            margin=float(self.margin),
+            margin=margins_of(self),
             joint=self.multiclass == "joint",
         )
 
@@ -312,8 +359,10 @@ class AveragedPerceptronClassifier(EpochClassifier):
     def _trained_with(self) -> dict[str, Any]:
         """The parameters that training began with, and goes on with."""
         trainer = self._trainer
-        multiclass = "joint" if trainer.joint else "ovr"
-        return {"fit_intercept": trainer.bias, "margin": trainer.margin, "multiclass": multiclass}
+        multiclass, margin = "joint" if trainer.joint else "ovr", self.margin
+        if not np.array_equal(margins_of(self), trainer.margin):  # by class, it can be written in several ways
+            margin = margins_by_label(self, trainer.margin)
+        return {"fit_intercept": trainer.bias, "margin": margin, "multiclass": multiclass}
 
     def _learnable(self, rows: Rows, at_least: int) -> Index:
         """Return the numbers of the rows that can be learnt, and tell of the others."""
@@ -329,10 +378,11 @@ class AveragedPerceptronClassifier(EpochClassifier):
         codes: NDArray[np.int64],
         order: Index,
         n_steps: int,
+        weights: Floats | None,
         after_pass: Callable[[], bool] | None = None,
     ) -> TrainingRun:
         """Run the engine."""
-        run = partial(trainer.run, n_threads=effective_threads(self.n_jobs), after_pass=after_pass)
+        run = partial(trainer.run, weights=weights, n_threads=effective_threads(self.n_jobs), after_pass=after_pass)
         return self._in_epochs(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
     def _train_until_best(
@@ -343,19 +393,23 @@ class AveragedPerceptronClassifier(EpochClassifier):
         order: Index,
         n_steps: int,
         held_out: Index,
+        weights: Floats | None,
     ) -> tuple[TrainingRun, PrimalTrainer]:
         """Run the engine; return what happened, and where the held-out part was predicted best."""
         unseen, answers = rows[held_out], codes[held_out]
+        count = None if weights is None else weights[held_out]
+        in_all = len(answers) if count is None else float(count.sum())
         scores: list[float] = []
         best = [trainer]
 
         def no_better() -> bool:
-            scores.append(float(np.mean(self._codes(linear_scores(unseen, *self._linear(trainer))) == answers)))
+            found = self._codes(linear_scores(unseen, *self._linear(trainer)))
+            scores.append(min(counted(found == answers, count) / in_all, 1.0))
             if scores[-1] > max(scores[:-1], default=-1.0):
                 best[0] = trainer.copy()
             return len(scores) - 1 - scores.index(max(scores)) >= self.PATIENCE
 
-        run = self._train(trainer, rows, codes, order, n_steps, no_better)
+        run = self._train(trainer, rows, codes, order, n_steps, weights, no_better)
         self.validation_scores_ = scores
         return replace(run, converged=run.converged and best[0].time == trainer.time), best[0]
 
@@ -408,6 +462,7 @@ class AveragedPerceptronClassifier(EpochClassifier):
     def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
         """Return what `votron.theory.certify` asks for."""
         check_is_fitted(self)
+        check_none_left_out(self._n_left_out)
         rows, labels = _validation.validated(self, X, y, kernel=None, reset=False)
         jointly = self._trainer.joint and self._n_vectors > 1
         model = trained_model(
@@ -427,17 +482,28 @@ class AveragedPerceptronClassifier(EpochClassifier):
             n_examples=self._n_seen,
             n_steps=self._trainer.time,
             held_out=hasattr(self, "validation_scores_"),
-            tau=self._trainer.margin,
+            tau=float(np.max(self._trainer.margin)),
             jointly=jointly,
-            retrain=partial(self._retrained, rows, _validation.encode_labels(labels, self.classes_)[1]),
+            weighted=self._trainer.largest_weight > 0,
+            balanced=isinstance(self.class_weight, str),
+            retrain=partial(self._retrained, rows, labels),
         )
         return evidence_of_weights(model, passes_of(self), run, own_vector="average" if self.average else "last")
 
-    def _retrained(self, rows: Rows, codes: NDArray[np.int64], order: Index, n_steps: int) -> Weights:
-        """Return mistakes and weights of another run."""
-        trainer = self._trainer.untrained()
-        trainer.run(rows, codes, order, n_steps, n_threads=effective_threads(self.n_jobs))
+    def _retrained(self, rows: Rows, labels: NDArray[Any], order: Index, n_steps: int) -> Weights:
+        """Return mistakes and weights of another run, with the weights of classes; those of rows are not known."""
+        trainer, codes = self._trainer.untrained(), _validation.encode_labels(labels, self.classes_)[1]
+        weights, n_threads = self._class_weights(labels), effective_threads(self.n_jobs)
+        trainer.run(rows, codes, order, n_steps, weights=weights, n_threads=n_threads)
         return trainer.n_mistakes, trainer.last()
+
+    def _class_weights(self, labels: NDArray[Any]) -> Floats | None:
+        """Return the weights of rows if they were those of classes, divided by their mean or, by partial_fit, not."""
+        for scaled in (True, False):
+            each = weighed(self, labels, None, scaled=scaled, classes=self.classes_).each
+            if each is not None and float(each.max()) == self._trainer.largest_weight:
+                return each
+        return None
 
     def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
         """Return the errors of both predictors on test data."""

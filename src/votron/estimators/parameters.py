@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
@@ -53,7 +54,7 @@ def check_parameters(estimator: Any) -> None:
     >>> from votron import VotedPerceptronClassifier, VotronError
     >>> from votron.estimators.parameters import check_parameters
     >>> try:
-    ...     check_parameters(VotedPerceptronClassifier(degree=0))
+    ...     check_parameters(VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=0))
     ... except VotronError as error:
     ...     print(error.parameter)
     degree
@@ -62,8 +63,12 @@ def check_parameters(estimator: Any) -> None:
     for name, allowed in parameter_constraints(type(estimator)).items():
         if name not in params:
             continue
+        value = params[name]
+        fitting = [
+            each for each in allowed if each is not dict or not isinstance(value, Real)
+        ]  # numbers want a sentence on numbers
         try:
-            validate_parameter_constraints({name: list(allowed)}, {name: params[name]}, owner)
+            validate_parameter_constraints({name: fitting}, {name: value}, owner)
         except InvalidParameterError as error:
             rule = str(error).removeprefix(f"The {name!r} parameter of {owner}")
             raise VotronError(Parameter(name, of=owner), rule) from None

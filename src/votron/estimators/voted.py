@@ -33,7 +33,15 @@ from votron.estimators._best_moment import (
 )
 from votron.estimators._evidence import RecordClassifier
 from votron.estimators._score_functions import Form, form_of_vectors
-from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, by_class, weighed
+from votron.estimators._weights import (
+    CLASS_WEIGHT_CONSTRAINTS,
+    MARGIN_CONSTRAINTS,
+    RowWeights,
+    WeightedFit,
+    margins_of,
+    weighed,
+    why_not_in_parts,
+)
 from votron.estimators.base import Watch
 from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
@@ -56,13 +64,7 @@ def _why_no_partial_fit(model: Any) -> VotronError | None:
             f" must be a number for partial_fit, since the data that decide what "
             f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead.",
         )
-    if isinstance(model.class_weight, str) and model.class_weight == "balanced":
-        return VotronError(
-            Parameter("class_weight", of=name),
-            f" must be a dict or None for partial_fit, since how many rows the classes have is not known yet. "
-            f"Got {model.class_weight!r} instead.",
-        )
-    return None
+    return why_not_in_parts(model)
 
 
 class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
@@ -74,16 +76,16 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
 
     Parameters
     ----------
-    kernel : {"poly", "linear", "rbf", "conjunction", "precomputed"}, Kernel or callable, default="poly"
-        The kernel. A callable gets two matrices of rows, float32 or float64, and returns the matrix of kernel values;
-        several threads may call it at once, unless ``n_jobs=1``.
+    kernel : {"rbf", "poly", "linear", "conjunction", "precomputed"}, Kernel or callable, default="rbf"
+        The kernel; the papers' experiments have "poly". A callable gets two matrices of rows, float32 or float64, and
+        returns the matrix of kernel values; several threads may call it at once, unless ``n_jobs=1``.
     degree : int, default=3
-        Degree of the polynomial kernel (gamma x·z + coef0)^degree.
+        Degree of the polynomial kernel (gamma x·z + coef0)^degree, which the others do not read.
     gamma : float or {"scale", "auto"}, default="scale"
         Factor of the dot product ("poly") or of the squared distance ("rbf"). "scale" is 1 / (n_features · variance of
         X), "auto" 1 / n_features. The papers' experiments have 1.0.
     coef0 : float, default=1.0
-        Constant of the polynomial kernel.
+        Constant of the polynomial and of the Gaussian kernel: what gives a vector its threshold.
     normalize_kernel : bool, default=False
         Use K(x, z) / √(K(x, x) K(z, z)). With "precomputed", where K(x, x) of a row to predict is not known, its scores
         lack the factor 1 / √K(x, x); labels are the same.
@@ -95,10 +97,11 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         "auto" set aside ``validation_fraction`` of the data. Rules are described in `votron.rules`.
     normalize_vectors : bool, default=False
         Divide each vector by its length in feature space before it predicts.
-    margin : float or dict, default=0.0
-        τ: update where y · score ≤ τ K(x, x). A larger τ brings the last vector closer to the maximal margin, for at
-        most (1 + 2τ)(R/γ)² updates where margin γ can be had. A dict has τ by label, 0 for those not named: a row's is
-        that of its own class (uneven margins; Li et al., 2002).
+    margin : float or dict, default=0.5
+        τ: update where y · score ≤ τ K(x, x). The papers' perceptron has 0, and most theorems want it; data that are
+        not clean want more, very noisy ones 2 to 8 (docs/accuracy.md). A larger τ brings the last vector closer to the
+        maximal margin, for at most (1 + 2τ)(R/γ)² updates where margin γ can be had. A dict has τ by label, 0 for those
+        not named: a row's is that of its own class (uneven margins; Li et al., 2002).
     shuffle : bool, default=True
         Shuffle the examples once, before the first pass.
     validation_fraction : float, default=0.1
@@ -162,7 +165,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from votron import VotedPerceptronClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = VotedPerceptronClassifier(degree=2, epochs=30, random_state=0).fit(X, y)
+    >>> model = VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, epochs=30, random_state=0).fit(X, y)
     >>> model.predict(X[[0, 60, 120]])
     array([0, 1, 2])
     >>> average = model.with_rule("average")  # the same training, another rule
@@ -205,7 +208,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         "epochs": [Interval(Real, 0, None, closed="neither"), None],
         "rule": [_validation.NameIn(RULES, also=("auto",))],
         "normalize_vectors": ["boolean"],
-        "margin": [Interval(Real, 0, None, closed="left"), dict],
+        "margin": MARGIN_CONSTRAINTS,
         "class_weight": CLASS_WEIGHT_CONSTRAINTS,
         "shuffle": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
@@ -218,7 +221,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
 
     def __init__(
         self,
-        kernel: Any = "poly",
+        kernel: Any = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 1.0,
@@ -226,7 +229,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         epochs: float | None = 10,
         rule: str = "vote",
         normalize_vectors: bool = False,
-        margin: Any = 0.0,
+        margin: Any = 0.5,
         shuffle: bool = True,
         validation_fraction: float = 0.1,
         random_state: Any = None,
@@ -344,12 +347,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
     @property
     def _margins(self) -> float | Floats:
         """τ, or where it differs by class, for the rows of each code."""
-        if not isinstance(self.margin, dict):
-            return float(self.margin)
-        found = by_class(self.margin, self.classes_.tolist(), Parameter("margin", of=type(self).__name__), missing=0.0)
-        if (found == found[0]).all():
-            return float(found[0])
-        return found[::-1] if len(found) == 2 else found
+        return margins_of(self)
 
     @property
     def _largest_margin(self) -> float:

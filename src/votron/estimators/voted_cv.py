@@ -70,7 +70,7 @@ class VotedPerceptronClassifierCV(ClassifierMixin, BaseEstimator):
         Passes of each fit, of which the best moment is chosen: a quarter, a half, and every pass (above twelve every
         second, and so on). "auto" begins with 10, and doubles to 80 where the best moment is in the last pass.
     coef0 : float, default=1.0
-        Constant of the polynomial kernel.
+        Constant of the polynomial and of the Gaussian kernel: what gives a vector its threshold.
     normalize_kernel : bool, default=False
         Use K(x, z) / √(K(x, x) K(z, z)).
     cv : int, splitter or iterable, default=5

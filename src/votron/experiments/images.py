@@ -165,7 +165,7 @@ class Deskew(_ImageTransformer):
     >>> from sklearn.pipeline import make_pipeline
     >>> from votron import VotedPerceptronClassifier
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = make_pipeline(Deskew(), VotedPerceptronClassifier(degree=4, gamma=1.0, random_state=0))
+    >>> model = make_pipeline(Deskew(), VotedPerceptronClassifier(random_state=0))
     >>> bool(model.fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.95)
     True
     """
@@ -339,7 +339,7 @@ def with_copies(X: Any, y: Any, transformers: Iterable[Any]) -> tuple[NDArray[An
     >>> from sklearn.datasets import load_digits
     >>> from votron import VotedPerceptronClassifier
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = VotedPerceptronClassifier(degree=4, gamma=1.0, random_state=0).fit(X[:900], y[:900])
+    >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:900], y[:900])
     >>> shifts = [Shift(down, right) for down, right in EIGHT]
     >>> more = model.fit(*with_copies(model.support_vectors_, y[model.support_], shifts))
     """

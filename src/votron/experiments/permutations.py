@@ -117,7 +117,9 @@ def train(data: Data, degree: int, seed: int) -> Machine:
     (16, 16, 0.5)
     """
     X, y, X_test, y_test = data
-    model = VotedPerceptronClassifier(degree=degree, gamma=1.0, epochs=None, rule="last", random_state=seed)
+    model = VotedPerceptronClassifier(
+        kernel="poly", margin=0.0, degree=degree, gamma=1.0, epochs=None, rule="last", random_state=seed
+    )
     consistent(model, X, y)
     return _machine(model.support_, len(X), model.predict(X_test) != y_test, int(model.n_mistakes_[0]))
 

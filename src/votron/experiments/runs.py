@@ -171,7 +171,14 @@ def perform(key: RunKey, data: ImageSet, *, n_jobs: int | None = None, memory_li
     """
     start = time.perf_counter()
     model = VotedPerceptronClassifier(
-        degree=key.degree, gamma=1.0, epochs=key.epochs, random_state=key.seed, n_jobs=n_jobs, memory_limit=memory_limit
+        kernel="poly",
+        margin=0.0,
+        degree=key.degree,
+        gamma=1.0,
+        epochs=key.epochs,
+        random_state=key.seed,
+        n_jobs=n_jobs,
+        memory_limit=memory_limit,
     ).fit(data.X, data.y)
     trained = time.perf_counter()
     moments = moments_of(key.epochs, model.record_.n_examples)

@@ -66,7 +66,7 @@ def to_onnx(model: Any) -> Any:
     >>> from votron import VotedPerceptronClassifier
     >>> from votron.exporting import to_onnx
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = VotedPerceptronClassifier(degree=2, rule="average", random_state=0).fit(X, y)
+    >>> model = VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, rule="average", random_state=0).fit(X, y)
     >>> graph = to_onnx(model)
     >>> [tensor.name for tensor in (*graph.graph.input, *graph.graph.output)]
     ['X', 'label', 'scores']

@@ -392,11 +392,12 @@ def make_kernel(
     degree : int, default=3
         For "poly": the degree of (gamma x·z + coef0)^degree.
     gamma : float, default=1.0
-        For "poly" the scale of x·z, for "rbf" that of the squared distance: exp(-gamma |x - z|²). A number, since there
-        are no data here to derive it from, unlike the gamma="scale" that is the default of
+        For "poly" the scale of x·z, for "rbf" that of the squared distance: exp(-gamma |x - z|²) + coef0. A number,
+        since there are no data here to derive it from, unlike the gamma="scale" that is the default of
         `VotedPerceptronClassifier`.
     coef0 : float, default=1.0
-        For "poly": the constant; 0 leaves out the monomials of lower degree.
+        The constant of "poly", where 0 leaves out the monomials of lower degree, and of "rbf", where 0 leaves vectors
+        without a threshold.
     normalize : bool, default=False
         For all kernels: divide K(x, z) by √(K(x, x) K(z, z)), so that all examples have length 1.
 
@@ -415,7 +416,7 @@ def make_kernel(
     >>> make_kernel("poly", degree=2, normalize=True)
     NormalizedKernel(base=PolynomialKernel(degree=2, gamma=1.0, coef0=1.0))
     >>> make_kernel("rbf")
-    GaussianKernel(gamma=1.0)
+    GaussianKernel(gamma=1.0, coef0=1.0)
     """
     from votron.kernels.function import CallableKernel
     from votron.kernels.normalized import NormalizedKernel

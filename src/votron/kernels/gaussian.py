@@ -18,12 +18,15 @@ from votron.products import Products, Traits, choose_products, describe, squares
 
 @dataclass(frozen=True)
 class GaussianKernel(Kernel):
-    """K(x, z) = exp(-gamma |x - z|²), also known as RBF.
+    """K(x, z) = exp(-gamma |x - z|²) + coef0, also known as RBF.
 
     Parameters
     ----------
     gamma : float
         Scale of the squared distance.
+    coef0 : float
+        The square of a feature that all rows share, at least 0. Above 0 it gives vectors a threshold, which the
+        intercept of a support vector machine is: without one a vector says nothing far from all examples.
     arithmetic : {"float64", "float32"}
         Products of float32 rows are made in this arithmetic (those of whole numbers are exact, and those of other rows
         float64, whatever it says). The distance subtracts products, so float32 costs accuracy: `suited_to` takes it
@@ -33,12 +36,15 @@ class GaussianKernel(Kernel):
     --------
     >>> GaussianKernel(gamma=0.5)([[0.0, 0.0]], [[0.0, 0.0], [2.0, 0.0]]).round(4)
     array([[1.    , 0.1353]])
+    >>> GaussianKernel(gamma=0.5, coef0=1.0)([[0.0, 0.0]], [[0.0, 0.0], [2.0, 0.0]]).round(4)
+    array([[2.    , 1.1353]])
     """
 
     gamma: float = 1.0
+    coef0: float = field(default=0.0, metadata={"optional": True})
     arithmetic: str = field(default="float64", compare=False, repr=False, metadata={"optional": True})
     name: ClassVar[str] = "rbf"
-    words: ClassVar[str] = "exp(-gamma |x - z|²)"
+    words: ClassVar[str] = "exp(-gamma |x - z|²) + coef0"
     search: ClassVar[dict[str, list[Any]]] = {"gamma": ["scale", "scale*10", "scale*0.1"]}
     TOLERANCE: ClassVar[float] = 1e-3
     """How far float32 may move a kernel value at the very worst."""
@@ -48,6 +54,7 @@ class GaussianKernel(Kernel):
     def __post_init__(self) -> None:
         """Refuse what is no kernel."""
         check_number(self, "gamma", least=0.0)
+        check_number(self, "coef0", least=0.0)
         if self.arithmetic not in ("float64", "float32"):
             raise VotronError(
                 Parameter("arithmetic", of="GaussianKernel"),
@@ -85,8 +92,8 @@ class GaussianKernel(Kernel):
         return choose_products(traits, needs_distance=self.arithmetic == "float64")
 
     def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
-        """Return exp(-gamma (x·x + z·z - 2 x·z)), the distance never below 0."""
-        return np.exp(-self.gamma * np.maximum((xx + zz) - 2.0 * xz, 0.0))
+        """Return exp(-gamma (x·x + z·z - 2 x·z)) + coef0, the distance never below 0."""
+        return np.exp(-self.gamma * np.maximum((xx + zz) - 2.0 * xz, 0.0)) + self.coef0
 
     def terms(self, squares: Floats) -> Floats:
         """Return x·x."""
@@ -97,22 +104,22 @@ class GaussianKernel(Kernel):
         return np.array(squares, dtype=np.float64)[None, :]
 
     def diagonal(self, squares: Floats) -> Floats:
-        """Return ones."""
-        return np.ones(len(squares))
+        """Return 1 + coef0."""
+        return np.full(len(squares), 1.0 + self.coef0)
 
     def steps(self) -> tuple[Step, ...]:
         """Exponentiate the distance."""
-        return (Step(_exponentiate, (float(self.gamma),), n_terms=1),)
+        return (Step(_exponentiate, (float(self.gamma), float(self.coef0)), n_terms=1),)
 
 
 @RowLoop
 def _exponentiate(row, n, parameters, theirs, own, stride, spare):
-    """K = exp(-gamma |x - z|^2), the distance never below zero.
+    """K = exp(-gamma |x - z|^2) + coef0, the distance never below zero.
 
     The exponential is computed here, by range reduction and a Taylor polynomial of degree 13 (within one unit in the
     last place of the library's), because a library's vectorised one and the one that finishes a loop need not agree.
     """
-    gamma, square = parameters[0], theirs[0]
+    gamma, coef0, square = parameters[0], parameters[1], theirs[0]
     for r in range(n):
         distance = (square + own[r]) - 2.0 * row[r]
         distance = distance if distance > 0.0 else 0.0
@@ -136,7 +143,7 @@ def _exponentiate(row, n, parameters, theirs, own, stride, spare):
         p = p * u + 1.0
         # 2^e in two factors, so that results below the normal range come out right
         half = np.floor(e * 0.5)
-        row[r] = p * _power_of_two(half) * _power_of_two(e - half)
+        row[r] = p * _power_of_two(half) * _power_of_two(e - half) + coef0
 
 
 @compiled

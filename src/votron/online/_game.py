@@ -110,7 +110,9 @@ class RunningNumbers:
 
     ``norm2_``, ``v_dot_u_`` and ``margin_`` are the sums, with neither η (``rate``) nor 1/‖u‖ in them; the properties
     without underscore are what is shown. Scaling comes last and in the same way on both sides of an inequality, so
-    what holds for the sums holds for what is shown, rounded or not.
+    what holds for the sums holds for what is shown, rounded or not. ``weight_sum`` and ``weight_squares`` are Σw and
+    Σw² over the mistakes; both are k where examples have no weights. ``weights`` has the least and the largest of all
+    examples.
     """
 
     rate: float
@@ -121,22 +123,29 @@ class RunningNumbers:
     radius2: float = 0.0
     v_dot_u_: float = 0.0
     margin_: float = math.inf
+    weight_sum: float = 0.0
+    weight_squares: float = 0.0
+    weights: tuple[float, float] = math.inf, 0.0
 
-    def after(self, y: int, dot: float, square: float, along: float | None) -> RunningNumbers:
-        """Return the numbers after one more example, with these values of v·x, x·x and u·x.
+    def after(self, y: int, dot: float, square: float, along: float | None, w: float = 1.0) -> RunningNumbers:
+        """Return the numbers after one more example of weight w, with these values of v·x, x·x and u·x.
 
         What would exceed float64, now or when shown, is refused.
         """
         mistake, towards = y * dot <= 0, 0.0 if along is None else y * along
+        least, largest = self.weights
         new = RunningNumbers(
             self.rate,
             self.target,
             t=self.t + 1,
             k=self.k + mistake,
-            norm2_=(self.norm2_ + 2 * y * dot) + square if mistake else self.norm2_,
+            norm2_=(self.norm2_ + 2 * (y * w) * dot) + w * w * square if mistake else self.norm2_,
             radius2=max(self.radius2, square),
-            v_dot_u_=self.v_dot_u_ + towards if mistake else self.v_dot_u_,
+            v_dot_u_=self.v_dot_u_ + w * towards if mistake else self.v_dot_u_,
             margin_=self.margin_ if along is None else min(self.margin_, towards),
+            weight_sum=self.weight_sum + w if mistake else self.weight_sum,
+            weight_squares=self.weight_squares + w * w if mistake else self.weight_squares,
+            weights=(min(least, w), max(largest, w)),
         )
         for number in (new.norm2, new.lemma2, *(() if along is None else (new.v_dot_u, new.lemma1))):
             finite(number, "A number that the learner keeps")
@@ -149,8 +158,8 @@ class RunningNumbers:
 
     @property
     def lemma2(self) -> float:
-        """η² k R²."""
-        return self.rate * (self.rate * (self.k * self.radius2))
+        """η² k R², with Σw² for k."""
+        return self.rate * (self.rate * (self.weight_squares * self.radius2))
 
     @property
     def v_dot_u(self) -> float:
@@ -164,20 +173,22 @@ class RunningNumbers:
 
     @property
     def lemma1(self) -> float:
-        """η k γ."""
+        """η k γ, with Σw for k."""
         length = self.known("lemma1").length
-        return self.rate * (self.k * self.margin_ / length) if self.k else 0.0
+        return self.rate * (self.weight_sum * self.margin_ / length) if self.k else 0.0
 
     @property
     def mistake_bound(self) -> float:
-        """R²/γ², rounded once, so that it is not below k where the sums are exact."""
+        """(a + b)²/(4ab) · R²/γ² for weights from a to b, rounded once: not below k where the sums are exact."""
         norm2 = self.known("mistake_bound").norm2
         if self.margin_ <= 0:
             return math.inf
         if not self.t:
             return 0.0
         try:
-            return float(Fraction(self.radius2) * Fraction(norm2) / Fraction(self.margin_) ** 2)
+            a, b = map(Fraction, self.weights)
+            unequal = (a + b) ** 2 / (4 * a * b)
+            return float(unequal * Fraction(self.radius2) * Fraction(norm2) / Fraction(self.margin_) ** 2)
         except OverflowError:
             return math.inf
 
@@ -228,9 +239,12 @@ class Round:
     norm2, radius2 : float
         ‖v‖², and the largest ‖x‖² so far.
     lemma2 : float
-        η² k R², which ``norm2`` does not exceed.
+        η² k R², which ``norm2`` does not exceed; with weights η² Σw² R².
     v_dot_u, margin, lemma1, mistake_bound : float or None
-        v·u, the least y (u·x) so far, η k γ, and R²/γ²; None without a target.
+        v·u, the least y (u·x) so far, η k γ (with weights η Σw γ), and R²/γ² (with weights from a to b (a + b)²/(4ab)
+        times that); None without a target.
+    weight : float
+        w, the weight of the example.
 
     Examples
     --------
@@ -261,3 +275,4 @@ class Round:
     margin: float | None = None
     lemma1: float | None = None
     mistake_bound: float | None = None
+    weight: float = 1.0

@@ -15,7 +15,7 @@ from votron.kernels import KERNELS, Kernel, make_kernel
 from votron.kernels.base import is_precomputed
 from votron.online._game import NotKeptError, Round, RunningNumbers, finite, read_target
 from votron.online._river import RiverClassifier, announce
-from votron.online._validation import OWNER, has_names, read_label, read_row, refuse_names_with_kernel
+from votron.online._validation import OWNER, has_names, read_label, read_row, read_weight, refuse_names_with_kernel
 from votron.online._weight_vectors import DenseWeights, KernelWeights, NamedWeights, WeightVector
 
 
@@ -23,7 +23,7 @@ class OnlinePerceptron(RiverClassifier):
     """The on-line perceptron: predict, then accept an example, one at a time.
 
     For streams, and for the game between players A and B in section 3 of Cohen's notes. After a mistake, y (v·x) ≤ 0,
-    the guess v becomes v + η y x. A score of 0 predicts +1.
+    the guess v becomes v + η y x, or, for an example of weight w, v + η w y x. A score of 0 predicts +1.
 
     Examples are lists or arrays of numbers, rows of a sparse matrix, or, without a kernel, mappings of names to
     numbers, in which whatever is not named is 0. A Series of pandas, such as a row of a frame, has named features, in
@@ -53,7 +53,7 @@ class OnlinePerceptron(RiverClassifier):
     norm2, radius2, lemma2 : float
         ‖v‖², the largest ‖x‖² so far, and lemma 2's bound.
     v_dot_u, margin, lemma1, mistake_bound : float
-        v·u, the margin γ so far, lemma 1's bound and the theorem's; with a target only.
+        v·u, the margin γ so far, lemma 1's bound and the theorem's; with a target only. All hold with weights, too.
     alpha, support : array, tuple
         Coefficients and examples of the mistakes; with a kernel or a history only.
     history : list of Round
@@ -94,6 +94,14 @@ class OnlinePerceptron(RiverClassifier):
     ...         mistake = xor.update(x, +1 if x[0] != x[1] else -1)
     >>> [xor.predict(x) for x in [(0, 0), (0, 1), (1, 0), (1, 1)]]
     [-1, 1, 1, -1]
+
+    An example may have a weight:
+
+    >>> weighted = OnlinePerceptron()
+    >>> weighted.update([1, 0], +1, weight=0.5), weighted.update([1, 1], -1, weight=2)
+    (True, True)
+    >>> weighted.v
+    array([-1.5, -2. ])
     """
 
     def __init__(
@@ -165,7 +173,7 @@ class OnlinePerceptron(RiverClassifier):
         guess = self._guess_for(x)
         return 1 if finite(guess.dot(guess.read(x)), "The score") >= 0 else -1
 
-    def update(self, x: Any, y: Any) -> bool:
+    def update(self, x: Any, y: Any, weight: float = 1.0) -> bool:
         """Accept an example with its label.
 
         Parameters
@@ -174,23 +182,27 @@ class OnlinePerceptron(RiverClassifier):
             The example.
         y : {+1, -1}
             Its label.
+        weight : float, default=1.0
+            w: a mistake adds η w y x. An example of weight 0 is left out, as if it had not been given.
 
         Returns
         -------
         bool
             Whether the guess was mistaken, y (v·x) ≤ 0, and so has changed.
         """
-        sign = read_label(y)
+        sign, weight = read_label(y), read_weight(weight)
         guess = self._guess_for(x)
         x = guess.read(x)
+        if not weight:
+            return False
         dot = finite(guess.dot(x), "The score")
         score, mistake = finite(self._rate * dot, "The score"), sign * dot <= 0
-        numbers = self._after(guess, x, sign, dot)
+        numbers = self._after(guess, x, sign, dot, weight)
         if mistake:
-            guess.add(sign, x)
+            guess.add(sign * weight, x)
         self._guess, self._numbers = guess, numbers
         if self._rounds is not None:
-            self._rounds.append(self._round(self._rounds, x, sign, score, 1 if dot >= 0 else -1))
+            self._rounds.append(self._round(self._rounds, x, sign, score, 1 if dot >= 0 else -1, weight))
         return mistake
 
     def _guess_for(self, x: Any) -> WeightVector:
@@ -204,12 +216,12 @@ class OnlinePerceptron(RiverClassifier):
         n_features = read_row(x).shape[-1]
         return DenseWeights(n_features) if self._kernel is None else KernelWeights(self._kernel, n_features)
 
-    def _after(self, guess: WeightVector, x: Any, y: int, dot: float) -> RunningNumbers:
+    def _after(self, guess: WeightVector, x: Any, y: int, dot: float, weight: float) -> RunningNumbers:
         """Return the numbers after this example, or refuse it."""
         before, target = self._numbers, self._numbers.target
-        after = before.after(y, dot, guess.square(x), None if target is None else target.dot(x))
+        after = before.after(y, dot, guess.square(x), None if target is None else target.dot(x), weight)
         # Rounding can make ‖v‖², a sum of k² kernel values, slightly negative; only what is no kernel can do more.
-        slack = (1e-7 + after.k**2 * float(np.finfo(np.float32).eps)) * after.radius2
+        slack = (1e-7 + after.k**2 * float(np.finfo(np.float32).eps)) * after.radius2 * after.weights[1] ** 2
         if after.norm2_ < -slack:
             raise IndefiniteKernelError(
                 f"{self._kernel!r} is not positive semi-definite on these data: ‖v‖² would become {after.norm2_:g} "
@@ -217,12 +229,14 @@ class OnlinePerceptron(RiverClassifier):
             )
         return after
 
-    def _round(self, rounds: list[Round], x: Any, y: int, score: float, prediction: int) -> Round:
+    def _round(self, rounds: list[Round], x: Any, y: int, score: float, prediction: int, weight: float) -> Round:
         mistake = self.k > (rounds[-1].k if rounds else 0)
         v = self.v if mistake else rounds[-1].v
         s = self._numbers
         running = s.t, x, y, score, prediction, mistake, s.k, v, s.norm2, s.radius2, s.lemma2
-        return Round(*running, *(() if s.target is None else (s.v_dot_u, s.margin, s.lemma1, s.mistake_bound)))
+        if s.target is None:
+            return Round(*running, weight=weight)
+        return Round(*running, s.v_dot_u, s.margin, s.lemma1, s.mistake_bound, weight)
 
     # -- what is known of the game ------------------------------------------------------------------------------------
 
@@ -268,7 +282,7 @@ class OnlinePerceptron(RiverClassifier):
 
     @property
     def alpha(self) -> Floats:
-        """The coefficient η y of each mistake, in order; with a kernel or a history only."""
+        """The coefficient η w y of each mistake, in order; with a kernel or a history only."""
         return np.array([coefficient for coefficient, _ in self._mistakes("alpha")], dtype=np.float64)
 
     @property
@@ -280,7 +294,7 @@ class OnlinePerceptron(RiverClassifier):
         if self._kernel is not None:
             return list(self.v)
         if self._rounds is not None:
-            return [(self._rate * r.y, r.x) for r in self._rounds if r.mistake]
+            return [(self._rate * (r.y * r.weight), r.x) for r in self._rounds if r.mistake]
         raise NotKeptError(f"The '{name}' of {OWNER} needs a kernel or keep_history=True: otherwise only v is kept.")
 
     @property
@@ -292,7 +306,7 @@ class OnlinePerceptron(RiverClassifier):
 
     @property
     def norm2(self) -> float:
-        """‖v‖², from ‖v'‖² = ‖v‖² + 2y(v·x) + ‖x‖² at each mistake (with η in it)."""
+        """‖v‖², from ‖v'‖² = ‖v‖² + 2wy(v·x) + w²‖x‖² at each mistake (with η in it)."""
         return self._numbers.norm2
 
     @property
@@ -302,7 +316,7 @@ class OnlinePerceptron(RiverClassifier):
 
     @property
     def lemma2(self) -> float:
-        """η² k R², which ‖v‖² never exceeds."""
+        """η² k R², with weights η² Σw² R² over the mistakes, which ‖v‖² never exceeds."""
         return self._numbers.lemma2
 
     @property
@@ -320,12 +334,15 @@ class OnlinePerceptron(RiverClassifier):
 
     @property
     def lemma1(self) -> float:
-        """η k γ, which v·u is never below; with a target only."""
+        """η k γ, with weights η Σw γ over the mistakes, which v·u is never below; with a target only."""
         return self._numbers.lemma1
 
     @property
     def mistake_bound(self) -> float:
-        """R²/γ², which k never exceeds; inf where γ ≤ 0; with a target only."""
+        """R²/γ², which k never exceeds; inf where γ ≤ 0; with a target only.
+
+        With weights from a to b it is (a + b)²/(4ab) times that.
+        """
         return self._numbers.mistake_bound
 
 

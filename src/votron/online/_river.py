@@ -24,7 +24,7 @@ class RiverClassifier:
     _is_stochastic = False
     _mutable_attributes: frozenset[str] = frozenset()
 
-    def update(self, x: Any, y: Any) -> bool:
+    def update(self, x: Any, y: Any, weight: float = 1.0) -> bool:
         """Accept an example."""
         raise NotImplementedError
 
@@ -32,7 +32,7 @@ class RiverClassifier:
         """Predict a label."""
         raise NotImplementedError
 
-    def learn_one(self, x: Any, y: Any) -> None:
+    def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Accept an example, as river's classifiers do.
 
         Parameters
@@ -41,8 +41,10 @@ class RiverClassifier:
             The example.
         y : bool or int
             True or False, 1 or 0, +1 or -1.
+        w : float, default=1.0
+            The weight of the example.
         """
-        self.update(x, read_truth(y))
+        self.update(x, read_truth(y), w)
 
     def predict_one(self, x: Any) -> bool:
         """Predict a label, as river's classifiers do.

@@ -52,6 +52,21 @@ def read_truth(y: Any) -> int:
     raise VotronError(f"The label of {OWNER}.learn_one must be True or False, 1 or 0, or +1 or -1. Got {y!r} instead.")
 
 
+def read_weight(weight: Any) -> float:
+    """Return the weight of an example."""
+    number = math.nan
+    if not isinstance(weight, bool | np.bool_) and isinstance(weight, Real):
+        try:
+            number = float(weight)
+        except OverflowError:  # a whole number of hundreds of digits
+            number = math.inf
+    if 0 <= number < math.inf:
+        return number
+    raise VotronError(
+        f"The weight of an example of {OWNER} must be a finite number of 0 or more. Got {_shown(weight)} instead."
+    )
+
+
 def read_named(x: Any, what: str = "An example") -> Named:
     """Return a copy of a mapping of names to finite numbers."""
     read: Named = {}

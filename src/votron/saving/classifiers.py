@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from votron._types import Floats
 from votron.engine import PrimalTrainer, WinnowTrainer
 from votron.errors import ModelFileError
 from votron.estimators._score_functions import Expansion, Form, Linear, Sequence
@@ -329,7 +330,7 @@ class Averaged(StoredClassifier):
             "mistakes": state["mistakes"],
             "time": int(state["time"]),
             "with_bias": bool(model._trainer.bias),
-            "trained_margin": float(model._trainer.margin),
+            **_trained_margin(model._trainer),
             "trained_jointly": bool(model._trainer.joint),
             "n_epochs": float(model.n_epochs_),
             "converged": bool(model.converged_),
@@ -340,6 +341,8 @@ class Averaged(StoredClassifier):
             "n_given": int(model._n_given),
             "once": bool(model._once),
             "cut_off": bool(model._cut_off),
+            **({"largest_weight": float(state["largest_weight"])} if state["largest_weight"] else {}),
+            **({"n_left_out": int(model._n_left_out)} if model._n_left_out else {}),
         }
 
     def build(self, model: AveragedPerceptronClassifier, fields: Fields) -> None:
@@ -354,18 +357,41 @@ class Averaged(StoredClassifier):
         largest = max((float(abs(w).max()) for w in (weights, timed, *bias) if w.size), default=0.0)
         if largest * (time + 1.0) >= _LARGEST_SUM:
             raise fields.wrong("weights", f"small enough for sums below {_LARGEST_SUM:g}", f"{largest:g}")
-        # files of before there were margins lack both
-        margin = fields.number("trained_margin", 0.0) if fields.has("trained_margin") else 0.0
+        # files of before there were margins, or weights of rows, lack these
         joint = fields.flag("trained_jointly") if fields.has("trained_jointly") else False
-        sums = weights, timed, bias, mistakes, time
-        model._trainer = PrimalTrainer.resume(*sums, with_bias=with_bias, margin=margin, joint=joint)
+        largest_weight = fields.number("largest_weight", 0.0) if fields.has("largest_weight") else 0.0
+        model._trainer = PrimalTrainer.resume(
+            *(weights, timed, bias, mistakes, time),
+            with_bias=with_bias,
+            margin=_margin_from(fields, max(2, n)),
+            joint=joint,
+            largest_weight=largest_weight,
+        )
         model.n_mistakes_ = model._trainer.n_mistakes
         model.n_epochs_, model.converged_ = fields.number("n_epochs", 0.0), fields.flag("converged")
         if fields.has("validation_scores"):
             scores = fields.listed("validation_scores", "a list of numbers", lambda each: type(each) in (int, float))
             model.validation_scores_ = [float(each) for each in scores]
         model._n_seen, model._n_given = fields.count("n_seen"), fields.count("n_given")
+        model._n_left_out = _rows_left_out(fields, model._n_given)
         model._once, model._cut_off = fields.flag("once"), fields.flag("cut_off")
+
+
+def _trained_margin(trainer: PrimalTrainer) -> State:
+    """Return the margin of training: a number, or one for each code."""
+    if np.ndim(trainer.margin):
+        return {"trained_margins": trainer.margin}
+    return {"trained_margin": float(trainer.margin)}
+
+
+def _margin_from(fields: Fields, n_codes: int) -> float | Floats:
+    """Return the margin of training, which was none before there were margins."""
+    if not fields.has("trained_margins"):
+        return fields.number("trained_margin", 0.0) if fields.has("trained_margin") else 0.0
+    margins = fields.exactly("trained_margins", "<f8", (n_codes,))
+    if (margins < 0).any():
+        raise fields.wrong("trained_margins", "margins of at least 0", "negative numbers")
+    return margins
 
 
 @stored

@@ -289,7 +289,7 @@ class Manifest:
     >>> from votron import VotedPerceptronClassifier
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "iris.votron")
-    ...     VotedPerceptronClassifier(degree=2, random_state=0).fit(*load_iris(return_X_y=True)).save(path)
+    ...     VotedPerceptronClassifier(random_state=0).fit(*load_iris(return_X_y=True)).save(path)
     ...     manifest = read_manifest(path)
     >>> manifest.estimator, manifest.classes, manifest.summary["features"]
     ('VotedPerceptronClassifier', [0, 1, 2], 4)

@@ -152,7 +152,8 @@ class Certificate:
     >>> from sklearn.datasets import load_breast_cancer
     >>> from votron import VotedPerceptronClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = VotedPerceptronClassifier(degree=2, epochs=1, gamma=1e-6, random_state=0).fit(X, y)
+    >>> kernel = {"kernel": "poly", "degree": 2, "gamma": 1e-6}
+    >>> model = VotedPerceptronClassifier(**kernel, margin=0.0, epochs=1, random_state=0).fit(X, y)
     >>> found = certify(model, X, y)
     >>> found.best("guarantee").name, round(found.best("guarantee").error, 2)
     ('(7) with errors', 0.47)
@@ -317,7 +318,8 @@ def certify(
     >>> from votron import VotedPerceptronClassifier
     >>> from votron.theory import certify
     >>> X, y = load_digits(n_class=2, return_X_y=True)
-    >>> model = VotedPerceptronClassifier(degree=2, gamma=1.0, epochs=None, rule="last", random_state=0).fit(X, y)
+    >>> kernel = {"kernel": "poly", "degree": 2, "gamma": 1.0}
+    >>> model = VotedPerceptronClassifier(**kernel, margin=0.0, epochs=None, rule="last", random_state=0).fit(X, y)
     >>> certificate = certify(model, X, y)
     >>> best = certificate.best()
     >>> best.predictor, best.name, round(best.error, 3)

@@ -127,7 +127,8 @@ def margins(model: Any, X: Any, y: Any, *, vector: str = "last") -> Margins:
     >>> from votron.theory import margins, novikoff_bound
     >>> X, y = load_iris(return_X_y=True)
     >>> X, y = X[:100], y[:100]
-    >>> perceptron = VotedPerceptronClassifier(degree=2, epochs=None, random_state=0).fit(X, y)
+    >>> kernel = {"kernel": "poly", "degree": 2}
+    >>> perceptron = VotedPerceptronClassifier(**kernel, margin=0.0, epochs=None, random_state=0).fit(X, y)
     >>> best = KernelAdatronClassifier(degree=2).fit(X, y)
     >>> mine, theirs = margins(perceptron, X, y), margins(best, X, y)
     >>> bool(0 < mine.unnormalized[0] < theirs.unnormalized[0])

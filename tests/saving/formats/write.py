@@ -37,7 +37,7 @@ def models():
     binary, two = (X > 4).astype(np.uint8), (y > 0).astype(int)
     thin = sp.csr_matrix(X)
     names = np.array(["ape", "bee", "cat"])[y]
-    voted = VotedPerceptronClassifier(degree=2, gamma=1.0, random_state=0).fit(X, names)
+    voted = VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, gamma=1.0, random_state=0).fit(X, names)
     composed = PolynomialKernel(3).of(NormalizedKernel(LinearKernel()))
     yield "voted", voted, X
     yield "voted-holdout", VotedPerceptronClassifier("rbf", rule="holdout", random_state=0).fit(X * 0.5, two), X * 0.5

@@ -246,7 +246,7 @@ def evidence_of_record(
         assumptions.append(not_independent("another rule in training"))
     tau = _tau(tau, run, model, example)
     if record.weight is not None:
-        assumptions += [_not_unweighted(model), weights_fixed(balanced, tau)]
+        assumptions += about_weights(model, balanced, tau)
     own = None if own_scores is None else own_scores[model.kept]
     first_m = min(m, record.n_steps)
     return model.evidence(
@@ -273,10 +273,11 @@ def _tau(tau: float, run: RecordedRun, model: TrainedModel, example: Index) -> f
     return max(tau, float((record.sign * record.score / squares).max()))
 
 
-def _not_unweighted(model: TrainedModel) -> Assumption:
-    """Return that updates were not plain."""
+def about_weights(model: TrainedModel, balanced: bool, tau: float) -> list[Assumption]:
+    """Return that updates were not plain, and whether their weights were fixed."""
     because = "mistakes were added with weights, and the proof counts updates of weight 1"
-    return Assumption("unweighted", False, because, model.switches.get("unweighted", ""), another_run=True)
+    switch = model.switches.get("unweighted", "")
+    return [Assumption("unweighted", False, because, switch, another_run=True), weights_fixed(balanced, tau)]
 
 
 def weights_fixed(balanced: bool, tau: float = 0.0) -> Assumption:

@@ -22,6 +22,7 @@ from votron.theory.evidence.gathering import (
     MOST_STEPS,
     REPEATED,
     TrainedModel,
+    about_weights,
     check_converged,
     check_number_of_rows,
     check_training_data,
@@ -52,8 +53,11 @@ class WeightsRun:
         τ, as training had it.
     jointly : bool
         Whether the vectors of several classes were trained together.
+    weighted, balanced : bool
+        Whether rows had weights, and these were computed from how many examples the classes have.
     retrain : callable
-        The weights of another run, with the rows in the order given, and that many steps.
+        The weights of another run, with the rows in the order given, and that many steps; of the weights that rows had,
+        it knows those of classes.
     """
 
     weights: Weights
@@ -62,6 +66,8 @@ class WeightsRun:
     held_out: bool
     tau: float
     jointly: bool
+    weighted: bool
+    balanced: bool
     retrain: Callable[[Index, int], Weights]
 
 
@@ -108,12 +114,13 @@ def evidence_of_weights(model: TrainedModel, passes: Passes, run: WeightsRun, *,
     )
     return model.evidence(
         _compare_weights(run, passes, np.flatnonzero(model.kept)),
-        [one_epoch(passes), *planned],
+        [one_epoch(passes), *planned, *(about_weights(model, run.balanced, run.tau) if run.weighted else [])],
         m=run.n_examples,
         first_m=run.n_examples,
         epochs=passes.epochs,
         presentations=passes.presentations,
         tau=run.tau,
+        weighted=run.weighted,
         trained_jointly=run.jointly,
         candidates=candidates,
         runs=runs,
@@ -165,7 +172,7 @@ def _compare_weights(run: WeightsRun, passes: Passes, learnable: Index) -> Assum
     orders = passes.orders(learnable)
     if any(_same_weights(run.retrain(order, steps), run.weights) for order in orders):
         return Assumption("same data", True, f"{REPEATED}, and has the same weights")
-    known = not passes.shuffle or len(orders) > 1
+    known = not run.weighted and (not passes.shuffle or len(orders) > 1)
     if known and (passes.converged or run.n_steps == steps) and not passes.batches:
         return Assumption("same data", False, "trained on them again with its parameters, the model comes out another")
     return compared

@@ -1,0 +1,228 @@
+"""Weights and margins at the command line: by label, and as a column of the data."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import shlex
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.pipeline import Pipeline
+from strategies import thorough
+
+from votron import load
+from votron.cli import main
+from votron.cli._parser import as_typed
+from votron.cli._weights import read_by_label
+
+WEIGHTS = np.array([0, 0.5, 1, 3])[np.arange(120) // 3 % 4]
+ESTIMATORS = ["voted", "averaged"]
+
+
+def write(path, names, weights=WEIGHTS, header="a,b,w,label"):
+    """Two features, a weight, and one row in ten of the second label."""
+    rng = np.random.default_rng(0)
+    quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+    rows = [
+        f"{a + (i % 10 == 0):.3f},{b:.3f},{weights[i]:g},{quoted[i % 10 == 0]}"
+        for i, (a, b) in enumerate(rng.normal(size=(120, 2)))
+    ]
+    path.write_text(header + "\n" + "\n".join(rows) + "\n", encoding="utf-8")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "rare.csv", ["no", "yes"])
+    return tmp_path
+
+
+TRAIN = ["train", "rare.csv", "--label", "label", "-o", "m.votron", "--random-state", "0"]
+
+
+def run(capsys, *arguments):
+    """Return what is printed, with single spaces where tables and ends of lines have more."""
+    assert main(list(arguments)) == 0, capsys.readouterr().err
+    return " ".join(capsys.readouterr().out.split())
+
+
+def refused(capsys, *arguments):
+    assert main(list(arguments)) != 0
+    return capsys.readouterr().err
+
+
+def classifier():
+    model = load("m.votron")
+    return model[-1] if isinstance(model, Pipeline) else model
+
+
+# -- by label ---------------------------------------------------------------------------------------------------------
+
+
+@thorough(100)
+@given(
+    st.dictionaries(st.text(st.characters(exclude_characters="\r\n\0", codec="utf-8")), st.floats(0, 1e9), min_size=1)
+)
+def test_what_is_typed_by_label_is_read_back(values):
+    """Any label: with commas, quotes, signs of equality and spaces."""
+    assert read_by_label(as_typed(values)) == values
+
+
+@pytest.mark.parametrize(
+    "text", ["yes", "yes=", "=", "yes=x", "yes=-1", "yes=nan", "yes=inf", "yes=1,no", "yes=1,yes=2"]
+)
+def test_what_is_no_list_by_label(text):
+    with pytest.raises(argparse.ArgumentTypeError, match="must"):
+        read_by_label(text)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_weights_and_margins_by_label(here, capsys, estimator):
+    by_label = ["--class-weight", "yes=5,no=0.5", "--margin", "yes=1", "--drop", "w"]
+    out = run(capsys, *TRAIN, "--estimator", estimator, *by_label)
+    assert " weights of classes yes=5,no=0.5 margins yes=1 " in out
+    assert classifier().class_weight == {"yes": 5.0, "no": 0.5}
+    assert classifier().margin == {"yes": 1.0}
+    out = run(capsys, "evaluate", "m.votron", "rare.csv")
+    assert " Trained with weights of classes yes=5,no=0.5; margins yes=1. " in out
+    found = json.loads(run(capsys, "evaluate", "m.votron", "rare.csv", "--json"))
+    assert found["trained_with"] == "weights of classes yes=5,no=0.5; margins yes=1"
+    found = json.loads(run(capsys, *TRAIN, "--estimator", estimator, *by_label, "--json"))
+    assert found["params"]["class_weight"] == {"yes": 5.0, "no": 0.5}
+    out = run(capsys, "inspect", "m.votron")
+    assert " class_weight yes=5,no=0.5 " in out
+    out = run(capsys, *TRAIN, "--estimator", estimator)
+    assert "weights" not in out
+    assert "Trained with" not in run(capsys, "evaluate", "m.votron", "rare.csv")
+
+
+@pytest.mark.parametrize(
+    ("names", "typed", "keys"),
+    [
+        (["a,b", 'c "d" = e'], '"a,b"=2,"c ""d"" = e"=1', ["a,b", 'c "d" = e']),
+        (["-1", "2"], "-1=2,2=1", [-1, 2]),
+        (["false", "true"], "False=2,1=1", [False, True]),
+        (["$x", "à b"], "$x=2,à b=1", ["$x", "à b"]),
+    ],
+)
+def test_labels_of_all_kinds(here, capsys, names, typed, keys):
+    write(here / "rare.csv", names)
+    run(capsys, *TRAIN, f"--margin={typed}", "--estimator", "averaged")
+    assert list(classifier().margin) == keys
+    assert list(map(type, classifier().margin)) == list(map(type, keys))
+    assert shlex.split(shlex.join([typed])) == [typed]
+
+
+def test_labels_that_are_none(here, capsys):
+    sentence = "--margin must name labels of the data. Got 'yse', which is none, instead. Did you mean 'yes'?\n"
+    assert refused(capsys, *TRAIN, "--margin", "yse=1") == f"votron train: {sentence}"
+    write(here / "rare.csv", ["1", "2"])
+    assert "--class-weight must name numbers, as the labels of the data are. Got 'yes' instead." in refused(
+        capsys, *TRAIN, "--class-weight", "yes=1"
+    )
+    assert "Got '1.5', which is none" in refused(capsys, *TRAIN, "--class-weight", "1.5=1")
+    assert "must give each label a number of 0 or more, as in yes=5,no=0.5. Got '1=-2' instead." in refused(
+        capsys, *TRAIN, "--class-weight", "1=-2"
+    )
+    assert "--margin must be a number or numbers by label such as yes=5,no=0.5. Got 'x' instead." in refused(
+        capsys, *TRAIN, "--margin", "x"
+    )
+    assert not (here / "m.votron").exists()
+
+
+# -- as a column ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_column_of_weights(here, capsys, estimator):
+    """It is no feature; the model is that of the rows with a weight, and knows their weights."""
+    out = run(capsys, *TRAIN, "--estimator", estimator, "--sample-weight", "w")
+    assert "data rare.csv: 90 rows, 2 features " in out
+    assert "weights of rows by w (0.5 to 3, 30 rows of weight 0 left out) " in out
+    found = load("m.votron")
+    write(here / "kept.csv", ["no", "yes"])
+    lines = (here / "rare.csv").read_text().splitlines()
+    kept = [lines[0], *(line for line, weight in zip(lines[1:], WEIGHTS, strict=True) if weight)]
+    (here / "kept.csv").write_text("\n".join(kept) + "\n")
+    run(capsys, "train", "kept.csv", *TRAIN[2:], "--estimator", estimator, "--sample-weight", "w")
+    again = load("m.votron")
+    rows = np.random.default_rng(1).normal(size=(50, 2))
+    assert np.array_equal(found[-1].decision_function(rows), again[-1].decision_function(rows))
+    run(capsys, "train", "kept.csv", *TRAIN[2:], "--estimator", estimator, "--drop", "w")
+    plain = load("m.votron")
+    assert not np.array_equal(found[-1].decision_function(rows), plain[-1].decision_function(rows))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_what_comes_after_training_with_a_column(here, capsys, estimator):
+    weighted = [*TRAIN, "--estimator", estimator, "--sample-weight", "w", "--test", "0.25"]
+    document = json.loads(run(capsys, *weighted, "--json"))
+    assert document["sample_weight"] == {"column": "w", "least": 0.5, "largest": 3.0, "left_out": 30}
+    assert document["test_error"]["rows"] == 23
+    assert "Trained with weights of rows by w." in run(capsys, "evaluate", "m.votron", "rare.csv")
+    out = run(capsys, "certify", "m.votron", "rare.csv")
+    assert ", 67 examples" in out
+    assert "no sample_weight and class_weight=None" in out
+    run(capsys, "predict", "m.votron", "rare.csv", "-o", "labels.csv")
+    (here / "new.csv").write_text("a,b\n1,2\n")
+    run(capsys, "predict", "m.votron", "new.csv", "-o", "labels.csv")
+
+
+def test_errors_by_weight(here, capsys):
+    run(capsys, *TRAIN, "--sample-weight", "w", "--estimator", "averaged")
+    model = load("m.votron")
+    out = run(capsys, "evaluate", "m.votron", "rare.csv", "--sample-weight", "w")
+    found = json.loads(run(capsys, "evaluate", "m.votron", "rare.csv", "--sample-weight", "w", "--json"))
+    frame = pl.read_csv("rare.csv")
+    wrong = model.predict(frame.drop("label")) != frame["label"].to_numpy()
+    expected = float(WEIGHTS[wrong].sum() / WEIGHTS.sum())
+    assert found["weighted"] == {"column": "w", "error": pytest.approx(expected)}
+    assert found["wrong"] == wrong.sum()
+    assert f"weighted error {100 * expected:.3g} %: rows count by w " in out
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_streams_with_weights(here, capsys, monkeypatch, piped):
+    """Batch by batch, with the column and without it among the features; the same model as in one batch."""
+    stream = ["--estimator", "averaged", "--sample-weight", "w", "--stream", "--class-weight", "yes=3"]
+    if piped:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((here / "rare.csv").read_bytes())))
+        out = run(capsys, "train", "-", *TRAIN[2:], *stream, "--classes", "no,yes")
+        assert classifier().n_features_in_ == 2
+    else:
+        out = run(capsys, *TRAIN, *stream, "--passes", "2", "--batch", "500")
+        first = classifier()
+        run(capsys, *TRAIN, *stream, "--passes", "2")
+        assert np.array_equal(first.coef_, classifier().coef_)
+    assert "of rows by w (0.5 to 3, 30 rows of weight 0 left out), of classes yes=3" in out
+    assert classifier()._trainer.largest_weight == 9.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--sample-weight", "W"], "--sample-weight must be a column of rare.csv, beside the labels. Got 'W' instead."),
+        (["--sample-weight", "label"], "--sample-weight must be a column of rare.csv, beside the labels. Got 'label'"),
+        (["--sample-weight", "w", "--estimator", "winnow"], "and not for winnow."),
+        (["--sample-weight", "w", "--tune", "1"], "--sample-weight is not for --tune"),
+        (["--sample-weight", "a"], "The weights in column 'a' of rare.csv must be numbers of 0 or more. Got -"),
+        (["--sample-weight", "W", "--stream", "--estimator", "averaged"], "must be a column of rare.csv"),
+    ],
+)
+def test_columns_that_are_none(here, capsys, arguments, sentence):
+    assert sentence in refused(capsys, *TRAIN, *arguments)
+    assert not (here / "m.votron").exists()
+
+
+def test_columns_that_hold_no_weights(here, capsys):
+    write(here / "rare.csv", ["no", "yes"], weights=np.zeros(120))
+    assert "no row is left to train on" in refused(capsys, *TRAIN, "--sample-weight", "w")
+    text = (here / "rare.csv").read_text().replace(",0,", ",x,")
+    (here / "rare.csv").write_text(text)
+    assert "column 'w' of rare.csv must be numbers. Got texts." in refused(capsys, *TRAIN, "--sample-weight", "w")
+    assert "is for columns of tables" in refused(capsys, "train", "digits", "-o", "d.votron", "--sample-weight", "w")
