@@ -56,7 +56,9 @@ def example(rng: random.Random) -> list[float]:
             return [round(a, 3), round(b, 3)]
 
 
-async def play(number: int, host: str, port: int, until: float, pause: float, taken: list[float], seen: Counter[int]) -> None:
+async def play(
+    number: int, host: str, port: int, until: float, pause: float, taken: list[float], seen: Counter[int]
+) -> None:
     """Play games one after another until the time is over."""
     rng, connection = random.Random(number), Connection(host, port)
     await connection.open()
@@ -113,7 +115,9 @@ def in_browser(address: str) -> dict[str, float]:
             box = page.locator("#board").bounding_box()
             assert box is not None
             before = page.evaluate("performance.now()")
-            page.mouse.click(box["x"] + box["width"] * (turned[0] / 3.2 + 0.5), box["y"] + box["height"] * (0.5 - turned[1] / 3.2))
+            page.mouse.click(
+                box["x"] + box["width"] * (turned[0] / 3.2 + 0.5), box["y"] + box["height"] * (0.5 - turned[1] / 3.2)
+            )
             page.wait_for_timeout(80)
             entry = page.evaluate(
                 "performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/examples'))"
@@ -122,7 +126,11 @@ def in_browser(address: str) -> dict[str, float]:
             answers.append(entry[0])
             drawn.append(entry[1] - before)
         browser.close()
-    return {"first_paint": statistics.median(paints), "answer": statistics.median(answers), "from_click": statistics.median(drawn)}
+    return {
+        "first_paint": statistics.median(paints),
+        "answer": statistics.median(answers),
+        "from_click": statistics.median(drawn),
+    }
 
 
 def main() -> int:
@@ -141,14 +149,18 @@ def main() -> int:
         time.sleep(8)  # the models of the page are trained meanwhile
         taken, seen = asyncio.run(crowd(place.hostname or "", place.port or 0, args.games, args.seconds, args.pause))
         taken.sort()
-        at = {name: 1000 * taken[min(len(taken) - 1, int(share * len(taken)))] for name, share in (("median", 0.5), ("p99", 0.99))}
+        at = {
+            name: 1000 * taken[min(len(taken) - 1, int(share * len(taken)))]
+            for name, share in (("median", 0.5), ("p99", 0.99))
+        }
         failed = sum(n for status, n in seen.items() if status >= 400)
         print(f"{args.games} games at once for {args.seconds:g} s: {len(taken):,} moves, {failed} errors")
         print(f"median {at['median']:.1f} ms, p99 {at['p99']:.1f} ms, slowest {1000 * taken[-1]:.1f} ms")
         if not args.no_browser:
             found = in_browser(address)
             print(f"first paint {found['first_paint']:.0f} ms (median of {PAINTS})")
-            print(f"a move: answered {found['answer']:.1f} ms after it is sent, {found['from_click']:.1f} ms after the click")
+            moved = f"{found['answer']:.1f} ms after it is sent, {found['from_click']:.1f} ms after the click"
+            print(f"a move is answered {moved}")
     finally:
         server.terminate()
         server.wait(10)

@@ -429,7 +429,9 @@ def test_numbers_that_the_bound_does_not_take(arguments, word):
 
 
 @thorough(60)
-@given(hnp.arrays(np.float64, st.tuples(st.integers(1, 8), st.just(2)), elements=st.integers(-9, 9).map(float)), st.data())
+@given(
+    hnp.arrays(np.float64, st.tuples(st.integers(1, 8), st.just(2)), elements=st.integers(-9, 9).map(float)), st.data()
+)
 def test_the_separating_vector_has_the_largest_margin(X, data):
     y = np.array(data.draw(st.lists(st.sampled_from([-1, 1]), min_size=len(X), max_size=len(X))))
     found = separating_vector(X @ X.T, y)

@@ -5,8 +5,6 @@ import shutil
 import threading
 import time
 
-import httpx
-import pytest
 import uvicorn
 from requirements import requires
 
@@ -14,7 +12,7 @@ from votron.web.app import make_app
 from votron.web.limits import Limits
 from votron.web.security import Guard
 from votron.web.server import listening
-from votron.web.workshop import Workshop, bundled_pieces
+from votron.web.workshop import Workshop
 
 CHROMIUM = shutil.which("chromium")
 needs_browser = requires(CHROMIUM is not None, "Chromium")
@@ -49,33 +47,3 @@ def serving(workshop=None, limits=None, token=None):
         server.should_exit = True
         thread.join(10)
         bound.close()
-
-
-@pytest.fixture(scope="module")
-def workshop():
-    """The bundled models, trained."""
-    made = Workshop(bundled_pieces())
-    made._work()
-    return made
-
-
-@pytest.fixture(scope="module")
-def address(workshop):
-    with serving(workshop) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def client(address):
-    with httpx.Client(base_url=f"{address}/api", timeout=30) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield found
-        found.close()

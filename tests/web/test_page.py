@@ -8,7 +8,7 @@ import httpx
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from serving import address, browser, client, needs_browser, serving, workshop  # noqa: F401  # fixtures
+from serving import needs_browser, serving
 
 from votron import OnlinePerceptron
 from votron.record import labels_of
@@ -25,7 +25,7 @@ THREE = [(8, 6), (14, 4), (20, 7), (19, 12), (13, 14), (19, 16), (20, 21), (14, 
 class Visit:
     """A page that was opened, and what it complained about."""
 
-    def __init__(self, browser, address, part="", **how):  # noqa: F811
+    def __init__(self, browser, address, part="", **how):
         self.context = browser.new_context(reduced_motion="reduce", **{**DESKTOP, **how})
         self.page = self.context.new_page()
         self.complaints = []
@@ -88,7 +88,7 @@ def rounds(page):
 # -- the game ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_scripted_game(browser, address):  # noqa: F811
+def test_a_scripted_game(browser, address):
     with Visit(browser, address) as (page, _):
         for n, (x, y) in enumerate([(0.5, 0.6), (-0.3, -0.8), (0.9, -0.2), (-0.8, 0.15), (0.2, 0.7)], 1):
             click(page, x, y)
@@ -117,7 +117,7 @@ def test_a_scripted_game(browser, address):  # noqa: F811
 @pytest.mark.parametrize(
     ("place", "rule"), [((1.2, 0.6), "Rule R: ‖x‖ ≤ R."), ((0.1, 0.1), "Rule γ: y (u·x) ≥ γ.")], ids=["R", "γ"]
 )
-def test_a_broken_rule_is_named(browser, address, place, rule):  # noqa: F811
+def test_a_broken_rule_is_named(browser, address, place, rule):
     with Visit(browser, address) as (page, _):
         click(page, *place)
         page.wait_for_selector("#refusal:not([hidden])")
@@ -129,7 +129,7 @@ def test_a_broken_rule_is_named(browser, address, place, rule):  # noqa: F811
         assert page.locator("#refusal").is_hidden()
 
 
-def test_rules_are_dragged_and_hold_for_what_is_on_the_board(browser, address):  # noqa: F811
+def test_rules_are_dragged_and_hold_for_what_is_on_the_board(browser, address):
     with Visit(browser, address) as (page, _):
 
         def drag(handle, to):
@@ -155,7 +155,7 @@ def test_rules_are_dragged_and_hold_for_what_is_on_the_board(browser, address): 
         assert float(page.input_value("#margin")) == margin
 
 
-def test_the_label_is_named_after_the_prediction(browser, address):  # noqa: F811
+def test_the_label_is_named_after_the_prediction(browser, address):
     with Visit(browser, address) as (page, _):
         page.check("input[value=free]")
         until(page, "document.getElementById('auto').disabled")
@@ -170,7 +170,7 @@ def test_the_label_is_named_after_the_prediction(browser, address):  # noqa: F81
         assert rounds(page).standing().separation is None
 
 
-def test_kernels_rules_and_noise(browser, address):  # noqa: F811
+def test_kernels_rules_and_noise(browser, address):
     with Visit(browser, address) as (page, _):
         page.select_option("#kernel", "poly")
         until(page, "document.querySelector('input[value=free]').checked")
@@ -195,7 +195,7 @@ def test_kernels_rules_and_noise(browser, address):  # noqa: F811
         assert "D" in page.inner_text("#formula")
 
 
-def test_the_challenge_and_the_automatic_player(browser, address):  # noqa: F811
+def test_the_challenge_and_the_automatic_player(browser, address):
     with Visit(browser, address) as (page, _):
         page.click("[data-level='0.7']")
         until(page, "document.getElementById('challenge').textContent.includes('The bound: 2')")
@@ -207,7 +207,7 @@ def test_the_challenge_and_the_automatic_player(browser, address):  # noqa: F811
         until(page, "document.getElementById('message').textContent.includes('the game is over')")
 
 
-def test_a_link_brings_the_game_back(browser, address):  # noqa: F811
+def test_a_link_brings_the_game_back(browser, address):
     with Visit(browser, address) as (page, _):
         for n in (1, 2, 3):
             page.click("#auto")
@@ -220,19 +220,20 @@ def test_a_link_brings_the_game_back(browser, address):  # noqa: F811
         assert rounds(page).moves == game.moves
 
 
-def test_a_game_that_was_forgotten_is_begun_again(browser):  # noqa: F811
-    with serving() as address:  # noqa: F811
-        with Visit(browser, address) as (page, _):
-            click(page, 0.5, 0.6)
-            wait_for_rounds(page, 1)
-            page.evaluate("fetch('/api/games/' + 'x'.repeat(16), {method: 'DELETE'})")
-            game = page.evaluate("performance.getEntriesByType('resource').map((e) => e.name).find((n) => n.includes('/examples'))")
-            httpx.delete(game.removesuffix("/examples"))
-            click(page, 0.4, 0.7)
-            wait_for_rounds(page, 2)
+def test_a_game_that_was_forgotten_is_begun_again(browser):
+    with serving() as address, Visit(browser, address) as (page, _):
+        click(page, 0.5, 0.6)
+        wait_for_rounds(page, 1)
+        page.evaluate("fetch('/api/games/' + 'x'.repeat(16), {method: 'DELETE'})")
+        game = page.evaluate(
+            "performance.getEntriesByType('resource').map((e) => e.name).find((n) => n.includes('/examples'))"
+        )
+        httpx.delete(game.removesuffix("/examples"))
+        click(page, 0.4, 0.7)
+        wait_for_rounds(page, 2)
 
 
-def test_the_keyboard_is_enough(browser, address):  # noqa: F811
+def test_the_keyboard_is_enough(browser, address):
     with Visit(browser, address) as (page, _):
         page.focus("#board")
         for key in ["ArrowUp"] * 12 + ["ArrowRight"] * 6:
@@ -257,7 +258,7 @@ def test_the_keyboard_is_enough(browser, address):  # noqa: F811
 
 
 @pytest.mark.parametrize("name", ["moons", "digits"])
-def test_the_slider_shows_the_errors_of_that_moment(browser, address, workshop, name):  # noqa: F811
+def test_the_slider_shows_the_errors_of_that_moment(browser, address, workshop, name):
     trained = workshop.pieces[name].trained
     model, record = trained.model, trained.model.record_
     with Visit(browser, address, "#run") as (page, _):
@@ -271,7 +272,10 @@ def test_the_slider_shows_the_errors_of_that_moment(browser, address, workshop, 
             overview = httpx.get(f"{address}/api/runs/{name}").json()
             moment = overview["times"][index]
             until(page, f"document.querySelector('#run-slider').dataset.time === '{moment}'")
-            found = {entry.get_attribute("data-rule"): float(entry.get_attribute("data-error")) for entry in page.locator("#run-key li").all()}
+            found = {
+                entry.get_attribute("data-rule"): float(entry.get_attribute("data-error"))
+                for entry in page.locator("#run-key li").all()
+            }
             rules = list(found)
             assert {"vote", "average", "last", "random"} <= set(rules)
             ((_, scores),) = model.staged_decision_function(trained.X, at=[moment / record.n_examples], rules=rules)
@@ -288,7 +292,7 @@ def test_the_slider_shows_the_errors_of_that_moment(browser, address, workshop, 
 # -- the digit --------------------------------------------------------------------------------------------------------
 
 
-def test_a_digit_is_drawn_and_voted_on(browser, address, workshop):  # noqa: F811
+def test_a_digit_is_drawn_and_voted_on(browser, address, workshop):
     trained = workshop.digit.trained
     with Visit(browser, address, "#digit") as (page, _):
         page.wait_for_selector("#digit-stage:not([hidden])")
@@ -319,7 +323,7 @@ def test_a_digit_is_drawn_and_voted_on(browser, address, workshop):  # noqa: F81
         until(page, "document.getElementById('digit-label').textContent !== '?'")
 
 
-def test_a_digit_is_drawn_with_a_finger_and_with_keys(browser, address):  # noqa: F811
+def test_a_digit_is_drawn_with_a_finger_and_with_keys(browser, address):
     with Visit(browser, address, "#digit", **PHONE) as (page, _):
         page.wait_for_selector("#digit-stage:not([hidden])")
         page.locator("#pad").tap()
@@ -335,7 +339,7 @@ def test_a_digit_is_drawn_with_a_finger_and_with_keys(browser, address):  # noqa
 
 
 @pytest.mark.parametrize(("scheme", "size"), [("light", DESKTOP), ("dark", PHONE)], ids=["desktop", "phone"])
-def test_nothing_keeps_people_out(browser, address, scheme, size):  # noqa: F811
+def test_nothing_keeps_people_out(browser, address, scheme, size):
     """axe-core finds nothing in any view; nothing is wider than the screen."""
     with Visit(browser, address, color_scheme=scheme, **size) as (page, _):
         click(page, 0.5, 0.6)
@@ -354,7 +358,7 @@ def test_nothing_keeps_people_out(browser, address, scheme, size):  # noqa: F811
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_the_policy_is_kept_and_nothing_else_is_asked_for(browser, address):  # noqa: F811
+def test_the_policy_is_kept_and_nothing_else_is_asked_for(browser, address):
     with Visit(browser, address, "#digit") as (page, _):
         page.wait_for_selector("#digit-stage:not([hidden])")
         asked = page.evaluate("performance.getEntriesByType('resource').map((entry) => entry.name)")
@@ -362,7 +366,7 @@ def test_the_policy_is_kept_and_nothing_else_is_asked_for(browser, address):  # 
         assert all(name.startswith(f"{address}/") for name in asked)
 
 
-def test_one_file_replays_games_and_a_run(browser, workshop, tmp_path):  # noqa: F811
+def test_one_file_replays_games_and_a_run(browser, workshop, tmp_path):
     path = tmp_path / "lecture.html"
     assert write_lecture(str(path), workshop.pieces["moons"]) == path.stat().st_size < 5_000_000
     record = workshop.pieces["moons"].trained.model.record_

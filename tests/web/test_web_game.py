@@ -2,12 +2,10 @@
 
 import math
 
-import httpx
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from serving import address, client, workshop  # noqa: F401  # fixtures
 from strategies import thorough
 
 from votron import OnlinePerceptron
@@ -71,7 +69,7 @@ def test_a_game_by_hand(setup, points):
         assert high <= math.sqrt(k) * setup.radius * (1 + 1e-9)
 
 
-def test_a_scripted_game_over_http(client):  # noqa: F811
+def test_a_scripted_game_over_http(client):
     setup = {"angle": 90, "margin": 0.25, "radius": 1}
     state = client.post("/games", json={"setup": setup}).json()
     where, learner = f"/games/{state['id']}", OnlinePerceptron(target=[0, 1], keep_history=True)
@@ -80,7 +78,9 @@ def test_a_scripted_game_over_http(client):  # noqa: F811
         mistake = learner.update(x, y)
         answer = client.post(f"{where}/examples", json={"x": x}).json()
         assert answer["first"] == learner.t - 1
-        assert [(r["x"], r["y"], r["mistake"], r["v"]) for r in answer["rounds"]] == [(x, y, mistake, learner.v.tolist())]
+        assert [(r["x"], r["y"], r["mistake"], r["v"]) for r in answer["rounds"]] == [
+            (x, y, mistake, learner.v.tolist())
+        ]
         assert answer["standing"]["k"] == learner.k
         assert answer["standing"]["bound"] == novikoff_bound(1, 0.25) == 16
         assert answer["standing"]["proof"]["along"][-1] == pytest.approx(learner.v_dot_u)
@@ -100,12 +100,16 @@ def test_a_scripted_game_over_http(client):  # noqa: F811
 @pytest.mark.parametrize(
     ("move", "rule", "words"),
     [
-        ({"x": [0.9, 0.9]}, "R", "Rule R: ‖x‖ ≤ R. This example has ‖x‖ = 1.27, and R is 1: it lies outside the circle."),
+        (
+            {"x": [0.9, 0.9]},
+            "R",
+            "Rule R: ‖x‖ ≤ R. This example has ‖x‖ = 1.27, and R is 1: it lies outside the circle.",
+        ),
         ({"x": [0.5, 0.1]}, "γ", "and γ is 0.3: it lies within the band."),
         ({"x": [0.0, 0.5], "y": -1}, "u", "Rule u: the label is the side of u. Here u·x = 0.5, so the label is +1."),
     ],
 )
-def test_each_rule_is_named(client, move, rule, words):  # noqa: F811
+def test_each_rule_is_named(client, move, rule, words):
     state = client.post("/games", json={"setup": {"angle": 90}}).json()
     refused = client.post(f"/games/{state['id']}/examples", json=move)
     assert refused.status_code == 409
@@ -114,7 +118,7 @@ def test_each_rule_is_named(client, move, rule, words):  # noqa: F811
     assert client.get(f"/games/{state['id']}").json()["rounds"] == []
 
 
-def test_rules_change_only_as_far_as_the_examples_allow(client):  # noqa: F811
+def test_rules_change_only_as_far_as_the_examples_allow(client):
     moves = [{"x": [0.0, 0.5], "y": 1}]
     state = client.post("/games", json={"setup": {"angle": 90}, "moves": moves}).json()
     refused = client.put(f"/games/{state['id']}/setup", json={"angle": 90, "margin": 0.6})
@@ -154,7 +158,9 @@ def test_free_play_finds_a_target_or_says_that_none_is_left(moves):
     else:
         assert found.margin == pytest.approx(best, abs=1e-3)
         assert math.hypot(*found.u) == pytest.approx(1)
-        assert min(y * (found.u[0] * x[0] + found.u[1] * x[1]) for x, y in kept) == pytest.approx(found.margin, abs=1e-6)
+        assert min(y * (found.u[0] * x[0] + found.u[1] * x[1]) for x, y in kept) == pytest.approx(
+            found.margin, abs=1e-6
+        )
         assert standing.k <= standing.bound * (1 + 1e-9)
 
 
@@ -189,7 +195,7 @@ def test_noise_counts_as_deviation(moves):
 
 
 @pytest.mark.parametrize("margin", [0.7, 0.3, 0.1])
-def test_the_automatic_player_keeps_to_the_rules_and_forces_mistakes(client, margin):  # noqa: F811
+def test_the_automatic_player_keeps_to_the_rules_and_forces_mistakes(client, margin):
     state = client.post("/games", json={"setup": {"margin": margin}}).json()
     played = client.post(f"/games/{state['id']}/auto", json={"n": 300}).json()
     par = client.get(f"/games/{state['id']}/par").json()
@@ -200,7 +206,7 @@ def test_the_automatic_player_keeps_to_the_rules_and_forces_mistakes(client, mar
     assert client.post(f"/games/{state['id']}/auto", json={"n": 1}).json()["rounds"] == []
 
 
-def test_the_boundaries_are_those_of_the_rules(client):  # noqa: F811
+def test_the_boundaries_are_those_of_the_rules(client):
     moves = [Move(x=[0.5, 0.5], y=1), Move(x=[0.9, -0.3], y=-1), Move(x=[-0.8, 0.3], y=1), Move(x=[0.1, 0.6], y=1)]
     game = PlaneGame(Setup(angle=90, margin=0.05), moves)
     ticks = np.linspace(-1.6, 1.6, 5)
@@ -211,7 +217,9 @@ def test_the_boundaries_are_those_of_the_rules(client):  # noqa: F811
         "average": [sum(v @ x for v in guesses) for x in grid],
         "vote": [sum(1 if v @ x >= 0 else -1 for v in guesses) for x in grid],
     }
-    state = client.post("/games", json={"setup": game.setup.model_dump(), "moves": [m.model_dump() for m in moves]}).json()
+    state = client.post(
+        "/games", json={"setup": game.setup.model_dump(), "moves": [m.model_dump() for m in moves]}
+    ).json()
     for rule, scores in by_hand.items():
         expected = np.array(scores) / np.abs(scores).max() * 10_000
         found = field_of(game.vectors(), rule, 5)
@@ -220,7 +228,7 @@ def test_the_boundaries_are_those_of_the_rules(client):  # noqa: F811
         assert over_http == found.model_dump()
 
 
-def test_a_place_is_predicted_before_its_label_is_named(client):  # noqa: F811
+def test_a_place_is_predicted_before_its_label_is_named(client):
     state = client.post("/games", json={"setup": {"mode": "free"}}).json()
     where = f"/games/{state['id']}"
     assert client.get(f"{where}/prediction", params={"x": 0.2, "y": 0.1}).json() == {"score": 0.0, "prediction": 1}
@@ -233,9 +241,8 @@ def test_a_place_is_predicted_before_its_label_is_named(client):  # noqa: F811
         assert answer.status_code == 409
 
 
-def test_games_do_not_meet(address):  # noqa: F811
-    with httpx.Client(base_url=f"{address}/api") as client:  # noqa: F811
-        ids = [client.post("/games", json={}).json()["id"] for _ in range(5)]
-        for name in ids[::2]:
-            client.post(f"/games/{name}/examples", json={"x": [0.5, 0.6]})
-        assert [client.get(f"/games/{name}").json()["standing"]["t"] for name in ids] == [1, 0, 1, 0, 1]
+def test_games_do_not_meet(client):
+    ids = [client.post("/games", json={}).json()["id"] for _ in range(5)]
+    for name in ids[::2]:
+        client.post(f"/games/{name}/examples", json={"x": [0.5, 0.6]})
+    assert [client.get(f"/games/{name}").json()["standing"]["t"] for name in ids] == [1, 0, 1, 0, 1]

@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 import pytest
-from serving import address, client, workshop  # noqa: F401  # fixtures
 
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, save
 from votron.cli import main
@@ -20,7 +19,7 @@ from votron.web.workshop import Piece, Workshop, given_piece
 
 
 @pytest.mark.parametrize("name", ["moons", "clouds", "digits"])
-def test_every_moment_is_a_mistake_of_the_record(client, workshop, name):  # noqa: F811
+def test_every_moment_is_a_mistake_of_the_record(client, workshop, name):
     trained = workshop.pieces[name].trained
     model, record = trained.model, trained.model.record_
     overview = client.get(f"/runs/{name}").json()
@@ -45,7 +44,7 @@ def test_every_moment_is_a_mistake_of_the_record(client, workshop, name):  # noq
     assert client.get(f"/runs/{name}/moments/{len(times)}").status_code == 404
 
 
-def test_the_boundary_of_a_moment_is_that_of_the_vectors_of_then(workshop):  # noqa: F811
+def test_the_boundary_of_a_moment_is_that_of_the_vectors_of_then(workshop):
     run = Run(workshop.pieces["moons"])
     moment = run.moment(20, "last")
     ticks = np.linspace(-moment.field.extent, moment.field.extent, moment.field.size)
@@ -57,7 +56,7 @@ def test_the_boundary_of_a_moment_is_that_of_the_vectors_of_then(workshop):  # n
     assert (np.sign(values) == np.sign(scores["last"])).all()
 
 
-def test_a_drawing_is_answered_by_every_rule(client, workshop):  # noqa: F811
+def test_a_drawing_is_answered_by_every_rule(client, workshop):
     trained = workshop.pieces["digits"].trained
     drawn = client.get("/digit/sample", params={"seed": 3}).json()
     found = client.post("/digit", json={"pixels": drawn["pixels"]}).json()
@@ -78,14 +77,14 @@ def test_a_drawing_is_answered_by_every_rule(client, workshop):  # noqa: F811
     assert weights == sorted(weights, reverse=True)
 
 
-def test_test_digits_are_recognised_after_being_drawn(workshop):  # noqa: F811
+def test_test_digits_are_recognised_after_being_drawn(workshop):
     trained = workshop.pieces["digits"].trained
     drawn = [sample(trained, seed) for seed in range(40)]
     right = sum(answer(trained, each.pixels).label == each.label for each in drawn)
     assert right >= 34
 
 
-def test_an_empty_drawing_has_an_answer(client):  # noqa: F811
+def test_an_empty_drawing_has_an_answer(client):
     assert client.post("/digit", json={"pixels": [0] * 784}).status_code == 200
     assert client.post("/digit", json={"pixels": [3] * 784}).status_code == 200
     for wrong in ([0] * 783, [256] * 784, ["a"] * 784):
@@ -168,7 +167,7 @@ def test_the_modules_of_the_file_have_names_of_their_own():
     assert len(names) == len(set(names)) > 20
 
 
-def test_what_a_file_says_of_itself_cannot_end_its_script(workshop, tmp_path):  # noqa: F811
+def test_what_a_file_says_of_itself_cannot_end_its_script(workshop, tmp_path):
     piece = workshop.pieces["clouds"]
     named = Piece("clouds", "</script><script>alert(1)</script>", "plane", piece.make, trained=piece.trained)
     write_lecture(str(tmp_path / "a.html"), named, [link_of({"angle": 90}, [[0.1, 0.5, 1]])])

@@ -71,7 +71,13 @@ def test_forms_of_other_pages_cannot_begin_a_game(small):
 
 
 def test_every_answer_has_its_headers(small):
-    for path, status in (("/", 200), ("/static/main.js", 200), ("/api/runs", 200), ("/api/none", 404), ("/static/../app.py", 404)):
+    for path, status in (
+        ("/", 200),
+        ("/static/main.js", 200),
+        ("/api/runs", 200),
+        ("/api/none", 404),
+        ("/static/../app.py", 404),
+    ):
         answer = small.get(path)
         assert answer.status_code == status
         policy = answer.headers["content-security-policy"]
@@ -263,7 +269,9 @@ def test_a_port_that_is_taken_is_a_sentence():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        with pytest.raises(VotronError, match=r"Cannot listen on 127\.0\.0\.1 port \d+: .*\. Choose another with --port\."):
+        with pytest.raises(
+            VotronError, match=r"Cannot listen on 127\.0\.0\.1 port \d+: .*\. Choose another with --port\."
+        ):
             server.listening("127.0.0.1", taken.getsockname()[1])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -78,10 +79,8 @@ def run(args: argparse.Namespace) -> int:
         print(address, flush=True)
         notes("Open it in a browser; Ctrl-C ends the server." if args.no_browser else "Ctrl-C ends the server.")
 
-    try:
+    with contextlib.suppress(KeyboardInterrupt):  # how a server ends
         serve(Workshop(pieces), host=args.host, port=args.port, open_browser=not args.no_browser, say=say)
-    except KeyboardInterrupt:  # how a server ends
-        pass
     return 0
 
 

@@ -522,8 +522,8 @@ def _gram_sample(owner: str, K: ArrayLike, y: ArrayLike, threshold: bool, *, bot
             f" must have a label for each of the {len(matrix)} examples. Got shape {labels.shape} instead.",
         )
     if not np.isin(labels, (-1, 1)).all() or len(np.unique(labels)) < 1 + both:
+        wanted = "+1 and -1, both of them" if both else "+1 and -1"
         raise VotronError(
-            Parameter("y", of=owner),
-            f" must be labels +1 and -1{', both of them' if both else ''}. Got {np.unique(labels)[:3].tolist()} instead.",
+            Parameter("y", of=owner), f" must be labels {wanted}. Got {np.unique(labels)[:3].tolist()} instead."
         )
     return _GramSample(matrix, labels.astype(np.float64), bool(threshold))

@@ -70,9 +70,7 @@ def make_app(workshop: Workshop, limits: Limits | None = None) -> FastAPI:
         How much of everything there may be.
     """
     limits = limits or Limits()
-    app = FastAPI(
-        title="Votron", version=__version__, openapi_url="/api/openapi.json", docs_url=None, redoc_url=None
-    )
+    app = FastAPI(title="Votron", version=__version__, openapi_url="/api/openapi.json", docs_url=None, redoc_url=None)
     app.state.games = Games(limits)
     _refuse_in_sentences(app)
     _add_games(app, app.state.games, limits)
@@ -100,9 +98,7 @@ def _refuse_in_sentences(app: FastAPI) -> None:
 
 
 def _state(name: str, game: PlaneGame, first: int = 0) -> GameState:
-    return GameState(
-        id=name, setup=game.setup, first=first, rounds=game.played(first), standing=game.standing()
-    )
+    return GameState(id=name, setup=game.setup, first=first, rounds=game.played(first), standing=game.standing())
 
 
 def _add_games(app: FastAPI, games: Games, limits: Limits) -> None:

@@ -133,7 +133,7 @@ def answer(trained: Trained, pixels: Any) -> DigitAnswer:
 
 
 def _per_class(scores: Any) -> Floats:
-    """Return scores with a column for each class; the one score of two classes is the second's, and the first's turned."""
+    """Return scores with a column for each class; the one score of two classes is the second's."""
     each = np.asarray(scores, dtype=np.float64)
     return each if each.ndim == 2 and each.shape[1] > 1 else np.stack([-each.reshape(-1), each.reshape(-1)], axis=1)
 

@@ -1,8 +1,8 @@
 """A game in the plane between A, at the page, and B, an `OnlinePerceptron`.
 
 The rules are those of `votron.experiments.plane_game`; what the game is worth under them is computed by
-`votron.theory`. A game is its setup and its moves: everything else follows, so undoing is playing again without the last
-one, and a link has the moves.
+`votron.theory`. A game is its setup and its moves, from which everything else follows: undoing is playing again without
+the last move, and a link has the moves.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ class PlaneGame:
         places = {key: i for i, key in enumerate(dict.fromkeys(keys))}
         record = MistakeRecord(
             example=np.array([places[key] for key in keys], dtype=np.int64),
-            vector=np.zeros(len(made)),
+            vector=np.zeros(len(made), dtype=np.int32),
             sign=np.array([r.y for r in made]),
             time=np.array([r.t for r in made]),
             score=np.array([r.score for r in made]),
@@ -238,7 +238,9 @@ class _Accounts:
     @cached_property
     def found(self) -> Any:
         """What separates the examples of a free game, if anything does."""
-        keys: dict[tuple[float, ...], int] = {(*x, y): i for i, (x, y) in enumerate(zip(self.X.tolist(), self.y))}
+        keys: dict[tuple[float, ...], int] = {
+            (*x, y): i for i, (x, y) in enumerate(zip(self.X.tolist(), self.y, strict=True))
+        }
         once = sorted(keys.values())
         if not once:
             return None
@@ -248,7 +250,7 @@ class _Accounts:
 
     @cached_property
     def margins(self) -> Floats:
-        """y (u·x) of each round: A's u, the one that was found, or else the average of B's guesses."""
+        """The margin y (u·x) of each round: by A's u, the one that was found, or else the average of B's guesses."""
         if self.game.rules is not None:
             return np.asarray(self.y * (self.X @ self.game.rules.u))
         if not len(self.X):

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterable
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def write_lecture(path: str, piece: Piece, links: Iterable[str] = ()) -> int:
     if piece.problem is not None:
         raise VotronError(piece.problem)
     content = _page(games, Run(piece)).encode()
-    write_bytes(path, content)
+    write_bytes(Path(path), content)
     return len(content)
 
 
@@ -76,7 +77,8 @@ def _own_games() -> list[tuple[str, PlaneGame]]:
         game = PlaneGame(Setup(margin=margin))
         for move in game.forcing(100):
             game.give(move.x, move.y)
-        forced.append((f"A forces what it can, γ = {margin}: {len(game.rounds)} of {game.rules.bound:.3g}", game))
+        found = f"{len(game.rounds)} of {game.standing().bound:.3g}"
+        forced.append((f"A forces what it can, γ = {margin}: {found}", game))
     rng = np.random.default_rng(4)
     noisy = PlaneGame(Setup(mode="noisy", margin=0.3))
     for x in rng.uniform(-0.7, 0.7, (16, 2)).round(3).tolist():

@@ -134,9 +134,7 @@ class Run:
 
     def _mistake(self, j: int) -> MistakeMade:
         r = self.record
-        return MistakeMade(
-            of=self._name(j), example=int(r.example[j]), sign=int(r.sign[j]), score=float(r.score[j])
-        )
+        return MistakeMade(of=self._name(j), example=int(r.example[j]), sign=int(r.sign[j]), score=float(r.score[j]))
 
     def _name(self, j: int) -> str:
         """Return whose vector it was; the only vector of two classes is that of the second."""

@@ -150,7 +150,7 @@ class Prediction(BaseModel):
 
 
 class Par(BaseModel):
-    """How many mistakes the automatic A forces under these rules from the beginning, and the bound as a whole number."""
+    """How many mistakes the automatic A forces from the beginning, and the bound as a whole number."""
 
     mistakes: int
     bound: int
@@ -187,7 +187,7 @@ class PlanePoints(BaseModel):
 
 
 class RunOverview(BaseModel):
-    """A run as a whole: its moments, each a mistake, with the survival of the vector born there and the errors of all rules."""
+    """A run as a whole: its moments, each a mistake, with the survival of the vector born there; the rules' errors."""
 
     id: str
     title: str
@@ -297,7 +297,7 @@ class VoteHistory(BaseModel):
 
 
 class Reason(BaseModel):
-    """A training image with a large say: what it adds to the score of the class that won, and its own class if known."""
+    """A training image with a large say: its part of the score of the class that won."""
 
     example: int
     weight: float

@@ -97,7 +97,7 @@ class Workshop:
         """The model that answers for drawings: the last that takes images, and is ready or may become so."""
         fit = [piece for piece in self.pieces.values() if piece.kind == "images" and piece.problem is None]
         ready = [piece for piece in fit if piece.trained is not None]
-        return (ready or fit or [None])[-1]
+        return ready[-1] if ready else fit[-1] if fit else None
 
 
 class _EpochsHeard:
@@ -121,15 +121,13 @@ class _EpochsHeard:
         """End."""
 
 
-def _fit(
-    model: VotedPerceptronClassifier, X: Any, y: Any, tell: Callable[[float], None]
-) -> VotedPerceptronClassifier:
+def _fit(model: VotedPerceptronClassifier, X: Any, y: Any, tell: Callable[[float], None]) -> VotedPerceptronClassifier:
     try:
         import sklearn.callback  # noqa: F401  # from scikit-learn 1.9 on; before, progress is 0 and then 1
     except ImportError:
         return model.fit(X, y)
     heard = _EpochsHeard(tell, int(model.epochs or 1))
-    fitted = model.set_callbacks(heard).fit(X, y)
+    fitted: VotedPerceptronClassifier = model.set_callbacks(heard).fit(X, y)
     fitted.set_callbacks()
     return fitted
 
@@ -154,7 +152,7 @@ def _moons(tell: Callable[[float], None]) -> Trained:
 
     X, y = make_moons(600, noise=0.2, random_state=0)
     X = (X - X.mean(axis=0)) * 0.75
-    model = VotedPerceptronClassifier("rbf", gamma=4.0, epochs=10, random_state=0)
+    model = VotedPerceptronClassifier("rbf", gamma=4.0, coef0=0.0, margin=0.0, epochs=10, random_state=0)
     return _in_the_plane(model, X, y, tell)
 
 
@@ -162,7 +160,7 @@ def _clouds(tell: Callable[[float], None]) -> Trained:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 600)
     X = 0.42 * rng.standard_normal((600, 2)) + np.where(y[:, None] == 1, 0.4, -0.4) * np.array([1.0, 0.6])
-    model = VotedPerceptronClassifier("poly", degree=1, gamma=1.0, coef0=1.0, epochs=5, random_state=0)
+    model = VotedPerceptronClassifier("poly", degree=1, gamma=1.0, coef0=1.0, margin=0.0, epochs=5, random_state=0)
     return _in_the_plane(model, np.clip(X, -1.55, 1.55), y, tell)
 
 
@@ -184,7 +182,7 @@ def _images(name: str, tell: Callable[[float], None], epochs: int) -> Trained:
     from votron.data import load_image_set
 
     found = load_image_set(name, fetch=False)
-    model = VotedPerceptronClassifier(degree=4, gamma=1.0, epochs=epochs, random_state=0)
+    model = VotedPerceptronClassifier("poly", degree=4, gamma=1.0, coef0=1.0, margin=0.0, epochs=epochs, random_state=0)
     fitted = _fit(model, found.X, found.y, tell)
     n = min(len(found.X_test), MOST_TEST_ROWS)
     return Trained(fitted, found.X_test[:n], found.y_test[:n], f"{n} test digits", found.shape)
