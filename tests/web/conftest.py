@@ -4,7 +4,7 @@ import httpx
 import pytest
 from serving import CHROMIUM, FLAGS, serving
 
-from votron.web.workshop import Workshop, bundled_pieces
+from votron.web._workshop import Workshop, bundled_pieces
 
 
 @pytest.fixture(scope="module")

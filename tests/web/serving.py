@@ -8,11 +8,11 @@ import time
 import uvicorn
 from requirements import requires
 
-from votron.web.app import make_app
-from votron.web.limits import Limits
-from votron.web.security import Guard
-from votron.web.server import listening
-from votron.web.workshop import Workshop
+from votron.web._app import make_app
+from votron.web._limits import Limits
+from votron.web._security import Guard
+from votron.web._server import listening
+from votron.web._workshop import Workshop
 
 CHROMIUM = shutil.which("chromium")
 needs_browser = requires(CHROMIUM is not None, "Chromium")

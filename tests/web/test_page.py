@@ -12,8 +12,8 @@ from serving import needs_browser, serving
 
 from votron import OnlinePerceptron
 from votron.record import labels_of
-from votron.web.digit import as_seen
-from votron.web.lecture import game_of_link, write_lecture
+from votron.web._digit import as_seen
+from votron.web._lecture import game_of_link, write_lecture
 
 pytestmark = [needs_browser, pytest.mark.slow]
 

@@ -11,8 +11,8 @@ from strategies import thorough
 from votron import OnlinePerceptron
 from votron.experiments.plane_game import LongestGame, PlaneRules
 from votron.theory import novikoff_bound
-from votron.web.game import PlaneGame, RuleBrokenError, field_of
-from votron.web.schemas import Move, Setup
+from votron.web._game import PlaneGame, RuleBrokenError, field_of
+from votron.web._schemas import Move, Setup
 
 COORDINATES = st.integers(-1500, 1500).map(lambda n: n / 1000)
 POINTS = st.tuples(COORDINATES, COORDINATES)

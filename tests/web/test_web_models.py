@@ -11,11 +11,11 @@ from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, save
 from votron.cli import main
 from votron.errors import VotronError
 from votron.record import labels_of
-from votron.web.app import STATIC
-from votron.web.digit import answer, as_seen, sample
-from votron.web.lecture import MODULES, game_of_link, write_lecture
-from votron.web.run import Run
-from votron.web.workshop import Piece, Workshop, given_piece
+from votron.web._app import STATIC
+from votron.web._digit import answer, as_seen, sample
+from votron.web._lecture import MODULES, game_of_link, write_lecture
+from votron.web._run import Run
+from votron.web._workshop import Piece, Workshop, given_piece
 
 
 @pytest.mark.parametrize("name", ["moons", "clouds", "digits"])

@@ -21,13 +21,13 @@ from schemathesis.specs.openapi.checks import response_schema_conformance
 from serving import serving
 
 from votron.errors import MissingPackageError, VotronError
-from votron.web import server
-from votron.web.app import STATIC
-from votron.web.game import PlaneGame
-from votron.web.games import Games, NoSuchGameError, TooManyGamesError
-from votron.web.limits import Limits
-from votron.web.schemas import Setup
-from votron.web.workshop import Piece, Trained, Workshop, bundled_pieces
+from votron.web import _server as server
+from votron.web._app import STATIC
+from votron.web._game import PlaneGame
+from votron.web._games import Games, NoSuchGameError, TooManyGamesError
+from votron.web._limits import Limits
+from votron.web._schemas import Setup
+from votron.web._workshop import Piece, Trained, Workshop, bundled_pieces
 
 load_all_checks()
 SMALL = Limits(body=2000, examples=3, games=2, request=1.0)
@@ -278,7 +278,7 @@ def test_a_port_that_is_taken_is_a_sentence():
 def test_without_the_extra_it_is_a_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "fastapi", None)
     with pytest.raises(MissingPackageError, match=r'pip install "votron\[web\]"'):
-        server.serve(Workshop([]))
+        server.serve([])
 
 
 def test_which_addresses_are_loopback():

@@ -14,7 +14,7 @@ from votron.cli._reading import base_name, read_labelled
 from votron.errors import VotronError
 
 if TYPE_CHECKING:
-    from votron.web.workshop import Piece
+    from votron.web._workshop import Piece
 
 EXAMPLES = [
     ("votron play", "the game, a training run, a digit to draw"),
@@ -70,39 +70,37 @@ def run(args: argparse.Namespace) -> int:
     notes = Notes(args.quiet)
     if args.export is not None:
         return _export(args, notes)
-    from votron.web.server import serve
-    from votron.web.workshop import Workshop, bundled_pieces
-
-    pieces = bundled_pieces() + ([] if args.model is None else [_own(args)])
+    from votron.web import play
 
     def say(address: str) -> None:
         print(address, flush=True)
         notes("Open it in a browser; Ctrl-C ends the server." if args.no_browser else "Ctrl-C ends the server.")
 
     with contextlib.suppress(KeyboardInterrupt):  # how a server ends
-        serve(Workshop(pieces), host=args.host, port=args.port, open_browser=not args.no_browser, say=say)
+        play(_pieces(args), host=args.host, port=args.port, open_browser=not args.no_browser, say=say)
     return 0
 
 
 def _export(args: argparse.Namespace, notes: Notes) -> int:
-    from votron.web.lecture import write_lecture
-    from votron.web.workshop import bundled_pieces
+    from votron.web import export_lecture
 
     check_output_path(args.export, "the page", "--export")
-    piece = bundled_pieces()[0] if args.model is None else _own(args)
-    size = write_lecture(args.export, piece, args.game)
+    shown = _pieces(args)
+    size = export_lecture(args.export, shown[0 if args.model is None else -1], args.game)
     notes(f"Wrote {args.export}, {size / 1e6:.1f} MB.")
     return 0
 
 
-def _own(args: argparse.Namespace) -> Piece:
-    """Return the model of --model as the page shows it, with rows to measure it on, if there are any."""
-    from votron.web.workshop import given_piece
+def _pieces(args: argparse.Namespace) -> list[Piece]:
+    """Return what the page shows: bundled models, and that of --model with rows to measure it on, if there are any."""
+    from votron.web import pieces
 
+    if args.model is None:
+        return pieces()
     saved = load_model(args)
     X, y = _test_rows(saved, args)
     try:
-        return given_piece(saved.estimator, base_name(args.model), X, y)
+        return pieces(saved.estimator, base_name(args.model), X, y)
     except VotronError as error:
         raise VotronError(f"{args.model}: ", error) from None
 

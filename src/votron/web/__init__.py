@@ -4,16 +4,87 @@ All learning happens in the library: the page sends moves and drawings, and draw
 uvicorn: ``pip install "votron[web]"``.
 
 ==============  ====================================================================================================
-``limits``      how much of everything a visitor may have
-``security``    who is answered at all: hosts, origins, token, size and time of requests, headers of answers
-``schemas``     what the page sends and gets: the routes' schema
-``game``        a game in the plane: its rules kept, its moves, its numbers, its boundaries
-``games``       the games that are going on, and their end
-``run``         the moments of a training run
-``digit``       a drawing as a model sees it, and what the model says
-``workshop``    the models of the page: trained when the server starts, or from a file
-``app``         the routes
-``server``      the socket, the signals
-``lecture``     one file that replays games and a run without a server
+``_limits``     how much of everything a visitor may have
+``_security``   who is answered at all: hosts, origins, token, size and time of requests, headers of answers
+``_schemas``    what the page sends and gets: the routes' schema
+``_game``       a game in the plane: its rules kept, its moves, its numbers, its boundaries
+``_games``      the games that are going on, and their end
+``_run``        the moments of a training run
+``_digit``      a drawing as a model sees it, and what the model says
+``_workshop``   the models of the page: trained when the server starts, or from a file
+``_app``        the routes
+``_server``     the socket, the signals
+``_lecture``    one file that replays games and a run without a server
+``static``      the page itself: HTML, CSS and plain ES modules that draw
 ==============  ====================================================================================================
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from votron.web._workshop import Piece
+
+__all__ = ["export_lecture", "pieces", "play"]
+
+
+def pieces(model: Any = None, title: str = "your model", X: Any = None, y: Any = None) -> list[Piece]:
+    """Return what the page shows: bundled models, and one of yours.
+
+    Parameters
+    ----------
+    model : VotedPerceptronClassifier, optional
+        A model of yours.
+    title : str
+        What to call it.
+    X, y : rows as the model takes them, and labels, optional
+        What to measure its errors on.
+
+    Returns
+    -------
+    list of Piece
+        Models that are trained when `play` begins; yours is the last.
+
+    Examples
+    --------
+    >>> from votron.web import pieces
+    >>> [piece.id for piece in pieces()][:3]
+    ['moons', 'clouds', 'digits']
+    """
+    from votron.web._workshop import bundled_pieces, given_piece
+
+    return bundled_pieces() + ([] if model is None else [given_piece(model, title, X, y)])
+
+
+def play(shown: list[Piece], **how: Any) -> None:
+    """Serve the page until Ctrl-C or SIGTERM.
+
+    Parameters
+    ----------
+    shown : list of Piece
+        What it shows, from `pieces`.
+    **how : optional
+        ``host`` ("127.0.0.1"), ``port`` (0: a free one), ``open_browser`` (False), and ``say``, which is given the
+        address.
+    """
+    from votron.web._server import serve
+
+    serve(shown, **how)
+
+
+def export_lecture(path: str, piece: Piece, links: list[str] | None = None) -> int:
+    """Write one HTML file that replays games and a run, without a server; return its size in bytes.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    piece : Piece
+        The model whose run is shown, from `pieces`.
+    links : list of str, optional
+        Games, as links that the page gives; by default four of its own.
+    """
+    from votron.web._lecture import write_lecture
+
+    return write_lecture(path, piece, links or [])

@@ -15,7 +15,7 @@ from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from votron.web.limits import Limits
+from votron.web._limits import Limits
 
 __all__ = ["CONTENT_SECURITY_POLICY", "Guard"]
 

@@ -8,8 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from votron.errors import VotronError
-from votron.web.game import PlaneGame
-from votron.web.limits import Limits
+from votron.web._game import PlaneGame
+from votron.web._limits import Limits
 
 __all__ = ["Games", "NoSuchGameError", "TooManyGamesError"]
 
@@ -34,7 +34,7 @@ class Games:
 
     Examples
     --------
-    >>> from votron.web.schemas import Setup
+    >>> from votron.web._schemas import Setup
     >>> games = Games(Limits(games=1))
     >>> name = games.add(PlaneGame(Setup()))
     >>> games[name].rounds, len(games)

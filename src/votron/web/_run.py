@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from votron.record import labels_of
 from votron.rules import RULES
-from votron.web.game import EXTENT, field_of
-from votron.web.schemas import Alive, Field2D, MistakeMade, PlanePoints, RunMoment, RunOverview, SupportImage
-from votron.web.workshop import Piece, Trained
+from votron.web._game import EXTENT, field_of
+from votron.web._schemas import Alive, Field2D, MistakeMade, PlanePoints, RunMoment, RunOverview, SupportImage
+from votron.web._workshop import Piece, Trained
 
 __all__ = ["Run", "encoded_pixels"]
 

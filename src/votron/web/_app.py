@@ -18,12 +18,12 @@ from fastapi.staticfiles import StaticFiles
 from votron import __version__
 from votron.errors import VotronError
 from votron.experiments.plane_game import LongestGame, PlaneRules
-from votron.web import digit as digits
-from votron.web.game import PlaneGame, RuleBrokenError, field_of
-from votron.web.games import Games, NoSuchGameError, TooManyGamesError
-from votron.web.limits import Limits
-from votron.web.run import Run
-from votron.web.schemas import (
+from votron.web import _digit as digits
+from votron.web._game import PlaneGame, RuleBrokenError, field_of
+from votron.web._games import Games, NoSuchGameError, TooManyGamesError
+from votron.web._limits import Limits
+from votron.web._run import Run
+from votron.web._schemas import (
     AutoPlay,
     Coordinate,
     DigitAnswer,
@@ -44,7 +44,7 @@ from votron.web.schemas import (
     Sample,
     Setup,
 )
-from votron.web.workshop import Piece, Workshop
+from votron.web._workshop import Piece, Workshop
 
 __all__ = ["STATIC", "make_app"]
 

@@ -7,10 +7,13 @@ import secrets
 import socket
 import threading
 import webbrowser
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from votron.errors import MissingPackageError, VotronError
-from votron.web.limits import Limits
+from votron.web._limits import Limits
+
+if TYPE_CHECKING:
+    from votron.web._workshop import Piece
 
 __all__ = ["is_loopback", "serve"]
 
@@ -46,7 +49,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def serve(
-    workshop: Any,
+    pieces: list[Piece],
     *,
     host: str = "127.0.0.1",
     port: int = 0,
@@ -58,8 +61,8 @@ def serve(
 
     Parameters
     ----------
-    workshop : Workshop
-        The models; they are begun here.
+    pieces : list of Piece
+        The models; they are trained from here on.
     host, port : str, int
         Where to listen; port 0 is any that is free. Where other machines can reach it, visitors need a token, which is
         part of the address that is printed.
@@ -71,10 +74,11 @@ def serve(
         How much of everything there may be.
     """
     uvicorn = _uvicorn()
-    from votron.web.app import make_app
-    from votron.web.security import Guard
+    from votron.web._app import make_app
+    from votron.web._security import Guard
+    from votron.web._workshop import Workshop
 
-    limits = limits or Limits()
+    limits, workshop = limits or Limits(), Workshop(pieces)
     bound = listening(host, port)
     port = bound.getsockname()[1]
     alone = is_loopback(host)

@@ -22,8 +22,8 @@ from votron.online import OnlinePerceptron, Round
 from votron.record import MistakeRecord
 from votron.rules import Vectors
 from votron.theory import best_inseparable_bound, inseparable_bound, novikoff_bound, separating_vector
-from votron.web.limits import Limits
-from votron.web.schemas import Field2D, Move, Prediction, Proof, RoundPlayed, Separation, Setup, Standing
+from votron.web._limits import Limits
+from votron.web._schemas import Field2D, Move, Prediction, Proof, RoundPlayed, Separation, Setup, Standing
 
 __all__ = ["EXTENT", "PlaneGame", "RuleBrokenError", "field_of"]
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from votron.web.limits import Limits
+from votron.web._limits import Limits
 
 Mode = Literal["strict", "noisy", "free"]
 Rule = Literal["last", "vote", "average"]

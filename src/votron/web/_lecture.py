@@ -20,11 +20,11 @@ from pydantic import ValidationError
 
 from votron._files import write_bytes
 from votron.errors import VotronError
-from votron.web.app import STATIC
-from votron.web.game import PlaneGame, field_of
-from votron.web.run import Run
-from votron.web.schemas import KernelChoice, Move, NewGame, Setup
-from votron.web.workshop import Piece
+from votron.web._app import STATIC
+from votron.web._game import PlaneGame, field_of
+from votron.web._run import Run
+from votron.web._schemas import KernelChoice, Move, NewGame, Setup
+from votron.web._workshop import Piece
 
 __all__ = ["game_of_link", "write_lecture"]
 

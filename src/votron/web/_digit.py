@@ -15,9 +15,9 @@ from scipy import ndimage
 
 from votron.record import labels_of
 from votron.rules import RULES
-from votron.web.run import encoded, encoded_pixels
-from votron.web.schemas import DigitAnswer, Reason, RuleScores, Sample, VoteHistory
-from votron.web.workshop import Trained
+from votron.web._run import encoded, encoded_pixels
+from votron.web._schemas import DigitAnswer, Reason, RuleScores, Sample, VoteHistory
+from votron.web._workshop import Trained
 
 __all__ = ["PAD", "answer", "as_seen", "sample"]
 
