@@ -48,11 +48,11 @@ class Connection:
         return int(answer.split(" ", 2)[1]), await self.reader.readexactly(length)
 
 
-def example(rng: random.Random) -> list[float]:
+def example(rng: random.Random, margin: float = MARGIN) -> list[float]:
     """An example that the rules allow, with u upright."""
     while True:
         a, b = rng.uniform(-1, 1), rng.uniform(-1, 1)
-        if math.hypot(a, b) < 1 and abs(b) > MARGIN:
+        if math.hypot(a, b) < 0.99 and abs(b) > margin + 0.01:
             return [round(a, 3), round(b, 3)]
 
 
@@ -108,23 +108,25 @@ def in_browser(address: str) -> dict[str, float]:
             page.wait_for_selector("html[data-ready]")
             paints.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
         rng = random.Random(0)
-        for _ in range(MOVES):
+        page.evaluate("scrollTo(0, 0)")
+        box = page.locator("#board").bounding_box()
+        assert box is not None
+        while len(answers) < MOVES:
             page.evaluate("performance.clearResourceTimings()")
-            a, b = example(rng)
-            turned = [a * 0.8 + b * 0.6, -a * 0.6 + b * 0.8]  # the page's own u stands at 53 degrees
-            box = page.locator("#board").bounding_box()
-            assert box is not None
-            before = page.evaluate("performance.now()")
+            a, b = example(rng, margin=0.3)
+            x = [0.8 * a + 0.6 * b, -0.6 * a + 0.8 * b]  # the page's own u stands at 53 degrees
+            began = page.evaluate("performance.now()")
             page.mouse.click(
-                box["x"] + box["width"] * (turned[0] / 3.2 + 0.5), box["y"] + box["height"] * (0.5 - turned[1] / 3.2)
+                box["x"] + box["width"] * (x[0] / 3.2 + 0.5), box["y"] + box["height"] * (0.5 - x[1] / 3.2)
             )
-            page.wait_for_timeout(80)
-            entry = page.evaluate(
+            page.wait_for_timeout(100)
+            sent = page.evaluate(
                 "performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/examples'))"
-                ".map((e) => [e.responseEnd - e.startTime, e.responseEnd])[0]"
+                ".map((e) => [e.responseEnd - e.startTime, e.responseEnd])"
             )
-            answers.append(entry[0])
-            drawn.append(entry[1] - before)
+            if sent:  # the place was no handle
+                answers.append(sent[0][0])
+                drawn.append(sent[0][1] - began)
         browser.close()
     return {
         "first_paint": statistics.median(paints),

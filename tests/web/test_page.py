@@ -90,7 +90,7 @@ def rounds(page):
 
 def test_a_scripted_game(browser, address):
     with Visit(browser, address) as (page, _):
-        for n, (x, y) in enumerate([(0.5, 0.6), (-0.3, -0.8), (0.9, -0.2), (-0.8, 0.15), (0.2, 0.7)], 1):
+        for n, (x, y) in enumerate([(0.95, -0.2), (0.0, 0.6), (-0.3, 0.7), (-0.7, 0.1), (0.2, 0.7)], 1):
             click(page, x, y)
             wait_for_rounds(page, n)
         game = rounds(page)

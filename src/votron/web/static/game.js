@@ -10,6 +10,7 @@ import { drawScore, roundWords } from "./score.js";
 
 const STANDARD = { mode: "strict", angle: 53, margin: 0.3, radius: 1, kernel: { name: "linear", degree: 2, gamma: 2 } };
 const AUTO_PAUSE = 420;
+const NUDGE = 3; // pixels that a pointer may move in a click
 const HELP = {
   strict: "Drag u, γ and R; click to give an example: its label is the side of u.",
   noisy: "Click to give an example; choose its label beside the board, or hold Shift for the wrong one.",
@@ -325,23 +326,23 @@ export class Game {
 
   listenToBoard() {
     const board = byId("board");
-    let held = null;
+    let held = null; // the handle, and where it was taken hold of
     board.addEventListener("pointerdown", (event) => {
-      held = event.target.closest("[data-handle]")?.dataset.handle ?? null;
-      this.moved = false;
-      if (held) {
-        board.setPointerCapture(event.pointerId);
-        board.classList.add("dragging");
-        event.preventDefault();
-      }
+      const handle = event.target.closest("[data-handle]")?.dataset.handle ?? null;
+      held = { handle, from: [event.clientX, event.clientY], moved: false };
+      if (handle) board.setPointerCapture(event.pointerId);
     });
     board.addEventListener("pointermove", (event) => {
-      if (held) this.drag(held, this.plane.placeOf(event));
+      if (!held?.handle) return;
+      held.moved ||= Math.hypot(event.clientX - held.from[0], event.clientY - held.from[1]) > NUDGE;
+      board.classList.toggle("dragging", held.moved);
+      if (held.moved) this.drag(held.handle, this.plane.placeOf(event));
     });
     board.addEventListener("pointerup", (event) => {
       board.classList.remove("dragging");
-      if (!held && event.button === 0) this.give(this.plane.placeOf(event), event.shiftKey);
+      const dragged = held?.moved ?? true;
       held = null;
+      if (!dragged && event.button === 0) this.give(this.plane.placeOf(event), event.shiftKey);
     });
     board.addEventListener("pointercancel", () => {
       held = null;
