@@ -48,7 +48,10 @@ def kernels(gamma: float) -> dict[str, tuple[list[str], dict[str, Any]]]:
             ["-t", "1", "-d", "4", "-g", "1", "-r", "1"],
             {"kernel": "poly", "degree": 4, "gamma": 1.0, "coef0": 1.0},
         ),
-        f"exp(-{gamma:.3g}|x - z|^2)": (["-t", "2", "-g", repr(gamma)], {"kernel": "rbf", "gamma": gamma}),
+        f"exp(-{gamma:.3g}|x - z|^2)": (
+            ["-t", "2", "-g", repr(gamma)],
+            {"kernel": "rbf", "gamma": gamma, "coef0": 0.0},
+        ),
     }
 
 
@@ -76,7 +79,7 @@ def ours(files: Files, parameters: dict[str, Any], threads: int) -> list[dict[st
 
     def fit() -> Any:
         found = read_examples(str(train))
-        return VotedPerceptronClassifier(**parameters, random_state=0, n_jobs=threads).fit(found.X, found.y)
+        return VotedPerceptronClassifier(**parameters, margin=0.0, random_state=0, n_jobs=threads).fit(found.X, found.y)
 
     train_s, model = timed(fit)
     rows = []

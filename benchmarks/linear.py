@@ -124,7 +124,7 @@ def learners(args: Any) -> dict[str, Callable[[int], Any]]:
 
 
 def ours(epochs: int, threads: int) -> AveragedPerceptronClassifier:
-    return AveragedPerceptronClassifier(epochs=epochs, random_state=0, n_jobs=threads)
+    return AveragedPerceptronClassifier(epochs=epochs, margin=0.0, multiclass="ovr", random_state=0, n_jobs=threads)
 
 
 def memory_gb_per_second() -> float:

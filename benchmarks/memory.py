@@ -23,8 +23,9 @@ limit = int(limit) if limit.isdecimal() else limit
 X, y = np.load(folder + "/X.npy"), np.load(folder + "/y.npy")
 
 def model(epochs):
+    paper = {"kernel": "poly", "degree": 4, "gamma": 1.0, "margin": 0.0}
     return VotedPerceptronClassifier(
-        kernel="poly", degree=4, gamma=1.0, epochs=epochs, random_state=0, memory_limit=limit, n_jobs=int(threads)
+        **paper, epochs=epochs, random_state=0, memory_limit=limit, n_jobs=int(threads)
     )
 
 model(2).fit(X[:500], y[:500])  # loads the compiled loops

@@ -6,7 +6,7 @@ import argparse
 import subprocess
 import sys
 
-MODULES = ("products", "speed", "inseparable", "peers", "memory", "scaling", "linear", "margins", "libsvm")
+MODULES = ("products", "speed", "inseparable", "peers", "memory", "scaling", "linear", "margins", "libsvm", "suspects")
 
 
 def main() -> int:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from votron.kernels import is_mercer, make_kernel
     from votron.online import OnlinePerceptron
+    from votron.reasons import explain
     from votron.record import MistakeRecord
     from votron.reductions import add_bias, normalize_examples
     from votron.saving.models import load, save
@@ -51,6 +52,7 @@ _HOMES = {
     "WinnowClassifier": "votron.estimators",
     "add_bias": "votron.reductions",
     "certify": "votron.theory",
+    "explain": "votron.reasons",
     "is_mercer": "votron.kernels",
     "load": "votron.saving.models",
     "make_kernel": "votron.kernels",
@@ -73,6 +75,7 @@ __all__ = [
     "__version__",
     "add_bias",
     "certify",
+    "explain",
     "is_mercer",
     "load",
     "make_kernel",

@@ -53,7 +53,7 @@ def moved(old: str, new: str, *names: str, **renamed: str) -> Callable[[str], An
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     look_up("make_kernel")("rbf")
-    GaussianKernel(gamma=1.0)
+    GaussianKernel(gamma=1.0, coef0=1.0)
     >>> print(caught[0].message)
     make_kernel has moved from votron.old to votron.kernels.
     """

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._arrays import chunks
+from votron._arrays import chunks, rows_in_bytes
 from votron._loops.dual import Pending
 from votron._resources import Team
 from votron._types import Floats, Index, Rows
@@ -19,6 +21,9 @@ _scratch = threading.local()
 
 ROWS_AT_ONCE = 512
 """Rows whose kernel values with all supports are in memory at once."""
+
+SPARSE_BELOW = 0.3
+"""Share of weights that are not 0 below which they are kept as a CSR matrix."""
 
 
 def scratch(name: str, rows: int, width: int, dtype: Any) -> NDArray[Any]:
@@ -223,14 +228,53 @@ def expansion_scores(
     out = np.zeros((X.shape[0], len(coefficients)))
     if not len(support):
         return out
+    values = _values_with(kernel, support_rows, support, X)
+
+    def work(part: slice) -> None:
+        out[part] = (coefficients @ values(part)).T
+
+    threads.each(chunks(X.shape[0], ROWS_AT_ONCE), work)
+    return out
+
+
+def support_values(kernel: Kernel, support_rows: Rows, support: Index, X: Rows) -> Floats:
+    """Return K(x_j, x) for each support x_j, kept and numbered as above, and each row x of X, one column a row."""
+    if not len(support) or not X.shape[0]:
+        return np.zeros((len(support), X.shape[0]))
+    return _values_with(kernel, support_rows, support, X)(slice(0, X.shape[0]))
+
+
+def _values_with(kernel: Kernel, support_rows: Rows, support: Index, X: Rows) -> Callable[[slice], Floats]:
+    """Return what gives the kernel values of a part of the rows with the supports."""
     products = kernel.products(kernel.traits(support_rows).joined(kernel.traits(X)))
     store, squares = products.restore(support_rows, support)
     terms = kernel.terms(squares)
     own = terms_of(kernel, products, X)
 
-    def work(part: slice) -> None:
-        rows = np.arange(part.start, part.stop)
-        out[part] = (coefficients @ kernel.block_values(products, store, terms, X, rows, own[:, part])).T
+    def values(part: slice) -> Floats:
+        return kernel.block_values(products, store, terms, X, np.arange(part.start, part.stop), own[:, part])
 
-    threads.each(chunks(X.shape[0], ROWS_AT_ONCE), work)
-    return out
+    return values
+
+
+def affine_weights(affine: tuple[float, float], support_rows: Rows, coefficients: Floats) -> tuple[Any, Floats]:
+    """Return w and b with Σ_j c_j K(x_j, x) = w·x + b for each row c of the coefficients.
+
+    The kernel is ``affine``: slope x·z + constant. The weights of sparse rows are a CSR matrix where most are 0.
+    """
+    slope, constant = affine
+    return slope * _weights(support_rows, coefficients), constant * coefficients.sum(axis=1) + 0.0
+
+
+def _weights(rows: Rows, coefficients: Floats) -> Any:
+    if not sp.issparse(rows):
+        parts = chunks(rows.shape[0], rows_in_bytes(rows))
+        return sum(
+            (coefficients[:, part] @ rows[part].astype(np.float64) for part in parts),
+            np.zeros((len(coefficients), rows.shape[1])),
+        )
+    weights = sp.csr_matrix(sp.csr_matrix(coefficients) @ rows.astype(np.float64))
+    weights.eliminate_zeros()
+    weights.sort_indices()
+    n_all = weights.shape[0] * weights.shape[1]
+    return weights if weights.nnz < SPARSE_BELOW * n_all else weights.toarray()

@@ -209,7 +209,6 @@ def test_streams_with_weights(here, capsys, monkeypatch, piped):
         (["--sample-weight", "W"], "--sample-weight must be a column of rare.csv, beside the labels. Got 'W' instead."),
         (["--sample-weight", "label"], "--sample-weight must be a column of rare.csv, beside the labels. Got 'label'"),
         (["--sample-weight", "w", "--estimator", "winnow"], "and not for winnow."),
-        (["--sample-weight", "w", "--tune", "1"], "--sample-weight is not for --tune"),
         (["--sample-weight", "a"], "The weights in column 'a' of rare.csv must be numbers of 0 or more. Got -"),
         (["--sample-weight", "W", "--stream", "--estimator", "averaged"], "must be a column of rare.csv"),
     ],
@@ -226,3 +225,11 @@ def test_columns_that_hold_no_weights(here, capsys):
     (here / "rare.csv").write_text(text)
     assert "column 'w' of rare.csv must be numbers. Got texts." in refused(capsys, *TRAIN, "--sample-weight", "w")
     assert "is for columns of tables" in refused(capsys, "train", "digits", "-o", "d.votron", "--sample-weight", "w")
+
+
+def test_parameters_are_chosen_with_weights(here, capsys):
+    fixed = ["--kernel", "poly", "--degree", "1", "--epochs", "2", "--margin", "0"]
+    run(capsys, *TRAIN, *fixed, "--rule", "vote", "--sample-weight", "w")
+    plain = classifier()
+    run(capsys, *TRAIN, *fixed, "--rule", "vote", "--sample-weight", "w", "--tune")
+    assert classifier().record_.equals(plain.record_)

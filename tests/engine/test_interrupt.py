@@ -10,8 +10,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-
-from votron import VotedPerceptronClassifier
+from paper import paper_perceptron
 
 rng = np.random.RandomState(0)
 X = rng.randint(0, 9, (200, 5))
@@ -33,7 +32,7 @@ class Calling:
 
 def model(act=lambda: None, **parameters):
     settings = {"epochs": 10, "memory_limit": 0, "n_jobs": 1, "random_state": 0}  # no cache: the kernel is asked again
-    return VotedPerceptronClassifier(kernel=Calling(act), **{**settings, **parameters})
+    return paper_perceptron(kernel=Calling(act), **{**settings, **parameters})
 
 
 def ctrl_c():
@@ -191,7 +190,7 @@ SCRIPT = """
 
     rng = np.random.RandomState(0)
     X, y = rng.randint(0, 9, (200, 5)), rng.randint(0, 2, 200)
-    model = VotedPerceptronClassifier(kernel=kernel, epochs=1e9, memory_limit=0, random_state=0)
+    model = paper_perceptron(kernel=kernel, epochs=1e9, memory_limit=0, random_state=0)
     try:
         model.fit(X, y)
     except KeyboardInterrupt as stop:

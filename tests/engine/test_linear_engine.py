@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from paper import paper_perceptron
 from strategies import thorough
 
-from votron import VotedPerceptronClassifier
 from votron.engine import DualTrainer, LinearTrainer
 from votron.engine import linear as engine
 from votron.kernels import GaussianKernel, LinearKernel, PolynomialKernel
@@ -78,9 +78,9 @@ def test_where_sums_would_not_be_exact_it_is_left_to_the_dual_engine(monkeypatch
 def test_the_classifier_takes_it(params, monkeypatch):
     rng = np.random.RandomState(1)
     X, y = rng.randint(0, 20, (200, 10)), rng.randint(0, 3, 200)
-    fast = VotedPerceptronClassifier(epochs=3, random_state=0, **params).fit(X, y)
+    fast = paper_perceptron(epochs=3, random_state=0, **params).fit(X, y)
     monkeypatch.setattr(LinearTrainer, "suits", staticmethod(lambda *args: False))
-    slow = VotedPerceptronClassifier(epochs=3, random_state=0, **params).fit(X, y)
+    slow = paper_perceptron(epochs=3, random_state=0, **params).fit(X, y)
     assert fast.record_.equals(slow.record_)
     assert (fast.decision_function(X) == slow.decision_function(X)).all()
     assert (fast.n_epochs_, fast.converged_) == (slow.n_epochs_, slow.converged_)
@@ -90,6 +90,6 @@ def test_the_classifier_takes_it(params, monkeypatch):
         LinearTrainer, "run", lambda self, *a, **k: ran.append(1) or (_ for _ in ()).throw(RuntimeError)
     )
     with pytest.raises(RuntimeError):
-        VotedPerceptronClassifier(epochs=3, **params).fit(X, y)
-    VotedPerceptronClassifier(epochs=3, margin=0.5, **params).fit(X, y)
+        paper_perceptron(epochs=3, **params).fit(X, y)
+    paper_perceptron(epochs=3, margin=0.5, **params).fit(X, y)
     assert ran == [1]

@@ -8,8 +8,8 @@ import time
 
 import numpy as np
 import pytest
+from paper import paper_perceptron
 
-from votron import VotedPerceptronClassifier
 from votron._resources import team
 
 
@@ -61,7 +61,7 @@ def test_threads_may_share_a_model():
     rng = np.random.default_rng(0)
     whole = rng.integers(0, 9, (60, 8))
     kinds = [whole, whole + 0.5]
-    model = VotedPerceptronClassifier(gamma=0.1, random_state=0, n_jobs=1).fit(whole, rng.integers(0, 3, 60))
+    model = paper_perceptron(gamma=0.1, random_state=0, n_jobs=1).fit(whole, rng.integers(0, 3, 60))
     expected = [model.decision_function(X) for X in kinds]
     failures = []
 

@@ -8,13 +8,14 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from paper import paper_perceptron
 from refusals import assert_clear, refusal
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from strategies import thorough
 
-from votron import KernelAdatronClassifier, VotedPerceptronClassifier
+from votron import KernelAdatronClassifier
 from votron.engine import adatron as engine
 from votron.engine import solve_adatron
 from votron.kernels import GaussianKernel, LinearKernel, NormalizedKernel, PolynomialKernel, PrecomputedKernel
@@ -156,7 +157,7 @@ def test_scores_are_1_on_the_margin_and_the_attributes_agree(digits):
 def test_the_perceptrons_margin_is_below_the_best(digits):
     X, y = digits[0], digits[1] == 3
     best = KernelAdatronClassifier(degree=2, gamma=1.0).fit(X, y)
-    perceptron = VotedPerceptronClassifier(
+    perceptron = paper_perceptron(
         kernel="poly", margin=0.0, degree=2, gamma=1.0, rule="last", epochs=None, random_state=0
     ).fit(X, y)
     attained = (perceptron.decision_function(X) * np.where(y, 1, -1)).min() / np.sqrt(perceptron.record_.norm2[-1])

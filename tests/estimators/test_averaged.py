@@ -18,6 +18,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from paper import paper_averaged, paper_perceptron
 from refusals import assert_clear, refusal
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, make_classification
@@ -28,7 +29,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from strategies import thorough
 
-from votron import AveragedPerceptronClassifier, NaiveBayesLinearClassifier, VotedPerceptronClassifier, certify
+from votron import AveragedPerceptronClassifier, NaiveBayesLinearClassifier, certify
 from votron.engine import PrimalTrainer, presentation, primal
 from votron.estimators import base
 from votron.kernels import LinearKernel, PolynomialKernel
@@ -193,12 +194,12 @@ def test_batches_are_one_unshuffled_pass(cuts, n_classes, seed, data):
     X, y = rng.randint(-9, 10, (60, 5)) / data.draw(st.sampled_from([1, 3, 7])), rng.permutation(60) % n_classes
     bounds = [0, *sorted(cuts), 60]
     params = {"margin": data.draw(st.sampled_from(MARGINS)), "multiclass": data.draw(st.sampled_from(["ovr", "joint"]))}
-    stream = AveragedPerceptronClassifier(n_jobs=1, **params)
+    stream = paper_averaged(n_jobs=1, **params)
     for low, high in pairwise(bounds):
         if low < high:
             form = FORMS[data.draw(st.sampled_from([*FORMS]))]
             stream.partial_fit(form(X[low:high]), y[low:high], classes=range(n_classes))
-    whole = AveragedPerceptronClassifier(epochs=1, shuffle=False, **params).fit(X, y)
+    whole = paper_averaged(epochs=1, shuffle=False, **params).fit(X, y)
     assert np.array_equal(stream.coef_, whole.coef_)
     assert np.array_equal(stream.intercept_, whole.intercept_)
     assert np.array_equal(stream.n_mistakes_, whole.n_mistakes_)
@@ -214,8 +215,8 @@ def digits():
 def test_as_the_kernel_engine_with_a_linear_kernel(digits, labels):
     """On integers both are exact, so that mistakes, last and average scores are the same numbers."""
     X, y = digits[0][:300], labels[digits[1][:300]]
-    dual = VotedPerceptronClassifier(kernel="linear", epochs=2.5, random_state=7).fit(X, y)
-    mine = AveragedPerceptronClassifier(epochs=2.5, fit_intercept=False, random_state=7).fit(X, y)
+    dual = paper_perceptron(kernel="linear", epochs=2.5, random_state=7).fit(X, y)
+    mine = paper_averaged(epochs=2.5, fit_intercept=False, random_state=7).fit(X, y)
     assert np.array_equal(mine.n_mistakes_, dual.n_mistakes_)
     assert np.allclose(mine.decision_function(X), dual.with_rule("average").decision_function(X), rtol=1e-13)
     mine.set_params(average=False)
@@ -228,9 +229,9 @@ def test_margins_are_those_of_the_kernel_engine(digits, margin, fit_intercept):
     """The feature that is always one is part of ‖x‖², as the constant is of K(x, x)."""
     X, y = digits[0][:300], digits[1][:300]
     kernel = PolynomialKernel(1) if fit_intercept else LinearKernel()
-    dual = VotedPerceptronClassifier(kernel=kernel, epochs=3, margin=margin, random_state=7).fit(X, y)
+    dual = paper_perceptron(kernel=kernel, epochs=3, margin=margin, random_state=7).fit(X, y)
     params = {"epochs": 3, "margin": margin, "fit_intercept": fit_intercept, "average": False}
-    mine = AveragedPerceptronClassifier(**params, random_state=7).fit(X, y)
+    mine = paper_averaged(**params, random_state=7).fit(X, y)
     assert np.array_equal(mine.n_mistakes_, dual.n_mistakes_)
     assert np.array_equal(mine.decision_function(X), dual.with_rule("last").decision_function(X))
 
@@ -250,10 +251,7 @@ def test_ties_go_to_the_lowest_class():
 @pytest.mark.parametrize("margin", [0.0, 0.7])
 def test_two_classes_are_the_same_either_way(digits, margin):
     X, y = digits[0] / 3, digits[1] % 2
-    models = [
-        AveragedPerceptronClassifier(margin=margin, multiclass=how, random_state=0).fit(X, y)
-        for how in ("ovr", "joint")
-    ]
+    models = [paper_averaged(margin=margin, multiclass=how, random_state=0).fit(X, y) for how in ("ovr", "joint")]
     assert np.array_equal(models[0].coef_, models[1].coef_)
     assert np.array_equal(models[0].n_mistakes_, models[1].n_mistakes_)
     assert certify(models[0], X, y, comparators=()).to_dict() == certify(models[1], X, y, comparators=()).to_dict()
@@ -262,7 +260,7 @@ def test_two_classes_are_the_same_either_way(digits, margin):
 def test_joint_vectors_add_up_to_nothing(digits):
     """What a class gains another loses; and what is learnt jointly to the end is right by more than τ ‖x‖²."""
     X, y = digits[0][:500], digits[1][:500]
-    model = AveragedPerceptronClassifier(epochs=None, average=False, margin=0.5, multiclass="joint", random_state=0)
+    model = paper_averaged(epochs=None, average=False, margin=0.5, multiclass="joint", random_state=0)
     model.fit(X, y)
     assert model.converged_
     assert not model.coef_.sum(axis=0).any()
@@ -277,7 +275,7 @@ def test_joint_training_divides_what_one_against_the_rest_cannot():
     """The class in the middle of three on a line."""
     X, y = np.array([[-2.0], [-1.9], [0.0], [0.1], [1.9], [2.0]]), np.array([0, 0, 1, 1, 2, 2])
     scores = {
-        how: AveragedPerceptronClassifier(epochs=50, multiclass=how, average=False, shuffle=False).fit(X, y).score(X, y)
+        how: paper_averaged(epochs=50, multiclass=how, average=False, shuffle=False).fit(X, y).score(X, y)
         for how in ("ovr", "joint")
     }
     assert scores["ovr"] < scores["joint"] == 1
@@ -287,13 +285,13 @@ def test_joint_training_divides_what_one_against_the_rest_cannot():
 def test_a_margin_does_not_depend_on_the_unit(digits, multiclass):
     X, y = digits[0][:300], digits[1][:300]
     params = {"margin": 0.5, "multiclass": multiclass, "fit_intercept": False, "random_state": 0}
-    model = AveragedPerceptronClassifier(**params).fit(X, y)
-    assert np.array_equal(model.coef_ * 16, AveragedPerceptronClassifier(**params).fit(X * 16, y).coef_)
+    model = paper_averaged(**params).fit(X, y)
+    assert np.array_equal(model.coef_ * 16, paper_averaged(**params).fit(X * 16, y).coef_)
 
 
 def test_training_goes_on_as_it_began(digits):
     X, y = digits
-    model = AveragedPerceptronClassifier(margin=0.5, multiclass="joint").partial_fit(X[:500], y[:500])
+    model = paper_averaged(margin=0.5, multiclass="joint").partial_fit(X[:500], y[:500])
     for params, words in (
         ({"margin": 1.0}, ["'margin' parameter of AveragedPerceptronClassifier", "0.5", "Got 1.0"]),
         ({"multiclass": "ovr"}, ["'multiclass' parameter of AveragedPerceptronClassifier", "'joint'", "Got 'ovr'"]),
@@ -302,7 +300,7 @@ def test_training_goes_on_as_it_began(digits):
         assert_clear(refusal(model.set_params(**params), lambda m: m.partial_fit(X, y)), *words)
         model.set_params(**before)
     model.set_params(margin=1.0, multiclass="ovr").fit(X, y)  # begins anew
-    plain = AveragedPerceptronClassifier(margin=1.0, random_state=0).fit(X, y)
+    plain = paper_averaged(margin=1.0, random_state=0).fit(X, y)
     assert np.array_equal(model.set_params(random_state=0).fit(X, y).coef_, plain.coef_)
 
 
@@ -314,10 +312,10 @@ XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 1
 
 def test_convergence_ends_training_but_not_the_average():
     X, y = SEPARABLE
-    until = AveragedPerceptronClassifier(epochs=None, shuffle=False).fit(X, y)
+    until = paper_averaged(epochs=None, shuffle=False).fit(X, y)
     assert until.converged_
     assert until.n_epochs_ == int(until.n_epochs_) > 1
-    longer = AveragedPerceptronClassifier(epochs=50, shuffle=False).fit(X, y)
+    longer = paper_averaged(epochs=50, shuffle=False).fit(X, y)
     assert longer.n_epochs_ == until.n_epochs_
     assert np.array_equal(longer.n_mistakes_, until.n_mistakes_)
     _, sums, _ = textbook(X, (y == "a").astype(int), list(range(4)) * 50, 1, True)
@@ -330,14 +328,14 @@ def test_convergence_ends_training_but_not_the_average():
 def test_what_never_converges_is_given_up(monkeypatch):
     monkeypatch.setattr(AveragedPerceptronClassifier, "MAX_EPOCHS", 20)
     with pytest.warns(ConvergenceWarning, match="in each of 20 epochs.*give a number"):
-        model = AveragedPerceptronClassifier(epochs=None).fit(*XOR)
+        model = paper_averaged(epochs=None).fit(*XOR)
     assert model.n_epochs_ == 20
     assert not model.converged_
 
 
 def test_a_fraction_of_an_epoch():
     X, y = XOR
-    model = AveragedPerceptronClassifier(epochs=1.5, shuffle=False).fit(X, y)
+    model = paper_averaged(epochs=1.5, shuffle=False).fit(X, y)
     _, sums, mistakes = textbook(X, 1 - y, [0, 1, 2, 3, 0, 1], 1, True)
     assert np.array_equal(model.coef_, sums[:, :-1] / 6)
     assert model.n_mistakes_.tolist() == mistakes
@@ -346,9 +344,9 @@ def test_a_fraction_of_an_epoch():
 
 def test_shuffled_once_by_the_seed(digits):
     X, y = digits[0][:200], digits[1][:200]
-    model = AveragedPerceptronClassifier(epochs=2, random_state=3).fit(X, y)
+    model = paper_averaged(epochs=2, random_state=3).fit(X, y)
     order = np.random.RandomState(3).permutation(200)
-    plain = AveragedPerceptronClassifier(epochs=2, shuffle=False).fit(X[order], y[order])
+    plain = paper_averaged(epochs=2, shuffle=False).fit(X[order], y[order])
     assert np.array_equal(model.coef_, plain.coef_)
 
 
@@ -358,12 +356,12 @@ def test_shuffled_once_by_the_seed(digits):
 def test_early_stopping_keeps_the_best_pass(n_classes, how):
     X, y = make_classification(300, 20, n_informative=5, n_classes=n_classes, flip_y=0.3, random_state=1)
     params = {"average": False, "early_stopping": True, "random_state": 0, **how}
-    model = AveragedPerceptronClassifier(epochs=60, **params).fit(X, y)
+    model = paper_averaged(epochs=60, **params).fit(X, y)
     scores = model.validation_scores_
     best = int(np.argmax(scores))
     assert len(scores) == model.n_epochs_ == best + 1 + model.PATIENCE < 60
     assert max(scores) > scores[-1]  # else nothing was chosen
-    again = AveragedPerceptronClassifier(epochs=best + 1, **params).fit(X, y)
+    again = paper_averaged(epochs=best + 1, **params).fit(X, y)
     assert np.array_equal(again.coef_, model.coef_)
     assert again.validation_scores_ == scores[: best + 1]
     assert np.array_equal(again.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
@@ -371,7 +369,7 @@ def test_early_stopping_keeps_the_best_pass(n_classes, how):
 
 def test_the_held_out_part_is_not_trained_on(digits):
     X, y = digits[0][:300], digits[1][:300]
-    model = AveragedPerceptronClassifier(epochs=None, early_stopping=True, validation_fraction=0.5, random_state=0)
+    model = paper_averaged(epochs=None, early_stopping=True, validation_fraction=0.5, random_state=0)
     model.fit(X, y)
     assert 0.7 < max(model.validation_scores_) < 1  # the training data would all be right
     assert not hasattr(model.set_params(early_stopping=False, epochs=3).fit(X, y), "validation_scores_")
@@ -382,15 +380,15 @@ def test_no_class_is_held_out_whole():
     X, y = rng.rand(100, 5), np.array(["a"] * 50 + ["b"] * 49 + ["rare"])
     X[-1] += 5
     for seed in range(10):
-        model = AveragedPerceptronClassifier(epochs=20, early_stopping=True, random_state=seed).fit(X, y)
+        model = paper_averaged(epochs=20, early_stopping=True, random_state=seed).fit(X, y)
         assert model.n_mistakes_[2] > 1  # it was among the examples that were learnt
-    few = AveragedPerceptronClassifier(early_stopping=True)
+    few = paper_averaged(early_stopping=True)
     assert_clear(refusal(few, lambda m: m.fit(*GOOD)), "Too few examples", "every class keeps one", "Got 3 example(s)")
 
 
 def test_bundled_digits(digits):
     X, y = digits
-    model = AveragedPerceptronClassifier(random_state=0).fit(X[:1200], y[:1200])
+    model = paper_averaged(random_state=0).fit(X[:1200], y[:1200])
     last = model.score(X[1200:], y[1200:])
     assert last > 0.9
     theirs = Perceptron(random_state=0, max_iter=5, tol=None).fit(X[:1200], y[:1200])
@@ -401,17 +399,17 @@ def test_bundled_digits(digits):
 
 
 def test_averages_belong_to_prediction(digits):
-    model = AveragedPerceptronClassifier(random_state=0).fit(*digits)
+    model = paper_averaged(random_state=0).fit(*digits)
     average = model.coef_
     assert not np.array_equal(model.set_params(average=False).coef_, average)
-    assert np.array_equal(model.coef_, AveragedPerceptronClassifier(average=False, random_state=0).fit(*digits).coef_)
+    assert np.array_equal(model.coef_, paper_averaged(average=False, random_state=0).fit(*digits).coef_)
     assert np.array_equal(model.set_params(average=True).coef_, average)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_score_of_0_predicts_the_second_of_two_classes(n_classes):
     y = np.arange(6) % n_classes
-    model = AveragedPerceptronClassifier(fit_intercept=False).fit(np.eye(6), y)
+    model = paper_averaged(fit_intercept=False).fit(np.eye(6), y)
     scores = model.decision_function(np.zeros((1, 6)))
     assert model.predict(np.zeros((1, 6))) == [1 if n_classes == 2 else 0]
     assert scores.shape == ((1,) if n_classes == 2 else (1, 3))
@@ -423,7 +421,7 @@ def test_sparsify_and_densify(average):
     rng = np.random.RandomState(0)
     X = sp.random(200, 3000, density=0.002, random_state=rng, format="csr")
     y = rng.randint(0, 12, 200)
-    model = AveragedPerceptronClassifier(average=average, random_state=0).fit(X, y)
+    model = paper_averaged(average=average, random_state=0).fit(X, y)
     coefficients, scores, size = model.coef_, model.decision_function(X), len(pickle.dumps(model))
     assert model.sparsify() is model
     assert sp.issparse(model.coef_)
@@ -443,7 +441,7 @@ def test_sparsify_and_densify(average):
 
 def test_a_stored_model_learns_on(digits):
     X, y = digits
-    model = AveragedPerceptronClassifier().partial_fit(X[:500], y[:500])
+    model = paper_averaged().partial_fit(X[:500], y[:500])
     stored = pickle.loads(pickle.dumps(model))
     assert np.array_equal(stored.coef_, model.coef_)
     assert np.array_equal(stored.partial_fit(X[500:], y[500:]).coef_, model.partial_fit(X[500:], y[500:]).coef_)
@@ -452,28 +450,26 @@ def test_a_stored_model_learns_on(digits):
 @pytest.mark.parametrize("kind", [int, str])
 def test_a_batch_may_have_a_class_a_row(kind):
     labels = np.arange(30).astype(kind)
-    model = AveragedPerceptronClassifier().partial_fit(np.eye(30), labels, classes=labels)  # and nothing warns
+    model = paper_averaged().partial_fit(np.eye(30), labels, classes=labels)  # and nothing warns
     assert model.partial_fit(np.eye(30), labels).n_epochs_ == 2
 
 
 def test_learning_goes_on_after_fit(digits):
     X, y = digits[0][:100], digits[1][:100]
-    model = AveragedPerceptronClassifier(epochs=1, shuffle=False).fit(X, y)
+    model = paper_averaged(epochs=1, shuffle=False).fit(X, y)
     for _ in range(2):
         model.partial_fit(X, y)
-    assert np.array_equal(model.coef_, AveragedPerceptronClassifier(epochs=3, shuffle=False).fit(X, y).coef_)
+    assert np.array_equal(model.coef_, paper_averaged(epochs=3, shuffle=False).fit(X, y).coef_)
     assert model.n_epochs_ == 3
 
 
 def test_among_scikit_learns_tools(digits):
     texts = ["rain and wind", "wind and rain", "sun all day", "a day of sun"] * 6
     labels = ["bad", "bad", "good", "good"] * 6
-    pipe = make_pipeline(TfidfVectorizer(), AveragedPerceptronClassifier(random_state=0)).fit(texts, labels)
+    pipe = make_pipeline(TfidfVectorizer(), paper_averaged(random_state=0)).fit(texts, labels)
     assert pipe.predict(["rain", "sun"]).tolist() == ["bad", "good"]
     X, y = digits[0][:300], digits[1][:300]
-    grid = GridSearchCV(
-        AveragedPerceptronClassifier(random_state=0), {"average": [True, False], "epochs": [1, 5]}, cv=3
-    )
+    grid = GridSearchCV(paper_averaged(random_state=0), {"average": [True, False], "epochs": [1, 5]}, cv=3)
     assert grid.fit(X, y).best_score_ > 0.8
     assert CalibratedClassifierCV(grid.best_estimator_).fit(X, y).score(X, y) > 0.9
 
@@ -489,10 +485,10 @@ def test_data_are_neither_copied_nor_changed(what, monkeypatch):
     parameters = {"epochs": 1 if what == "one pass" else 3, "shuffle": what != "unshuffled", "random_state": 0}
     if what == "no room":
         monkeypatch.setattr(presentation, "available_memory", lambda: 0)
-    AveragedPerceptronClassifier(epochs=1).fit(X[:10], np.arange(10) % 2)  # compiles
+    paper_averaged(epochs=1).fit(X[:10], np.arange(10) % 2)  # compiles
     tracemalloc.start()
     try:
-        AveragedPerceptronClassifier(**parameters).fit(X, y)
+        paper_averaged(**parameters).fit(X, y)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -508,13 +504,13 @@ def test_what_is_kept_for_later_passes_is_bounded(monkeypatch):
     monkeypatch.setattr(presentation, "VALUES_AT_ONCE", 100_000)
     tracemalloc.start()
     try:
-        part = AveragedPerceptronClassifier(epochs=3, random_state=0).fit(X, y)
+        part = paper_averaged(epochs=3, random_state=0).fit(X, y)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert 12e6 < peak < 18e6  # half of the rows
     monkeypatch.setattr(presentation, "KEPT_BYTES", 0)
-    assert np.array_equal(part.coef_, AveragedPerceptronClassifier(epochs=3, random_state=0).fit(X, y).coef_)
+    assert np.array_equal(part.coef_, paper_averaged(epochs=3, random_state=0).fit(X, y).coef_)
 
 
 # -- bad input --------------------------------------------------------------------------------------------------------
@@ -551,9 +547,9 @@ GOOD = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, -6.0]]), np.array(["a", "b", "c"]
     ],
 )
 def test_bad_input_is_refused_in_words(parameters, X, y, words):
-    fresh = AveragedPerceptronClassifier(**parameters)
+    fresh = paper_averaged(**parameters)
     assert_clear(refusal(fresh, lambda m: m.fit(X, y)), *words)
-    fitted = AveragedPerceptronClassifier(random_state=0).fit(*GOOD)
+    fitted = paper_averaged(random_state=0).fit(*GOOD)
     coefficients = fitted.coef_.copy()
     assert_clear(refusal(fitted.set_params(**parameters), lambda m: m.fit(X, y)), *words)
     assert np.array_equal(fitted.set_params(average=True).coef_, coefficients)
@@ -568,7 +564,7 @@ def test_bad_input_is_refused_in_words(parameters, X, y, words):
     ],
 )
 def test_what_scikit_learn_refuses_leaves_the_model_as_it_was(X, y, words):
-    for model in (AveragedPerceptronClassifier(), AveragedPerceptronClassifier().fit(*GOOD)):
+    for model in (paper_averaged(), paper_averaged().fit(*GOOD)):
         assert words in str(refusal(model, lambda m: m.fit(X, y)))
 
 
@@ -589,7 +585,7 @@ WORDS = {
 def test_words_are_refused_with_advice(kind):
     library = pd if kind.startswith("pandas") else pl
     frame = library.DataFrame({"age": [1, 2, 3], "city": WORDS[kind]})
-    for model in (AveragedPerceptronClassifier(), VotedPerceptronClassifier(), NaiveBayesLinearClassifier()):
+    for model in (paper_averaged(), paper_perceptron(), NaiveBayesLinearClassifier()):
         error = refusal(model, lambda m: m.fit(frame, GOOD[1]))
         assert_clear(error, "tabular_encoder", "words in column 'city'")
         assert_clear(refusal(model, lambda m: m.fit(["a text", "another", "third"], GOOD[1])), "TfidfVectorizer")
@@ -597,17 +593,17 @@ def test_words_are_refused_with_advice(kind):
 
 def test_objects_that_are_numbers_are_no_words():
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.5, 1.0, 0.0]})
-    model = AveragedPerceptronClassifier(random_state=0).fit(frame.astype(object), GOOD[1])
-    assert np.array_equal(model.coef_, AveragedPerceptronClassifier(random_state=0).fit(frame, GOOD[1]).coef_)
+    model = paper_averaged(random_state=0).fit(frame.astype(object), GOOD[1])
+    assert np.array_equal(model.coef_, paper_averaged(random_state=0).fit(frame, GOOD[1]).coef_)
 
 
 def test_an_unknown_choice_after_training_is_refused():
-    model = AveragedPerceptronClassifier().fit(*GOOD).set_params(average="x")
+    model = paper_averaged().fit(*GOOD).set_params(average="x")
     assert_clear(refusal(model, lambda m: m.predict(GOOD[0])), "'average' parameter", "Got 'x'")
 
 
 def test_batches_that_do_not_fit_are_refused_in_words():
-    model = AveragedPerceptronClassifier().partial_fit(*GOOD)
+    model = paper_averaged().partial_fit(*GOOD)
     coefficients = model.coef_
     assert_clear(
         refusal(model, lambda m: m.partial_fit([[1, 2]], ["d"])), "among the classes ['a', 'b', 'c']", "Got 'd'"
@@ -626,7 +622,7 @@ def test_batches_that_do_not_fit_are_refused_in_words():
 
 
 def test_labels_unseen_in_the_first_call_are_refused_by_name():
-    model = AveragedPerceptronClassifier()
+    model = paper_averaged()
     words = "among the classes ['a', 'b']", "Got 'c'"
     assert_clear(refusal(model, lambda m: m.partial_fit(*GOOD, classes=["a", "b"])), *words)
     assert not hasattr(model, "classes_")
@@ -637,9 +633,9 @@ def test_labels_unseen_in_the_first_call_are_refused_by_name():
 def test_weights_without_room_are_refused(monkeypatch):
     monkeypatch.setattr(base, "available_memory", lambda: 10**9)
     X = sp.csr_matrix(([1.0] * 100, (range(100), range(100))), shape=(300, 1_000_000))
-    sentence = refusal(AveragedPerceptronClassifier(), lambda m: m.fit(X, np.arange(300) % 100))
+    sentence = refusal(paper_averaged(), lambda m: m.fit(X, np.arange(300) % 100))
     assert_clear(sentence, "1,000,000 features and 100 classes take 2.5 GB", "1.0 GB are free")  # 104 columns
-    early = AveragedPerceptronClassifier(early_stopping=True)
+    early = paper_averaged(early_stopping=True)
     assert_clear(refusal(early, lambda m: m.fit(X, np.arange(300) % 100)), "take 7.4 GB")
 
 
@@ -647,8 +643,8 @@ def test_rows_of_zeros_are_left_out_without_a_bias():
     X, y = np.vstack([np.zeros((3, 2)), SEPARABLE[0]]), np.append(["b", "a", "b"], SEPARABLE[1])
     for form in (np.asarray, sp.csr_matrix, _explicit_zeros):
         with pytest.warns(UserWarning, match="3 of 7 rows have no value but 0, can never be learnt, and are left out"):
-            model = AveragedPerceptronClassifier(fit_intercept=False, epochs=2, shuffle=False).fit(form(X), y)
-        plain = AveragedPerceptronClassifier(fit_intercept=False, epochs=2, shuffle=False).fit(*SEPARABLE)
+            model = paper_averaged(fit_intercept=False, epochs=2, shuffle=False).fit(form(X), y)
+        plain = paper_averaged(fit_intercept=False, epochs=2, shuffle=False).fit(*SEPARABLE)
         assert np.array_equal(model.coef_, plain.coef_)
         with pytest.warns(UserWarning, match="1 of 1 rows"):
             model.partial_fit(form(np.zeros((1, 2))), ["a"])
@@ -658,14 +654,14 @@ def test_rows_of_zeros_are_left_out_without_a_bias():
 @pytest.mark.parametrize("labels", [[1, "a", 2], [None, "a", "b"]])
 def test_labels_of_several_types_are_refused(labels):
     labels = np.array(labels, dtype=object)
-    error = refusal(AveragedPerceptronClassifier(), lambda m: m.partial_fit(GOOD[0], GOOD[1], classes=labels))
+    error = refusal(paper_averaged(), lambda m: m.partial_fit(GOOD[0], GOOD[1], classes=labels))
     assert_clear(error, "The 'classes' of partial_fit must be of one type", "and str")
     with pytest.raises(ValueError, match=r"must be of one type|Unknown label type|mix of"):
-        AveragedPerceptronClassifier().fit(GOOD[0], labels)
+        paper_averaged().fit(GOOD[0], labels)
 
 
 def test_missing_classes_are_refused():
-    model = AveragedPerceptronClassifier()
+    model = paper_averaged()
     error = refusal(model, lambda m: m.partial_fit(GOOD[0], [0, 1, 1], classes=[0, 1, np.nan]))
     assert_clear(error, "The 'classes' of partial_fit must not be missing")
     assert model.partial_fit(GOOD[0], [0, 1, 1], classes={0, 1}).classes_.tolist() == [0, 1]
@@ -673,7 +669,7 @@ def test_missing_classes_are_refused():
 
 @pytest.mark.parametrize("row", [np.full((1, 2), 1e308), sp.csr_matrix([[1e308, 0]])])
 def test_scores_beyond_float64_are_refused(row):
-    model = AveragedPerceptronClassifier(random_state=0).fit(GOOD[0] * 1e3, GOOD[1])
+    model = paper_averaged(random_state=0).fit(GOOD[0] * 1e3, GOOD[1])
     with pytest.raises(ValueError, match="exceed the largest float64 on these rows: scale the data down"):
         model.predict(row)
     assert np.isfinite(model.decision_function(np.full((1, 2), 3e38, dtype=np.float32))).all()
@@ -689,15 +685,15 @@ def test_types_that_are_converted(dtype, form):
     if form is sp.csr_matrix:
         given.data = given.data.astype(dtype)
     for y in ([0, 1, 1, 0], [0, 1, 2, 0]):
-        model = AveragedPerceptronClassifier(shuffle=False).fit(given, y)
-        plain = AveragedPerceptronClassifier(shuffle=False).fit(X.astype(float), y)
+        model = paper_averaged(shuffle=False).fit(given, y)
+        plain = paper_averaged(shuffle=False).fit(X.astype(float), y)
         assert np.array_equal(model.coef_, plain.coef_)
         assert np.array_equal(model.predict(given), plain.predict(X))
 
 
 def test_weights_from_a_file_learn_on(tmp_path, digits):
     X, y = digits
-    model = AveragedPerceptronClassifier(random_state=0).fit(X, y)
+    model = paper_averaged(random_state=0).fit(X, y)
     joblib.dump(model, tmp_path / "model")
     mapped = joblib.load(tmp_path / "model", mmap_mode="r")
     assert not mapped._trainer.weights.flags.writeable
@@ -705,7 +701,7 @@ def test_weights_from_a_file_learn_on(tmp_path, digits):
 
 
 def test_weights_cannot_be_written_to(digits):
-    model = AveragedPerceptronClassifier(random_state=0).fit(*digits)
+    model = paper_averaged(random_state=0).fit(*digits)
     for average in (True, False):
         model.set_params(average=average)
         for array in (model.coef_, model.intercept_, model.sparsify().coef_.data):
@@ -718,13 +714,13 @@ def test_weights_cannot_be_written_to(digits):
 
 def test_a_refused_batch_leaves_sparse_weights_sparse(digits):
     X, y = digits
-    model = AveragedPerceptronClassifier(random_state=0).fit(X, y).sparsify()
+    model = paper_averaged(random_state=0).fit(X, y).sparsify()
     refusal(model, lambda m: m.partial_fit(X * 1e200, y))
     assert sp.issparse(model.coef_)
 
 
 def test_an_unfitted_model_says_so():
-    model = AveragedPerceptronClassifier()
+    model = paper_averaged()
     assert not hasattr(model, "coef_")
     for act in (lambda: model.predict([[1]]), model.sparsify, model.densify):
         with pytest.raises(ValueError, match="not fitted yet"):
@@ -753,10 +749,10 @@ def interrupting(monkeypatch, at, times=1):
 
 def test_ctrl_c_leaves_what_was_learnt(digits, monkeypatch):
     X, y = digits
-    whole = AveragedPerceptronClassifier(epochs=0.1, shuffle=False, n_jobs=1)  # 180 examples: 9 batches of 20
+    whole = paper_averaged(epochs=0.1, shuffle=False, n_jobs=1)  # 180 examples: 9 batches of 20
     whole.fit(X, y)
     interrupting(monkeypatch, at=9)
-    model = AveragedPerceptronClassifier(shuffle=False, n_jobs=1)
+    model = paper_averaged(shuffle=False, n_jobs=1)
     with pytest.raises(KeyboardInterrupt, match="Training stopped after 180 examples; the model has what it learnt"):
         model.fit(X, y)
     assert np.array_equal(model.coef_, whole.coef_)
@@ -765,7 +761,7 @@ def test_ctrl_c_leaves_what_was_learnt(digits, monkeypatch):
 
 def test_a_second_ctrl_c_leaves_the_model_as_it_was(digits, monkeypatch):
     X, y = digits
-    model = AveragedPerceptronClassifier(n_jobs=1).fit(X[:100], y[:100])
+    model = paper_averaged(n_jobs=1).fit(X[:100], y[:100])
     before = pickle.dumps(model)
     coefficients = model.coef_.copy()
     interrupting(monkeypatch, at=5, times=2)
@@ -779,6 +775,6 @@ def test_a_second_ctrl_c_leaves_the_model_as_it_was(digits, monkeypatch):
 
 def test_progress_is_shown_over_all_passes(digits, capsys):
     X, y = digits[0][:200], digits[1][:200]
-    AveragedPerceptronClassifier(epochs=4, early_stopping=True, verbose=1, random_state=0).fit(X, y)
+    paper_averaged(epochs=4, early_stopping=True, verbose=1, random_state=0).fit(X, y)
     shown = capsys.readouterr().err
     assert [f"{25 * i}%, epoch {i}" in shown for i in (1, 2, 3, 4)] == [True] * 4

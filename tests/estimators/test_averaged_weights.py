@@ -16,6 +16,7 @@ import scipy.sparse as sp
 import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
+from paper import paper_averaged, paper_perceptron
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import TunedThresholdClassifierCV, cross_validate, train_test_split
@@ -24,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from strategies import thorough
 from test_averaged import textbook
 
-from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, certify, load
+from votron import certify, load
 from votron.errors import NotRepresentableError, VotronError
 
 X, Y = load_iris(return_X_y=True)
@@ -33,7 +34,7 @@ WAYS = {"ovr": {}, "joint": {"multiclass": "joint"}, "early stopping": {"early_s
 
 
 def model(**parameters):
-    return AveragedPerceptronClassifier(**{"random_state": 0, "epochs": 4, **parameters})
+    return paper_averaged(**{"random_state": 0, "epochs": 4, **parameters})
 
 
 def same(one, other):
@@ -292,7 +293,7 @@ def test_margins_by_class_are_those_of_the_kernel_classifier():
     for labels, margin in ((Y, {1: 0.5}), (Y, {0: 0.25, 2: 2.0}), (np.where(Y == 1, "yes", "no"), {"yes": 1.0})):
         for weights in (None, np.tile([0.5, 1.5], 75)):
             kernel = {"kernel": "linear", "margin": margin, "epochs": 3, "random_state": 0}
-            voted = VotedPerceptronClassifier(**kernel).fit(rows, labels, sample_weight=weights)
+            voted = paper_perceptron(**kernel).fit(rows, labels, sample_weight=weights)
             fitted = model(epochs=3, margin=margin, fit_intercept=False).fit(rows, labels, sample_weight=weights)
             assert fitted.n_mistakes_.tolist() == voted.n_mistakes_.tolist()
             np.testing.assert_allclose(fitted._trainer.last()[0], voted.dual_coef_ @ voted.support_vectors_)

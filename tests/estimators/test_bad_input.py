@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from paper import paper_perceptron
 from refusals import assert_clear, refusal
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
-from votron import VotedPerceptronClassifier, VotronError
+from votron import VotronError
 from votron.errors import IndefiniteKernelError, NotRepresentableError
 from votron.kernels import NormalizedKernel, PolynomialKernel, PrecomputedKernel
 
@@ -30,14 +31,14 @@ def changed(matrix, *entries):
 
 def refused_by_fit(parameters, data, labels, *words, kind=VotronError):
     """Whether fit refuses, of a new model, of one that was fitted before, and of one that learns in batches."""
-    error = refusal(VotedPerceptronClassifier(**parameters), lambda m: m.fit(data, labels))
+    error = refusal(paper_perceptron(**parameters), lambda m: m.fit(data, labels))
     assert isinstance(error, kind), repr(error)
     assert_clear(error, *words)
-    fitted = VotedPerceptronClassifier(gamma=0.5, random_state=0).fit(pd.DataFrame(X, columns=list("abc")), y)
+    fitted = paper_perceptron(gamma=0.5, random_state=0).fit(pd.DataFrame(X, columns=list("abc")), y)
     expected = fitted.decision_function(pd.DataFrame(X, columns=list("abc")))
     fitted.set_params(**parameters)
     assert_clear(refusal(fitted, lambda m: m.fit(data, labels)), *words)
-    fitted.set_params(**VotedPerceptronClassifier(gamma=0.5, random_state=0).get_params())
+    fitted.set_params(**paper_perceptron(gamma=0.5, random_state=0).get_params())
     assert np.array_equal(fitted.decision_function(pd.DataFrame(X, columns=list("abc"))), expected)
 
 
@@ -71,12 +72,12 @@ BAD_PARAMETERS = {
 def test_parameters(name, value):
     words = f"The '{name}' parameter of VotedPerceptronClassifier must be", f"Got {value!r} instead."
     refused_by_fit({name: value}, X, y, *words, kind=ValueError)
-    error = refusal(VotedPerceptronClassifier(**{"kernel": "linear", name: value}), lambda m: m.partial_fit(X, y))
+    error = refusal(paper_perceptron(**{"kernel": "linear", name: value}), lambda m: m.partial_fit(X, y))
     assert_clear(error, *words)
 
 
 def test_every_parameter_is_tested():
-    assert set(BAD_PARAMETERS) == set(VotedPerceptronClassifier().get_params())
+    assert set(BAD_PARAMETERS) == set(paper_perceptron().get_params())
 
 
 @pytest.mark.parametrize("epochs", [1e-9, 0.02, 1e300])
@@ -88,7 +89,7 @@ def test_epochs_that_present_nothing_or_too_much(epochs):
 def test_validation_fraction_that_leaves_nothing():
     words = "The 'validation_fraction' parameter of VotedPerceptronClassifier must leave an example to train on, of 20"
     refused_by_fit({"rule": "holdout", "validation_fraction": 0.99}, X, y, words, "Got 0.99 instead.")
-    VotedPerceptronClassifier(validation_fraction=0.99).fit(X, y)  # the other rules have no need of it
+    paper_perceptron(validation_fraction=0.99).fit(X, y)  # the other rules have no need of it
 
 
 # -- data -------------------------------------------------------------------------------------------------------------
@@ -118,7 +119,7 @@ BAD_DATA = {
 @pytest.mark.parametrize("case", BAD_DATA)
 def test_data(case):
     data, labels, words = BAD_DATA[case]
-    for model in (VotedPerceptronClassifier(), VotedPerceptronClassifier(gamma=1.0).fit(X, y)):
+    for model in (paper_perceptron(), paper_perceptron(gamma=1.0).fit(X, y)):
         assert words in str(refusal(model, lambda m: m.fit(data, labels)))
         if hasattr(model, "partial_fit"):
             assert words in str(refusal(model, lambda m: m.partial_fit(data, labels)))
@@ -128,14 +129,14 @@ def test_one_row_and_one_class():
     words = "The labels must have at least 2 classes to tell apart", "Got 1 class, ", "n_features=3 instead."
     refused_by_fit({}, X[:1], y[:1], *words, "n_samples=1,")
     refused_by_fit({}, X, np.full(20, "spam"), *words, "['spam']", "n_samples=20,")
-    error = refusal(VotedPerceptronClassifier(gamma=1.0), lambda m: m.partial_fit(X, y, classes=[1]))
+    error = refusal(paper_perceptron(gamma=1.0), lambda m: m.partial_fit(X, y, classes=[1]))
     assert_clear(error, "The labels must be among the classes [1]", "Got 0 instead.")
-    assert_clear(refusal(VotedPerceptronClassifier(gamma=1.0), lambda m: m.partial_fit(X[:1], y[:1])), *words)
+    assert_clear(refusal(paper_perceptron(gamma=1.0), lambda m: m.partial_fit(X[:1], y[:1])), *words)
 
 
 def test_a_variance_beyond_float64():
     words = "The variance of X, which gamma='scale' divides by, exceeds the largest float64: scale the data down."
-    assert_clear(refusal(VotedPerceptronClassifier(), lambda m: m.fit(X * 1e160, y)), words)
+    assert_clear(refusal(paper_perceptron(), lambda m: m.fit(X * 1e160, y)), words)
 
 
 def test_nothing_can_be_learnt():
@@ -145,7 +146,7 @@ def test_nothing_can_be_learnt():
 
 
 def test_rows_to_predict():
-    fitted = VotedPerceptronClassifier(random_state=0).fit(X, y)
+    fitted = paper_perceptron(random_state=0).fit(X, y)
     for ask in (fitted.predict, fitted.decision_function, fitted.staged_decision_function):
         for data, words in (
             (X[:, :2], "X has 2 features, but VotedPerceptronClassifier is expecting 3 features as input."),
@@ -156,26 +157,26 @@ def test_rows_to_predict():
         ):
             assert words in str(refusal(fitted, lambda _, ask=ask, data=data: ask(data)))
     assert "score" in dir(fitted)
-    given = VotedPerceptronClassifier(kernel="precomputed").fit(K, y)
+    given = paper_perceptron(kernel="precomputed").fit(K, y)
     assert "X has 5 features, but" in str(refusal(given, lambda m: m.predict(K[:, :5])))
-    named = VotedPerceptronClassifier().fit(pd.DataFrame(X, columns=list("abc")), y)
+    named = paper_perceptron().fit(pd.DataFrame(X, columns=list("abc")), y)
     words = "feature names should match those that were passed during fit"
     assert words in str(refusal(named, lambda m: m.predict(pd.DataFrame(X, columns=list("abd")))))
 
 
 def test_not_fitted():
     for ask in ("predict", "decision_function", "staged_decision_function"):
-        error = refusal(VotedPerceptronClassifier(), lambda m, ask=ask: getattr(m, ask)(X))
+        error = refusal(paper_perceptron(), lambda m, ask=ask: getattr(m, ask)(X))
         assert isinstance(error, NotFittedError)
         assert_clear(error)
-    assert isinstance(refusal(VotedPerceptronClassifier(), lambda m: m.with_rule("last")), NotFittedError)
+    assert isinstance(refusal(paper_perceptron(), lambda m: m.with_rule("last")), NotFittedError)
 
 
 # -- rules and moments ------------------------------------------------------------------------------------------------
 
 
 def test_unknown_rules():
-    fitted = VotedPerceptronClassifier(random_state=0).fit(X, y)
+    fitted = paper_perceptron(random_state=0).fit(X, y)
     words = "The 'rule' parameter of VotedPerceptronClassifier must be a str among {", "Got 'best' instead."
     assert_clear(refusal(fitted, lambda m: m.with_rule("best")), *words)
     assert_clear(refusal(fitted, lambda m: m.with_rule("last", "yes")), "'normalize_vectors'", "Got 'yes' instead.")
@@ -192,7 +193,7 @@ def test_unknown_rules():
 
 
 def test_holdout_without_data():
-    fitted = VotedPerceptronClassifier(random_state=0).fit(X, y)
+    fitted = paper_perceptron(random_state=0).fit(X, y)
     words = "The rule 'holdout' needs held-out data", "X_val and y_val", "fit with"
     assert_clear(refusal(fitted, lambda m: m.with_rule("holdout")), *words)
     assert_clear(refusal(fitted, lambda m: list(m.staged_decision_function(X, rules=["holdout"]))), *words)
@@ -216,13 +217,13 @@ def test_holdout_without_data():
     ],
 )
 def test_held_out_data(arguments, words):
-    fitted = VotedPerceptronClassifier(random_state=0).fit(X, y)
+    fitted = paper_perceptron(random_state=0).fit(X, y)
     assert words in str(refusal(fitted, lambda m: m.with_rule(**arguments)))
 
 
 @pytest.mark.parametrize("moment", [0, 0.01, 10.1, -1, np.nan, np.inf])
 def test_moments_outside_training(moment):
-    fitted = VotedPerceptronClassifier(random_state=0).fit(X, y)
+    fitted = paper_perceptron(random_state=0).fit(X, y)
     error = refusal(fitted, lambda m: m.staged_decision_function(X, at=[1, moment]))
     assert_clear(
         error, "The moments 'at' must lie within training", "10 epochs of 20 examples", f"Got {moment!r} instead."
@@ -231,7 +232,7 @@ def test_moments_outside_training(moment):
 
 @pytest.mark.parametrize("at", [0.5, "all", ["first"], [None]])
 def test_moments_that_are_none(at):
-    fitted = VotedPerceptronClassifier(random_state=0).fit(X, y)
+    fitted = paper_perceptron(random_state=0).fit(X, y)
     error = refusal(fitted, lambda m: m.staged_decision_function(X, at=at))
     assert_clear(error, "The moments 'at' must be epochs, such as [0.1, 1, 2]", f"Got {at!r} instead.")
 
@@ -253,7 +254,7 @@ def test_precomputed_matrices(kernel):
 
 
 def test_sparse_precomputed_matrices_are_refused():
-    error = refusal(VotedPerceptronClassifier(kernel="precomputed"), lambda m: m.fit(sp.csr_matrix(K), y))
+    error = refusal(paper_perceptron(kernel="precomputed"), lambda m: m.fit(sp.csr_matrix(K), y))
     assert "dense" in str(error)
 
 
@@ -283,7 +284,7 @@ def test_a_negative_length_is_caught(dtype):
         "PrecomputedKernel() is not positive semi-definite on these data: ‖v‖² became -24 after the mistake on row 2"
     )
     refused_by_fit(parameters, matrix, [1, 0, 1], words, kind=IndefiniteKernelError)
-    VotedPerceptronClassifier(**parameters).fit(matrix, [1, 1, 0])  # not caught, since never met
+    paper_perceptron(**parameters).fit(matrix, [1, 1, 0])  # not caught, since never met
 
 
 @pytest.mark.slow
@@ -297,9 +298,9 @@ def test_rounding_is_no_crime():
             data.astype(np.float32) @ data.astype(np.float32).T,
             (9 * data @ data.T).astype(int),
         ):
-            trained = VotedPerceptronClassifier(kernel="precomputed", epochs=200, random_state=0).fit(matrix, labels)
+            trained = paper_perceptron(kernel="precomputed", epochs=200, random_state=0).fit(matrix, labels)
             assert len(trained.record_) > 50
-        VotedPerceptronClassifier(kernel="linear", epochs=200).fit(data.astype(np.float32), labels)
+        paper_perceptron(kernel="linear", epochs=200).fit(data.astype(np.float32), labels)
 
 
 # -- kernels ----------------------------------------------------------------------------------------------------------
@@ -309,7 +310,7 @@ def test_conjunctions_are_of_booleans():
     words = "The 'conjunction' kernel takes 0/1 data only", "binarise or one-hot encode"
     for data, values in ((X, "from -2.5"), (np.eye(20) * 2, "from 0 to 2"), (sp.eye_array(20) * -1, "from -1 to 0")):
         refused_by_fit({"kernel": "conjunction"}, data, y, *words, f"Got values {values}")
-    fitted = VotedPerceptronClassifier(kernel="conjunction").fit(np.eye(20), y)
+    fitted = paper_perceptron(kernel="conjunction").fit(np.eye(20), y)
     assert_clear(refusal(fitted, lambda m: m.predict(np.eye(20) / 2)), *words, "Got values from 0 to 0.5")
     assert_clear(refusal(fitted, lambda m: m.partial_fit(np.eye(20) * 3, y)), *words, "Got values from 0 to 3")
     refused_by_fit({"kernel": "conjunction"}, np.ones((20, 1100)), y, "1023 ones", kind=NotRepresentableError)
@@ -325,9 +326,7 @@ def test_kernels_that_are_none(kernel, normalize):
 
 
 def test_large_kernel_values_are_no_problem():
-    trained = VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=6, gamma=1.0, random_state=0).fit(
-        PIXELS, LABELS
-    )
+    trained = paper_perceptron(degree=6, gamma=1.0, random_state=0).fit(PIXELS, LABELS)
     assert trained.record_.norm2.max() > 1e40
     for rule in ("vote", "average", "last", "random", "pocket"):
         for normalized in (False, True):
@@ -343,7 +342,7 @@ def test_kernel_values_that_are_too_large(form):
     words = "NormalizedKernel(base=PolynomialKernel(degree=200, gamma=1.0, coef0=1.0))", "largest float64"
     parameters = {"degree": 200, "gamma": 1.0, "normalize_kernel": True}
     refused_by_fit(parameters, data, LABELS, *words, kind=NotRepresentableError)
-    nearly = VotedPerceptronClassifier(
+    nearly = paper_perceptron(
         kernel="poly", margin=0.0, degree=42, gamma=1.0, random_state=0
     )  # values fit, sums of them need not
     try:
@@ -357,15 +356,13 @@ def test_kernel_values_that_are_too_large(form):
 @pytest.mark.parametrize("kernel", [{"kernel": "linear"}, {"kernel": "rbf"}, {"kernel": "rbf", "gamma": 1.0}, {}])
 def test_data_that_are_too_large(kernel):
     refused_by_fit(kernel, X * 1e200, y, "largest float64", "scale the data", kind=NotRepresentableError)
-    trained = VotedPerceptronClassifier(kernel="linear").fit(
-        X.astype(np.float32) * np.float32(1e25), y
-    )  # fits a float64
+    trained = paper_perceptron(kernel="linear").fit(X.astype(np.float32) * np.float32(1e25), y)  # fits a float64
     assert np.isfinite(trained.record_.norm2).all()
 
 
 @pytest.mark.parametrize("normalize", [False, True])
 def test_rows_to_predict_that_are_too_large(normalize):
-    fitted = VotedPerceptronClassifier(degree=6, gamma=1.0, normalize_kernel=normalize, random_state=0).fit(X, y)
+    fitted = paper_perceptron(degree=6, gamma=1.0, normalize_kernel=normalize, random_state=0).fit(X, y)
     for rule in ("vote", "average", "last", "random", "pocket"):
         error = refusal(fitted, lambda m, rule=rule: m.with_rule(rule).predict(X * 1e80))
         assert isinstance(error, NotRepresentableError)
@@ -429,7 +426,10 @@ def test_functions_that_fail():
         return A @ B.T
 
     for fine in (0, 3, 5):  # at once, and in the middle of training
-        for model in (VotedPerceptronClassifier(kernel=breaks), VotedPerceptronClassifier(gamma=1.0).fit(X, y)):
+        for model in (
+            paper_perceptron(kernel=breaks, memory_limit=0),
+            paper_perceptron(gamma=1.0, memory_limit=0).fit(X, y),
+        ):
             calls.clear()
             model.kernel = breaks
             before = dict(model.__dict__)
@@ -443,7 +443,7 @@ def test_functions_that_fail():
 
 
 def test_labels_that_were_not_named():
-    model = VotedPerceptronClassifier(gamma=1.0)
+    model = paper_perceptron(gamma=1.0)
     error = refusal(model, lambda m: m.partial_fit(X, y, classes=[1, 2, 3, 4, 5, 6]))
     assert_clear(error, "The labels must be among the classes [1, 2, 3, 4, 5, ...]", "Got 0 instead.")
     model.partial_fit(X, np.array(["ham", "spam"])[y])
@@ -453,7 +453,7 @@ def test_labels_that_were_not_named():
 
 
 def test_what_may_not_change_between_batches():
-    model = VotedPerceptronClassifier(gamma=1.0).partial_fit(X, y)
+    model = paper_perceptron(gamma=1.0).partial_fit(X, y)
     model.partial_fit(X, y, classes=[1, 0])
     error = refusal(model, lambda m: m.partial_fit(X, y, classes=[0, 1, 2]))
     assert_clear(error, "The 'classes' of partial_fit must be the same at every call: [0, 1]", "Got [0, 1, 2] instead.")
@@ -466,7 +466,7 @@ def test_what_may_not_change_between_batches():
 @pytest.mark.parametrize("kernel", ["poly", "rbf"])
 @pytest.mark.parametrize("gamma", ["scale", "auto"])
 def test_batches_cannot_tell_what_gamma_is(kernel, gamma):
-    model = VotedPerceptronClassifier(kernel=kernel, gamma=gamma)
+    model = paper_perceptron(kernel=kernel, gamma=gamma)
     error = refusal(model, lambda m: m.partial_fit(X, y))
     assert isinstance(error, AttributeError)
     words = "The 'gamma' parameter of VotedPerceptronClassifier must be a number for partial_fit"
@@ -476,13 +476,13 @@ def test_batches_cannot_tell_what_gamma_is(kernel, gamma):
 
 @pytest.mark.parametrize("kernel", ["precomputed", PrecomputedKernel(), NormalizedKernel(PrecomputedKernel())])
 def test_batches_have_no_precomputed_kernel(kernel):
-    error = refusal(VotedPerceptronClassifier(kernel=kernel), lambda m: m.partial_fit(K, y))
+    error = refusal(paper_perceptron(kernel=kernel), lambda m: m.partial_fit(K, y))
     assert isinstance(error, AttributeError)
     assert_clear(error, "VotedPerceptronClassifier has no partial_fit with kernel='precomputed', since rows")
 
 
 def test_a_batch_that_fails_is_forgotten():
-    model = VotedPerceptronClassifier(kernel="linear").partial_fit(X, y)
+    model = paper_perceptron(kernel="linear").partial_fit(X, y)
     before = model.decision_function(X)
     for data, labels in ((changed(X, (19, 0, np.nan)), y), (X * 1e200, y), (X, y + 1), (X[:, :1], y)):
         refusal(model, lambda m, data=data, labels=labels: m.partial_fit(data, labels))

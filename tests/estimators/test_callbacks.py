@@ -6,13 +6,12 @@ import sys
 
 import numpy as np
 import pytest
+from paper import paper_averaged, paper_perceptron
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 
 from votron import (
-    AveragedPerceptronClassifier,
     KernelAdatronClassifier,
-    VotedPerceptronClassifier,
     WinnowClassifier,
     load,
 )
@@ -43,9 +42,9 @@ class Heard:
 
 
 MODELS = [
-    VotedPerceptronClassifier(epochs=3, random_state=0),
-    VotedPerceptronClassifier("linear", epochs=3, random_state=0),
-    AveragedPerceptronClassifier(epochs=3, random_state=0),
+    paper_perceptron(epochs=3, random_state=0),
+    paper_perceptron("linear", epochs=3, random_state=0),
+    paper_averaged(epochs=3, random_state=0),
     WinnowClassifier(epochs=3, random_state=0),
 ]
 
@@ -61,7 +60,7 @@ def test_they_hear_of_every_epoch(model):
 
 def test_part_of_an_epoch_and_more_data():
     heard = Heard()
-    model = VotedPerceptronClassifier(epochs=1.5, gamma=0.1, random_state=0).set_callbacks(heard).fit(X, y)
+    model = paper_perceptron(epochs=1.5, gamma=0.1, random_state=0).set_callbacks(heard).fit(X, y)
     assert heard.heard.count("end epoch") == 2
     model.set_callbacks(again := Heard()).partial_fit(X, y)
     assert again.heard.count("begin epoch") == again.heard.count("end epoch") == 1
@@ -75,8 +74,8 @@ def test_the_adatron_has_a_task_for_each_class():
 
 
 def test_nothing_else_changes(tmp_path):
-    plain = VotedPerceptronClassifier(random_state=0).fit(X, y)
-    with_one = VotedPerceptronClassifier(random_state=0).set_callbacks(Heard()).fit(X, y)
+    plain = paper_perceptron(random_state=0).fit(X, y)
+    with_one = paper_perceptron(random_state=0).set_callbacks(Heard()).fit(X, y)
     assert with_one.record_.digest() == plain.record_.digest()
     with_one.save(tmp_path / "model.votron")
     for again in (load(tmp_path / "model.votron"), pickle.loads(pickle.dumps(with_one))):
@@ -89,7 +88,7 @@ def test_an_error_reaches_the_user_and_ends_what_was_begun():
             raise RuntimeError("no more")
 
     heard = Broken()
-    model = VotedPerceptronClassifier(random_state=0).set_callbacks(heard)
+    model = paper_perceptron(random_state=0).set_callbacks(heard)
     with pytest.raises(RuntimeError, match="no more"):
         model.fit(X, y)
     assert heard.heard[-1] == "teardown"
@@ -99,9 +98,9 @@ def test_an_error_reaches_the_user_and_ends_what_was_begun():
 def test_the_bar_of_scikit_learn(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     pytest.importorskip("rich", reason="scikit-learn's bar needs it")
-    VotedPerceptronClassifier(epochs=3, random_state=0).set_callbacks(callback.ProgressBar()).fit(X, y)
+    paper_perceptron(epochs=3, random_state=0).set_callbacks(callback.ProgressBar()).fit(X, y)
     assert "100%" in capsys.readouterr().out
-    search = GridSearchCV(VotedPerceptronClassifier(epochs=2, random_state=0), {"degree": [1, 2]}, cv=2)
+    search = GridSearchCV(paper_perceptron(epochs=2, random_state=0), {"degree": [1, 2]}, cv=2)
     search.set_callbacks(callback.ProgressBar(max_propagation_depth=1)).fit(X, y)
     out = capsys.readouterr().out
     assert out.count("VotedPerceptronClassifier") == 5  # four fits, and the one of the best
@@ -114,7 +113,7 @@ def test_without_callbacks_in_scikit_learn():
         "import sys, sklearn.model_selection, sklearn.pipeline, sklearn.linear_model, sklearn.preprocessing\n"
         "sys.modules['sklearn.callback'] = None\n"
         "from votron import KernelAdatronClassifier, VotedPerceptronClassifier\n"
-        "for model in (VotedPerceptronClassifier(), KernelAdatronClassifier()):\n"
+        "for model in (paper_perceptron(), KernelAdatronClassifier()):\n"
         "    assert not hasattr(model, 'set_callbacks')\n"
         "    assert model.fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]).predict([[1.0, 0.0]]).tolist() == [1]\n"
     )

@@ -7,16 +7,15 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from paper import paper_averaged, paper_perceptron
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 
 from votron import (
-    AveragedPerceptronClassifier,
     CompactClassifier,
     KernelAdatronClassifier,
     NaiveBayesLinearClassifier,
-    VotedPerceptronClassifier,
     VotronError,
     WinnowClassifier,
 )
@@ -53,7 +52,7 @@ def agree(model, small, X):
 @settings(max_examples=15, deadline=None)
 def test_every_rule_scores_as_before(rule, normalized, kernel, n_classes, sparse, seed):
     X, y = data(n_classes, seed=seed, sparse=sparse)
-    model = VotedPerceptronClassifier(
+    model = paper_perceptron(
         kernel=kernel, degree=2, gamma=0.1, epochs=2.5, rule=rule, normalize_vectors=normalized, random_state=seed
     ).fit(X, y)
     small = model.compact()
@@ -67,11 +66,11 @@ def test_every_rule_scores_as_before(rule, normalized, kernel, n_classes, sparse
 
 def test_only_what_is_needed_is_kept():
     X, y = data(3)
-    model = VotedPerceptronClassifier(epochs=3, random_state=0).fit(X, y)
+    model = paper_perceptron(epochs=3, random_state=0).fit(X, y)
     assert not model.compact()._predictor.vectors.record.score.any()
     assert not model.compact()._predictor.vectors.record.norm2.any()
     noise = np.random.default_rng(0).normal(size=(200, 3))
-    pocket = VotedPerceptronClassifier(rule="pocket", epochs=1, random_state=0).fit(noise, np.arange(200) % 2)
+    pocket = paper_perceptron(rule="pocket", epochs=1, random_state=0).fit(noise, np.arange(200) % 2)
     assert len(pocket.compact().support_) < len(pocket.support_)
     assert (pocket.compact().dual_coef_ != 0).any(axis=0).all()
     assert model.support_vectors_.dtype == model.compact().support_vectors_.dtype
@@ -80,7 +79,7 @@ def test_only_what_is_needed_is_kept():
 @pytest.mark.parametrize(("average", "sparse"), [(a, s) for a in (True, False) for s in (True, False)])
 def test_averaged(average, sparse):
     X, y = data(3, sparse=sparse)
-    model = AveragedPerceptronClassifier(average=average, random_state=0).fit(X, y)
+    model = paper_averaged(average=average, random_state=0).fit(X, y)
     small = model.compact()
     assert small.form_ == "linear"
     assert np.array_equal(small.coef_, model.coef_)
@@ -90,7 +89,7 @@ def test_averaged(average, sparse):
 def test_weights_of_sparse_text_stay_sparse():
     rng = np.random.default_rng(0)
     X = sp.random(40, 5000, density=0.002, format="csr", random_state=rng)
-    model = VotedPerceptronClassifier(kernel="linear", rule="last", random_state=0)
+    model = paper_perceptron(kernel="linear", rule="last", random_state=0)
     with pytest.warns(UserWarning, match="can never be learnt") if (X.getnnz(axis=1) == 0).any() else _nothing():
         model.fit(X, np.arange(40) % 2)
     assert sp.issparse(model.compact().coef_)
@@ -127,16 +126,16 @@ def test_adatron_winnow_and_naive_bayes():
 def test_precomputed_and_functions():
     X, y = data(3)
     gram = PolynomialKernel(2)(X)
-    model = VotedPerceptronClassifier(kernel="precomputed", rule="last", random_state=0).fit(gram, y)
+    model = paper_perceptron(kernel="precomputed", rule="last", random_state=0).fit(gram, y)
     agree(model, model.compact(), gram)
     assert model.compact().support_vectors_.shape[1] == 0
-    function = VotedPerceptronClassifier(kernel=lambda A, B: A @ B.T, rule="average", random_state=0).fit(X, y)
+    function = paper_perceptron(kernel=lambda A, B: A @ B.T, rule="average", random_state=0).fit(X, y)
     agree(function, function.compact(), X)
 
 
 def test_it_says_what_it_cannot_do():
     X, y = load_digits(return_X_y=True)
-    small = VotedPerceptronClassifier(rule="last", random_state=0).fit(X, y).compact()
+    small = paper_perceptron(rule="last", random_state=0).fit(X, y).compact()
     assert small.gave_up_[0] == "learning on (partial_fit)"
     assert "vote, average, random, pocket, holdout" in small.gave_up_[1]
     assert (small.made_from_, small.rule_) == ("VotedPerceptronClassifier", "last")
@@ -147,7 +146,7 @@ def test_it_says_what_it_cannot_do():
     with pytest.raises(NotFittedError):
         CompactClassifier().compact()
     with pytest.raises(NotFittedError):
-        VotedPerceptronClassifier().compact()
+        paper_perceptron().compact()
 
 
 EXACT = [(rule, normalized) for rule in ("last", "average", "pocket", "holdout") for normalized in (False, True)]
@@ -161,7 +160,7 @@ def test_scores_of_zero_stay_zero(kernel, rule, normalized):
     grid = np.array(np.meshgrid(*[[0, 1]] * 8)).reshape(8, -1).T
     rng = np.random.default_rng(1)
     X, y = grid[rng.permutation(256)[:60]], rng.integers(0, 2, 60)
-    model = VotedPerceptronClassifier(kernel=kernel, rule=rule, normalize_vectors=normalized, random_state=0).fit(X, y)
+    model = paper_perceptron(kernel=kernel, rule=rule, normalize_vectors=normalized, random_state=0).fit(X, y)
     small = model.compact()
     assert np.array_equal(small.decision_function(grid), model.decision_function(grid))
     assert np.array_equal(small.predict(grid), model.predict(grid))
@@ -169,7 +168,7 @@ def test_scores_of_zero_stay_zero(kernel, rule, normalized):
 
 def test_files_that_name_the_former_home_of_score_functions():
     """Pickles and skops files of compact models name the module of what they predict with."""
-    model = VotedPerceptronClassifier(rule="last", random_state=0).fit(*data(2)).compact()
+    model = paper_perceptron(rule="last", random_state=0).fit(*data(2)).compact()
     old = pickle.dumps(model, protocol=0).replace(b"votron.estimators._score_functions", b"votron.estimators._forms")
     with pytest.warns(DeprecationWarning, match="Expansion has moved"):
         assert (pickle.loads(old).predict(data(2)[0]) == model.predict(data(2)[0])).all()

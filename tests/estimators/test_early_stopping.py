@@ -5,6 +5,7 @@ import signal
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from paper import paper_perceptron
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_classification
 from sklearn.metrics.pairwise import polynomial_kernel
@@ -20,7 +21,7 @@ PATIENCE = VotedPerceptronClassifier.PATIENCE
 
 
 def model(**params):
-    return VotedPerceptronClassifier(**{"random_state": 3, "validation_fraction": 0.25} | params)
+    return paper_perceptron(**{"random_state": 3, "validation_fraction": 0.25} | params)
 
 
 def parts(X, y, fraction=0.25, seed=3):

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from paper import paper_perceptron
 from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from strategies import thorough
@@ -35,7 +36,7 @@ def odd(digits):
 
 
 def model(**parameters):
-    return VotedPerceptronClassifier(**{"degree": 2, "gamma": 1.0, "random_state": 0, **parameters})
+    return paper_perceptron(**{"degree": 2, "gamma": 1.0, "random_state": 0, **parameters})
 
 
 def scores_of_all_rules(fitted, X):
@@ -300,7 +301,7 @@ def test_partial_fit_is_there_only_where_it_makes_sense(digits):
         assert hasattr(model(**parameters), "partial_fit")
     assert "one pass over new data" in VotedPerceptronClassifier.partial_fit.__doc__
     X, y = digits
-    scaled = VotedPerceptronClassifier(random_state=0).fit(X, y)
+    scaled = paper_perceptron(random_state=0).fit(X, y)
     scaled.set_params(gamma=scaled.kernel_.gamma).partial_fit(X, y)  # the number that "scale" stood for
     assert scaled.record_.n_steps == 3300
 
@@ -361,12 +362,12 @@ def test_two_classes_keep_one_score(odd, digits):
 def test_a_score_of_zero_predicts_the_second_class():
     """Nothing is known of a row that is orthogonal to all others; its label and the sign of its score agree."""
     X, y = np.eye(3)[:2], np.array(["first", "second"])
-    trained = VotedPerceptronClassifier(kernel="linear", shuffle=False).fit(X, y)
+    trained = paper_perceptron(kernel="linear", shuffle=False).fit(X, y)
     for rule in ("average", "last", "pocket"):
         other = trained.with_rule(rule)
         assert other.predict([[0, 0, 1]]) == "second"
         assert 0 < other.decision_function([[0, 0, 1]])[0] < 1e-300
-    many = VotedPerceptronClassifier(kernel="linear", rule="last").fit(np.eye(4)[:3], [2, 1, 0])
+    many = paper_perceptron(kernel="linear", rule="last").fit(np.eye(4)[:3], [2, 1, 0])
     assert many.predict([[0, 0, 0, 1]]) == 0  # the first of equals
     assert not many.decision_function([[0, 0, 0, 1]]).any()
 
@@ -590,7 +591,7 @@ def test_a_larger_margin_parameter_gives_a_larger_margin():
         R = np.linalg.norm(X, axis=1).max()
         attained, updates = {}, {}
         for tau in (0, 0.1, 1, 10, 100):
-            trained = VotedPerceptronClassifier(kernel="linear", epochs=None, margin=tau, random_state=0).fit(X, y)
+            trained = paper_perceptron(kernel="linear", epochs=None, margin=tau, random_state=0).fit(X, y)
             assert trained.converged_
             scores = signs * trained.with_rule("last", True).decision_function(X)
             assert (signs * trained.with_rule("last").decision_function(X) > tau * (X**2).sum(axis=1)).all()

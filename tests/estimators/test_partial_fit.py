@@ -11,9 +11,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from paper import paper_perceptron
 from strategies import CALLABLE, CONTAINERS, contained, tables, thorough
 
-from votron import VotedPerceptronClassifier
 from votron.kernels import GaussianKernel, LinearKernel, NormalizedKernel, PolynomialKernel, make_kernel
 
 KERNELS = {
@@ -26,7 +26,7 @@ KERNELS = {
 
 
 def model(name, **more):
-    return VotedPerceptronClassifier(**KERNELS[name], shuffle=False, random_state=3, **more)
+    return paper_perceptron(**KERNELS[name], shuffle=False, random_state=3, **more)
 
 
 def kernel_of(name):

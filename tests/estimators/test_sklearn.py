@@ -291,7 +291,7 @@ def test_grid_search(iris, n_jobs):
 def test_cross_validation_cuts_precomputed_matrices_both_ways(iris):
     X, y = iris
     by_name = VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, gamma=1.0, random_state=0)
-    given = VotedPerceptronClassifier(kernel="precomputed", random_state=0)
+    given = VotedPerceptronClassifier(kernel="precomputed", margin=0.0, random_state=0)
     K = polynomial_kernel(X, degree=2, gamma=1.0)
     assert np.allclose(cross_val_score(given, K, y), cross_val_score(by_name, X, y), atol=0.05)
     with pytest.raises(ValueError, match="square"):

@@ -1,17 +1,30 @@
 """The voted perceptron by cross-validation: its table is that of plain fits, its grids go on, its time is kept to."""
 
+import signal
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_classification, make_moons
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from votron import VotedPerceptronClassifier, VotedPerceptronClassifierCV, VotronError, certify, load, save
-from votron.estimators._search import LARGEST_MARGIN
+from votron import (
+    KernelAdatronClassifier,
+    VotedPerceptronClassifier,
+    VotedPerceptronClassifierCV,
+    VotronError,
+    certify,
+    load,
+    save,
+)
+from votron.estimators._search.grids import GROWTH
+from votron.estimators.base import Deadline, OutOfTime
+from votron.saving.models import read_manifest
 
 IRIS = load_iris(return_X_y=True)
 NOISY = make_classification(300, 8, n_informative=4, flip_y=0.2, random_state=0)
@@ -74,7 +87,7 @@ def test_grids_go_on_where_the_best_is_at_their_edge():
     assert gammas[0] < model.best_params_["gamma"] < gammas[-1] or len(gammas) == 11
     noisy = VotedPerceptronClassifierCV(kernels=["rbf"], gammas=["scale"], cv=3, random_state=0).fit(*NOISY)
     margins = sorted(set(noisy.cv_results_["param_margin"]))
-    assert noisy.best_params_["margin"] < margins[-1] or margins[-1] == LARGEST_MARGIN
+    assert noisy.best_params_["margin"] < margins[-1] or margins[-1] == GROWTH["margin"].most
     assert len({*noisy.cv_results_["param_gamma"]}) == 1  # what was given stays as it was given
 
 
@@ -112,7 +125,7 @@ def test_what_needs_probabilities_is_refused():
 def test_time_is_kept_to():
     X, y = make_classification(6000, 20, flip_y=0.3, random_state=0)
     VotedPerceptronClassifierCV(**FEW).fit(X[:200], y[:200])  # compiles
-    with pytest.warns(UserWarning, match="The time limit of 0.001 s ended the search after 1 settings"):
+    with pytest.warns(UserWarning, match="The time limit of 0.001 s ended the search after 1 setting, "):
         model = VotedPerceptronClassifierCV(time_limit=0.001, random_state=0).fit(X, y)
     assert model.stopped_ == "out of time"
     assert model.predict(X[:5]).shape == (5,)
@@ -155,7 +168,6 @@ def test_folds_as_scikit_learn_takes_them():
         ({"rules": ["holdout"]}, "The 'rules' parameter of VotedPerceptronClassifierCV must be among 'vote'"),
         ({"rules": []}, "The 'rules' parameter of VotedPerceptronClassifierCV must name a rule"),
         ({"margins": [-1.0]}, "The 'margin' parameter of VotedPerceptronClassifier must be"),
-        ({"margins": [{0: 1.0}]}, "The 'margins' parameter of VotedPerceptronClassifierCV must be a list of numbers"),
         ({"time_limit": 0}, "The 'time_limit' parameter of VotedPerceptronClassifierCV must be"),
         ({"cv": 60}, "must be at most 50, the rows of the largest class"),
     ],
@@ -174,3 +186,114 @@ def test_settings_that_cannot_be_fitted_are_left_out():
     assert model.best_params_["kernel"] == "rbf"
     with pytest.raises(VotronError, match="No setting could be fitted"):
         model.set_params(kernels=["poly"]).fit(X, y)
+
+
+# -- weights ----------------------------------------------------------------------------------------------------------
+
+
+def test_weights_count_in_fits_and_scores():
+    X, y = NOISY
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    model = VotedPerceptronClassifierCV(**FEW, class_weight={1: 2.0}).fit(X, y, sample_weight=weight)
+    kept = weight > 0
+    X_kept, y_kept, w_kept = X[kept], y[kept], weight[kept]
+    seed, scores = model.best_estimator_.random_state, []
+    for train, test in StratifiedKFold(3).split(X_kept, y_kept):
+        plain = VotedPerceptronClassifier(**model.best_params_, class_weight={1: 2.0}, random_state=seed)
+        right = plain.fit(X_kept[train], y_kept[train], w_kept[train]).predict(X_kept[test]) == y_kept[test]
+        scores.append(np.average(right, weights=w_kept[test] * np.where(y_kept[test] == 1, 2.0, 1.0)))
+    assert model.best_score_ == pytest.approx(np.mean(scores))
+    again = VotedPerceptronClassifier(**model.best_params_, class_weight={1: 2.0}, random_state=seed)
+    assert again.fit(X, y, weight).decision_function(X) == pytest.approx(model.decision_function(X))
+    assert model.score(X, y, sample_weight=weight) == pytest.approx(again.score(X, y, sample_weight=weight))
+
+
+def test_rows_of_weight_0_are_left_out():
+    X, y = NOISY
+    weight = np.ones(len(y))
+    weight[::4] = 0
+    splits = list(StratifiedKFold(3).split(X, y))
+    of_kept = np.cumsum(weight > 0) - 1
+    inner = [tuple(of_kept[part[weight[part] > 0]] for part in pair) for pair in splits]
+    for cv, cv_kept in ((3, 3), (splits, inner)):
+        model = VotedPerceptronClassifierCV(**{**FEW, "cv": cv}).fit(X, y, weight)
+        without = VotedPerceptronClassifierCV(**{**FEW, "cv": cv_kept}).fit(X[weight > 0], y[weight > 0])
+        assert model.best_params_ == without.best_params_
+        assert np.array_equal(model.cv_results_["mean_test_score"], without.cv_results_["mean_test_score"])
+        assert np.array_equal(model.decision_function(X), without.decision_function(X))
+
+
+def test_margins_by_class():
+    X, y = make_classification(300, 6, weights=[0.85], flip_y=0.05, random_state=0)
+    margins = [0.0, {1: 2.0}, {0: 0.1, 1: 1.0}]
+    model = VotedPerceptronClassifierCV(**{**FEW, "margins": margins}, scoring="balanced_accuracy").fit(X, y)
+    assert model.best_params_["margin"] in margins
+    assert [each for each in model.cv_results_["param_margin"] if each == {1: 2.0}]
+
+
+# -- files, rules and ends --------------------------------------------------------------------------------------------
+
+
+def test_a_file_holds_the_best_and_says_what_was_searched(tmp_path):
+    X, y = IRIS
+    model = VotedPerceptronClassifierCV(**FEW).fit(X, y)
+    path = tmp_path / "search.votron"
+    model.save(path, provenance={"data": "iris"})
+    opened, told = load(path), read_manifest(path).provenance
+    assert type(opened) is VotedPerceptronClassifier
+    assert np.array_equal(opened.decision_function(X), model.decision_function(X))
+    assert (told["data"], told["search"]["params"]["rule"]) == ("iris", model.best_params_["rule"])
+    assert told["search"]["score"] == model.best_score_
+    save(make_pipeline(StandardScaler().fit(X), model), path)
+    assert type(load(path)[-1]) is VotedPerceptronClassifier
+    assert np.allclose(model.compact().decision_function(X), model.decision_function(X))
+    with pytest.raises(NotFittedError):
+        save(VotedPerceptronClassifierCV(), path)
+
+
+def test_other_rules():
+    X, y = IRIS
+    model = VotedPerceptronClassifierCV(**FEW).fit(X, y)
+    assert np.array_equal(model.with_rule("last").predict(X), model.best_estimator_.with_rule("last").predict(X))
+    assert model.kernel_ == model.best_estimator_.kernel_
+
+
+def test_a_search_goes_on_from_its_file(tmp_path, monkeypatch):
+    X, y = IRIS
+    path, whole = tmp_path / "search.jsonl", VotedPerceptronClassifierCV(**FEW).fit(X, y)
+    fit, fitted = VotedPerceptronClassifier.fit, []
+
+    def counted(self, *args, **more):
+        fitted.append(1)
+        if len(fitted) == 6:
+            signal.raise_signal(signal.SIGINT)
+        return fit(self, *args, **more)
+
+    monkeypatch.setattr(VotedPerceptronClassifier, "fit", counted)
+    model = VotedPerceptronClassifierCV(**FEW, resume=path)
+    with pytest.raises(KeyboardInterrupt, match="after 1 setting; the model is the best of what was tried"):
+        model.fit(X, y)
+    assert model.stopped_ == "interrupted"
+    assert model.predict(X).shape == y.shape
+    before = len(fitted)
+    model.fit(X, y)
+    assert len(fitted) - before == 12 - 5 + 1  # five folds were complete, and the best is trained at the end
+    assert model.best_params_ == whole.best_params_
+    assert np.array_equal(model.decision_function(X), whole.decision_function(X))
+    with pytest.raises(VotronError, match="the random state or another parameter is not what it was"):
+        model.set_params(coef0=2.0).fit(X, y)
+    with pytest.raises(VotronError, match="the score is not what it was"):
+        model.set_params(coef0=1.0, scoring="balanced_accuracy").fit(X, y)
+
+
+def test_a_deadline_ends_training_with_what_was_learnt():
+    X, y = NOISY
+    for model in (VotedPerceptronClassifier(epochs=1000, random_state=0), KernelAdatronClassifier(C=100.0, tol=1e-9)):
+        with Deadline(0.0) as deadline:
+            model.fit(X, y)
+        assert deadline.passed
+        assert model.predict(X).shape == y.shape
+    kept = model.support_
+    with pytest.raises(OutOfTime), Deadline(0.0, gives_up=True):
+        model.fit(X, y)
+    assert model.support_ is kept

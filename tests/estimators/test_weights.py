@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
+from paper import paper_perceptron
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.metrics import balanced_accuracy_score
@@ -19,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from strategies import thorough
 
-from votron import KernelAdatronClassifier, VotedPerceptronClassifier, certify, load
+from votron import KernelAdatronClassifier, certify, load
 from votron.errors import ModelFileError, VotronError
 from votron.rules import RULES
 
@@ -34,7 +35,7 @@ KERNELS = {
 
 
 def model(**parameters):
-    return VotedPerceptronClassifier(**{"random_state": 0, "epochs": 4, **parameters})
+    return paper_perceptron(**{"random_state": 0, "epochs": 4, **parameters})
 
 
 def gram(rows):

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paper import paper_perceptron
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC
 from strategies import thorough
 
-from votron import VotedPerceptronClassifier, VotronError
+from votron import VotronError
 from votron._plotting import pyplot
 from votron.data import load_image_set
 from votron.experiments import _frontier_points, frontier
@@ -61,7 +62,7 @@ def test_both_learners_get_these_features_and_this_kernel(features, degree):
     rows, rows_test = as_features(features, SMALL[0], SMALL[0]), as_features(features, SMALL[2], SMALL[0])
 
     kernel = {"kernel": "rbf"} if degree is None else {"kernel": "poly", "degree": degree}
-    model = VotedPerceptronClassifier(**kernel, gamma=2.0, margin=0.1, epochs=3, random_state=1).fit(rows, SMALL[1])
+    model = paper_perceptron(**kernel, gamma=2.0, margin=0.1, epochs=3, random_state=1).fit(rows, SMALL[1])
     assert mine.n_support == len(model.support_)
     assert mine.errors == {
         rule: pytest.approx(errors(model.with_rule(rule).predict(rows_test), SMALL[3]))
@@ -82,7 +83,7 @@ def test_the_second_round_is_on_the_support_vectors_and_their_copies():
     setting = Setting(features="unit", degree=4, gamma=1.0, tau=0.1, epochs=2.0, copies="shifts", first_tau=0.3)
     [both] = measure([setting], SMALL)
     rows = normalize(SMALL[0].astype(float))
-    model = VotedPerceptronClassifier(kernel="poly", degree=4, gamma=1.0, margin=0.3, epochs=10, random_state=0)
+    model = paper_perceptron(kernel="poly", degree=4, gamma=1.0, margin=0.3, epochs=10, random_state=0)
     support = model.fit(rows, SMALL[1]).support_
     model.set_params(margin=0.1, epochs=2)
     around = [(down, right) for down in (-1, 0, 1) for right in (-1, 0, 1) if down or right]
@@ -109,7 +110,7 @@ def test_all_copies_are_made_of_the_images_before_and_after_deskewing():
 def test_five_looks():
     [point] = measure([Setting(features="unit", degree=4, gamma=1.0, epochs=3.0, looks=True)], SMALL)
     rows = normalize(SMALL[0].astype(float))
-    model = VotedPerceptronClassifier(kernel="poly", degree=4, gamma=1.0, epochs=3, random_state=0).fit(rows, SMALL[1])
+    model = paper_perceptron(kernel="poly", degree=4, gamma=1.0, epochs=3, random_state=0).fit(rows, SMALL[1])
     scores = np.zeros((200, 10))
     for weight, *by in ((1, 0, 0), (0.25, 1, 0), (0.25, -1, 0), (0.25, 0, 1), (0.25, 0, -1)):
         images = Shift(*by).transform(SMALL[2])

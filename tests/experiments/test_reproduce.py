@@ -13,8 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from paper import paper_perceptron
 
-from votron import VotedPerceptronClassifier, cli
+from votron import cli
 from votron.data import ImageSet, load_image_set
 from votron.errors import VotronError
 from votron.experiments import papers, runner
@@ -60,9 +61,9 @@ def test_a_run_agrees_with_models_trained_until_each_moment(digits, n_classes):
     assert found.moments.tolist() == [k / 10 for k in range(1, 16)]
     for moment in (0.1, 0.7, 1.0, 1.5):
         t = found.at(moment)
-        model = VotedPerceptronClassifier(
-            kernel="poly", margin=0.0, degree=2, gamma=1.0, epochs=moment, random_state=5
-        ).fit(data.X, data.y)
+        model = paper_perceptron(kernel="poly", margin=0.0, degree=2, gamma=1.0, epochs=moment, random_state=5).fit(
+            data.X, data.y
+        )
         for r, (rule, normalized) in enumerate(RULES.values()):
             mine = model.with_rule(rule, normalized)
             assert found.wrong[r, t] == (mine.predict(data.X_test) != data.y_test).sum()

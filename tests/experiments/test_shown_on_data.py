@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paper import paper_perceptron
 from strategies import thorough
 
-from votron import VotedPerceptronClassifier
 from votron._plotting import pyplot
 from votron.experiments import attained_margin, parallel_lines, permutations
 from votron.experiments._one_vs_rest import images, problem
@@ -64,7 +64,7 @@ def test_every_order_of_the_ends():
     found = []
     for order in map(list, itertools.permutations(range(4))):
         for constant in (0.0, 2.0):
-            model = VotedPerceptronClassifier(
+            model = paper_perceptron(
                 kernel="poly", margin=0.0, degree=1, gamma=1.0, coef0=constant, epochs=None, shuffle=False, rule="last"
             ).fit(X[order], y[order])
             assert (model.predict(X) == y).all()
@@ -156,7 +156,7 @@ def spread():
 def test_each_permutation_is_consistent(spread):
     X, y, X_test, y_test = problem(8)
     for seed in (0, 7, 19):
-        model = VotedPerceptronClassifier(
+        model = paper_perceptron(
             kernel="poly", margin=0.0, degree=4, gamma=1.0, epochs=None, random_state=seed, rule="last"
         ).fit(X, y)
         one = spread.perceptrons[seed]
@@ -257,7 +257,7 @@ def test_the_attained_margin_is_that_of_the_kernel():
     attained, updates, support, error = attained_margin.train((X, y, X_test, y_test), degree=3, tau=0.5, seed=1)
     K = (X.astype(np.float64) @ X.T + 1) ** 3
     K /= np.sqrt(np.outer(K.diagonal(), K.diagonal()))
-    model = VotedPerceptronClassifier(
+    model = paper_perceptron(
         degree=3, gamma=1.0, normalize_kernel=True, margin=0.5, epochs=None, random_state=1, rule="last"
     ).fit(X, y)
     alpha = np.zeros(len(X))

@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from paper import paper_averaged, paper_perceptron
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -27,7 +28,6 @@ from votron import (
     AveragedPerceptronClassifier,
     KernelAdatronClassifier,
     NaiveBayesLinearClassifier,
-    VotedPerceptronClassifier,
     VotronError,
     WinnowClassifier,
     tabular_encoder,
@@ -132,9 +132,7 @@ def problems(draw):
 @thorough(6)
 def test_kernels(kernel, problem, rule, unit):
     X, y = problem
-    model = VotedPerceptronClassifier(
-        **KERNELS[kernel], rule=rule, normalize_vectors=unit, epochs=3, random_state=0
-    ).fit(X, y)
+    model = paper_perceptron(**KERNELS[kernel], rule=rule, normalize_vectors=unit, epochs=3, random_state=0).fit(X, y)
     assert_same(model, X)
     assert_same(model, X[:1])
 
@@ -146,19 +144,19 @@ def test_conjunctions(seed, n_classes, normalize, sparse):
     X, y = rng.integers(0, 2, (40, 12)), np.arange(40) % n_classes
     X = sp.csr_matrix(X) if sparse else X
     settings = {"kernel": "conjunction", "normalize_kernel": normalize, "rule": "last", "random_state": 0}
-    assert_same(VotedPerceptronClassifier(**settings).fit(X, y), X)
+    assert_same(paper_perceptron(**settings).fit(X, y), X)
 
 
 LINEAR = {
-    "average": lambda: AveragedPerceptronClassifier(random_state=0),
-    "last": lambda: AveragedPerceptronClassifier(average=False, fit_intercept=True, random_state=0),
-    "joint": lambda: AveragedPerceptronClassifier(margin=0.5, multiclass="joint", random_state=0),
+    "average": lambda: paper_averaged(random_state=0),
+    "last": lambda: paper_averaged(average=False, fit_intercept=True, random_state=0),
+    "joint": lambda: paper_averaged(margin=0.5, multiclass="joint", random_state=0),
     "winnow": lambda: WinnowClassifier(binarize=1.0, random_state=0),
     "winnow with negations": lambda: WinnowClassifier(binarize=1.0, complement=True, random_state=0),
     "naive Bayes": lambda: NaiveBayesLinearClassifier(binarize=1.0),
     "adatron": lambda: KernelAdatronClassifier(degree=2, C=1.0),
     "linear adatron": lambda: KernelAdatronClassifier(kernel="linear", C=1.0),
-    "held out": lambda: VotedPerceptronClassifier(kernel="poly", margin=0.0, rule="holdout", degree=2, random_state=0),
+    "held out": lambda: paper_perceptron(rule="holdout", degree=2, random_state=0),
 }
 
 
@@ -181,7 +179,7 @@ def test_weights(kernel, n_classes):
     rng = np.random.default_rng(n_classes)
     X, y = rng.normal(size=(60, 4)), rng.integers(0, n_classes, 60)
     for rule, unit in (("last", False), ("average", True), ("pocket", True)):
-        model = VotedPerceptronClassifier(
+        model = paper_perceptron(
             kernel=kernel, rule=rule, normalize_vectors=unit, class_weight={0: 3.0}, margin={1: 0.5}, random_state=0
         )
         assert_same(model.fit(X, y, sample_weight=rng.random(60)), X)
@@ -192,19 +190,19 @@ def test_weights(kernel, n_classes):
 def test_labels_have_the_type_of_the_classes(name):
     classes = np.asarray(CLASSES[name])
     X, y = np.eye(3), classes
-    label, _ = run(AveragedPerceptronClassifier(random_state=0).fit(X, y), {"X": X})
+    label, _ = run(paper_averaged(random_state=0).fit(X, y), {"X": X})
     assert label.tolist() == y.tolist()
     expected = {"int": np.int64, "uint8": np.int64, "bool": np.bool_, "float": np.float64}
     assert label.dtype == expected.get(name, np.object_)
 
 
 def test_a_score_of_0_predicts_the_second_class_and_ties_the_first():
-    model = AveragedPerceptronClassifier(fit_intercept=False, random_state=0).fit(np.eye(2), ["a", "b"])
+    model = paper_averaged(fit_intercept=False, random_state=0).fit(np.eye(2), ["a", "b"])
     label, scores = run(model, {"X": np.zeros((1, 2))})
     assert label.tolist() == model.predict(np.zeros((1, 2))).tolist() == ["b"]
     assert scores.tolist() == model.decision_function(np.zeros((1, 2))).tolist()
     assert scores[0] > 0
-    model = AveragedPerceptronClassifier(fit_intercept=False, random_state=0).fit(np.eye(3), ["a", "b", "c"])
+    model = paper_averaged(fit_intercept=False, random_state=0).fit(np.eye(3), ["a", "b", "c"])
     label, scores = run(model, {"X": np.zeros((1, 3))})
     assert label.tolist() == model.predict(np.zeros((1, 3))).tolist() == ["a"]
     assert scores.tolist() == [[0.0, 0.0, 0.0]]
@@ -216,9 +214,9 @@ def test_a_score_of_0_predicts_the_second_class_and_ties_the_first():
 def test_digits_keep_a_byte_a_pixel(tmp_path):
     X, y = load_digits(return_X_y=True)
     X = X.astype(np.uint8)
-    model = VotedPerceptronClassifier(
-        kernel="poly", margin=0.0, degree=4, gamma=1.0, rule="average", random_state=0
-    ).fit(X[:1200], y[:1200])
+    model = paper_perceptron(kernel="poly", margin=0.0, degree=4, gamma=1.0, rule="average", random_state=0).fit(
+        X[:1200], y[:1200]
+    )
     label, scores = assert_same(model, X[1200:])
     assert np.array_equal(label, model.predict(X[1200:]))
     expected = model.decision_function(X[1200:])
@@ -232,7 +230,7 @@ def test_digits_keep_a_byte_a_pixel(tmp_path):
 
 def test_compact_models_and_files(tmp_path):
     X, y = load_digits(n_class=3, return_X_y=True)
-    model = VotedPerceptronClassifier(rule="last", random_state=0).fit(X, y)
+    model = paper_perceptron(rule="last", random_state=0).fit(X, y)
     assert to_onnx(model.compact()).SerializeToString() == to_onnx(model).SerializeToString()
     path = tmp_path / "new" / "model.onnx"
     write_onnx(model, path)
@@ -273,9 +271,7 @@ def test_scalers_and_imputers(steps):
     if isinstance(steps[0], SimpleImputer):
         X[rng.random(X.shape) < 0.1] = np.nan
         X[:, 4] = np.nan  # a column that the imputer leaves out
-    model = make_pipeline(
-        *steps, VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, rule="average", random_state=0)
-    ).fit(X, y)
+    model = make_pipeline(*steps, paper_perceptron(degree=2, rule="average", random_state=0)).fit(X, y)
     assert_same(model, X + 0.0)
     X[0], X[1] = 0.0, 2e4  # beyond what the scaler saw
     assert_same(model, X)
@@ -310,8 +306,8 @@ def test_tables_have_one_input_a_column(library, numeric):
     frame, y = table(library)
     encoder = tabular_encoder(frame, numeric=numeric, discrete=["postcode"], probabilities=["Cast_3"])
     for classifier in (
-        AveragedPerceptronClassifier(random_state=0),
-        VotedPerceptronClassifier(rule="last", random_state=0),
+        paper_averaged(random_state=0),
+        paper_perceptron(rule="last", random_state=0),
     ):
         model = make_pipeline(encoder, classifier).fit(frame, y)
         assert {found.name for found in to_onnx(model).graph.input} == set(frame.columns)
@@ -328,7 +324,7 @@ def test_columns_may_have_any_name_but_that_of_an_output():
 
     def exported(names):
         renamed = frame.set_axis(names, axis=1)
-        model = make_pipeline(tabular_encoder(renamed), AveragedPerceptronClassifier(random_state=0)).fit(renamed, y)
+        model = make_pipeline(tabular_encoder(renamed), paper_averaged(random_state=0)).fit(renamed, y)
         return to_onnx(model), model, renamed
 
     inside = [name for node in exported(list("abcde"))[0].graph.node for name in node.output]
@@ -343,7 +339,7 @@ def test_columns_may_have_any_name_but_that_of_an_output():
 def test_tables_with_missing_values():
     frame, y = table(pd)
     frame.loc[3, "income"], frame.loc[4, "city of birth"] = None, None
-    model = make_pipeline(tabular_encoder(frame), SimpleImputer(), AveragedPerceptronClassifier(random_state=0))
+    model = make_pipeline(tabular_encoder(frame), SimpleImputer(), paper_averaged(random_state=0))
     model.fit(frame, y)
     inputs = inputs_of(frame)
     inputs["city of birth"][4, 0] = ""
@@ -361,9 +357,7 @@ def test_encoders_that_fill_in(missing):
         pl.Series("height", rng.normal(170, 10, 60)),  # beside age: both are scaled by one transformer
     )
     encoder = make_encoder(frame, discrete=["postcode"], probabilities=["Cast_3"], missing=missing)
-    model = make_pipeline(
-        encoder, VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, rule="average", random_state=0)
-    ).fit(frame, y)
+    model = make_pipeline(encoder, paper_perceptron(degree=2, rule="average", random_state=0)).fit(frame, y)
     inputs = inputs_of(frame)
     assert np.isnan(inputs["age"]).any()
     assert np.isnan(inputs["member"]).any()
@@ -379,11 +373,11 @@ TEXTS = pd.DataFrame({"body": ["rain and wind", "sun"] * 10, "size": X[:, 0]})
 
 
 def voted(**parameters):
-    return VotedPerceptronClassifier(random_state=0, **{"rule": "last", **parameters}).fit(X, y)
+    return paper_perceptron(random_state=0, **{"rule": "last", **parameters}).fit(X, y)
 
 
 def frame_model(frame, encoder=None):
-    return make_pipeline(encoder or tabular_encoder(frame), AveragedPerceptronClassifier()).fit(frame, y)
+    return make_pipeline(encoder or tabular_encoder(frame), paper_averaged()).fit(frame, y)
 
 
 @pytest.mark.parametrize(
@@ -394,22 +388,22 @@ def frame_model(frame, encoder=None):
         (lambda: voted(rule="random"), r"The rule 'random' needs every vector of training"),
         (lambda: voted(kernel=lambda A, B: A @ B.T), r"cannot be exported to ONNX: it is no formula of dot products"),
         (
-            lambda: VotedPerceptronClassifier(kernel="precomputed", rule="last").fit(X @ X.T, y),
+            lambda: paper_perceptron(kernel="precomputed", rule="last").fit(X @ X.T, y),
             r"PrecomputedKernel\(\) cannot be exported to ONNX",
         ),
         (lambda: Perceptron().fit(X, y), r"takes a classifier of Votron, .* Got Perceptron instead\."),
         (lambda: make_pipeline(StandardScaler(), Perceptron()).fit(X, y), r"Got Perceptron instead\."),
         (lambda: 3, r"Got int instead\."),
         (
-            lambda: make_pipeline(PolynomialFeatures(), AveragedPerceptronClassifier()).fit(X, y),
+            lambda: make_pipeline(PolynomialFeatures(), paper_averaged()).fit(X, y),
             r"A step PolynomialFeatures before the classifier cannot be exported to ONNX",
         ),
         (
-            lambda: make_pipeline(TfidfVectorizer(), AveragedPerceptronClassifier()).fit(["rain wind", "sun"] * 10, y),
+            lambda: make_pipeline(TfidfVectorizer(), paper_averaged()).fit(["rain wind", "sun"] * 10, y),
             r"A step TfidfVectorizer before the classifier cannot be exported to ONNX",
         ),
         (
-            lambda: make_pipeline(SimpleImputer(add_indicator=True), AveragedPerceptronClassifier()).fit(X, y),
+            lambda: make_pipeline(SimpleImputer(add_indicator=True), paper_averaged()).fit(X, y),
             r"A step SimpleImputer before the classifier cannot",
         ),
         (
@@ -421,7 +415,7 @@ def frame_model(frame, encoder=None):
             r"must not be named as its outputs are, 'label' and 'scores': rename it\. Got 'label' instead\.",
         ),
         (
-            lambda: AveragedPerceptronClassifier().fit(X, np.array([1, 2**63 + 1], dtype=np.uint64)[y]),
+            lambda: paper_averaged().fit(X, np.array([1, 2**63 + 1], dtype=np.uint64)[y]),
             r"must be whole numbers below 2\^63, text, truth values or floats\. Got 9223372036854775809 instead\.",
         ),
     ],
@@ -436,12 +430,12 @@ def test_what_cannot_be_exported(make, said, tmp_path):
 
 def test_what_is_not_fitted():
     with pytest.raises(NotFittedError):
-        to_onnx(VotedPerceptronClassifier())
+        to_onnx(paper_perceptron())
 
 
 def test_what_is_too_large(monkeypatch):
     sparse = sp.csr_matrix(np.abs(X))
-    model = VotedPerceptronClassifier(rule="last", random_state=0).fit(sparse, y)
+    model = paper_perceptron(rule="last", random_state=0).fit(sparse, y)
     monkeypatch.setattr("votron.exporting._graph.LARGEST", 100)
     with pytest.raises(VotronError, match=r"sparse support vectors of 3 features take .* hash the features into fewer"):
         to_onnx(model)
@@ -469,7 +463,7 @@ def test_onnx_is_loaded_when_it_is_needed_and_its_absence_told_in_a_sentence():
 def test_pipelines_from_a_model_file_are_exported_too(tmp_path):
     frame = pl.DataFrame({"sky": ["sun", "rain", "sun", "snow"] * 5, "temp": [20.5, None, 21.0, 0.0] * 5})
     encoder = make_encoder(frame, missing="mean")
-    model = make_pipeline(encoder, VotedPerceptronClassifier(rule="average", random_state=0))
+    model = make_pipeline(encoder, paper_perceptron(rule="average", random_state=0))
     votron.save(model.fit(frame, ["out", "in", "out", "in"] * 5), tmp_path / "m.votron")
     write_onnx(votron.load(tmp_path / "m.votron"), tmp_path / "m.onnx")
     session = onnxruntime.InferenceSession(tmp_path / "m.onnx")

@@ -8,15 +8,14 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import skops.io
+from paper import paper_averaged, paper_perceptron
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from skops.io.exceptions import UntrustedTypesFoundException
 
 from votron import (
-    AveragedPerceptronClassifier,
     KernelAdatronClassifier,
     NaiveBayesLinearClassifier,
-    VotedPerceptronClassifier,
     WinnowClassifier,
     tabular_encoder,
 )
@@ -37,7 +36,7 @@ FRAME = pd.DataFrame(
 
 
 def voted(**parameters):
-    return VotedPerceptronClassifier(epochs=3, random_state=0, **parameters)
+    return paper_perceptron(epochs=3, random_state=0, **parameters)
 
 
 MODELS = {
@@ -49,7 +48,7 @@ MODELS = {
     "composed": (voted(kernel=PolynomialKernel(4).of(NormalizedKernel(LinearKernel())), rule="pocket"), X, y),
     "conjunctions": (voted(kernel="conjunction", rule="random"), BITS, y),
     "precomputed": (voted(kernel="precomputed"), GRAM, y),
-    "averaged": (AveragedPerceptronClassifier(random_state=0), X, y),
+    "averaged": (paper_averaged(random_state=0), X, y),
     "winnow": (WinnowClassifier(complement=True, random_state=0), BITS, y),
     "naive Bayes": (NaiveBayesLinearClassifier(), X, y),
     "adatron": (KernelAdatronClassifier(C=1.0), X, y),
@@ -57,7 +56,7 @@ MODELS = {
         make_pipeline(
             tabular_encoder(FRAME, numeric="standard", discrete=["zip"], probabilities=["rain"]),
             SimpleImputer(),
-            AveragedPerceptronClassifier(random_state=0),
+            paper_averaged(random_state=0),
         ),
         FRAME,
         y,
@@ -66,7 +65,7 @@ MODELS = {
     "words weighted": (
         make_pipeline(
             make_encoder(TEXTS, text=["body"], text_features="tfidf", missing="mean"),
-            AveragedPerceptronClassifier(random_state=0),
+            paper_averaged(random_state=0),
         ),
         TEXTS,
         y,
@@ -145,7 +144,7 @@ def test_training_goes_on(name):
 
 
 def test_sparsified_weights():
-    model = AveragedPerceptronClassifier(random_state=0).fit(X, y).sparsify()
+    model = paper_averaged(random_state=0).fit(X, y).sparsify()
     again, needed = there_and_back(model)
     assert set(needed) <= set(DOCUMENTED)
     assert sp.issparse(again.coef_)

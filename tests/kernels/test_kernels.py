@@ -349,7 +349,7 @@ def test_kernels_compare_by_value_and_cannot_change():
 def test_kernels_say_what_they_are():
     assert repr(LinearKernel()) == "LinearKernel()"
     assert repr(PolynomialKernel(4, 0.5)) == "PolynomialKernel(degree=4, gamma=0.5, coef0=1.0)"
-    assert repr(GaussianKernel(0.1)) == "GaussianKernel(gamma=0.1)"
+    assert repr(GaussianKernel(0.1)) == "GaussianKernel(gamma=0.1, coef0=0.0)"
     assert repr(NormalizedKernel(ConjunctionKernel())) == "NormalizedKernel(base=ConjunctionKernel())"
     assert repr(PrecomputedKernel()) == "PrecomputedKernel()"
     assert repr(CallableKernel(max)) == "CallableKernel(max)"
@@ -378,7 +378,8 @@ def test_make_kernel():
     assert set(KERNELS) == {"linear", "poly", "rbf", "conjunction", "precomputed"}
     assert make_kernel("linear") == LinearKernel()
     assert make_kernel("poly", degree=5, gamma=0.5, coef0=2.0) == PolynomialKernel(5, 0.5, 2.0)
-    assert make_kernel("rbf", degree=5, gamma=0.5) == GaussianKernel(0.5)
+    assert make_kernel("rbf", degree=5, gamma=0.5) == GaussianKernel(0.5, coef0=1.0)
+    assert make_kernel("rbf", gamma=0.5, coef0=0.0) == GaussianKernel(0.5)
     assert make_kernel("conjunction", normalize=True) == NormalizedKernel(ConjunctionKernel())
     assert make_kernel("precomputed") == PrecomputedKernel()
     assert make_kernel(GaussianKernel(3.0), gamma=0.5) == GaussianKernel(3.0)

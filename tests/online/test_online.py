@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from paper import paper_perceptron
 from refusals import assert_clear
 from river import (
     base,
@@ -32,7 +33,6 @@ from river import (
 from strategies import thorough
 
 from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
-from votron.estimators.voted import VotedPerceptronClassifier
 from votron.kernels import (
     ConjunctionKernel,
     GaussianKernel,
@@ -404,7 +404,7 @@ def test_the_same_mistakes_as_the_batch_engine(kernel, form, data):
     keep = X.any(axis=1)
     X, labels = X[keep], np.array(labels)[keep]
     assume(len(set(labels.tolist())) == 2)
-    model = VotedPerceptronClassifier(kernel, epochs=1, shuffle=False, rule="last").fit(X, labels)
+    model = paper_perceptron(kernel, epochs=1, shuffle=False, rule="last").fit(X, labels)
     learner = OnlinePerceptron(kernel, keep_history=True)
     for i, (x, y) in enumerate(zip(X, labels, strict=True)):
         learner.update(held(x, form, i), y)
@@ -421,7 +421,7 @@ def test_on_pixels():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 256, (300, 50), dtype=np.uint8), rng.choice([-1, 1], 300)
     kernel = PolynomialKernel(5)
-    model = VotedPerceptronClassifier(kernel, epochs=1, shuffle=False, rule="last").fit(X, y)
+    model = paper_perceptron(kernel, epochs=1, shuffle=False, rule="last").fit(X, y)
     learner = OnlinePerceptron(kernel, keep_history=True)
     found = [learner.update(x, label) for x, label in zip(X, y, strict=True)]
     assert np.flatnonzero(found).tolist() == model.record_.example.tolist()

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from paper import paper_perceptron
 from refusals import assert_clear
 from river import compose, linear_model, optim, preprocessing
 from strategies import thorough
 from test_online import FORMS, KERNELS, RATES, as_weights, held, learner_for, named, streams, target_for
 
 from votron.errors import NotRepresentableError, VotronError
-from votron.estimators.voted import VotedPerceptronClassifier
 from votron.kernels import ConjunctionKernel, PolynomialKernel
 from votron.online import OnlinePerceptron
 
@@ -138,7 +138,7 @@ def test_the_same_mistakes_as_the_batch_engine_with_weights(kernel, data):
     X, labels = X[keep], np.array(labels)[keep]
     assume(len(set(labels.tolist())) == 2)
     weights = data.draw(weights_for(X))
-    model = VotedPerceptronClassifier(kernel, rule="last").partial_fit(X, labels, sample_weight=weights)
+    model = paper_perceptron(kernel, rule="last").partial_fit(X, labels, sample_weight=weights)
     learner = OnlinePerceptron(kernel, keep_history=True)
     for x, y, weight in zip(X, labels, weights, strict=True):
         learner.update(x, y, weight)

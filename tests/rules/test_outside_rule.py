@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from installed_packages import run_beside
+from paper import paper_perceptron
 from sklearn.datasets import load_iris
 
-from votron import VotedPerceptronClassifier, VotronError, certify, load
+from votron import VotronError, certify, load
 from votron.rules import RULES, MomentRule, TallyRule, register_rule
 from votron.tuning import tune
 
@@ -44,7 +45,7 @@ def _registered():
 
 
 def fitted(**parameters):
-    return VotedPerceptronClassifier(random_state=0, **parameters).fit(X, y)
+    return paper_perceptron(random_state=0, **parameters).fit(X, y)
 
 
 def test_half_way_is_the_end_of_half_the_training():

@@ -756,3 +756,29 @@ def test_all_types_of_arrays_stand_as_safetensors_has_them(tmp_path):
         metadata = file.metadata()
     assert (tmp_path / "m").read_bytes() == safetensors.numpy.save(found.arrays, metadata=metadata)
     assert all((found.arrays[name] == array).all() for name, array in arrays.items())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda names: names["rows"].__iadd__(100_000),
+        lambda names: names.update(rows=names["rows"][::-1].copy()),
+        lambda names: names.update(names=names["names"][1:]),
+        lambda names: names.update(names=[1] * len(names["names"])),
+        lambda names: names.update(more=1),
+        lambda names: names.update(rows=names["rows"].astype("<f8")),
+    ],
+)
+def test_names_of_rows_that_the_model_does_not_keep_are_refused(change, tmp_path):
+    content = fresh("voted")
+    model = load(write(tmp_path / "m", content))
+    rows = np.sort(model.support_)
+    content["names"] = {"rows": rows, "names": [f"row {row}" for row in rows]}
+    assert load(write(tmp_path / "m", content)).row_names_ == {int(row): f"row {row}" for row in rows}
+    change(content["names"])
+    with pytest.raises(ModelFileError, match=r"The field 'manifest.names"):
+        load(write(tmp_path / "m", content))
+    weights = fresh("averaged")
+    weights["names"] = {"rows": rows, "names": [f"row {row}" for row in rows]}
+    with pytest.raises(ModelFileError, match="rows that the model keeps"):
+        load(write(tmp_path / "m", weights))

@@ -21,9 +21,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from paper import paper_averaged, paper_perceptron
 from scipy.stats import binomtest
 
-from votron import AveragedPerceptronClassifier, KernelAdatronClassifier, VotedPerceptronClassifier, certify
+from votron import KernelAdatronClassifier, certify
 from votron.theory.evidence import MEAN_RANDOM, ONE_RANDOM
 
 DELTA = 0.05
@@ -94,7 +95,7 @@ WORLDS = (
 
 
 def voted(seed: int, **params: Any) -> Any:
-    return VotedPerceptronClassifier(kernel="linear", random_state=seed, n_jobs=1, **params)
+    return paper_perceptron(kernel="linear", random_state=seed, n_jobs=1, **params)
 
 
 MODELS: dict[str, Callable[[int], Any]] = {
@@ -108,8 +109,8 @@ MODELS: dict[str, Callable[[int], Any]] = {
     "three epochs, average": lambda seed: voted(seed, epochs=3, rule="average"),
     "three epochs, pocket": lambda seed: voted(seed, epochs=3, rule="pocket"),
     "to convergence, last": lambda seed: voted(seed, epochs=30, rule="last"),  # where there is any
-    "averaged": lambda seed: AveragedPerceptronClassifier(random_state=seed, n_jobs=1),
-    "averaged, last": lambda seed: AveragedPerceptronClassifier(average=False, random_state=seed, n_jobs=1),
+    "averaged": lambda seed: paper_averaged(random_state=seed, n_jobs=1),
+    "averaged, last": lambda seed: paper_averaged(average=False, random_state=seed, n_jobs=1),
     "adatron": lambda seed: KernelAdatronClassifier(kernel="linear", n_jobs=1),
     "adatron, C = 0.1": lambda seed: KernelAdatronClassifier(kernel="linear", C=0.1, n_jobs=1),
 }

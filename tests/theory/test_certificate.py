@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from paper import paper_averaged, paper_perceptron
 from refusals import assert_clear
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -24,7 +25,6 @@ from strategies import thorough
 
 import votron.theory as theory
 from votron import (
-    AveragedPerceptronClassifier,
     KernelAdatronClassifier,
     MistakeRecord,
     VotedPerceptronClassifier,
@@ -47,7 +47,7 @@ def digits():
 
 
 def voted(**params):
-    return VotedPerceptronClassifier(**{"degree": 2, "gamma": 1.0, "random_state": 0, **params})
+    return paper_perceptron(**{"degree": 2, "gamma": 1.0, "random_state": 0, **params})
 
 
 def flat(certificate):
@@ -77,7 +77,7 @@ def samples(draw):
 def test_every_number_as_written_out(n_classes, digits):
     X, y = digits[0][:60, 20:26], digits[1][:60] % n_classes
     kernel, delta = PolynomialKernel(2), 0.1
-    model = VotedPerceptronClassifier(kernel=kernel, epochs=2, shuffle=False, rule="last").fit(X, y)
+    model = paper_perceptron(kernel=kernel, epochs=2, shuffle=False, rule="last").fit(X, y)
     found = certify(model, X, y, delta, comparators=[])
     Phi = kernel.feature_map(X.shape[1])(X)
     R, m = np.sqrt((Phi**2).sum(axis=1)).max(), len(X)
@@ -161,7 +161,7 @@ def test_dense_sparse_and_precomputed_say_the_same(digits):
     texts = [str(certify(model.fit(form, y), form, y)) for form in (X, sp.csr_matrix(X), X.astype(np.uint8))]
     assert texts[0] == texts[1] == texts[2]
     K = PolynomialKernel(2)(X, X)
-    given = certify(VotedPerceptronClassifier(kernel="precomputed", epochs=3, random_state=0).fit(K, y), K, y)
+    given = certify(paper_perceptron(kernel="precomputed", epochs=3, random_state=0).fit(K, y), K, y)
     by_rows = certify(model, X, y)
     for one, other in zip(given.bounds, by_rows.bounds, strict=True):
         if one.name != "Cesa-Bianchi et al., fixed draws":  # for which rows must be told apart
@@ -193,7 +193,7 @@ def test_the_comparators(digits):
 def test_a_machine_as_written_out(digits):
     X, y = digits[0][:100, 20:28], digits[1][:100] == 3
     kernel = PolynomialKernel(2)
-    model = VotedPerceptronClassifier(kernel=kernel, epochs=1).fit(X, y)
+    model = paper_perceptron(kernel=kernel, epochs=1).fit(X, y)
     machine = SVC(kernel="poly", degree=2, gamma=1.0, coef0=1.0).fit(X, y)
     Phi = kernel.feature_map(X.shape[1])(X)
     w = machine.dual_coef_[0] @ Phi[machine.support_]
@@ -208,9 +208,7 @@ def test_a_machine_as_written_out(digits):
 @given(sample=samples(), tau=st.sampled_from([0.0, 0.0, 0.5]), epochs=st.sampled_from([0.5, 1, 2, 7]))
 def test_no_run_exceeds_a_mistake_bound(sample, tau, epochs):
     X, y = sample
-    model = VotedPerceptronClassifier(
-        kernel="poly", degree=2, gamma=1.0, margin=tau, epochs=epochs, random_state=0
-    ).fit(X, y)
+    model = paper_perceptron(kernel="poly", degree=2, gamma=1.0, margin=tau, epochs=epochs, random_state=0).fit(X, y)
     found = certify(model, X, y)  # raises where one is exceeded
     for b in found.bounds:
         if b.kind == "fact" and not b.failing:
@@ -256,8 +254,8 @@ def test_bounds_that_are_met_exactly_are_not_exceeded(n, scale):
     """Orthogonal examples: every one is a mistake, and (R/γ)² is their number."""
     X, y = scale * np.eye(n), np.arange(n) % 2
     for model in (
-        VotedPerceptronClassifier(kernel="linear", epochs=None, shuffle=False),
-        AveragedPerceptronClassifier(epochs=None, fit_intercept=False, shuffle=False),
+        paper_perceptron(kernel="linear", epochs=None, shuffle=False),
+        paper_averaged(epochs=None, fit_intercept=False, shuffle=False),
     ):
         found = certify(model.fit(X, y), X, y)
         assert found.mistakes == (n,)
@@ -269,7 +267,7 @@ def test_margins_that_are_next_to_nothing():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 10)), rng.integers(0, 2, 30)
     for gamma in (10.0, 50.0, 100.0, 300.0):
-        found = certify(VotedPerceptronClassifier(kernel="rbf", gamma=gamma, random_state=0).fit(X, y), X, y)
+        found = certify(paper_perceptron(kernel="rbf", gamma=gamma, random_state=0).fit(X, y), X, y)
         assert "nan" not in str(found)
 
 
@@ -305,15 +303,11 @@ def test_the_support_alone_makes_the_same_last_vectors(sample, epochs):
     X, y = X[X.any(axis=1)], y[X.any(axis=1)]
     if len(np.unique(y)) < 2:
         return
-    model = VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, gamma=1.0, epochs=epochs, shuffle=False).fit(
-        X, y
-    )
+    model = paper_perceptron(degree=2, gamma=1.0, epochs=epochs, shuffle=False).fit(X, y)
     support = np.sort(model.support_)
     if len(np.unique(y[support])) < len(model.classes_):
         return  # training on the support alone would not know all classes
-    again = VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, gamma=1.0, epochs=epochs, shuffle=False).fit(
-        X[support], y[support]
-    )
+    again = paper_perceptron(degree=2, gamma=1.0, epochs=epochs, shuffle=False).fit(X[support], y[support])
     whole, part = np.zeros((2, model.dual_coef_.shape[0], len(X)))
     whole[:, model.support_] = model.dual_coef_
     part[:, support[again.support_]] = again.dual_coef_
@@ -328,7 +322,7 @@ def test_vote_and_random_err_no_more_often_than_the_vectors_of_the_pass(sample, 
     X, y = X[X.any(axis=1)], y[X.any(axis=1)]
     if len(np.unique(y)) < 2 or len(X) < 3:
         return
-    model = VotedPerceptronClassifier(kernel="linear", epochs=1, random_state=seed).fit(X, y)
+    model = paper_perceptron(kernel="linear", epochs=1, random_state=seed).fit(X, y)
     rng = np.random.RandomState(seed)
     test, answers = rng.randint(-3, 4, (40, X.shape[1])), rng.choice(np.unique(y), 40)
     m = model.record_.n_steps
@@ -436,13 +430,13 @@ CHANGES = {
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_change_that_is_advised_earns_what_was_promised(digits, params, n_classes):
     X, y = digits[0], digits[1] % n_classes
-    model = VotedPerceptronClassifier(random_state=0, **params).fit(X, y)
+    model = paper_perceptron(random_state=0, **params).fit(X, y)
     found = certify(model, X, y)
     promised = [b for b in found.bounds if b.kind == "guarantee" and b.failing and math.isfinite(b.error)]
     promised = [b for b in promised if "" not in b.changes]  # no model predicts by a mean over seeds
     assert promised
     for b in promised:
-        changed = VotedPerceptronClassifier(random_state=0, **params)
+        changed = paper_perceptron(random_state=0, **params)
         for change in b.changes:
             changed.set_params(**(CHANGES[change] or {"gamma": model.kernel_.gamma}))
         again = certify(changed.fit(X, y), X, y)
@@ -485,8 +479,8 @@ def test_batches_are_one_epoch(digits):
     X, y = digits[0].copy(), digits[1]
     X[[3, 150]] = 0
     with pytest.warns(UserWarning, match="left out"):
-        whole = VotedPerceptronClassifier(kernel="linear", epochs=1, shuffle=False).fit(X, y)
-    batches = VotedPerceptronClassifier(kernel="linear")
+        whole = paper_perceptron(kernel="linear", epochs=1, shuffle=False).fit(X, y)
+    batches = paper_perceptron(kernel="linear")
     for part in (slice(0, 100), slice(100, 300)):
         with pytest.warns(UserWarning, match="left out"):
             batches.partial_fit(X[part], y[part], classes=np.arange(10))
@@ -512,14 +506,14 @@ def test_batches_are_one_epoch(digits):
 def test_the_averaged_perceptron(digits):
     X, y, X_test, y_test = digits
     for params, predictor in (({"average": False}, LAST), ({}, AVERAGE)):
-        model = AveragedPerceptronClassifier(epochs=None, random_state=0, **params).fit(X, y)
+        model = paper_averaged(epochs=None, random_state=0, **params).fit(X, y)
         found = certify(model, X, y, X_test=X_test, y_test=y_test)
         assert found.predictor == predictor
         assert found.mistakes == tuple(model.n_mistakes_)
         assert found.measured[predictor].rate == pytest.approx(1 - model.score(X_test, y_test))
         assert not any(b.applies for b in found.bounds if b.predictor not in ("", predictor))
-    voted_one = VotedPerceptronClassifier(kernel=PolynomialKernel(1), epochs=1, shuffle=False).fit(X, y)
-    once = AveragedPerceptronClassifier(epochs=1, shuffle=False).fit(X, y)
+    voted_one = paper_perceptron(kernel=PolynomialKernel(1), epochs=1, shuffle=False).fit(X, y)
+    once = paper_averaged(epochs=1, shuffle=False).fit(X, y)
     a, b = certify(once, X, y), certify(voted_one, X, y)
     assert a.mistakes == b.mistakes
     assert a.radius == pytest.approx(b.radius)
@@ -533,7 +527,7 @@ def test_the_averaged_perceptron(digits):
 
 def test_early_stopping_is_no_compression(digits):
     X, y = digits[0], digits[1] == 1
-    model = AveragedPerceptronClassifier(early_stopping=True, average=False, random_state=0).fit(X, y)
+    model = paper_averaged(early_stopping=True, average=False, random_state=0).fit(X, y)
     seven = bound(certify(model, X, y), "(7) with errors", LAST)
     assert [a.because for a in seven.failing] == [
         "a share of every class was held out, so what is left are no independent draws",
@@ -668,9 +662,7 @@ def test_the_command(tmp_path, capsys):
     )
     text = capsys.readouterr().out
     X, y, X_test, y_test = digits_data()
-    model = VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, gamma=1.0, epochs=1, random_state=0).fit(
-        X, y == 0
-    )
+    model = paper_perceptron(degree=2, gamma=1.0, epochs=1, random_state=0).fit(X, y == 0)
     assert str(certify(model, X, y == 0, X_test=X_test, y_test=y_test == 0)) in text
     assert {path.name for path in out.parent.iterdir()} == {"certificate.svg", "certificate.png"}
     assert certificate.main(["--label", "0", "--delta", "2", "--out", str(out)]) == 2
@@ -700,7 +692,7 @@ def test_the_command(tmp_path, capsys):
         ),
         (lambda m, X, y: certify(m, X, y, comparators=SVC().fit(X, y)), ["OneVsRestClassifier", "Got SVC()"]),
         (
-            lambda m, X, y: certify(m, X, y, comparators=AveragedPerceptronClassifier().fit(X, y)),
+            lambda m, X, y: certify(m, X, y, comparators=paper_averaged().fit(X, y)),
             ["must have the model's kernel", "degree=1"],
         ),
         (
@@ -729,12 +721,12 @@ def test_bad_input(digits, ask, words):
 
 
 def test_not_fitted(digits):
-    for model in (voted(), AveragedPerceptronClassifier(), KernelAdatronClassifier()):
+    for model in (voted(), paper_averaged(), KernelAdatronClassifier()):
         with pytest.raises(NotFittedError):
             certify(model, *digits[:2])
 
 
-@pytest.mark.parametrize("model", [voted(epochs=2), AveragedPerceptronClassifier(), KernelAdatronClassifier(gamma=1.0)])
+@pytest.mark.parametrize("model", [voted(epochs=2), paper_averaged(), KernelAdatronClassifier(gamma=1.0)])
 def test_a_certificate_does_not_change_the_model(digits, model):
     X, y = digits[0][:100], digits[1][:100]
     model.fit(X, y)
@@ -746,7 +738,7 @@ def test_a_certificate_does_not_change_the_model(digits, model):
 
 def test_what_training_used_counts_not_what_was_set_since(digits):
     X, y = digits[0], digits[1] == 2
-    model = VotedPerceptronClassifier(epochs=1, random_state=0).fit(X, y)
+    model = paper_perceptron(epochs=1, random_state=0).fit(X, y)
     assert certify(model.set_params(gamma=1.0), X, y).best() is None
     assert certify(model.set_params(kernel="linear"), X, y).best() is None
     slack = voted(margin=1.0, epochs=2).fit(X, y).set_params(margin=0.0)
@@ -756,7 +748,7 @@ def test_what_training_used_counts_not_what_was_set_since(digits):
 def test_another_matrix_is_not_the_training_matrix(digits):
     X, y = digits[0][:100], digits[1][:100] == 1
     K = PolynomialKernel(2)(X, X)
-    model = VotedPerceptronClassifier(kernel="precomputed", epochs=3, random_state=0).fit(K, y)
+    model = paper_perceptron(kernel="precomputed", epochs=3, random_state=0).fit(K, y)
     for other in (np.eye(100), PolynomialKernel(1)(X, X), 2 * K):
         with pytest.raises(VotronError, match="must be the training data"):
             certify(model, other, y)
@@ -777,7 +769,7 @@ def test_bounds_are_plain_values(digits):
     assert all(isinstance(value, float) for b in found.bounds for value in (*b.values, b.total))
 
 
-@pytest.mark.parametrize("model", [VotedPerceptronClassifier(gamma=0.1), AveragedPerceptronClassifier()])
+@pytest.mark.parametrize("model", [paper_perceptron(gamma=0.1), paper_averaged()])
 def test_batches_of_new_rows_are_one_epoch(model):
     X, y = load_iris(return_X_y=True)
     for start in range(0, 150, 50):

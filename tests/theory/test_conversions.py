@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paper import paper_perceptron
 from strategies import thorough
 
-from votron import OnlinePerceptron, VotedPerceptronClassifier
+from votron import OnlinePerceptron
 from votron.errors import VotronError
 from votron.theory import (
     deterministic_leave_one_out,
@@ -32,7 +33,7 @@ def samples(draw):
 @given(sample=samples())
 def test_the_deterministic_conversion_is_the_voted_perceptron_but_for_one_vote(sample):
     X, y, test = sample
-    model = VotedPerceptronClassifier(kernel="linear", epochs=1, shuffle=False).fit(X, y)
+    model = paper_perceptron(kernel="linear", epochs=1, shuffle=False).fit(X, y)
     for x, score in zip(test, model.decision_function(test), strict=True):
         votes = prefix_votes(OnlinePerceptron, X, y, x)
         assert len(votes) == len(X) + 1
@@ -84,7 +85,7 @@ def test_counts_are_those_of_the_record():
     rng = np.random.RandomState(0)
     X, y = rng.randint(-3, 4, (40, 3)), rng.choice([-1, 1], 40)
     X[~X.any(axis=1), 0] = 1
-    record = VotedPerceptronClassifier(kernel="linear", epochs=1, shuffle=False).fit(X, y).record_
+    record = paper_perceptron(kernel="linear", epochs=1, shuffle=False).fit(X, y).record_
     counts = survival_counts(record.time, 40)
     assert counts[0] == 0  # the first example is always a mistake
     assert counts[1:].tolist() == record.survival.tolist()

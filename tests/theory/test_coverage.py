@@ -7,9 +7,10 @@ import pytest
 from coverage_of_bounds import MODELS, WORLDS, World, is_guilty, noisy, simulate, table
 from hypothesis import example, given
 from hypothesis import strategies as st
+from paper import paper_perceptron
 from strategies import thorough
 
-from votron import VotedPerceptronClassifier, certify
+from votron import certify
 from votron.errors import VotronError
 from votron.rules import row_draws
 from votron.theory import fixed_draw_bound, held_out_bound, one_pass_bound
@@ -90,7 +91,7 @@ def test_the_table_names_what_is_false():
 
 
 def certified(X, y, **params):
-    model = VotedPerceptronClassifier(kernel="linear", epochs=1, rule="random", random_state=0, **params).fit(X, y)
+    model = paper_perceptron(kernel="linear", epochs=1, rule="random", random_state=0, **params).fit(X, y)
     return certify(model, X, y, comparators=(), X_test=-X, y_test=y)
 
 
@@ -137,7 +138,7 @@ def test_the_value_for_fixed_draws_as_written_out():
     assert fixed.error == pytest.approx(fixed_draw_bound(mean, held_out_bound(20, 400, delta), delta))
     assert fixed.remarks[0].endswith("one row came 20 times")
     K = X @ X.T
-    given_kernel = VotedPerceptronClassifier(kernel="precomputed", epochs=1, rule="random").fit(K, y)
+    given_kernel = paper_perceptron(kernel="precomputed", epochs=1, rule="random").fit(K, y)
     (unknown,) = [b for b in certify(given_kernel, K, y, comparators=()).bounds if b.name == FIXED]
     assert math.isnan(unknown.error)
 
@@ -145,7 +146,7 @@ def test_the_value_for_fixed_draws_as_written_out():
 def test_one_row_alone_with_a_part_held_out():
     """More rows are the same than were trained on."""
     X, y = np.ones((60, 2)), np.arange(60) % 3 == 0
-    model = VotedPerceptronClassifier(kernel="linear", epochs=1, rule="holdout", random_state=0).fit(X, y)
+    model = paper_perceptron(kernel="linear", epochs=1, rule="holdout", random_state=0).fit(X, y)
     (fixed,) = [b for b in certify(model, X, y, comparators=()).bounds if b.name == FIXED]
     assert fixed.vacuous
 

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from paper import paper_perceptron
 from scipy.optimize import linprog
 from sklearn.svm import SVC
 from strategies import thorough
 
-from votron import KernelAdatronClassifier, VotedPerceptronClassifier
+from votron import KernelAdatronClassifier
 from votron.errors import IndefiniteKernelError, VotronError
 from votron.kernels import GaussianKernel, PolynomialKernel
 from votron.theory.essential import (
@@ -211,7 +212,7 @@ def test_errors_of_leave_one_out_of_the_perceptron_are_among_its_mistakes(proble
     X, y, threshold = problem
     X = np.column_stack([X, np.ones(len(X))]) if threshold else X
     assume(min(np.count_nonzero(y > 0), np.count_nonzero(y < 0)) >= 2)
-    perceptron = VotedPerceptronClassifier(kernel="linear", epochs=None, shuffle=False, rule="last")
+    perceptron = paper_perceptron(kernel="linear", epochs=None, shuffle=False, rule="last")
     wrong = set(perceptron.fit(X, y).record_.example.tolist())
     errors = set()
     for i in range(len(y)):

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paper import paper_averaged
 from sklearn.datasets import load_digits
 from strategies import thorough
 
 import votron.theory as theory
-from votron import AveragedPerceptronClassifier, certify, load
+from votron import certify, load
 from votron.errors import VotronError
 
 LAST, AVERAGE = "last vector", "average"
@@ -19,7 +20,7 @@ ON_A_LINE = np.array([[-2.0], [-1.9], [0.0], [0.1], [1.9], [2.0]] * 10), np.arra
 
 
 def joint(**params):
-    return AveragedPerceptronClassifier(**{"multiclass": "joint", "average": False, "random_state": 0, **params})
+    return paper_averaged(**{"multiclass": "joint", "average": False, "random_state": 0, **params})
 
 
 def bound(certificate, name, predictor=""):
@@ -39,7 +40,7 @@ def digits():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_margin_stretches_the_bounds_on_updates(digits, n_classes, tmp_path):
     X, y = digits[0][:100], np.minimum(digits[1][:100], n_classes - 1)
-    model = AveragedPerceptronClassifier(epochs=None, average=False, margin=0.5, shuffle=False).fit(X, y)
+    model = paper_averaged(epochs=None, average=False, margin=0.5, shuffle=False).fit(X, y)
     found = certify(model, X, y, comparators=())
     assert found.tau == 0.5
     for c in range(len(found.labels)):

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from paper import paper_averaged, paper_perceptron
 from refusals import assert_clear
 from sklearn.datasets import load_digits
 
-from votron import AveragedPerceptronClassifier, KernelAdatronClassifier, VotedPerceptronClassifier, add_bias
+from votron import KernelAdatronClassifier, VotedPerceptronClassifier, add_bias
 from votron.errors import VotronError
 from votron.kernels import LinearKernel, NormalizedKernel, PolynomialKernel, PrecomputedKernel
 from votron.theory import margins, novikoff_bound, unit_length_bound
@@ -53,7 +54,7 @@ def written_out(model, Phi, y, vector):
 @pytest.mark.parametrize("kernel", [LinearKernel(), PolynomialKernel(2), NormalizedKernel(PolynomialKernel(2))])
 def test_as_written_out(data, vector, n_classes, kernel):
     X, y = data[0], np.minimum(data[1], n_classes - 1)
-    model = VotedPerceptronClassifier(kernel=kernel, epochs=3, random_state=0).fit(X, y)
+    model = paper_perceptron(kernel=kernel, epochs=3, random_state=0).fit(X, y)
     Phi = kernel.feature_map(X.shape[1])(X)
     unnormalized, normalized, norms, radius = written_out(model, Phi, y, vector)
     for form in (X, sp.csr_matrix(X)):
@@ -66,7 +67,7 @@ def test_as_written_out(data, vector, n_classes, kernel):
 
 def test_last_norms_are_those_of_the_record(data):
     X, y = data
-    model = VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=3, gamma=1.0, random_state=0).fit(X, y)
+    model = paper_perceptron(degree=3, gamma=1.0, random_state=0).fit(X, y)
     last = [model.record_.norm2[model.record_.vector == c][-1] for c in range(3)]
     assert np.allclose(margins(model, X, y).norms ** 2, last)
 
@@ -82,9 +83,9 @@ def test_normalising_only_lowers_the_bound(separable):
 @pytest.mark.parametrize("vector", ["last", "average"])
 def test_the_always_one_feature_counts(data, vector):
     X, y = data
-    dual = VotedPerceptronClassifier(kernel="linear", epochs=2, shuffle=False).fit(add_bias(X), y)
+    dual = paper_perceptron(kernel="linear", epochs=2, shuffle=False).fit(add_bias(X), y)
     expected = margins(dual, add_bias(X), y, vector=vector)
-    primal = AveragedPerceptronClassifier(epochs=2, shuffle=False).fit(X, y)
+    primal = paper_averaged(epochs=2, shuffle=False).fit(X, y)
     for model, form in ((primal, X), (primal, sp.csr_matrix(X)), (primal.sparsify(), X)):
         found = margins(model, form, y, vector=vector)
         assert np.allclose(found.unnormalized, expected.unnormalized)
@@ -113,7 +114,7 @@ def test_precomputed_values_give_the_same(separable, vector, normalize, kind):
 def test_examples_of_length_0_have_no_margin(data):
     X, y = np.vstack([np.zeros((1, 7)), data[0]]), np.append(1, data[1] == 0)
     with pytest.warns(UserWarning, match="1 of 121 rows"):
-        model = VotedPerceptronClassifier(kernel="linear", random_state=0).fit(X, y)
+        model = paper_perceptron(kernel="linear", random_state=0).fit(X, y)
     found = margins(model, X, y)
     assert found.unnormalized == margins(model, X[1:], y[1:]).unnormalized
     assert np.isfinite(found.normalized).all()
@@ -121,7 +122,7 @@ def test_examples_of_length_0_have_no_margin(data):
 
 def test_bad_input_is_refused_in_words(data):
     X, y = data
-    model = VotedPerceptronClassifier().fit(X, y)
+    model = paper_perceptron().fit(X, y)
     for ask, words in (
         (
             lambda: margins(model, X, y, vector="vote"),
@@ -134,4 +135,4 @@ def test_bad_input_is_refused_in_words(data):
             ask()
         assert_clear(caught.value, *words)
     with pytest.raises(ValueError, match="not fitted yet"):
-        margins(VotedPerceptronClassifier(), X, y)
+        margins(paper_perceptron(), X, y)

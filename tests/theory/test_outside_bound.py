@@ -5,16 +5,15 @@ import json
 import numpy as np
 import pytest
 from installed_packages import run_beside
+from paper import paper_perceptron
 from sklearn.datasets import load_iris
 
-from votron import VotedPerceptronClassifier, VotronError, certify, load, save
+from votron import VotronError, certify, load, save
 from votron.theory.evidence import LAST
 from votron.theory.statements import GUARANTEE, Statement, register_bound
 
 X, y = load_iris(return_X_y=True)
-MODEL = VotedPerceptronClassifier(kernel="poly", margin=0.0, gamma=1.0, degree=2, rule="last", random_state=0).fit(
-    X, y > 0
-)
+MODEL = paper_perceptron(gamma=1.0, degree=2, rule="last", random_state=0).fit(X, y > 0)
 
 
 def occam(facts, c, delta):

@@ -4,13 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from paper import paper_averaged, paper_perceptron
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator as Frozen
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from votron import AveragedPerceptronClassifier, KernelAdatronClassifier, VotedPerceptronClassifier, certify, load
+from votron import KernelAdatronClassifier, VotedPerceptronClassifier, certify, load
 from votron.errors import VotronError
 from votron.kernels import PolynomialKernel
 from votron.theory.evidence import gathering, weights
@@ -23,7 +24,7 @@ def data():
 
 
 def voted(**params):
-    return VotedPerceptronClassifier(**{"degree": 2, "gamma": 1.0, "epochs": 2, "random_state": 0, **params})
+    return paper_perceptron(**{"degree": 2, "gamma": 1.0, "epochs": 2, "random_state": 0, **params})
 
 
 def claims(model, X, y, **more):
@@ -124,7 +125,7 @@ def test_too_many_presentations_are_not_repeated(data, monkeypatch):
         monkeypatch.setattr(module, "MOST_STEPS", 599)
     X, y = data
     assert "same data" in claims(voted().fit(X, y), X, y)
-    assert "same data" in claims(AveragedPerceptronClassifier(random_state=0).fit(X, y), X, y)
+    assert "same data" in claims(paper_averaged(random_state=0).fit(X, y), X, y)
 
 
 def test_parameters_that_were_changed_since_are_no_other_data(data):
@@ -139,7 +140,7 @@ def test_parameters_that_were_changed_since_are_no_other_data(data):
 def test_a_matrix_of_kernel_values(data):
     X, y = data
     K = PolynomialKernel(2)(X, X)
-    model = VotedPerceptronClassifier(kernel="precomputed", epochs=2, random_state=0).fit(K, y)
+    model = paper_perceptron(kernel="precomputed", epochs=2, random_state=0).fit(K, y)
     assert "same data" not in claims(model, K, y)
     i = outside(model)
     with pytest.raises(VotronError, match="must be the training data"):
@@ -149,19 +150,19 @@ def test_a_matrix_of_kernel_values(data):
 def test_the_averaged_perceptron(data):
     X, y = data
     for model in (
-        AveragedPerceptronClassifier(random_state=0).fit(X, y),
-        AveragedPerceptronClassifier(shuffle=False, epochs=0.5).fit(X, y),
-        AveragedPerceptronClassifier().partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:]),
+        paper_averaged(random_state=0).fit(X, y),
+        paper_averaged(shuffle=False, epochs=0.5).fit(X, y),
+        paper_averaged().partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:]),
     ):
         assert "same data" not in claims(model, X, y)
-    seeded = AveragedPerceptronClassifier(random_state=0).fit(X, y)
+    seeded = paper_averaged(random_state=0).fit(X, y)
     swapped = with_label(with_label(y, 7, (y[7] + 1) % 3), 8, (y[8] + 1) % 3)
     found = certify(seeded, X, swapped, comparators=())
     assert found.best() is None
     assert "trained on them again with its parameters, the model comes out another" in str(found)
-    unknown = AveragedPerceptronClassifier(random_state=np.random.RandomState(0)).fit(X, y)
+    unknown = paper_averaged(random_state=np.random.RandomState(0)).fit(X, y)
     assert claims(unknown, X, y)["same data"].startswith("the number of rows agrees; that all else")
-    more = AveragedPerceptronClassifier(random_state=0).fit(X[:200], y[:200]).partial_fit(X[200:], y[200:])
+    more = paper_averaged(random_state=0).fit(X[:200], y[:200]).partial_fit(X[200:], y[200:])
     assert "same data" in claims(more, X, y)
 
 
@@ -242,7 +243,7 @@ def test_a_step_that_says_it_learns_nothing_is_taken_on_its_word(data):
 
 @pytest.mark.parametrize(
     "model",
-    [voted(), AveragedPerceptronClassifier(random_state=0), KernelAdatronClassifier(degree=2, gamma=1.0)],
+    [voted(), paper_averaged(random_state=0), KernelAdatronClassifier(degree=2, gamma=1.0)],
     ids=["voted", "averaged", "adatron"],
 )
 def test_a_model_from_a_file_is_taken_on_its_word(data, model, tmp_path):
@@ -284,7 +285,7 @@ def test_a_held_out_share_of_every_class_leaves_no_independent_draws(data):
     found = certify(model, X, y, comparators=())
     assert found.best() is None
     assert "Fails: i.i.d., since a share of every class was held out" in shown(found)[0]
-    averaged = certify(AveragedPerceptronClassifier(early_stopping=True, random_state=0).fit(X, y), X, y)
+    averaged = certify(paper_averaged(early_stopping=True, random_state=0).fit(X, y), X, y)
     assert not any(b.applies for b in averaged.bounds if b.kind != "fact")
     assert {a.name for b in averaged.bounds for a in b.failing} >= {"i.i.d.", "planned end"}
 
@@ -297,14 +298,14 @@ def test_the_same_numbers_of_another_type():
         X = rng.choice([0.1, 0.2, 0.3, -0.1, -0.2, -0.3, 0.7], (25, 3)).astype(np.float32)
         y = rng.integers(0, 2, 25)
         kernel = "linear" if seed % 2 else "poly"
-        model = VotedPerceptronClassifier(kernel, gamma=1.0, epochs=3, rule="last", random_state=seed).fit(X, y)
+        model = paper_perceptron(kernel, gamma=1.0, epochs=3, rule="last", random_state=seed).fit(X, y)
         assert str(certify(model, X.astype(np.float64), y, comparators=())) == str(certify(model, X, y, comparators=()))
 
 
 def test_training_rows_in_another_order_are_no_test_data():
     X = np.random.default_rng(0).normal(size=(40, 3))
     y = (X[:, 0] > 0).astype(int)
-    model = VotedPerceptronClassifier(gamma=1.0, random_state=0).fit(X, y)
+    model = paper_perceptron(gamma=1.0, random_state=0).fit(X, y)
     for other in (X[::-1], X.copy(), X.astype(object)):
         with pytest.raises(VotronError, match="Got the training data instead"):
             certify(model, X, y, X_test=other, y_test=y[::-1])
@@ -313,6 +314,6 @@ def test_training_rows_in_another_order_are_no_test_data():
 def test_samples_of_a_few_rows_may_agree():
     X = np.array([[1.0, 2.0], [2.0, 1.0]] * 20)
     y = np.arange(40) % 2
-    model = VotedPerceptronClassifier(gamma=1.0, random_state=0).fit(X, y)
+    model = paper_perceptron(gamma=1.0, random_state=0).fit(X, y)
     found = certify(model, X, y, X_test=X[::-1], y_test=y[::-1])
     assert "40 of the 40 are rows of the training data too" in str(found)

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import signal
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,14 +14,17 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from strategies import thorough
 
-from votron import VotedPerceptronClassifier, VotronError, tabular_encoder
+from votron import VotedPerceptronClassifier, VotedPerceptronClassifierCV, VotronError, tabular_encoder
+from votron.estimators._search.folds import Folds
+from votron.estimators._search.grids import GROWTH
+from votron.estimators._search.settings import Candidate, beyond
 from votron.estimators._validation import resolved_gamma
 from votron.tuning import ESTIMATORS, TuningResult, TuningRow, default_grid, tune
 
@@ -115,7 +119,13 @@ def test_one_fit_a_fold_gives_all_epochs_and_rules(monkeypatch):
     monkeypatch.setattr(
         VotedPerceptronClassifier, "fit", lambda self, X, y: (fitted.append(self.epochs), fit(self, X, y))[1]
     )
-    grid = {"kernel": ["poly"], "degree": [1, 2], "normalize_kernel": [False], "margin": [0.0], "epochs": [1, 8, 3]}
+    grid = {
+        "kernel": ["poly"],
+        "degree": [1, 2],
+        "margin": [0.0],
+        "epochs": [1, 8, 3],
+        "normalize_vectors": [False, True],
+    }
     result = tune(*IRIS, grid=grid, folds=3)
     assert fitted == [8] * 6
     assert len(result.table) == 2 * 3 * 5  # two degrees, three moments; vote, and average and last with lengths or not
@@ -130,11 +140,15 @@ def result_of(*rows, **changes):
     return dataclasses.replace(made, **changes)
 
 
-def test_the_best_has_the_least_error_and_of_equal_ones_fewer_epochs():
-    result = result_of(({"epochs": 9}, (0.1, 0.3)), ({"epochs": 2}, (0.3, 0.1)), ({"epochs": 1}, (0.3, 0.2)))
+def test_the_best_has_the_least_error_and_of_equal_ones_the_better_neighbours():
+    errors = {9: (0.1, 0.3), 2: (0.3, 0.1), 1: (0.3, 0.2), 8: (0.5, 0.5)}
+    result = result_of(*[({"epochs": epochs}, each) for epochs, each in errors.items()])
     assert result.best == {"epochs": 2}
     assert result.best_error == 0.2
-    assert [row.params["epochs"] for row in result.ranked()] == [2, 9, 1]
+    assert [row.params["epochs"] for row in result.ranked()] == [2, 9, 1, 8]
+    margins = [({"margin": m, "epochs": e}, (0.1, 0.2)) for m, e in ((0.5, 1), (2.0, 5), (2.0, 2), (0.0, 1))]
+    assert result_of(*margins).best == {"margin": 2.0, "epochs": 2}
+    assert result_of(({"margin": 0.5}, (0.1,)), ({"margin": {0: 1.0}}, (0.1,))).best == {"margin": {0: 1.0}}
 
 
 def test_within_one_standard_error_the_simplest_is_chosen():
@@ -165,10 +179,10 @@ def test_a_multiple_of_the_scale_becomes_the_number_it_is_on_all_rows():
 
 def test_the_default_grid_is_small_and_varies_nothing_that_does_not_matter():
     result = tune(*IRIS, folds=2)
-    assert (result.n_settings, result.n_tried) == (22, 22)
+    assert (result.n_settings, result.n_tried) == (18, 18)
     settings = {str({k: v for k, v in row.params.items() if k not in ("epochs", "rule", "normalize_vectors")})
                 for row in result.table}  # fmt: skip
-    assert len(settings) == 22
+    assert len(settings) == 18
     assert all(("degree" in row.params) == (row.params["kernel"] == "poly") for row in result.table)
     for estimator in ESTIMATORS:
         assert set(default_grid(estimator)) <= set(ESTIMATORS[estimator]().get_params())
@@ -260,7 +274,7 @@ def test_a_class_may_have_fewer_rows_than_folds():
 def test_time_runs_out():
     result = tune(*IRIS, folds=2, max_seconds=1e-9)
     assert (result.n_tried, result.stopped) == (1, "out of time")
-    assert "1 of 22 settings (out of time)" in result.to_text()
+    assert "1 of 18 settings (out of time)" in result.to_text()
 
 
 @pytest.mark.slow
@@ -296,7 +310,7 @@ def test_progress_and_callback(capsys):
 
 
 def test_as_json_and_as_text():
-    grid = SMALL | {"kernel": ["rbf", VotedPerceptronClassifier().fit(*IRIS).kernel_], "gamma": [0.5, "scale*10"]}
+    grid = SMALL | {"kernel": ["rbf", VotedPerceptronClassifier("poly").fit(*IRIS).kernel_], "gamma": [0.5, "scale*10"]}
     result = tune(*IRIS, grid=grid, folds=2)
     found = json.loads(json.dumps(result.to_dict()))
     assert found["best_error"] == min(row["error"] for row in found["table"]) == result.best_error
@@ -365,7 +379,8 @@ def test_bad_labels():
 )
 def test_bad_values_are_refused_before_the_first_fit(estimator, grid, sentence, monkeypatch):
     X, y = load_iris(return_X_y=True)
-    monkeypatch.setattr("votron.tuning._tune.errors_of", lambda *_: pytest.fail("something was fitted"))
+    home = "votron.estimators._search.searching.fold_scores"
+    monkeypatch.setattr(home, lambda *_: pytest.fail("something was fitted"))
     with pytest.raises(VotronError, match=sentence):
         tune(X, y, estimator=estimator, grid=grid)
 
@@ -391,10 +406,10 @@ def test_default_lists_go_on_where_the_best_is_at_their_edge():
     X, y = circles()
     grid = {"kernel": ["rbf"], "rule": ["last"], "epochs": [10], "normalize_vectors": [False], "margin": [0.0]}
     plain = tune(X, y, grid=grid, folds=3)
-    assert {row.params["gamma"] for row in plain.table} == {"scale", "scale*10", "scale*0.1"}
+    assert {row.params["gamma"] for row in plain.table} == {"scale", "scale*4", "scale*0.25"}
     wide = tune(X, y, grid=grid, folds=3, extend=True)
     assert wide.n_settings == wide.n_tried > 3
-    assert wide.best_row.params["gamma"] in ("scale*100", "scale*1000", "scale*10000")
+    assert wide.best_row.params["gamma"] in ("scale*16", "scale*64", "scale*256", "scale*1024")
     assert wide.best_error < plain.best_error
     assert wide.best["gamma"] == pytest.approx(float(wide.best_row.params["gamma"][6:]) * resolved_gamma("scale", X))
     assert [row.errors for row in wide.table[: len(plain.table)]] == [row.errors for row in plain.table]
@@ -403,20 +418,159 @@ def test_default_lists_go_on_where_the_best_is_at_their_edge():
 
 
 def test_margins_degrees_and_epochs_go_on():
-    from votron.tuning._edges import GROWS, beyond
+    every = frozenset(GROWTH)
+    setting = {"kernel": "poly", "degree": 4, "margin": 0.5, "gamma": "auto"}
+    best = Candidate("voted", setting, {"epochs": [1, 10], "rule": ["last"], "normalize_vectors": [False]})
+    point = {"epochs": 10, "rule": "last", "normalize_vectors": False}
+    tried = [replace(best, setting=setting | {"margin": 0.0, "degree": 2}), best]
+    margin, degree, longer = beyond(best, point, tried, every)
+    assert margin.setting == setting | {"margin": 1.0}
+    assert degree.setting == setting | {"degree": 5}
+    assert (longer.setting, longer.free["epochs"]) == (setting, [11, 12, 14, 16, 18, 20])
+    assert beyond(best, point | {"epochs": 1}, tried, frozenset({"epochs"})) == []
+    assert beyond(best, point, [*tried, longer], frozenset({"epochs"})) == []
+    longest = replace(best, free=best.free | {"epochs": [80]})
+    assert beyond(longest, point | {"epochs": 80}, [longest], frozenset({"epochs"})) == []
+    top = replace(best, setting={"kernel": "poly", "degree": 6, "margin": 32.0})
+    assert beyond(top, point | {"epochs": 1}, [top], every) == []
+    uneven = replace(best, setting={"kernel": "rbf", "gamma": 4.0, "margin": {"a": 1.0}})
+    found = beyond(uneven, point, [uneven], frozenset({"gamma", "margin"}))
+    assert [each.setting["gamma"] for each in found] == [16, 1]
+    small = replace(best, setting={"kernel": "rbf", "gamma": 0.01, "margin": 2.0})
+    found = beyond(small, point, [small], frozenset({"gamma", "margin"}), scale=1e-5)  # gamma ends at 1024 of these
+    assert [(each.setting["gamma"], each.setting["margin"]) for each in found] == [(0.0025, 2.0), (0.01, 4.0)]
 
-    setting = {"kernel": "poly", "degree": 4, "margin": 0.1, "gamma": 0.5}
-    free = {"epochs": [1, 10], "rule": ["last"], "normalize_vectors": [False]}
-    best = setting | {"epochs": 10, "rule": "last", "normalize_vectors": False}
-    tried = [(setting | {"margin": 0.0, "degree": 2}, free), (setting, free)]
-    assert beyond(best, tried, GROWS) == [
-        (setting | {"margin": 0.4}, free),
-        (setting | {"degree": 5}, free),
-        (setting, free | {"epochs": [20]}),
-    ]
-    assert beyond(best | {"epochs": 1}, tried, frozenset({"epochs"})) == []
-    assert beyond(best, [*tried, (setting, free | {"epochs": [20]})], frozenset({"epochs"})) == []
-    longest = [(setting, free | {"epochs": [80]})]
-    assert beyond(best | {"epochs": 80}, longest, frozenset({"epochs"})) == []
-    top = {"kernel": "poly", "degree": 6, "margin": 25.6}
-    assert beyond(top | {"epochs": 1}, [(top, free)], GROWS) == []
+
+def test_alpha_goes_on():
+    X, y = load_breast_cancer(return_X_y=True)
+    result = tune(X, y, estimator="naive-bayes", encoder=StandardScaler(), folds=3, extend=True)
+    tried = {row.params["alpha"]: row.error for row in result.table}
+    best = result.best["alpha"]
+    assert best == max(tried) or tried[10 * best] >= tried[best]
+
+
+def test_what_is_only_as_good_is_not_followed_far():
+    X = np.r_[np.zeros((30, 2)), np.ones((30, 2))] + np.random.default_rng(0).normal(size=(60, 2)) / 50
+    result = tune(X, np.repeat([0, 1], 30), folds=3, extend=True)
+    assert result.best_error == 0
+    assert max(row.params["margin"] for row in result.table) <= 4
+
+
+# -- one search, all faces --------------------------------------------------------------------------------------------
+
+
+def test_halving_and_several_classifiers():
+    X, y = make_classification(2400, 6, n_informative=4, flip_y=0.1, random_state=0)
+    few = {"voted": {"kernel": ["rbf"], "gamma": ["scale", "scale*4"], "epochs": [2], "rule": ["last", "vote"]}}
+    result = tune(X, y, estimator=["voted", "averaged"], grid=few, folds=3, halving=True)
+    assert sorted({row.n_rows for row in result.table}) == [533, 1600]
+    last = [row for row in result.settings() if row.n_rows == 1600]
+    assert {row.estimator for row in last} == {"voted", "averaged"}
+    assert len(result.settings()) == 6 + 9 + len(last)  # margins and gammas; margins and epochs
+    assert result.best_row == last[0]
+    assert result.estimator == last[0].estimator
+    row = next(row for row in last if row.estimator == "voted")
+    assert row.errors == plain_errors(maker("voted", row.params, 0), X, y, 3, 0)
+    with pytest.raises(VotronError, match="dicts by the names of these, 'voted', 'averaged'"):
+        tune(X, y, estimator=["voted", "averaged"], grid={"degree": [1]})
+
+
+def test_a_part_of_a_fold_has_every_class():
+    X, y = np.arange(3000.0)[:, None], np.r_[np.zeros(2996), np.ones(2), np.full(2, 2)]
+    weight = np.arange(3000.0)
+    data = Folds(X, y, [(np.arange(0, 3000, 2), np.arange(1, 3000, 2))], 0, None, weight, weight)
+    part, whole = data.fold(0, 100), data.fold(0, 1500)
+    assert (len(part.y), len(part.y_test), len(whole.y), len(whole.y_test)) == (100, 200, 1500, 1500)
+    assert set(part.y) == set(part.y_test) == {0, 1, 2}
+    for rows, labels, weights in ((part.X, part.y, part.weight), (part.X_test, part.y_test, part.test_weight)):
+        at = rows[:, 0].astype(int)
+        assert (np.diff(at) > 0).all()
+        assert np.array_equal(labels, y[at])
+        assert np.array_equal(weights, weight[at])
+
+
+def test_it_is_the_search_of_the_classifier():
+    X, y = make_classification(300, 6, n_informative=4, flip_y=0.1, random_state=0)
+    model = VotedPerceptronClassifierCV(kernels=["rbf"], gammas=[0.1, 0.5], random_state=0)
+    seed = int(np.random.RandomState(0).randint(2**31 - 1))
+    model.set_params(cv=list(folds_of(y, 5, seed))).fit(X, y)
+    grid = {"kernel": ["rbf"], "gamma": [0.1, 0.5]}
+    result = tune(X, y, grid=grid, random_state=seed, extend=True, halving=True, refit=True)
+    assert {**model.best_params_, "normalize_vectors": False} == result.best
+    assert model.best_score_ == pytest.approx(1 - result.best_error)
+    assert model.best_estimator_.record_.equals(result.model.record_)
+
+
+def test_refit_is_the_best_behind_its_encoder():
+    X, y = IRIS
+    result = tune(X, y, grid=SMALL | {"gamma": ["scale*4"]}, encoder=StandardScaler(), folds=3, refit=True, max_rows=90)
+    scaled = StandardScaler().fit_transform(X)
+    plain = VotedPerceptronClassifier(**result.best, random_state=0).fit(scaled, y)
+    assert result.best["gamma"] == pytest.approx(4 / X.shape[1])
+    assert plain.record_.equals(result.model[-1].record_)
+    assert result.model[0].n_samples_seen_ == 150
+
+
+def test_weights_count_in_fits_and_errors():
+    X, y = make_classification(200, 5, flip_y=0.2, weights=[0.8], random_state=0)
+    weight = np.random.default_rng(0).integers(0, 4, 200).astype(float)
+    result = tune(X, y, grid=SMALL, folds=3, sample_weight=weight)
+    kept = weight > 0
+    X_kept, y_kept, w_kept = X[kept], y[kept], weight[kept]
+    for row in result.table[:3]:
+        for (train, test), error in zip(folds_of(y_kept, 3, 0), row.errors, strict=True):
+            model = maker("voted", row.params, 0)(X_kept[train])
+            wrong = model.fit(X_kept[train], y_kept[train], w_kept[train]).predict(X_kept[test]) != y_kept[test]
+            assert error == pytest.approx(np.average(wrong, weights=w_kept[test]))
+    balanced = tune(X, y, grid=SMALL, folds=3, params={"class_weight": "balanced"})
+    assert balanced.table[0].errors != tune(X, y, grid=SMALL, folds=3).table[0].errors
+
+
+# -- going on ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_search_goes_on_from_its_file(tmp_path, monkeypatch):
+    X, y = IRIS
+    path, whole = tmp_path / "search.jsonl", tune(X, y, folds=3, extend=True)
+    fit, fitted = VotedPerceptronClassifier.fit, []
+
+    def counted(self, X, y):
+        fitted.append(1)
+        if len(fitted) == 20:
+            raise MemoryError
+        return fit(self, X, y)
+
+    monkeypatch.setattr(VotedPerceptronClassifier, "fit", counted)
+    with pytest.raises(MemoryError):
+        tune(X, y, folds=3, extend=True, resume=path)
+    with open(path, "ab") as file:
+        file.write(b'{"key": "torn')
+    result = tune(X, y, folds=3, extend=True, resume=path)
+    assert len(fitted) == 1 + 3 * whole.n_tried
+    assert [(row.params, row.errors) for row in result.table] == [(row.params, row.errors) for row in whole.table]
+    assert tune(X, y, folds=3, extend=True, resume=str(path)).best == whole.best
+    assert len(fitted) == 1 + 3 * whole.n_tried  # nothing anew
+    assert b"torn" not in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "change", [{"X": IRIS[0] + 1}, {"folds": 4}, {"random_state": 1}, {"encoder": StandardScaler()}]
+)
+def test_a_file_of_another_search_is_refused(tmp_path, change):
+    path = tmp_path / "search.jsonl"
+    options = {"X": IRIS[0], "y": IRIS[1], "grid": SMALL, "folds": 3, "resume": path}
+    tune(**options)
+    with pytest.raises(VotronError, match="the data, the folds or the encoder are not what they were") as caught:
+        tune(**options | change)
+    assert "\n" not in str(caught.value)
+
+
+def test_other_files_are_refused(tmp_path):
+    path = tmp_path / "notes.txt"
+    for content in ("hello", "hello\n", '{"kind": "other"}\n', '{"kind": "votron search 1"}\n[]\n'):
+        path.write_text(content)
+        with pytest.raises(VotronError, match="is no file of a search"):
+            tune(*IRIS, grid=SMALL, folds=2, resume=path)
+        assert path.read_text() == content
+    with pytest.raises(VotronError, match="Cannot read the file of a search"):
+        tune(*IRIS, grid=SMALL, folds=2, resume=tmp_path)

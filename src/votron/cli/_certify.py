@@ -8,14 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from votron.cli import _options
-from votron.cli._models import SavedModel, load_model, save_model, section
-from votron.cli._output import Notes, check_output_path, print_json, printable
+from votron.cli._models import (
+    SavedModel,
+    load_model,
+    note_other_data,
+    read_training_data,
+    save_model,
+    section,
+    without_dropped_rows,
+)
+from votron.cli._output import Notes, check_figure, check_output_path, print_json, printable, write_figure
 from votron.cli._parser import Parser, UsageError, file_argument, fraction
-from votron.cli._reading import base_name, file_digest, hold_out, read_labelled
-from votron.cli._weights import WeightColumn, without_weight_0
-from votron.errors import MissingPackageError, VotronError
-
-_FIGURES = (".svg", ".png", ".pdf")
+from votron.cli._reading import read_labelled
+from votron.errors import VotronError
 
 EXAMPLES = [
     ("votron certify digits.votron digits", "the bounds, with their assumptions"),
@@ -77,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
     from votron.theory import certify
 
     notes = Notes(args.quiet)
-    _check_figure(args.figure)
+    if args.figure:
+        check_figure(args.figure)
     _find_bounds(args.bound)
     if args.save:
         if args.model == "-":
@@ -87,9 +93,9 @@ def run(args: argparse.Namespace) -> int:
     _refuse_passes(saved)
     X, y, X_test, y_test = _data(saved, args)
     found = certify(saved.model, X, y, args.delta, X_test=X_test, y_test=y_test)
-    _note_other_data(saved, args.data, notes)
+    note_other_data(saved, args.data, notes)
     if args.figure:
-        _draw(found, args.figure)
+        write_figure(lambda: found.plot().figure, Path(args.figure))
     if args.save:
         save_model(saved.model, args.model, saved.provenance, found)
         notes(f"The certificate is in {args.model} now.")
@@ -112,59 +118,12 @@ def _refuse_passes(saved: SavedModel) -> None:
 
 def _data(saved: SavedModel, args: argparse.Namespace) -> tuple[Any, Any, Any, Any]:
     """Return the rows that the model was trained on, and rows to test with."""
-    reading = _without_dropped_rows(saved, saved.reading(args, labels="required"))
-    before = section(saved.provenance, "reading")
-    if "part" not in reading and before.get("part") in ("train", "test"):
-        reading["part"] = before["part"]
-    weights = section(saved.provenance, "sample_weight")
-    if isinstance(weights.get("column"), str) and weights.get("left_out"):
-        reading |= WeightColumn(weights["column"]).beside(reading)
-    data, y = read_labelled(args.data, **reading)
-    X, y = without_weight_0(data.X, y, weights, base_name(args.data))
-    X_test, y_test = None, None
-    test = section(saved.provenance, "test")
-    if isinstance(test.get("fraction"), float) and isinstance(test.get("seed"), int):
-        kept, tested = hold_out(y, test["fraction"], test["seed"])
-        X, X_test, y, y_test = X[kept], X[tested], y[kept], y[tested]
+    found = read_training_data(saved, args)
+    X, y, X_test, y_test = found.X, found.y, None, None
+    if found.kept is not None:
+        X, X_test, y, y_test = X[found.kept], X[found.held_out], y[found.kept], y[found.held_out]
     if args.test:
-        reading = _without_dropped_rows(saved, saved.reading(args, labels="required", test=args.test))
+        reading = without_dropped_rows(saved, saved.reading(args, labels="required", test=args.test))
         others, y_test = read_labelled(args.test, **reading)
         X_test = others.X
     return X, y, X_test, y_test
-
-
-def _without_dropped_rows(saved: SavedModel, reading: dict[str, Any]) -> dict[str, Any]:
-    """Return how to read, with rows left out that training left out."""
-    dropped = section(saved.provenance, "reading").get("missing") == "drop"
-    return reading | ({"missing": "drop"} if dropped else {})
-
-
-def _note_other_data(saved: SavedModel, path: str, notes: Notes) -> None:
-    """Say that the file is not the one of training, though the run could have come about on it."""
-    known = section(saved.provenance, "data").get("sha256")
-    if known and file_digest(path) not in (None, known):
-        notes(f"{path} is not the file that the model was trained on, as its SHA-256 tells.")
-
-
-def _check_figure(path: str | None) -> None:
-    if path is None:
-        return
-    if Path(path).suffix.lower() not in _FIGURES:
-        raise UsageError(f"--figure must be a file that ends in {', '.join(_FIGURES)}. Got {path!r} instead.")
-    check_output_path(path, "the figure", "--figure")
-    try:
-        import matplotlib
-    except ImportError:
-        raise MissingPackageError('Figures need matplotlib: pip install "votron[cli]".') from None
-    matplotlib.use("agg")
-
-
-def _draw(found: Any, path: str) -> None:
-    from votron._files import write_bytes
-    from votron._plotting import as_bytes, pyplot
-
-    figure = found.plot().figure
-    try:
-        write_bytes(Path(path), as_bytes(figure, Path(path).suffix[1:].lower()))
-    finally:
-        pyplot().close(figure)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import os
 import sys
 import tempfile
@@ -14,10 +15,10 @@ from typing import Any
 from votron._sentences import counted, on_one_line, shortened
 from votron.cli import _options
 from votron.cli._output import Notes, check_output_path, downloading, pairs, percent, print_json, printable, table
-from votron.cli._parser import Parser, UsageError, file_argument, rewording
+from votron.cli._parser import Parser, UsageError, file_argument, rewording, whole_number
 from votron.cli._reading import base_name, typed_reading
 from votron.data.formats import KNOWN_SETS, written_formats
-from votron.errors import DataError
+from votron.errors import DataError, VotronError
 
 KNOWN = dict(zip(KNOWN_SETS, ("8 x 8", "28 x 28", "28 x 28"), strict=True))
 """The sets that are known by name, and the pixels of their images."""
@@ -30,14 +31,16 @@ EXAMPLES = [
     ("votron data fetch digits", "download a data set, unless it is here already"),
     ("votron data convert days.csv days.parquet --label Play", "from one format to another"),
     ("votron data describe days.csv --label Play", "columns, missing values, classes"),
+    ("votron data suspects digits.votron digits --top 20", "training rows whose labels may be wrong"),
 ]
 
 
 def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add the commands beneath this one."""
     parser.describe(
-        "votron data (list | fetch NAME | convert IN OUT | describe DATA) [options]",
-        "List the known data sets, fetch one, convert data from one format to another, or describe it.",
+        "votron data (list | fetch NAME | convert IN OUT | describe DATA | suspects MODEL DATA) [options]",
+        "List the known data sets, fetch one, convert data from one format to another, describe it, or find training "
+        "rows whose labels may be wrong.",
         EXAMPLES,
     )
     parser.set_defaults(run=lambda args: _help(parser))
@@ -46,6 +49,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _add_fetch(actions)
     _add_convert(actions)
     _add_describe(actions)
+    _add_suspects(actions)
 
 
 def _help(parser: Parser) -> int:
@@ -121,6 +125,25 @@ def _add_describe(actions: Any) -> None:
     )
     _options.add_data(parser)
     _options.add_discrete(_add_reading(parser))
+
+
+def _add_suspects(actions: Any) -> None:
+    parser = _add_action(
+        actions,
+        "suspects",
+        run_suspects,
+        "rank the rows that a model was trained on by how much their labels are in doubt",
+        "MODEL DATA [options]",
+        "Rank the training rows of a voted model that were mistaken again and again, by much, and late: their labels "
+        "may be wrong. DATA is what the model was trained on; its labels are shown, and rows are counted from 1. "
+        "Models trained with --margin 2 and three epochs or more find most.",
+    )
+    _options.add_model(parser)
+    _options.add_data(parser, "the training data")
+    parser.add_argument("--top", type=whole_number(), default=20, metavar="K", help="rows to show (default: 20)")
+    _options.add_label(parser, "column with the labels (default: as in training)")
+    _options.add_common(parser)
+    _options.add_reading(parser, missing=False, for_model=True)
 
 
 def _add_reading(parser: Parser) -> Any:
@@ -262,3 +285,52 @@ def _classes(classes: list[dict[str, Any]], label: str | None) -> str:
         )
     more = len(classes) - _SHOWN_CLASSES
     return table(rows) + (f"\n... and {counted(more, 'more class', 'more classes')}" if more > 0 else "")
+
+
+# -- suspects ---------------------------------------------------------------------------------------------------------
+
+
+def run_suspects(args: argparse.Namespace) -> int:
+    """Rank the rows by the model's record, and show them as they are in the data."""
+    from votron.cli._models import load_model, note_other_data, read_training_data
+    from votron.reasons import suspects
+
+    notes = Notes(args.quiet)
+    saved = load_model(args)
+    found = suspects(saved.model, args.top)
+    data = read_training_data(saved, args)
+    kept = range(len(data.y)) if data.kept is None else data.kept
+    if len(found) and int(found.row.max()) >= len(kept):
+        raise VotronError(
+            f"DATA must be what the model was trained on. Got {counted(len(kept), 'row')}, and the model's record has "
+            f"row {int(found.row.max()) + 1:,}."
+        )
+    note_other_data(saved, args.data, notes)
+    if data.dropped:
+        notes(f"Rows are counted without the {data.dropped:,} that were left out for missing values.")
+    named = getattr(saved.estimator, "row_names_", {})
+    rows = []
+    for each in found.rows():
+        at = int(kept[each["row"]])
+        number = int(data.rows[at]) + 1
+        rows.append({**each, "row": number, "name": named.get(each["row"], f"row {number}"), "label": data.y[at]})
+        if hasattr(data.X, "columns"):
+            rows[-1]["values"] = {name: data.X[name][at] for name in data.X.columns}
+    if args.json:
+        print_json({"suspects": rows})
+    else:
+        print(_suspected(rows) if rows else "No row was ever mistaken.")
+    return 0
+
+
+def _suspected(found: list[dict[str, Any]]) -> str:
+    lines = [["row", "label", "taken for", "mistakes", "last in epoch", "suspicion", "values"]]
+    for each in found:
+        names = [shortened(on_one_line(str(each[key])), _LONGEST) for key in ("name", "label")]
+        taken = "" if each["taken_for"] is None else shortened(on_one_line(str(each["taken_for"])), _LONGEST)
+        numbers = [f"{each['mistakes']:,}", f"{math.ceil(each['last'])}", f"{each['suspicion']:.3g}"]
+        values = shortened(on_one_line(", ".join(map(str, each.get("values", {}).values()))), _LONGEST)
+        lines.append([*names, taken, *numbers, values])
+    if not any(line[-1] for line in lines[1:]):
+        lines = [line[:-1] for line in lines]
+    return table(lines, left=(0, 1, 2, 6))

@@ -7,16 +7,17 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from votron._sentences import first_of, rounded_bytes, shortened
+from votron._sentences import counted, first_of, on_one_line, rounded_bytes, shortened
 from votron.cli import _options
 from votron.cli._models import model_source
 from votron.cli._output import bold, pairs, print_json
-from votron.cli._parser import Parser, as_typed
+from votron.cli._parser import Parser, UsageError, as_typed, whole_number
 
 if TYPE_CHECKING:
     from votron.saving import Manifest
 
 _SHOWN_CLASSES = 20
+_SHOWN_FEATURES = 5
 _LONGEST_NAME, _LONGEST = 80, 4000
 """Characters of a name, where it is one of several, and of a text that are shown; --json has all of them."""
 _DEEPEST = 4
@@ -25,19 +26,28 @@ _DEEPEST = 4
 EXAMPLES = [
     ("votron inspect digits.votron", "kernel, rule, support, mistakes, certificate, provenance"),
     ("votron inspect digits.votron --json", "all of it, as JSON"),
+    ("votron inspect text.votron --features 20", "the strongest features of each class, such as words"),
 ]
 
 
 def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes."""
     parser.describe(
-        "votron inspect MODEL [--json]",
-        "Show what is in a model file. No data is needed and no model is built, so a file from an unknown source can "
-        "be inspected safely. Its structure and SHA-256 are checked.",
+        "votron inspect MODEL [--features N] [--json]",
+        "Show what is in a model file, and of linear models the strongest features of each class. No data is needed "
+        "and nothing in the file is run, so a file from an unknown source can be inspected safely. Its structure and "
+        "SHA-256 are checked.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
     _options.add_model(parser)
+    parser.add_argument(
+        "--features",
+        type=whole_number(0),
+        metavar="N",
+        help=f"strongest features to show of each class (default: {_SHOWN_FEATURES} of models that are weights; of "
+        "voted models with a linear kernel none, unless asked for)",
+    )
     _options.add_common(parser)
 
 
@@ -45,12 +55,50 @@ def run(args: argparse.Namespace) -> int:
     """Read the manifest, and print it."""
     from votron.saving import read_manifest
 
-    found = read_manifest(**model_source(args.model))
+    found, features = read_manifest(**model_source(args.model)), None
+    if args.features is None and args.model != "-" and "kernel" not in found.summary:
+        features = _strongest(args.model, _SHOWN_FEATURES)
+    elif args.features:
+        features = _strongest(args.model, args.features, asked=True)
     if args.json:
-        print_json(_document(found))
+        print_json(_document(found) | ({} if features is None else {"strongest_features": features}))
     else:
-        print(_text(found, args.model))
+        print(_text(found, args.model) + ("" if not features else f"\n\n{_features(features)}"))
     return 0
+
+
+def _strongest(path: str, top: int, *, asked: bool = False) -> dict[str, dict[str, float]] | None:
+    """Return the strongest features of each class; None for what is no linear model, unless it was asked for."""
+    from votron.errors import ModelFileError
+    from votron.reasons import strongest_features
+    from votron.saving.models import load
+
+    if path == "-":
+        raise UsageError("--features needs a model file, and not standard input, which is read once.")
+    try:
+        found = strongest_features(load(path), top)
+    except ModelFileError:
+        if asked:
+            raise
+        return None
+    if found is None and asked:
+        raise UsageError(
+            "--features is for linear models: weights, or a linear kernel by a rule of one vector a class."
+        )
+    return None if found is None else {str(label): dict(features) for label, features in found.items()}
+
+
+def _features(found: dict[str, dict[str, float]]) -> str:
+    """Return the strongest features of each class, one class to a line."""
+    shown = {
+        shortened(on_one_line(label), _LONGEST_NAME): ", ".join(
+            f"{shortened(on_one_line(name), _LONGEST_NAME)} {weight:.3g}" for name, weight in features.items()
+        )
+        for label, features in list(found.items())[:_SHOWN_CLASSES]
+    }
+    more = len(found) - _SHOWN_CLASSES
+    rest = f"\n  ... and {counted(more, 'more class', 'more classes')}" if more > 0 else ""
+    return _section("strongest features", shown) + rest
 
 
 def _document(found: Manifest) -> dict[str, Any]:

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from votron.cli._output import percent, printable
 from votron.cli._parser import UsageError
-from votron.cli._reading import base_name, read_batches, typed_reading
+from votron.cli._reading import base_name, file_digest, hold_out, read_batches, read_labelled, typed_reading
+from votron.cli._weights import WeightColumn, without_weight_0
 from votron.data.formats import format_named, format_of_suffix
 from votron.data.options import OLD_NAMES, options_of
 from votron.data.vocabulary import STRATEGIES
@@ -87,6 +88,16 @@ class SavedModel:
                 "Got numbers without names instead."
             )
         return self.model[:-1].transform(X) if hasattr(self.model, "steps") else X
+
+    def explained(self, X: Any, label: Any, against: Any, *, top: int, names: list[str]) -> Any:
+        """Return why the one row X has its score, with rows and features counted from 1 where they have no names."""
+        from votron.reasons.features import names_after
+
+        rows = self.transformed(X)
+        steps = [step for _, step in self.model.steps[:-1]] if hasattr(self.model, "steps") else []
+        features = names_after(steps, X) if steps else None
+        found = self.estimator.explain(rows, label, against, top=top, first=1, feature_names=features, names=names)
+        return found[0]
 
     def _as_matrix(self, frame: Any) -> Any:
         """Return a table as numbers, for a model that knows no names."""
@@ -219,6 +230,52 @@ def _label(
 def label_kind(classes: NDArray[Any]) -> str:
     """Return of which kind the labels of a model are, as `votron.data.read_examples` takes it."""
     return {"U": "text", "b": "truth"}.get(classes.dtype.kind, "number")
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """The data that a model was trained on, read again, without rows of weight 0."""
+
+    X: Any
+    y: NDArray[Any]
+    rows: NDArray[np.int64]
+    """The number of each row in what was read."""
+    dropped: int
+    """Rows that were left out for missing values, and are not counted."""
+    kept: NDArray[np.int64] | None
+    """Which of these training did not hold out; None: all of them."""
+    held_out: NDArray[np.int64] | None
+
+
+def read_training_data(saved: SavedModel, args: argparse.Namespace) -> TrainingData:
+    """Read the data of a command as those of training were read, and part them as training did."""
+    reading = without_dropped_rows(saved, saved.reading(args, labels="required"))
+    before = section(saved.provenance, "reading")
+    if "part" not in reading and before.get("part") in ("train", "test"):
+        reading["part"] = before["part"]
+    weights = section(saved.provenance, "sample_weight")
+    if isinstance(weights.get("column"), str) and weights.get("left_out"):
+        reading |= WeightColumn(weights["column"]).beside(reading)
+    data, y = read_labelled(args.data, **reading)
+    X, rows = without_weight_0(data.X, np.arange(len(y)), weights, base_name(args.data))
+    test = section(saved.provenance, "test")
+    parts: tuple[Any, Any] = None, None
+    if isinstance(test.get("fraction"), float) and isinstance(test.get("seed"), int):
+        parts = hold_out(y[rows], test["fraction"], test["seed"])
+    return TrainingData(X, y[rows], rows, data.dropped, *parts)
+
+
+def without_dropped_rows(saved: SavedModel, reading: dict[str, Any]) -> dict[str, Any]:
+    """Return how to read, with rows left out that training left out."""
+    dropped = section(saved.provenance, "reading").get("missing") == "drop"
+    return reading | ({"missing": "drop"} if dropped else {})
+
+
+def note_other_data(saved: SavedModel, path: str, notes: Callable[[str], None]) -> None:
+    """Say that the file is not the one of training, though the run could have come about on it."""
+    known = section(saved.provenance, "data").get("sha256")
+    if known and file_digest(path) not in (None, known):
+        notes(f"{path} is not the file that the model was trained on, as its SHA-256 tells.")
 
 
 def labelled_batches(

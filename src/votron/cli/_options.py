@@ -268,6 +268,21 @@ def make_estimator(name: str, parameters: dict[str, Any]) -> Any:
     return estimator
 
 
+def check_read_by_kernel(estimator: Any, typed: dict[str, Any]) -> None:
+    """Refuse an option that the kernel does not read: whoever types it means another kernel."""
+    from votron.kernels import KERNELS
+    from votron.kernels.base import kernel_class
+
+    cls = kernel_class(getattr(estimator, "kernel", None))
+    for name in typed if cls is not None else ():
+        readers = [kernel for kernel, each in KERNELS.items() if name in each.parameters()]
+        if cls is not None and readers and cls.name not in readers:
+            raise UsageError(
+                f"{option_of(name)} is not for --kernel {cls.name}, which does not read it: add --kernel "
+                f"{' or --kernel '.join(readers)}, or leave it out."
+            )
+
+
 @dataclass(frozen=True)
 class EstimatorParameter:
     """A parameter of an estimator, as an option.
@@ -424,7 +439,7 @@ def parameters_of(name: str) -> tuple[EstimatorParameter, ...]:
     --------
     >>> degree = next(p for p in parameters_of("voted") if p.name == "degree")
     >>> degree.default, degree.words
-    (3, 'Degree of the polynomial kernel (gamma x·z + coef0)^degree.')
+    (3, 'Degree of the polynomial kernel (gamma x·z + coef0)^degree, which the others do not read.')
     """
     from votron.estimators.parameters import parameter_constraints
 

@@ -17,10 +17,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
-from votron._files import replacing
+from votron._files import replacing, write_bytes
 from votron._progress import Progress
 from votron._text_tables import as_text, wants_colour
-from votron.errors import VotronError
+from votron.cli._parser import UsageError
+from votron.errors import MissingPackageError, VotronError
 
 _DEFAULT_WIDTH = 80
 _WIDEST = 120
@@ -254,6 +255,33 @@ def writing(path: str) -> Iterator[BinaryIO]:
     else:
         with replacing(target) as temporary, open(temporary, "wb") as file:
             yield file
+
+
+FIGURES = (".svg", ".png", ".pdf")
+"""How the names of files end that figures are written to."""
+
+
+def check_figure(path: str) -> None:
+    """Refuse a file that no figure can be written to, before the work; and see that there is matplotlib."""
+    if Path(path).suffix.lower() not in FIGURES:
+        raise UsageError(f"--figure must be a file that ends in {', '.join(FIGURES)}. Got {path!r} instead.")
+    check_output_path(path, "the figure", "--figure")
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingPackageError('Figures need matplotlib: pip install "votron[cli]".') from None
+    matplotlib.use("agg")
+
+
+def write_figure(draw: Callable[[], Any], path: Path) -> None:
+    """Draw a figure, and write it to a file in the format of its name."""
+    from votron._plotting import as_bytes, pyplot
+
+    figure = draw()
+    try:
+        write_bytes(path, as_bytes(figure, path.suffix[1:].lower()))
+    finally:
+        pyplot().close(figure)
 
 
 def discard_stdout() -> None:

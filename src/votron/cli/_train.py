@@ -7,7 +7,7 @@ import secrets
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from votron._sentences import counted, duration, first_of, rounded_bytes
@@ -36,6 +36,8 @@ from votron.cli._weights import WeightColumn, settle_labels, weight_column, weig
 MOST_CERTIFIED = 10_000
 """Rows up to which a certificate is computed without being asked for: beyond, it takes longer than training."""
 STREAM_BATCH_BYTES = 16_000_000
+_SHOWN = 10
+"""Settings that --tune shows."""
 _CERTIFIED = ("voted", "averaged", "adatron")
 
 EXAMPLES = [
@@ -84,17 +86,39 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         type=positive,
         const=True,
         metavar="SECONDS",
-        help="choose by cross-validation, in 5 folds, what is not given as an option, and train with that. Of voted: "
-        "kernel rbf or poly, gamma from a fourth to four times scale, degree 1 to 3, margin 0, 0.5 and 2, epochs up to "
-        "10, and further where the best is at the edge; rules vote, average and last. Of the others: what "
-        "`votron tune` tries. With SECONDS the search ends in time, with the best so far; `votron tune` takes grids of "
-        "your own",
+        help=_tuning_words(_options.estimator_in(arguments)),
+    )
+    parser.add_argument(
+        "--resume",
+        metavar="FILE",
+        help="with --tune: keep each fold that was tried in this file; if it is there, go on with its search. "
+        "--random-state is then 0 unless it is given",
+    )
+    parser.add_argument(
+        "--keep-names",
+        nargs="?",
+        const=True,
+        metavar="COL",
+        help="keep in the model file what the training rows are called, of those that the model keeps, for `votron "
+        "explain`: by COL, a column that is no feature then, or without it the number of the row in DATA, and of "
+        "images the file. By default a model file has no names",
     )
     _options.add_common(parser, json="print the summary as JSON")
     _add_stream(parser)
     _options.add_reading(parser)
     _options.add_encoding(parser)
     _options.add_estimator_options(parser, arguments)
+
+
+def _tuning_words(name: str) -> str:
+    from votron.tuning import grid_in_words
+
+    grid = "" if name == _options.EVERY_ESTIMATOR else f": {grid_in_words(name)}"
+    return (
+        f"choose what is not given as an option by cross-validation, in 5 folds of 20,000 rows at most, and train with "
+        f"that on all{grid}. With SECONDS the search and the training end in time, with the best so far; `votron tune` "
+        "is the same search with lists of your own"
+    )
 
 
 def _add_stream(parser: Parser) -> None:
@@ -180,9 +204,12 @@ def _checked_test(typed: str | None, stream: bool) -> float | str | None:
 def _estimator(args: argparse.Namespace, notes: Notes) -> tuple[Any, int]:
     """Return the classifier with what was typed, and the seed of all that is random."""
     seed = getattr(args, "random_state", None)
-    if seed is None:
-        seed = secrets.randbelow(2**31)  # drawn here, so that the model file can say how to repeat the run
-    estimator = _options.make_estimator(args.estimator, _options.typed_parameters(args))
+    if seed is None:  # drawn here, so that the model file can say how to repeat the run
+        seed = 0 if args.resume is not None else secrets.randbelow(2**31)
+    typed = _options.typed_parameters(args)
+    estimator = _options.make_estimator(args.estimator, typed)
+    if args.tune is None or "kernel" in typed:  # else the kernel is among what is searched
+        _options.check_read_by_kernel(estimator, typed)
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=seed)
     if "verbose" in estimator.get_params() and notes.live:
@@ -196,11 +223,13 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
             raise UsageError(f"--{name} is for --stream, which was not given.")
     column = weight_column(args, estimator)
     data, y = read_labelled(args.data, **typed_reading(args))
+    data, names = _row_names(args, estimator, data)
     settle_labels(args, estimator, y)
     X, weights = data.X, None
     if column is not None:
         X, y, weights = column.split(X, y, base_name(args.data))
         column.check_some()
+        names = [name for name, weight in zip(names, data.X[column.name], strict=False) if weight]
     for remark in (*data.notes, *remarks_on_columns(args, X)):
         notes(remark)
     held_out: tuple[Any, Any] | None = None
@@ -208,22 +237,28 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
         kept, tested = hold_out(y, args.test, seed)
         held_out = X[tested], y[tested]
         X, y, weights = X[kept], y[kept], None if weights is None else weights[kept]
+        names = [names[row] for row in kept] if names else names
     start = time.monotonic()
     if args.tune is None:
+        if args.resume is not None:
+            raise UsageError("--resume is for --tune, which was not given.")
         model = make_model(args, estimator, data, X)
         _fit(model, X, y, weights)
         tuned = None
     else:
-        from votron.cli._tuned import train_tuned  # most who train know their parameters
+        from votron.cli import _tune  # most who train know their parameters
 
-        tuned = train_tuned(args, estimator, seed, data, X, y, notes)
+        tuned = _tune.train_tuned(args, seed, data, X, y, notes, weights)
         model = tuned.model
     trained = Trained(model, data, len(y), time.monotonic() - start, weights=column)
+    if names:
+        trained.estimator.name_rows(names)
     trained.provenance = provenance_of(args, data, data.n_rows)
     trained.provenance |= {} if column is None else {"sample_weight": column.facts}
     if tuned is not None:
-        trained.remarks["tuned"], trained.tried, trained.tuning = tuned.words, tuned.text, tuned.facts
-        trained.provenance["tuned"] = {name: value for name, value in tuned.facts.items() if name != "table"}
+        facts = _tune.tuned_facts(tuned)
+        trained.remarks["tuned"], trained.tried = _tune.tuned_words(tuned), _tune.settings_table(tuned, _SHOWN)
+        trained.tuning, trained.provenance["tuned"] = facts | {"table": tuned.to_dict()["table"]}, facts
     if isinstance(args.test, str):
         trained.error = _error_on_file(args, trained)
     elif held_out is not None:
@@ -237,6 +272,27 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
     return trained
 
 
+def _row_names(args: argparse.Namespace, estimator: Any, data: Any) -> tuple[Any, list[Any]]:
+    """Return the data without the column of names, and the names, if they are to be kept."""
+    asked = args.keep_names
+    if asked is None:
+        return data, []
+    if not hasattr(estimator, "name_rows"):
+        raise UsageError("--keep-names is for models that keep training rows, of --estimator voted and adatron.")
+    if asked is True:
+        if data.dropped:
+            raise UsageError(
+                "--keep-names needs a column where rows are left out for missing values: --keep-names COL."
+            )
+        return data, list(data.files) if data.files is not None else [f"row {i + 1}" for i in range(data.n_rows)]
+    if asked not in (data.columns or []):
+        known = "a table" if data.columns is None else f"one of {', '.join(map(repr, data.columns))}"
+        raise UsageError(f"--keep-names must name a column of the features, of {known}. Got {asked!r} instead.")
+    if len(data.columns) == 1:
+        raise UsageError(f"--keep-names leaves no features, since {asked!r} is the only column.")
+    return replace(data, X=data.X.drop(asked)), data.X[asked].to_list()
+
+
 def _fit(model: Any, X: Any, y: Any, weights: Any) -> None:
     """Train, on rows with weights if they have any."""
     name = "model__sample_weight" if hasattr(model, "steps") else "sample_weight"
@@ -247,6 +303,8 @@ def _train_on_stream(args: argparse.Namespace, estimator: Any, seed: int, notes:
     from votron.cli._stream import Stream, check_options  # most who train have no stream
 
     check_options(args, estimator)
+    if args.keep_names is not None:
+        raise UsageError("--keep-names needs all data at once: leave out --stream.")
     if args.tune is not None:
         raise UsageError("--tune needs all data at once: leave out --stream, or tune on a part of the data.")
     limit = args.batch or STREAM_BATCH_BYTES

@@ -13,7 +13,7 @@ from votron.cli import _options
 from votron.cli._models import save_model
 from votron.cli._output import Notes, check_output_path, percent, print_json, printable, table, wrapped
 from votron.cli._parser import Parser, UsageError, as_arguments, positive, whole_number
-from votron.cli._reading import encoder_for, make_model, provenance_of, read_labelled, typed_reading
+from votron.cli._reading import encoder_for, provenance_of, read_labelled, typed_reading
 from votron.tuning import TuningResult, TuningRow, tune
 
 _ALIASES = {
@@ -31,6 +31,7 @@ _ALIASES = {
     "complement": "complement",
     "average": "average",
     "alpha": "alphas",
+    "multiclass": "multiclass",
 }
 """Parameters that can be varied, and what the options are called."""
 _SHARED_COLUMNS = {
@@ -38,6 +39,7 @@ _SHARED_COLUMNS = {
     "rule": ("rule", "normalize_vectors"),
 }
 """Parameters that share a column, so that the table fits on a screen."""
+_NOT_SHOWN = ("n_jobs", "memory_limit")
 _WIDTH = 80
 _ON_OFF = {"on": True, "off": False}
 
@@ -55,7 +57,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     parser.describe(
         "votron tune DATA --label COL [-o MODEL] [options]",
         "Choose parameters by cross-validation. Each setting is fitted once per fold, and that fit gives the errors of "
-        "all epochs and rules. Prints a table of errors, and the command that trains the best setting.",
+        "all epochs and rules. Prints the settings with their errors, and the command that trains the best. "
+        "`votron train --tune` is the same search.",
         EXAMPLES,
     )
     _options.add_data(parser)
@@ -75,21 +78,25 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         "--max-seconds",
         type=positive,
         metavar="S",
-        help="start no new setting after this many seconds, of which each estimator has its share (default: no limit)",
+        help="end the search after this many seconds, with the best so far; the training for -o is part of them "
+        "(default: no limit)",
     )
+    _add_extend(parser, _options.estimator_in(arguments))
     add(
-        "--extend",
+        "--halving",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="go on where the best value of a list that was not given is its least or largest: gamma by factors of 10 "
-        "to 10000 times scale, margin by 4 to 25.6, degree by 1 to 6, epochs by 2 to 80 (default: on)",
+        help="with many rows, try settings on a part of them first, 500 at least, each time a third of the next, and "
+        "go on with the best third (default: on)",
     )
+    add_resume(parser)
     add(
         "--also",
         type=_estimator_names,
         default=[],
         metavar="NAME,...",
-        help="search these estimators as well, each with the values of its own that --help shows, and choose the best",
+        help="search these estimators as well, each with the values of its own that --help shows, and choose the best "
+        "of all",
     )
     add(
         "--one-standard-error",
@@ -101,13 +108,37 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         type=whole_number(),
         default=15,
         metavar="N",
-        help="number of table rows to print (default: 15)",
+        help="number of settings to print (default: 15)",
     )
     _options.add_common(parser)
     _add_grid(parser, arguments)
     groups = _options.add_reading(parser), _options.add_encoding(parser)
     reading = [label, *(action for group in groups for action in group._group_actions)]
     parser.set_defaults(run=lambda args: run(args, typed_again(reading, args)))
+
+
+def add_resume(parser: Parser) -> None:
+    """Add the file of what was tried."""
+    parser.add_argument(
+        "--resume",
+        metavar="FILE",
+        help="keep each fold that was tried in this file; if it is there, go on with its search",
+    )
+
+
+def _add_extend(parser: Parser, name: str) -> None:
+    """Add whether lists go on, and say how."""
+    from votron.tuning import grid_in_words
+
+    words = "" if name == _options.EVERY_ESTIMATOR else grid_in_words(name, edges_only=True)
+    parser.add_argument(
+        "--extend",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="go on where the best value of a list that was not given is its least or largest"
+        + (f": {words}" if words else "")
+        + " (default: on)",
+    )
 
 
 def _add_grid(parser: Parser, arguments: Sequence[str]) -> None:
@@ -227,25 +258,36 @@ def run(args: argparse.Namespace, reading: Sequence[str]) -> int:
             if not str(value).startswith("scale*"):
                 _options.make_estimator(args.estimator, {name: value})  # refuses what is out of range before the work
     data, _ = read_labelled(args.data, **typed_reading(args))
-    encoder = encoder_for(args, data, data.X)
-    found = [_search(args, data, grid, encoder, notes)]
-    for name in dict.fromkeys(each for each in args.also if each != args.estimator):
-        args.estimator = name  # the encoder of a table may be another for another classifier
-        found.append(_search(args, data, {}, encoder_for(args, data, data.X), notes))
-    result = min(found, key=lambda each: each.best_error)  # of equal ones the first
+    names = list(dict.fromkeys([args.estimator, *args.also]))
+    encoders = {}
+    for name in names:  # the encoder of a table may be another for another classifier
+        encoders[name] = encoder_for(argparse.Namespace(**vars(args) | {"estimator": name}), data, data.X)
+    result = search(
+        data.X,
+        data.y,
+        notes,
+        estimator=names,
+        grid={args.estimator: grid},
+        encoder=encoders,
+        folds=args.folds,
+        random_state=args.random_state,
+        max_rows=args.max_rows,
+        max_seconds=args.max_seconds,
+        one_standard_error=args.one_standard_error,
+        extend=args.extend,
+        halving=args.halving,
+        refit=args.output is not None,
+        resume=args.resume,
+    )
     args.estimator = result.estimator
-    written = None if args.output is None else _refit(args, data, result)
+    written = None if args.output is None else _written(args, data, result)
     command = _best_command(args, reading, result)
     if args.json:
-        others = {"others": [each.to_dict() for each in found if each is not result]} if args.also else {}
-        print_json({**result.to_dict(), **others, "command": command, "model": written})
+        best = {row.estimator: row.error for row in reversed(result.settings()) if row.estimator != result.estimator}
+        others = {"others": [{"estimator": name, "best_error": error} for name, error in best.items()]}
+        print_json({**result.to_dict(), **(others if args.also else {}), "command": command, "model": written})
         return 0
-    for each in found:
-        print((f"--estimator {each.estimator}: " if args.also else "") + _text(each, args.rows))
-        if args.also:
-            print()
-    if args.also:
-        print(f"The best of all: --estimator {result.estimator}, {percent(result.best_error)}")
+    print(_text(result, args.rows))
     print(f"\nTo train it:\n  {printable(command)}")
     if written:
         size = rounded_bytes(written["bytes"])
@@ -253,30 +295,49 @@ def run(args: argparse.Namespace, reading: Sequence[str]) -> int:
     return 0
 
 
+def search(X: Any, y: Any, notes: Notes, **options: Any) -> TuningResult:
+    """Search under a line of progress."""
+    with Progress(None, notes.live, label="Tuning", erase=True) as progress:
+
+        def tell(done: int, total: int, row: TuningRow, best: TuningRow) -> None:
+            progress.total = total
+            rows = f" on {row.n_rows:,} rows" if row.n_rows else ""
+            progress.update(done, f"{done} of {total} settings{rows}, least error {100 * best.error:.2f} %")
+
+        return tune(X, y, callback=tell, **options)
+
+
 def _text(result: TuningResult, n: int) -> str:
-    """Return the rows of least error as a table, and the best."""
-    ranked = result.ranked()
-    shown = ranked[:n]
+    """Return the best settings as a table, and the best."""
+    ranked = result.settings()
     rows_used = f"{result.n_used:,} rows" + (f" drawn from {result.n_rows:,}" if result.n_used < result.n_rows else "")
     why = f" ({result.stopped})" if result.stopped else ""
     lines = [
         f"{result.n_tried} of {result.n_settings} settings{why}, {result.folds} folds of {rows_used}, "
         f"{duration(result.seconds)}",
         "",
-        _table(shown),
+        settings_table(result, n),
     ]
-    if len(ranked) > len(shown):
-        lines.append(f"... and {len(ranked) - len(shown):,} more rows, which --rows or --json shows")
     for params, why_not in result.skipped:
         lines.append(wrapped(f"Left out: {_setting(params, tuple(params))}: {why_not}"))
     best = result.best_row
-    lines += ["", f"The best: {percent(best.error)} ± {percent(best.standard_error)}"]
+    which = f"--estimator {best.estimator}, " if len({row.estimator for row in ranked}) > 1 else ""
+    lines += ["", f"The best: {which}{percent(best.error)} ± {percent(best.standard_error)}"]
     lines.append(wrapped("The error of the best of many is optimistic: measure it on data that tuning has not seen."))
     return "\n".join(lines)
 
 
+def settings_table(result: TuningResult, n: int) -> str:
+    """Return the best ``n`` settings, each at its best moment and by its best rule, as a table."""
+    ranked = result.settings()
+    text = _table(ranked[:n])
+    if len(ranked) > n:
+        text += f"\n... and {len(ranked) - n:,} more settings, which --json shows"
+    return text
+
+
 def _table(rows: Sequence[TuningRow]) -> str:
-    names = list(dict.fromkeys(name for row in rows for name in row.params))
+    names = list(dict.fromkeys(name for row in rows for name in row.params if name not in _NOT_SHOWN))
     columns = {
         head: [each for each in parts if each in names] for head, parts in _SHARED_COLUMNS.items() if head in names
     }
@@ -286,6 +347,12 @@ def _table(rows: Sequence[TuningRow]) -> str:
         mine = [_setting(row.params, parts) for parts in columns.values()]
         cells.append([*mine, percent(row.error), percent(row.standard_error), f"{row.seconds:.1f}"])
     left = [i for i, head in enumerate(columns) if head in _SHARED_COLUMNS]
+    if len({row.n_rows for row in rows}) > 1:
+        counts = ["rows", *(f"{row.n_rows:,}" for row in rows)]
+        cells = [[*line[:-1], count, line[-1]] for line, count in zip(cells, counts, strict=True)]
+    if len({row.estimator for row in rows}) > 1:
+        models = ["estimator", *(row.estimator for row in rows)]
+        cells, left = [[name, *line] for name, line in zip(models, cells, strict=True)], [0, *(i + 1 for i in left)]
     shown = table(cells, left=left)
     if max(map(len, shown.split("\n"))) > _WIDTH:  # time is what can be done without
         shown = table([row[:-1] for row in cells], left=left)
@@ -314,37 +381,11 @@ def setting_words(params: dict[str, Any]) -> str:
     """
     words = []
     for name, value in params.items():
+        if name in _NOT_SHOWN or value is False:
+            continue
         text = f"{value:.4g}" if isinstance(value, float) else _typed(value)
         words.append(text if name in ("kernel", "rule") else f"{name.replace('_', ' ')} {text}")
     return ", ".join(words)
-
-
-def _search(args: argparse.Namespace, data: Any, grid: dict[str, Any], encoder: Any, notes: Notes) -> TuningResult:
-    with Progress(None, notes.live, label="Tuning", erase=True) as progress:
-        return tune(
-            data.X,
-            data.y,
-            estimator=args.estimator,
-            grid=grid,
-            encoder=encoder,
-            folds=args.folds,
-            random_state=args.random_state,
-            max_rows=args.max_rows,
-            max_seconds=None if args.max_seconds is None else args.max_seconds / (1 + len(args.also)),
-            one_standard_error=args.one_standard_error,
-            callback=reporting_to(progress),
-            extend=args.extend,
-        )
-
-
-def reporting_to(progress: Progress) -> Callable[..., None]:
-    """Return what tells how many settings are done."""
-
-    def tell(done: int, total: int, row: Any, best: Any) -> None:
-        progress.total = total
-        progress.update(done, f"{done} of {total} settings, least error {100 * best.error:.2f} %")
-
-    return tell
 
 
 def _best_params(args: argparse.Namespace, result: TuningResult) -> dict[str, Any]:
@@ -361,10 +402,54 @@ def _best_command(args: argparse.Namespace, reading: Sequence[str], result: Tuni
     return shlex.join([*typed, "-o", args.output or "model.votron"])
 
 
-def _refit(args: argparse.Namespace, data: Any, result: TuningResult) -> dict[str, Any]:
-    """Train the best on all rows, and write it."""
-    model = make_model(args, _options.make_estimator(args.estimator, _best_params(args, result)), data, data.X)
-    model.fit(data.X, data.y)
-    tuned = {"folds": args.folds, "settings": result.n_tried, "error": result.best_error}
-    size = save_model(model, args.output, provenance_of(args, data, data.n_rows) | {"tuned": tuned})
+def _written(args: argparse.Namespace, data: Any, result: TuningResult) -> dict[str, Any]:
+    """Write the best, which was trained on all rows."""
+    tuned = {"folds": result.folds, "settings": result.n_tried, "error": result.best_error}
+    size = save_model(result.model, args.output, provenance_of(args, data, data.n_rows) | {"tuned": tuned})
     return {"file": args.output, "bytes": size}
+
+
+# -- votron train --tune ----------------------------------------------------------------------------------------------
+
+
+def train_tuned(
+    args: argparse.Namespace, seed: int, data: Any, X: Any, y: Any, notes: Notes, weights: Any
+) -> TuningResult:
+    """Choose parameters, what was typed excepted, and train with them."""
+    typed = {name: value for name, value in _options.typed_parameters(args).items() if name != "random_state"}
+    if typed.get("epochs", 1) is None:
+        raise UsageError("--epochs must be a number with --tune. Got 'none' instead.")
+    if typed.get("rule") in ("auto", "holdout"):
+        raise UsageError(f"--rule {typed['rule']} does not go with --tune, which chooses by cross-validation.")
+    if typed.get("early_stopping"):
+        raise UsageError("--early-stopping does not go with --tune, which chooses when to stop.")
+    return search(
+        X,
+        y,
+        notes,
+        estimator=args.estimator,
+        params=typed,
+        encoder=encoder_for(args, data, X),
+        random_state=seed,
+        max_seconds=None if args.tune is True else float(args.tune),
+        sample_weight=weights,
+        extend=True,
+        halving=True,
+        refit=True,
+        resume=args.resume,
+    )
+
+
+def tuned_words(result: TuningResult) -> str:
+    """Return in a line what was tried and found."""
+    why = f" ({result.stopped})" if result.stopped else ""
+    return (
+        f"{result.n_tried} settings{why}, {result.folds} folds, {duration(result.seconds)}; error "
+        f"{percent(result.best_error)}, which is optimistic, on the folds with {setting_words(result.best)}"
+    )
+
+
+def tuned_facts(result: TuningResult) -> dict[str, Any]:
+    """Return what there is to say of a search beside its table."""
+    facts = {"folds": result.folds, "settings": result.n_tried, "error": result.best_error}
+    return facts | {"seconds": result.seconds, "stopped": result.stopped}

@@ -156,8 +156,6 @@ def weight_column(args: argparse.Namespace, estimator: Any) -> WeightColumn | No
     if not has_fit_parameter(estimator, "sample_weight"):
         able = [name for name, cls in ESTIMATORS.items() if has_fit_parameter(cls, "sample_weight")]
         raise UsageError(f"--sample-weight is for --estimator {joined(able)}, and not for {args.estimator}.")
-    if getattr(args, "tune", None) is not None:
-        raise UsageError("--sample-weight is not for --tune: choose parameters without it, and give them beside it.")
     return WeightColumn(args.sample_weight)
 
 

@@ -475,13 +475,16 @@ class _Ahead:
         wrong = np.empty(stop - start, dtype=np.int64)
         n = _loops.find_mistakes(v.F[b], v.codes[b], v.threshold[b], start, stop, wrong)
         wanted = wrong[:n][self.row_of[wrong[:n]] < 0][: self.at_once]
+        if not len(wanted):
+            return
         self._make_room(self.n + len(wanted))
         mine = slice(self.n, self.n + len(wanted))
-        self._fill_dots(wanted, self.dots[mine])
+        dots = np.empty((len(wanted), v.width), dtype=self.dots.dtype) if v.keeps_values else self.dots[mine]
+        self._fill_dots(wanted, dots)
         terms = np.ascontiguousarray(v.all_terms[:, self.rows[wanted]])
 
         def work(low: int, high: int) -> None:
-            v.kernel.from_dots(self.dots[mine], np.arange(len(wanted)), low, high, terms, v.own[b], self.K[mine])
+            v.kernel.from_dots(dots, np.arange(len(wanted)), low, high, terms, v.own[b], self.K[mine])
 
         self.threads.over(self.block.width, work, worth_it=len(wanted) * v.width > WORTH_A_THREAD)
         self.row_of[wanted] = np.arange(mine.start, mine.stop)
@@ -512,9 +515,10 @@ class _Ahead:
 
     def _make_room(self, needed: int) -> None:
         if needed > len(self.K):
-            size = max(needed, 2 * len(self.K), 64)
+            keeps = self.visits.keeps_values  # then nobody asks for the dot products again, and all rows have a place
+            size = len(self.rows) if keeps else max(needed, 2 * len(self.K), 64)
             full = self.block.width == self.visits.width  # else the columns past the block's end must hold numbers
             K = (np.empty if full else np.zeros)((size, self.visits.width))
-            dots = np.empty((size, self.visits.width), dtype=self.dots.dtype)
-            K[: self.n], dots[: self.n] = self.K[: self.n], self.dots[: self.n]
+            dots = np.empty((0 if keeps else size, self.visits.width), dtype=self.dots.dtype)
+            K[: self.n], dots[: self.n] = self.K[: self.n], self.dots[: self.n]  # of none, where all have a place
             self.K, self.dots = K, dots

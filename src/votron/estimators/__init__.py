@@ -1,7 +1,6 @@
 """The classifiers of Votron, in scikit-learn's interface."""
 
-from typing import Any
-
+from votron.estimators._by_name import ESTIMATORS
 from votron.estimators._validation import held_out_split
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.averaged import AveragedPerceptronClassifier
@@ -22,12 +21,3 @@ __all__ = [
     "WinnowClassifier",
     "held_out_split",
 ]
-
-ESTIMATORS: dict[str, type[Any]] = {
-    "voted": VotedPerceptronClassifier,
-    "averaged": AveragedPerceptronClassifier,
-    "adatron": KernelAdatronClassifier,
-    "winnow": WinnowClassifier,
-    "naive-bayes": NaiveBayesLinearClassifier,
-}
-"""The classifiers that can be trained, by the names they have on the command line."""

@@ -15,6 +15,7 @@ from votron._resources import effective_threads
 from votron._types import Floats, Index, Rows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import VotronError
+from votron.estimators._reasons import RecordReasons
 from votron.estimators._validation import encode_labels, typed_as, validated
 from votron.estimators.base import EpochClassifier, ScoreClassifier
 from votron.kernels import Kernel
@@ -98,7 +99,7 @@ def passes_of(model: EpochClassifier) -> Passes:
     )
 
 
-class RecordClassifier(EpochClassifier):
+class RecordClassifier(RecordReasons, EpochClassifier):
     """A classifier whose vectors, all of them, are in its record."""
 
     rule: str

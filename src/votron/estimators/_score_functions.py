@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,15 +14,13 @@ from sklearn.utils.extmath import safe_sparse_dot
 from votron._arrays import chunks, rows_in_bytes
 from votron._resources import team
 from votron._types import Floats, Index, Rows
-from votron.blocks import expansion_scores
+from votron.blocks import affine_weights, expansion_scores
 from votron.errors import NotRepresentableError
 from votron.estimators._validation import binarized
 from votron.kernels import Kernel
+from votron.reasons._sums import Sums, VectorSums, in_parts, sum_over_examples, sum_over_features
 from votron.rules import RULES, Vectors
 from votron.rules.scan import too_large
-
-SPARSE_BELOW = 0.3
-"""Share of weights that are not 0 below which they are kept as a CSR matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +48,21 @@ class Linear:
     divisor: Floats | None = None
 
     kernel = None
+    support_rows = None
 
     def scores(self, rows: Rows, n_threads: int) -> Floats:
         """Return the scores, (n_rows, n_vectors)."""
         if self.boolean:
             rows = binarized(rows, self.binarize)
         return _divided(linear_scores(rows, self.coef, self.intercept), self.divisor)
+
+    def explained(self, rows: Rows, mixes: Floats) -> Iterator[Sums]:
+        """Yield the score of each row as a sum over features."""
+        if self.boolean:
+            rows = binarized(rows, self.binarize)
+        for i, mix in enumerate(mixes):
+            found = sum_over_features(rows[[i]], self.coef, self.intercept, self.divisor, mix, "the weights")
+            yield Sums((found,))
 
     def weights(self) -> tuple[Any, Floats]:
         """Return the weights and what is added, divided already."""
@@ -123,31 +131,26 @@ class Expansion:
             raise too_large(self.kernel)
         return _divided(scores, self.divisor)
 
+    def explained(self, rows: Rows, mixes: Floats) -> Iterator[Sums]:
+        """Yield the score of each row as a sum over examples, and over features if the kernel is linear."""
+        linear = self.reduced() if self.kernel.affine() is not None else None
+        for i, values in in_parts(self.kernel, self.support_rows, self.support, rows):
+            found = Sums((sum_over_examples(self.dual_coef, self.divisor, values, mixes[i], "the vectors"),))
+            if linear is not None:
+                (more,) = linear.explained(rows[[i]], mixes[[i]])
+                found = Sums(found.sums + more.sums)
+            yield found
+
     def reduced(self) -> Linear | Expansion:
         """Return the weights, where the kernel is linear, or else the expansion without what counts nothing."""
         kernel = self.kernel
         if (affine := kernel.affine()) is not None:
-            slope, constant = affine
-            return Linear(slope * self._weights(), constant * self.dual_coef.sum(axis=1) + 0.0, divisor=self.divisor)
+            return Linear(*affine_weights(affine, self.support_rows, self.dual_coef), divisor=self.divisor)
         used = (self.dual_coef != 0).any(axis=0)
         if used.all():
             return self
         dual_coef = np.ascontiguousarray(self.dual_coef[:, used])
         return Expansion(kernel, self.support_rows[used], self.support[used], dual_coef, self.divisor)
-
-    def _weights(self) -> Any:
-        rows = self.support_rows
-        if not sp.issparse(rows):
-            parts = chunks(rows.shape[0], rows_in_bytes(rows))
-            return sum(
-                (self.dual_coef[:, part] @ rows[part].astype(np.float64) for part in parts),
-                np.zeros((len(self.dual_coef), rows.shape[1])),
-            )
-        weights = sp.csr_matrix(sp.csr_matrix(self.dual_coef) @ rows.astype(np.float64))
-        weights.eliminate_zeros()
-        weights.sort_indices()
-        n_all = weights.shape[0] * weights.shape[1]
-        return weights if weights.nnz < SPARSE_BELOW * n_all else weights.toarray()
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +179,25 @@ class Sequence:
     def scores(self, rows: Rows, n_threads: int) -> Floats:
         """Return the scores, (n_rows, n_vectors)."""
         return self.vectors.scores(rows, self.rule, self.normalized, n_threads=n_threads)
+
+    def explained(self, rows: Rows, mixes: Floats) -> Iterator[Sums]:
+        """Yield what the rule says that makes the score of each row."""
+        return VectorSums(self.vectors, self.rule, self.normalized).each(rows, mixes)
+
+    @property
+    def support(self) -> Index:
+        """Numbers of the examples, in the training data."""
+        return self.vectors.record.support
+
+    @property
+    def support_rows(self) -> Rows:
+        """Those examples."""
+        return self.vectors.support_rows
+
+    @property
+    def dual_coef(self) -> Floats:
+        """The last vectors, as coefficients of the examples."""
+        return self.vectors.record.dual_coef()
 
 
 Form = Linear | Expansion | Sequence

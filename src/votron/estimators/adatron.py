@@ -21,10 +21,11 @@ from votron.engine import MaximalMargin, TrainingRun, solve_adatron
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
 from votron.estimators._evidence import check_none_left_out, trained_model
+from votron.estimators._reasons import SupportedClassifier
 from votron.estimators._score_functions import Expansion, Form
 from votron.estimators._validation import KERNEL_CONSTRAINTS, learnable_rows, set_tags
 from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, weighed
-from votron.estimators.base import Watch, WatchedClassifier, outside_votron
+from votron.estimators.base import Deadline, Watch, WatchedClassifier, outside_votron
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
@@ -41,7 +42,7 @@ _SWITCHES = {
 """Parameters to set for assumptions of bounds."""
 
 
-class KernelAdatronClassifier(WeightedFit, WatchedClassifier):
+class KernelAdatronClassifier(SupportedClassifier, WeightedFit, WatchedClassifier):
     """Kernel adatron: the vector of maximal margin, by steps like the perceptron's.
 
     It finds, through the origin of the kernel's feature space, the vector with the largest margin that any has on these
@@ -244,10 +245,10 @@ class KernelAdatronClassifier(WeightedFit, WatchedClassifier):
 
     def _after_fit(self, run: TrainingRun) -> None:
         """Tell of Ctrl-C, or that the margin is not as near to the best as was asked for."""
+        if run.converged or Deadline.ended_training():
+            return
         if run.interrupted:
             raise KeyboardInterrupt("Training stopped; the model has what it found until then.")
-        if run.converged:
-            return
         names = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         hard = [
             repr(name) for name, separable in zip(names.tolist(), self.separable_, strict=True) if separable is False

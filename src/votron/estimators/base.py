@@ -6,9 +6,11 @@ import os
 import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
@@ -25,6 +27,7 @@ from votron._sentences import rounded_bytes
 from votron._types import Floats, Index, Rows
 from votron.engine import TrainingRun
 from votron.errors import Parameter, VotronError
+from votron.estimators._reasons import ExplainedClassifier
 from votron.estimators._validation import (
     check_same_classes,
     encode_labels,
@@ -54,8 +57,8 @@ _LONGEST = 2**62
 T = TypeVar("T")
 
 
-class SavableClassifier:
-    """A classifier of Votron: it can be saved in a file, and made compact."""
+class SavableClassifier(ExplainedClassifier):
+    """A classifier of Votron: it can be explained, saved in a file, and made compact."""
 
     _from_file: bool = False
     """True if it was opened from a file, and not trained anew since."""
@@ -86,7 +89,11 @@ class SavableClassifier:
         """
         from votron.estimators.compact import compacted
 
-        return compacted(self)
+        return compacted(self._for_file()[0])
+
+    def _for_file(self) -> tuple[Any, dict[str, Any]]:
+        """Return the classifier that a file holds, this one or one that it has found; and what to say of where from."""
+        return self, {}
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         """Return what the model predicts with, and what is given up by keeping no more."""
@@ -127,6 +134,7 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
         with unchanged_on_error(self):
             run = self._learn(*self._checked(X, y, **more))
             self._from_file = False
+            self.__dict__.pop("row_names_", None)  # they were those of other data
         self._after_fit(run)
         return self
 
@@ -238,7 +246,7 @@ class WatchedClassifier(CallbackSupportMixin, ScoreClassifier):
         unit: str = "examples",
         words: Callable[[int, int], str] = "epoch {}, {:,} mistakes".format,
     ) -> tuple[T, bool]:
-        """Train, and return what comes of it and whether Ctrl-C ended it: after a block, not in the middle of one.
+        """Train, and return what comes of it and whether Ctrl-C or a `Deadline` ended it, after a block.
 
         Callbacks hear of parts of ``size`` steps; unless it is ``known`` how many parts there are, ``total_steps`` has
         the most. ``words`` says what the bar shows of an epoch and its mistakes.
@@ -252,7 +260,7 @@ class WatchedClassifier(CallbackSupportMixin, ScoreClassifier):
                     found = train(watch)
             if tasks is not None:
                 tasks.end()
-            return found, watch.interrupted
+            return found, watch.interrupted or watch.late
 
         return cast("tuple[T, bool]", with_callbacks(work)(self))
 
@@ -341,7 +349,7 @@ class EpochClassifier(WatchedClassifier):
 
     def _raise_if(self, interrupted: bool, steps: int) -> None:
         """Hand the user's Ctrl-C on, now that the model is fitted."""
-        if interrupted:
+        if interrupted and not Deadline.ended_training():
             raise KeyboardInterrupt(
                 f"Training stopped after {steps:,} examples; the model has what it learnt until then."
             )
@@ -358,6 +366,60 @@ def outside_votron() -> int:
 # -- training under watch ----------------------------------------------------------------------------------------------
 
 
+class OutOfTime(Exception):  # no error: whoever set the deadline goes on with what there is
+    """A training was given up since its `Deadline` was over."""
+
+
+class Deadline:
+    """The moment at which a training that begins in this block of code, in this thread, comes to an end.
+
+    Parameters
+    ----------
+    at : float
+        The moment, as `time.monotonic` counts.
+    gives_up : bool, default=False
+        Raise `OutOfTime` then, and leave the model as it was; otherwise it keeps what it has learnt.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from votron import VotedPerceptronClassifier
+    >>> with Deadline(time.monotonic()) as deadline:
+    ...     model = VotedPerceptronClassifier(random_state=0).fit(*load_iris(return_X_y=True))
+    >>> deadline.passed, model.n_epochs_ < 10
+    (True, True)
+    """
+
+    def __init__(self, at: float, *, gives_up: bool = False) -> None:
+        self.at, self.gives_up = at, gives_up
+        self.passed = False
+        """Whether it ended a training."""
+
+    def __enter__(self) -> Self:
+        self._token = _DEADLINE.set(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _DEADLINE.reset(self._token)
+
+    def is_over(self) -> bool:
+        """Tell whether training is to end."""
+        if time.monotonic() > self.at:
+            self.passed = True
+            if self.gives_up:
+                raise OutOfTime
+        return self.passed
+
+    @staticmethod
+    def ended_training() -> bool:
+        """Tell whether a deadline, and not the user, has ended training."""
+        current = _DEADLINE.get()
+        return current is not None and current.passed
+
+
+_DEADLINE: ContextVar[Deadline | None] = ContextVar("votron_deadline", default=None)
+
+
 class Watch:
     """Tells a progress bar and callbacks where training is, and training whether the user wants it to stop."""
 
@@ -365,7 +427,8 @@ class Watch:
         self, progress: Progress | None, words: Callable[[int, int], str], reach: Callable[[int], None] | None
     ) -> None:
         self._progress, self._words, self._reach = progress, words, reach
-        self.interrupted = False
+        self._deadline = _DEADLINE.get()
+        self.interrupted, self.late = False, False
         self.before = 0
         """Steps of the parts before, where each counts its own."""
 
@@ -378,8 +441,9 @@ class Watch:
             self._reach(step)
 
     def should_stop(self) -> bool:
-        """Tell whether Ctrl-C was pressed."""
-        return self.interrupted
+        """Tell whether Ctrl-C was pressed, or time is over."""
+        self.late = self._deadline is not None and self._deadline.is_over()
+        return self.interrupted or self.late
 
     def interrupt(self, signum: int, frame: FrameType | None) -> None:
         """Stop after this block; at a second Ctrl-C, at once."""

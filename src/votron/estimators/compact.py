@@ -140,15 +140,21 @@ def compacted(model: Any) -> CompactClassifier:
     made._set(form.reduced() if isinstance(form, Expansion) else form)
     made.classes_, made.gave_up_ = model.classes_, gave_up
     made.made_from_ = getattr(model, "made_from_", type(model).__name__)
-    made.rule_ = model.rule_ if isinstance(model, CompactClassifier) else _rule_of(model)
+    made.rule_ = rule_of(model)
     made._ties_to_first = getattr(model, "_ties_to_first", False)
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(model, name):
             setattr(made, name, getattr(model, name))
+    if hasattr(model, "row_names_") and hasattr(made, "support_"):
+        kept = set(made.support_.tolist())
+        made.row_names_ = {row: name for row, name in model.row_names_.items() if row in kept}
     return made
 
 
-def _rule_of(model: Any) -> str:
+def rule_of(model: Any) -> str:
+    """Return what a model predicts by, in a word or two."""
+    if isinstance(model, CompactClassifier):
+        return str(model.rule_)
     if hasattr(model, "rule"):
         rule = getattr(model, "rule_", model.rule)
         return f"{rule}, vectors of length 1" if model.normalize_vectors else str(rule)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-import time
+import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
@@ -20,30 +18,31 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._progress import Progress
 from votron._resources import effective_threads, parse_memory_limit
+from votron._sentences import counted
 from votron._types import Floats, Rows
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
-from votron.estimators._search import (
-    GAMMA_STEP,
-    Grid,
-    Search,
-    TimedPerceptron,
-    Trial,
-    rung_sizes,
-    with_every_class_first,
-)
-from votron.estimators.base import outside_votron
+from votron.estimators._search.folds import Folds
+from votron.estimators._search.grids import GROWTH, Params, moments_until, plain, shown
+from votron.estimators._search.kept import KeptTrials
+from votron.estimators._search.searching import Search, Space, seconds_left
+from votron.estimators._search.settings import Candidate, multiple_of_scale, settings_of
+from votron.estimators._search.trials import Trial, score_by
+from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, weighed
+from votron.estimators.base import Deadline, outside_votron
 from votron.estimators.voted import VotedPerceptronClassifier, needs_held_out
-from votron.kernels.base import is_precomputed, kernel_class
-from votron.record import labels_of
+from votron.kernels import Kernel
+from votron.kernels.base import is_precomputed
 from votron.rules import RULES
 
 __all__ = ["VotedPerceptronClassifierCV"]
 
 _AUTO = StrOptions({"auto"})
+_GRIDS = {"kernels": "kernel", "gammas": "gamma", "degrees": "degree", "margins": "margin"}
+"""Parameters that are lists, and of what."""
 
 
-class VotedPerceptronClassifierCV(ClassifierMixin, BaseEstimator):
+class VotedPerceptronClassifierCV(WeightedFit):
     """Voted perceptron whose kernel, margin, epochs and rule are chosen by cross-validation.
 
     Each setting of kernel, degree, gamma and margin is fitted once a fold, and that one fit gives the scores of all
@@ -62,8 +61,9 @@ class VotedPerceptronClassifierCV(ClassifierMixin, BaseEstimator):
     degrees : "auto" or list of int, default="auto"
         Degrees of the polynomial kernel. "auto" begins with 1, 2 and 3, and goes on, one by one, to 6 where the best is
         the largest.
-    margins : "auto" or list of float, default="auto"
-        Values of τ. "auto" begins with 0, 0.5 and 2, and doubles to 32 where the best is the largest.
+    margins : "auto" or list of float or dict, default="auto"
+        Values of τ, each a number, or a dict by class. "auto" begins with 0, 0.5 and 2, and doubles to 32 where the
+        best is the largest.
     rules : list of str, default=("vote", "average", "last")
         Rules to choose among.
     epochs : float or "auto", default="auto"
@@ -90,6 +90,11 @@ class VotedPerceptronClassifierCV(ClassifierMixin, BaseEstimator):
         Threads. None: as many as this process may use. The result does not depend on it.
     verbose : int, default=0
         1 shows a progress bar on a terminal and plain lines elsewhere, on standard error.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in `VotedPerceptronClassifier`; they count in the scores as well.
+    resume : str, path-like or None, default=None
+        A file in which every fold that was tried is kept. If it is there, the search goes on where it ended, however
+        that was; data, folds, scores and ``random_state``, which must be a number, must be the same.
 
     Attributes
     ----------
@@ -111,7 +116,7 @@ class VotedPerceptronClassifierCV(ClassifierMixin, BaseEstimator):
     moments_ : array of shape (n_moments,)
         Moments of training, in epochs.
     stopped_ : str
-        Why the search ended early: "", or "out of time".
+        Why the search ended early: "", "out of time" or "interrupted".
     skipped_ : list of (dict, str)
         Settings that cannot be fitted on these data, and why.
     classes_ : array of shape (n_classes,)
@@ -129,7 +134,9 @@ class VotedPerceptronClassifierCV(ClassifierMixin, BaseEstimator):
     Notes
     -----
     Scale the features first, in a pipeline: all kernels go by distances or products of rows. The parameters are chosen
-    with the data, so no certificate that needs a kernel fixed before them speaks of ``best_estimator_``.
+    with the data, so no certificate that needs a kernel fixed before them speaks of ``best_estimator_``. A file that it
+    is saved in holds ``best_estimator_``, and what was searched as its provenance. Ctrl-C ends the search with the best
+    of the settings that are complete, which is trained; then KeyboardInterrupt is raised as usual.
 
     Examples
     --------
@@ -143,10 +150,6 @@ class VotedPerceptronClassifierCV(ClassifierMixin, BaseEstimator):
     >>> bool(model.best_score_ > 0.95)
     True
     """
-
-    DEGREES: ClassVar[tuple[int, ...]] = (1, 2, 3)
-    MARGINS: ClassVar[tuple[float, ...]] = (0.0, 0.5, 2.0)
-    MOST_EPOCHS: ClassVar[int] = 80
 
     stopped_: str
 
@@ -167,6 +170,8 @@ class VotedPerceptronClassifierCV(ClassifierMixin, BaseEstimator):
         "memory_limit": [Interval(Integral, 0, None, closed="left"), str],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
+        "class_weight": CLASS_WEIGHT_CONSTRAINTS,
+        "resume": [str, os.PathLike, None],
     }
 
     def __init__(
@@ -187,6 +192,8 @@ class VotedPerceptronClassifierCV(ClassifierMixin, BaseEstimator):
         memory_limit: int | str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
+        class_weight: Any = None,
+        resume: Any = None,
     ) -> None:
         self.kernels = kernels
         self.gammas = gammas
@@ -204,10 +211,12 @@ class VotedPerceptronClassifierCV(ClassifierMixin, BaseEstimator):
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.class_weight = class_weight
+        self.resume = resume
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> VotedPerceptronClassifierCV:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose parameters by cross-validation, and train with them on all rows.
 
         Parameters
@@ -216,125 +225,129 @@ class VotedPerceptronClassifierCV(ClassifierMixin, BaseEstimator):
             The examples.
         y : array of shape (n_samples,)
             The labels.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows, 0 or more, in each training as in `VotedPerceptronClassifier`, and in the scores. Rows
+            of weight 0 are left out, as if they had not been given.
 
         Returns
         -------
         self : VotedPerceptronClassifierCV
             The fitted model.
         """
-        start = time.monotonic()
+        deadline = seconds_left(self.time_limit if isinstance(self.time_limit, Real) else None)
         with _validation.unchanged_on_error(self):
-            rows, labels = self._checked(X, y)
+            rows, labels, weights = self._checked(X, y, sample_weight=sample_weight)
+            given = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), len(y))
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            deadline = math.inf if self.time_limit is None else start + float(self.time_limit)
             fixed = self._fixed(seed)
             with Progress(None, self.verbose > 0, label="Tuning", erase=True) as progress:
-                search = self._search(rows, labels, fixed, seed, deadline, progress)
+                search = self._search(rows, labels, weights, given, fixed, deadline, progress)
                 best = search.run()
             self._keep(search, best)
-            late = self._refit(rows, labels, fixed, deadline)
-        if self.stopped_ or late:
-            tried = len({trial.setting for trial in search.trials})
-            self.stopped_ = self.stopped_ or "out of time"
-            warnings.warn(
-                f"The time limit of {self.time_limit:g} s ended the search after {tried} settings, the best of them on "
-                f"{best.n_rows:,} of {max(search.sizes):,} training rows a fold"
-                + (", and the training at the end before its last pass." if late else "."),
-                UserWarning,
-                stacklevel=outside_votron(),
-            )
+            late = self._refit(*weights.of(rows, labels, None), _of(given, weights), fixed, deadline)
+            self._from_file = False
+        self._tell(search, best, late)
         return self
 
-    def _checked(self, X: Any, y: Any) -> tuple[Rows, NDArray[Any]]:
+    def _checked(self, X: Any, y: Any, *, sample_weight: Any = None) -> tuple[Rows, NDArray[Any], RowWeights]:
         """Validate parameters and data; set ``classes_``."""
         self._validate_params()
         owner = type(self).__name__
         parse_memory_limit(self.memory_limit, owner)
         effective_threads(self.n_jobs, owner)
         rows, labels = _validation.validated(self, X, y, kernel=None, reset=True)
-        self.classes_, _ = _validation.encode_labels(labels)
-        _validation.check_two_classes(self.classes_, rows.shape)
-        return rows, np.asarray(labels)
+        weights = weighed(self, labels, sample_weight, scaled=True)
+        some, known = weights.of(rows, labels, None)
+        self.classes_, _ = _validation.encode_labels(known)
+        _validation.check_two_classes(self.classes_, some.shape)
+        return rows, np.asarray(labels), weights
 
-    def _fixed(self, seed: int) -> dict[str, Any]:
-        same = {name: getattr(self, name) for name in ("coef0", "normalize_kernel", "memory_limit", "n_jobs")}
-        return {**same, "random_state": seed}
+    def _fixed(self, seed: int) -> Params:
+        names = ("coef0", "normalize_kernel", "memory_limit", "n_jobs", "class_weight")
+        return {**{name: getattr(self, name) for name in names}, "random_state": seed}
 
     def _search(
-        self, rows: Rows, labels: NDArray[Any], fixed: dict[str, Any], seed: int, deadline: float, progress: Progress
+        self,
+        rows: Rows,
+        labels: NDArray[Any],
+        weights: RowWeights,
+        given: Floats | None,
+        fixed: Params,
+        deadline: float,
+        progress: Progress,
     ) -> Search:
         """Return the search, ready to run."""
-        data = _Folds(rows, labels, self._splits(rows, labels), seed)
+        splits = self._splits(labels, weights)
+        rows, labels = weights.of(rows, labels, None)
+        data = Folds(rows, labels, splits, fixed["random_state"], None, _of(given, weights), weights.each)
+        scale, candidates = self._candidates(rows)
+        grows = {name for several, name in {**_GRIDS, "epochs": "epochs"}.items() if _is_auto(getattr(self, several))}
+        space = Space(candidates, data, fixed, frozenset(grows & set(GROWTH)), scale)
+        kept = KeptTrials(self.resume)
+        if self.resume is not None:
+            same = {name: value for name, value in fixed.items() if name not in ("memory_limit", "n_jobs")}
+            kept.check("voted", data=data.digest(), scoring=shown(self.scoring), fixed=plain(same))
 
-        def report(done: int, total: int, best: Trial) -> None:
+        def report(done: int, total: int, trial: Trial, best: Trial) -> None:
             progress.total = total
-            said = ", ".join(f"{name}={_short(value)}" for name, value in best.params().items())
+            said = ", ".join(f"{name}={_short(value)}" for name, value in _params(best).items())
             progress.update(done, f"{done} of {total} settings on {best.n_rows:,} rows, best {best.score:.4f}: {said}")
 
-        return Search(
-            data=data,
-            grid=self._grid(rows),
-            rules=self._checked_rules(),
-            fixed=fixed,
-            score=_scores_of(self.scoring),
-            sizes=rung_sizes(min(len(train) for train, _ in data.splits), bool(self.halving)),
-            deadline=deadline,
-            n_all=rows.shape[0],
-            report=report,
-        )
+        score = score_by(self.scoring)
+        return Search({"voted": space}, score, bool(self.halving), deadline, rows.shape[0], kept, report)
 
-    def _splits(self, rows: Rows, labels: NDArray[Any]) -> list[tuple[Any, Any]]:
-        counts = np.unique(labels, return_counts=True)[1]
+    def _splits(self, labels: NDArray[Any], weights: RowWeights) -> list[tuple[Any, Any]]:
+        """Return the folds of the rows with a weight above 0."""
+        kept = np.arange(len(labels)) if weights.kept is None else weights.kept
+        counts = np.unique(labels[kept], return_counts=True)[1]
         if isinstance(self.cv, Integral) and counts.max() < self.cv:
             raise VotronError(
                 Parameter("cv", of=type(self).__name__),
-                f" must be at most {counts.max()}, the rows of the largest class, of n_samples={rows.shape[0]}. "
+                f" must be at most {counts.max()}, the rows of the largest class, of n_samples={len(labels)}. "
                 f"Got {self.cv!r} instead.",
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds is in some of them only
-            return list(check_cv(self.cv, labels, classifier=True).split(np.zeros(len(labels)), labels))
+            folds = check_cv(self.cv, labels[kept], classifier=True)
+            if isinstance(self.cv, Iterable):  # numbers of the rows that were given
+                every = np.arange(len(labels))
+                places = [tuple(np.intersect1d(every[part], kept) for part in pair) for pair in folds.split()]
+                return [(np.searchsorted(kept, train), np.searchsorted(kept, test)) for train, test in places]
+            return list(folds.split(np.zeros(len(kept)), labels[kept]))
 
-    def _grid(self, rows: Rows) -> Grid:
-        """Return what to try, each value checked by the classifier it is for."""
-        kernels = ["rbf", "poly"] if _is_auto(self.kernels) else list(self.kernels)
-        reads = [_parameters_read(kernel, type(self).__name__) for kernel in kernels]
-        scale = _validation.resolved_gamma("scale", rows) if any("gamma" in each for each in reads) else 1.0
-        if _is_auto(self.gammas):
-            gammas, poly_gammas = [scale, scale * GAMMA_STEP, scale / GAMMA_STEP], [scale]
-        else:
-            gammas = [_validation.resolved_gamma(g, rows) if g in ("scale", "auto") else g for g in self.gammas]
-            poly_gammas = gammas
-        values: dict[str, list[Any]] = {
-            "degree": list(self.DEGREES) if _is_auto(self.degrees) else list(self.degrees),
-            "gamma": gammas,
-            "margin": list(self.MARGINS) if _is_auto(self.margins) else list(self.margins),
-            "kernel": kernels,
-        }
-        for name, given in values.items():
-            if not given:
-                raise VotronError(
-                    Parameter(f"{name}s", of=type(self).__name__), " must have a value. Got none instead."
-                )
-            for value in given:
-                if isinstance(value, dict):
-                    parameter = Parameter(f"{name}s", of=type(self).__name__)
-                    raise VotronError(parameter, f" must be a list of numbers. Got {value!r} instead.")
-                VotedPerceptronClassifier(**{name: value})._validate_params()
-        grows = {name for name in ("gammas", "degrees", "margins", "epochs") if _is_auto(getattr(self, name))}
-        return Grid(
-            kernels=[(kernel, "degree" in read, "gamma" in read) for kernel, read in zip(kernels, reads, strict=True)],
-            degrees=values["degree"],
-            gammas=[float(each) for each in gammas],
-            poly_gammas=[float(each) for each in poly_gammas],
-            margins=[float(each) for each in values["margin"]],
-            scale=scale,
-            max_epochs=self.MOST_EPOCHS if isinstance(self.epochs, str) else float(self.epochs),
-            grows=frozenset(grows),
-        )
+    def _candidates(self, rows: Rows) -> tuple[float, list[Candidate]]:
+        """Return what gamma="scale" stands for, and the settings to begin with, gamma as a number."""
+        grid: dict[str, Any] = {"rule": self._checked_rules(), "normalize_vectors": [False]}
+        for several, name in _GRIDS.items():
+            if not _is_auto(getattr(self, several)):
+                grid[name] = self._listed(several, name)
+        if not _is_auto(self.epochs):
+            grid["epochs"] = moments_until(float(self.epochs))
+        found = settings_of("voted", grid, {}, len(self.classes_))
+        texts = {each.setting.get("gamma") for each in found if isinstance(each.setting.get("gamma"), str)}
+        scale = _validation.resolved_gamma("scale", rows) if texts - {"auto"} else 1.0
+        numbers = {text: (multiple_of_scale(text) or 1.0) * scale for text in texts - {"auto"}}
+        if "auto" in texts:
+            numbers["auto"] = _validation.resolved_gamma("auto", rows)
+        for each in found:
+            each.setting.pop("normalize_kernel", None)  # it is the same for all
+            if isinstance(each.setting.get("gamma"), str):
+                each.setting["gamma"] = float(numbers[each.setting["gamma"]])
+        return scale, found
 
-    def _checked_rules(self) -> tuple[str, ...]:
-        rules = tuple(self.rules)
+    def _listed(self, several: str, name: str) -> list[Any]:
+        """Return the values of a list, each checked by the classifier that it is for."""
+        values, parameter = list(getattr(self, several)), Parameter(several, of=type(self).__name__)
+        if not values:
+            raise VotronError(parameter, " must have a value. Got none instead.")
+        for value in values:
+            if name == "kernel" and is_precomputed(value):
+                raise VotronError(parameter, f" must be of rows, not of numbers given for them. Got {value!r} instead.")
+            VotedPerceptronClassifier(**{name: value})._validate_params()
+        return [float(value) if name in ("gamma", "margin") and isinstance(value, Real) else value for value in values]
+
+    def _checked_rules(self) -> list[str]:
+        rules = list(self.rules)
         for rule in rules:
             if not isinstance(rule, str) or RULES.find(rule) is None or needs_held_out(rule):
                 known = [name for name in RULES if not needs_held_out(name)]
@@ -350,63 +363,90 @@ class VotedPerceptronClassifierCV(ClassifierMixin, BaseEstimator):
         """Set the attributes that follow from the search."""
         trials = search.trials
         self.best_index_ = next(i for i, trial in enumerate(trials) if trial is best)
-        self.best_params_, self.best_score_ = best.params(), best.score
+        self.best_params_, self.best_score_ = _params(best), best.score
         self.cv_results_ = _results(trials)
-        self.scores_ = {rule: best.scores[:, :, j] for j, rule in enumerate(best.rules)}
-        self.moments_ = np.array(best.moments)
+        mine = [
+            each
+            for each in trials
+            if each.rung == best.rung and plain(each.candidate.setting) == plain(best.candidate.setting)
+        ]
+        rules = best.candidate.free["rule"]
+        moments = np.concatenate([each.candidate.free["epochs"] for each in mine])
+        scores = np.concatenate([each.scores.reshape(len(each.folds), -1, len(rules)) for each in mine], axis=1)
+        order = np.argsort(moments, kind="stable")
+        self.scores_ = {rule: scores[:, order, j] for j, rule in enumerate(rules)}
+        self.moments_ = moments[order]
         self.stopped_ = search.stopped
-        self.skipped_ = [(setting.params(), why) for setting, why in search.skipped]
+        self.skipped_ = [(candidate.setting, why) for candidate, why in search.skipped]
 
-    def _refit(self, rows: Rows, labels: NDArray[Any], fixed: dict[str, Any], deadline: float) -> bool:
+    def _refit(
+        self, rows: Rows, labels: NDArray[Any], sample_weight: Floats | None, fixed: Params, deadline: float
+    ) -> bool:
         """Train the best on all rows; tell whether time was over before the end of it."""
-        model = TimedPerceptron(**fixed, **self.best_params_)
-        model._deadline, model._keeps = deadline, True
-        model.fit(rows, labels)
-        late = model.__dict__.pop("_late", False)
-        self.best_estimator_ = VotedPerceptronClassifier(**model.get_params())
-        state = {name: value for name, value in vars(model).items() if name not in ("_deadline", "_keeps")}
-        self.best_estimator_.__dict__.update(state)
+        self.best_estimator_ = VotedPerceptronClassifier(**fixed, **self.best_params_)
+        with Deadline(deadline) as ending:
+            self.best_estimator_.fit(rows, labels, sample_weight=sample_weight)
         self.best_estimator_._tuned = True  # which certificates tell
         if hasattr(self, "feature_names_in_"):
             self.best_estimator_.feature_names_in_ = self.feature_names_in_
-        return bool(late)
+        return ending.passed
+
+    def _tell(self, search: Search, best: Trial, late: bool) -> None:
+        """Say that not all was tried, now that the model is fitted."""
+        tried = counted(search.n_tried, "setting")
+        if self.stopped_ == "interrupted":
+            raise KeyboardInterrupt(f"The search stopped after {tried}; the model is the best of what was tried.")
+        if not (self.stopped_ or late):
+            return
+        self.stopped_ = "out of time"
+        warnings.warn(
+            f"The time limit of {self.time_limit:g} s ended the search after {tried}, the best of them on "
+            f"{best.n_rows:,} of {max(search.sizes):,} training rows a fold"
+            + (", and the training at the end before its last pass." if late else "."),
+            UserWarning,
+            stacklevel=outside_votron(),
+        )
 
     # -- prediction ---------------------------------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> Floats:
-        """Return the scores of rows, by the classifier that was trained at the end.
+    @property
+    def kernel_(self) -> Kernel:
+        """The kernel that was chosen, with its numbers."""
+        return self.best_estimator_.kernel_
+
+    def _scores(self, rows: Rows) -> Floats:
+        return self.best_estimator_._scores(rows)
+
+    def with_rule(
+        self, rule: str, normalize_vectors: bool = False, *, X_val: Any = None, y_val: Any = None
+    ) -> VotedPerceptronClassifier:
+        """Return a copy of ``best_estimator_`` that predicts by another rule from the same record.
 
         Parameters
         ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to score.
+        rule : str
+            The rule.
+        normalize_vectors : bool, default=False
+            Whether each vector counts as if it had length 1.
+        X_val, y_val : data and labels, optional
+            Held-out data, for the rules "holdout" and "auto".
 
         Returns
         -------
-        array of shape (n_samples,) for two classes, else (n_samples, n_classes)
-            As `VotedPerceptronClassifier.decision_function` has them.
+        VotedPerceptronClassifier
+            The copy.
         """
         check_is_fitted(self)
-        rows, _ = _validation.validated(self, X, kernel=self.best_estimator_.kernel_, reset=False)
-        return self.best_estimator_._shaped(self.best_estimator_._scores(rows))
+        return self.best_estimator_.with_rule(rule, normalize_vectors, X_val=X_val, y_val=y_val)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the labels.
+    def _for_file(self) -> tuple[Any, dict[str, Any]]:
+        """Return the classifier that was found, and what there is to say of the search."""
+        check_is_fitted(self)
+        facts = {"folds": len(self.scores_[self.best_params_["rule"]]), "settings": len(self.cv_results_["params"])}
+        found = {"score": self.best_score_, "params": plain(self.best_params_), "stopped": self.stopped_}
+        return self.best_estimator_, {"search": {"estimator": type(self).__name__, **facts, **found}}
 
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The predicted labels.
-        """
-        scores = self.decision_function(X)
-        return np.asarray(self.classes_[labels_of(scores)])
-
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the score by ``scoring``, accuracy by default.
 
         Parameters
@@ -415,6 +455,8 @@ class VotedPerceptronClassifierCV(ClassifierMixin, BaseEstimator):
             Rows.
         y : array of shape (n_samples,)
             Their labels.
+        sample_weight : array of shape (n_samples,), optional
+            What each row counts.
 
         Returns
         -------
@@ -423,7 +465,7 @@ class VotedPerceptronClassifierCV(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         scorer = get_scorer("accuracy" if self.scoring is None else self.scoring)
-        return float(scorer(self, X, y))
+        return float(scorer(self, X, y, **({} if sample_weight is None else {"sample_weight": sample_weight})))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -431,62 +473,21 @@ class VotedPerceptronClassifierCV(ClassifierMixin, BaseEstimator):
         return tags
 
 
-# -- the data ---------------------------------------------------------------------------------------------------------
-
-
-class _Folds:
-    """The folds, of which the search asks for some of the training rows."""
-
-    def __init__(self, rows: Rows, labels: NDArray[Any], splits: list[tuple[Any, Any]], seed: int) -> None:
-        self.rows, self.labels = rows, labels
-        codes, rng = np.unique(labels, return_inverse=True)[1], np.random.RandomState(seed)
-        every = np.arange(len(labels))
-        self.splits = [(with_every_class_first(every[train], codes, rng), every[test]) for train, test in splits]
-        self.n_folds = len(splits)
-
-    def fold(self, i: int, n_rows: int) -> tuple[Any, NDArray[Any], Any, NDArray[Any]]:
-        """Return rows and labels to learn, in the order of the data, and rows and labels to predict."""
-        train, test = self.splits[i]
-        some = np.sort(train[: max(n_rows, 2)])
-        return self.rows[some], self.labels[some], self.rows[test], self.labels[test]
-
-
-class _Scored(ClassifierMixin, BaseEstimator):
-    """A classifier whose scores are there already, as scikit-learn's scorers take one."""
-
-    def __init__(self, classes: Any = None, scores: Any = None) -> None:
-        self.classes, self.scores = classes, scores
-        self.classes_ = classes
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def decision_function(self, X: Any) -> Any:
-        return self.scores
-
-    def predict(self, X: Any) -> Any:
-        return self.classes[labels_of(self.scores)]
-
-
-def _scores_of(scoring: Any) -> Any:
-    """Return what makes a number of a model's scores."""
-    if scoring is None or scoring == "accuracy":
-        return lambda classes, scores, X, y: float(np.mean(classes[labels_of(scores)] == y))
-    scorer = get_scorer(scoring)
-    return lambda classes, scores, X, y: float(scorer(_Scored(classes, scores), X, y))
-
-
 # -- what was tried ---------------------------------------------------------------------------------------------------
 
 
-def _results(trials: list[Trial]) -> dict[str, Any]:
+def _params(trial: Trial, k: int | None = None) -> Params:
+    return {name: value for name, value in trial.params(k).items() if name != "normalize_vectors"}
+
+
+def _results(trials: Sequence[Trial]) -> dict[str, Any]:
     """Return the trials as `GridSearchCV` tells of them."""
-    params = [trial.params() for trial in trials]
+    params = [_params(trial) for trial in trials]
     names = list(dict.fromkeys(name for each in params for name in each))
-    at_best = np.array([trial.scores[:, i, j] for trial in trials for i, j in [trial.best]])
+    at_best = np.array([trial.scores[:, trial.best] for trial in trials])
     found: dict[str, Any] = {}
     for name in ("fit", "score"):
-        times = np.array([getattr(trial, f"{name}_times") for trial in trials])
+        times = np.array([trial.times(name) for trial in trials])
         found |= {f"mean_{name}_time": times.mean(axis=1), f"std_{name}_time": times.std(axis=1)}
     for name in names:
         absent = np.array([name not in each for each in params])
@@ -508,14 +509,9 @@ def _results(trials: list[Trial]) -> dict[str, Any]:
     }
 
 
-def _parameters_read(kernel: Any, owner: str) -> Iterable[str]:
-    """Return what a kernel reads of the parameters; a kernel that is one already has its numbers."""
-    if is_precomputed(kernel):
-        raise VotronError(
-            Parameter("kernels", of=owner), f" must be of rows, not of numbers given for them. Got {kernel!r} instead."
-        )
-    cls = kernel_class(kernel) if isinstance(kernel, str) else None
-    return () if cls is None else cls.parameters()
+def _of(given: Floats | None, weights: RowWeights) -> Floats | None:
+    """Return the weights that were given, of the rows with a weight above 0."""
+    return given if given is None or weights.kept is None else given[weights.kept]
 
 
 def _is_auto(value: Any) -> bool:

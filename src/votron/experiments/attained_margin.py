@@ -116,7 +116,14 @@ def train(data: Data, degree: int, tau: float, seed: int) -> tuple[float, int, i
     """
     X, y, X_test, y_test = data
     model = VotedPerceptronClassifier(
-        degree=degree, gamma=1.0, normalize_kernel=True, margin=tau, epochs=None, rule="last", random_state=seed
+        kernel="poly",
+        degree=degree,
+        gamma=1.0,
+        normalize_kernel=True,
+        margin=tau,
+        epochs=None,
+        rule="last",
+        random_state=seed,
     )
     consistent(model, X, y)
     attained = float(margins(model, X, y).unnormalized[0])

@@ -24,6 +24,7 @@ def measure(args: argparse.Namespace) -> Certificate:
     """Train the perceptron that the options ask for, and certify it."""
     X, y, X_test, y_test = images(args.data) if args.label is None else problem(args.label, args.data)
     model = VotedPerceptronClassifier(
+        kernel="poly",
         degree=args.degree,
         gamma=1.0,
         normalize_kernel=args.normalize_kernel,

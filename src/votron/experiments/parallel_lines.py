@@ -111,7 +111,7 @@ def perceptron(X: Floats, y: NDArray[np.int64], *, threshold: bool = False) -> V
     (array([1]), array([2]))
     """
     kernel = {"kernel": "poly", "degree": 1, "gamma": 1.0, "coef0": 1.0} if threshold else {"kernel": "linear"}
-    return VotedPerceptronClassifier(**kernel, epochs=None, shuffle=False).fit(X, y)
+    return VotedPerceptronClassifier(**kernel, margin=0.0, epochs=None, shuffle=False).fit(X, y)
 
 
 def counts_of(X: Floats, y: NDArray[np.int64]) -> list[int]:

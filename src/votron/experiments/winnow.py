@@ -97,7 +97,9 @@ def perceptron_mistakes(X: Any, y: NDArray[np.bool_]) -> int:
     >>> perceptron_mistakes(*sample(n_features=64, n_literals=3, n_examples=1000, seed=0))
     200
     """
-    model = AveragedPerceptronClassifier(epochs=None, shuffle=False)  # how it would predict does not matter here
+    model = AveragedPerceptronClassifier(
+        margin=0.0, epochs=None, shuffle=False
+    )  # how it would predict does not matter here
     return int(model.fit(X, y).n_mistakes_[0])
 
 

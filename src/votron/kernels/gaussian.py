@@ -45,7 +45,7 @@ class GaussianKernel(Kernel):
     arithmetic: str = field(default="float64", compare=False, repr=False, metadata={"optional": True})
     name: ClassVar[str] = "rbf"
     words: ClassVar[str] = "exp(-gamma |x - z|²) + coef0"
-    search: ClassVar[dict[str, list[Any]]] = {"gamma": ["scale", "scale*10", "scale*0.1"]}
+    search: ClassVar[dict[str, list[Any]]] = {"gamma": ["scale", "scale*4", "scale*0.25"]}
     TOLERANCE: ClassVar[float] = 1e-3
     """How far float32 may move a kernel value at the very worst."""
     needs_distance: ClassVar[bool] = True

@@ -44,7 +44,7 @@ class PolynomialKernel(Kernel):
     coef0: float = 1.0
     name: ClassVar[str] = "poly"
     words: ClassVar[str] = "(gamma x·z + coef0)^degree"
-    search: ClassVar[dict[str, list[Any]]] = {"degree": [2, 3, 1, 4]}
+    search: ClassVar[dict[str, list[Any]]] = {"degree": [2, 3, 1]}
     n_terms: ClassVar[int] = 0
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ and is made known by `votron.rules.register_rule`. The scan over the record (`vo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,34 @@ from votron.errors import VotronError
 if TYPE_CHECKING:
     from votron.rules.vectors import Vectors
 
-__all__ = ["RULES", "DrawnRule", "MomentRule", "Rule", "TallyRule", "register_rule", "rule_named"]
+__all__ = ["RULES", "Account", "DrawnRule", "MomentRule", "Rule", "TallyRule", "register_rule", "rule_named"]
+
+
+class Account(NamedTuple):
+    """What examples have to do with the score of a row.
+
+    Attributes
+    ----------
+    coefficients : array of shape (n_vectors, n_support)
+        Of the support rows: Σ_j coefficient_j K(x_j, x), over the divisor, is a score.
+    divisor : array of shape (n_vectors,)
+        What the sums are divided by.
+    words : str
+        Whose score that is.
+    exact : bool
+        Whether it is the rule's own; otherwise it is that of a vector that stands for many.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Account(np.array([[2.0, -1.0]]), np.ones(1), "the last vector", True).words
+    'the last vector'
+    """
+
+    coefficients: Floats
+    divisor: Floats
+    words: str
+    exact: bool
 
 
 class Rule:
@@ -48,6 +75,8 @@ class Rule:
     """Whether its error swings from one mistake to the next, as long as training makes some."""
     needs_held_out: ClassVar[bool] = False
     """Whether it chooses by rows that training has not seen, so that it does not follow from the record alone."""
+    by_row: ClassVar[bool] = False
+    """Whether each row is scored by vectors of its own."""
 
     def predictor(self, training: str, normalized: bool) -> str:
         """Return what certificates call this rule after a training of, say, "one epoch"."""
@@ -63,6 +92,24 @@ class Rule:
 
     def check(self, vectors: Vectors) -> None:
         """Raise where the rule lacks what it needs."""
+
+    def account(self, vectors: Vectors, normalized: bool, uniform: float) -> Account:
+        """Return what examples have to do with the score of a row, whose content gives ``uniform`` in [0, 1).
+
+        By default the rule's own coefficients; where it has none, those of the mean of all vectors.
+        """
+        found = self.expansion(vectors, normalized)
+        if found is not None:
+            return Account(*found, self.words, exact=True)
+        words = "the mean of the vectors' scores, each counted as often as it survived"
+        return Account(*mean_expansion(vectors, normalized), words, exact=False)
+
+    def credits(self, scores: Floats, lengths: Floats, normalized: bool) -> Floats | None:
+        """Return what each vector adds for a step it survives, if that is how the rule scores; else None.
+
+        ``scores`` are those of each vector (first axis) of some rows, ``lengths`` the lengths of the vectors.
+        """
+        return None
 
 
 class TallyRule(Rule, ABC):
@@ -83,6 +130,13 @@ class TallyRule(Rule, ABC):
     def share(self, scores: Floats, length: float, normalized: bool) -> Floats:
         """Return what a vector of this length adds for one step, from its scores of some rows."""
 
+    def credits(self, scores: Floats, lengths: Floats, normalized: bool) -> Floats | None:
+        """Return the shares."""
+        out = np.empty_like(scores)
+        for j, length in enumerate(lengths.tolist()):
+            out[j] = self.share(scores[j], length, normalized)
+        return out
+
 
 class MomentRule(Rule, ABC):
     """A rule by which one vector a class predicts: the one alive at a time.
@@ -102,14 +156,7 @@ class MomentRule(Rule, ABC):
 
     def expansion(self, vectors: Vectors, normalized: bool) -> tuple[Floats, Floats] | None:
         """Return the vectors' coefficients, without weights whole numbers, so that scores of 0 stay 0; and lengths."""
-        record = vectors.record
-        out, divisor = np.zeros((record.n_vectors, len(record.support))), np.ones(record.n_vectors)
-        kept = record.time <= self.times(vectors, record.n_steps)[record.vector]
-        np.add.at(out, (record.vector[kept], record.slot[kept]), record.coefficient[kept].astype(np.float64))
-        if normalized:
-            divisor[record.vector[kept]] = record.lengths[kept]  # of each vector the last one stays
-            divisor[divisor == 0] = 1.0  # whose scores are 0 anyway
-        return out, divisor
+        return expansion_at(vectors, self.times(vectors, vectors.record.n_steps), normalized)
 
 
 class DrawnRule(Rule, ABC):
@@ -123,9 +170,45 @@ class DrawnRule(Rule, ABC):
     array([0, 5, 9])
     """
 
+    by_row: ClassVar[bool] = True
+
     @abstractmethod
     def times(self, uniform: Floats, until: int) -> Index:
         """Return a time from 0 to ``until`` for each row, from a number in [0, 1) that its content gives."""
+
+    def account(self, vectors: Vectors, normalized: bool, uniform: float) -> Account:
+        """Return the coefficients of the vectors of the row's own moment."""
+        record = vectors.record
+        time = int(self.times(np.array([uniform]), record.n_steps)[0])
+        found = expansion_at(vectors, np.full(record.n_vectors, time), normalized)
+        words = f"{self.words}: here after example {time:,} of {record.n_steps:,}"
+        return Account(*found, words, exact=True)
+
+
+def expansion_at(vectors: Vectors, times: Index, normalized: bool) -> tuple[Floats, Floats]:
+    """Return the vectors alive at times, one a class, as coefficients of the support rows, and what to divide by."""
+    record = vectors.record
+    out, divisor = np.zeros((record.n_vectors, len(record.support))), np.ones(record.n_vectors)
+    kept = record.time <= times[record.vector]
+    np.add.at(out, (record.vector[kept], record.slot[kept]), record.coefficient[kept].astype(np.float64))
+    if normalized:
+        divisor[record.vector[kept]] = record.lengths[kept]  # of each vector the last one stays
+        divisor[divisor == 0] = 1.0  # whose scores are 0 anyway
+    return out, divisor
+
+
+def mean_expansion(vectors: Vectors, normalized: bool) -> tuple[Floats, Floats]:
+    """Return the sum of the vectors, each as often as it survived, and the number of steps."""
+    record = vectors.record
+    alive = record.n_steps + 1.0 - record.time  # a mistake is part of every vector from its own on
+    if normalized:
+        lengths = record.lengths
+        shares = np.divide(record.survival, lengths, out=np.zeros(len(record)), where=lengths > 0)
+        for mine in record.of_each_vector.values():
+            alive[mine] = np.cumsum(shares[mine][::-1])[::-1]
+    out = np.zeros((record.n_vectors, len(record.support)))
+    np.add.at(out, (record.vector, record.slot), record.coefficient * alive)
+    return out, np.ones(record.n_vectors) * max(1, record.n_steps)
 
 
 # -- by name -----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 
 from votron._types import Floats, Index
 from votron.errors import VotronError
-from votron.rules.base import DrawnRule, MomentRule, TallyRule, register_rule
+from votron.rules.base import DrawnRule, MomentRule, TallyRule, mean_expansion, register_rule
 
 if TYPE_CHECKING:
     from votron.rules.vectors import Vectors
@@ -37,7 +37,7 @@ class Average(TallyRule):
     """The mean of the vectors' scores, each counted as often as it survived."""
 
     name: ClassVar[str] = "average"
-    words: ClassVar[str] = "the mean of their scores, each counted as often as it survived"
+    words: ClassVar[str] = "the mean of the vectors' scores, each counted as often as it survived"
     compiled: ClassVar[tuple[str, str]] = ("sums", "unit_sums")
     one_vector: ClassVar[bool] = True
 
@@ -57,16 +57,7 @@ class Average(TallyRule):
 
     def expansion(self, vectors: Vectors, normalized: bool) -> tuple[Floats, Floats] | None:
         """Return the sum of the vectors, each as often as it survived, and the number of steps."""
-        record = vectors.record
-        alive = record.n_steps + 1.0 - record.time  # a mistake is part of every vector from its own on
-        if normalized:
-            lengths = record.lengths
-            shares = np.divide(record.survival, lengths, out=np.zeros(len(record)), where=lengths > 0)
-            for mine in record.of_each_vector.values():
-                alive[mine] = np.cumsum(shares[mine][::-1])[::-1]
-        out = np.zeros((record.n_vectors, len(record.support)))
-        np.add.at(out, (record.vector, record.slot), record.coefficient * alive)
-        return out, np.ones(record.n_vectors) * max(1, record.n_steps)
+        return mean_expansion(vectors, normalized)
 
 
 @register_rule

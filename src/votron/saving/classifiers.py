@@ -160,6 +160,23 @@ def classifier_from(fields: Fields) -> Any:
     return model
 
 
+def names_state(model: Any) -> State | None:
+    """Return what the training rows are called that the model keeps; None where they have no names."""
+    kept = set(model.support_.tolist()) if hasattr(model, "support_") else set()
+    named = {row: name for row, name in sorted(getattr(model, "row_names_", {}).items()) if row in kept}
+    return {"rows": np.array(list(named), dtype=np.int64), "names": list(named.values())} if named else None
+
+
+def set_names(model: Any, fields: Fields) -> None:
+    """Give a model the names of its rows."""
+    rows = fields.exactly("rows", "<i8", (None,))
+    names = fields.texts("names", len(rows))
+    fields.end()
+    if not (hasattr(model, "support_") and (rows[1:] > rows[:-1]).all() and np.isin(rows, model.support_).all()):
+        raise fields.wrong("rows", "rows that the model keeps, in rising order", "others")
+    model.row_names_ = dict(zip(rows.tolist(), names, strict=True))
+
+
 def n_vectors(model: Any) -> int:
     """Return how many vectors a model has: one for two classes."""
     return 1 if len(model.classes_) == 2 else len(model.classes_)

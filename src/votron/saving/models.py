@@ -37,6 +37,7 @@ SECTIONS = {
     "summary": "for people: kernel, rule, support, mistakes, epochs, the record's digest",
     "provenance": "where the model comes from, as whoever saved it said",
     "certificate": "what the theorems say of the model",
+    "names": "what the training rows that the model keeps are called, if they were named",
 }
 """What each section holds. Only the first has to be there."""
 _LONGEST_NAME, _LONGEST_REASON = 60, 400
@@ -88,17 +89,22 @@ def save(
     """
     from sklearn.pipeline import Pipeline
 
-    from votron.saving.classifiers import classifier_state
+    from votron.saving.classifiers import classifier_state, names_state
     from votron.saving.steps import steps_state
 
     as_pipeline = isinstance(model, Pipeline)
     *before, (last, classifier) = model.steps if as_pipeline else [("model", model)]
+    more: dict[str, Any] = {}
+    if hasattr(classifier, "_for_file") and not isinstance(classifier, type):
+        classifier, more = classifier._for_file()
     sections = {
         "model": classifier_state(classifier),
         "steps": {"before": steps_state(before), "last": last} if as_pipeline else None,
         "summary": _summary(classifier),
-        "provenance": _plain("provenance", {} if provenance is None else provenance) or None,
+        "provenance": {**_plain("provenance", more), **_plain("provenance", {} if provenance is None else provenance)}
+        or None,
         "certificate": None if certificate is None else _certificate(certificate),
+        "names": names_state(classifier),
     }
     arrays: dict[str, Any] = {}
     manifest = manifest_with(__version__, packed(sections, arrays))
@@ -219,7 +225,7 @@ def _built(found: Container, name: str) -> Any:
     """Return the model in a file that was read."""
     from sklearn.pipeline import Pipeline
 
-    from votron.saving.classifiers import classifier_from
+    from votron.saving.classifiers import classifier_from, set_names
     from votron.saving.steps import ANY_DATA, after, check_fits, steps_from
 
     with _naming(name):
@@ -232,6 +238,8 @@ def _built(found: Container, name: str) -> Any:
             if len({*(step for step, _ in steps), last}) <= len(steps):
                 raise ModelFileError("The steps of a pipeline must have different names.")
         model = classifier_from(sections.part("model"))
+        if sections.has("names"):
+            set_names(model, sections.part("names"))
         sections.no_arrays_left()
         check_fits(model, after(Pipeline(steps), ANY_DATA) if steps else ANY_DATA)
     return Pipeline([*steps, (last, model)]) if as_pipeline else model

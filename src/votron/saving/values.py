@@ -117,7 +117,7 @@ def kernel_state(kernel: Kernel) -> dict[str, Any]:
     --------
     >>> from votron.kernels import make_kernel
     >>> kernel_state(make_kernel("rbf", gamma=0.5, normalize=True))
-    {'name': 'normalized', 'base': {'name': 'rbf', 'gamma': 0.5}}
+    {'name': 'normalized', 'base': {'name': 'rbf', 'gamma': 0.5, 'coef0': 1.0}}
     """
     if {**KERNELS, **MADE_OF_KERNELS}.get(kernel.name) is type(kernel):
         state: dict[str, Any] = {"name": kernel.name}
@@ -146,7 +146,7 @@ def kernel_from(fields: Fields, depth: int = 0) -> Kernel:
     Examples
     --------
     >>> kernel_from(Fields({"name": "rbf", "gamma": 0.5}, {}, "kernel"))
-    GaussianKernel(gamma=0.5)
+    GaussianKernel(gamma=0.5, coef0=0.0)
     """
     if depth > _DEEPEST:
         raise fields.wrong("", f"a kernel over at most {_DEEPEST} others", "more")

@@ -10,8 +10,10 @@ import numpy as np
 from votron._sentences import duration
 from votron._text_tables import as_text
 from votron.estimators import ESTIMATORS
-from votron.kernels import Kernel, make_kernel
-from votron.tuning._grid import Params, multiple_of_scale
+from votron.estimators._search.choosing import best_first
+from votron.estimators._search.grids import FREE, Params, plain, shown
+from votron.estimators._search.settings import multiple_of_scale
+from votron.kernels import make_kernel
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,10 @@ class TuningRow:
         The share of the held-out rows that is predicted wrongly, for each fold.
     seconds : float
         What fitting took, over all folds; rows that differ in what comes free share one fit, and its time.
+    n_rows : int
+        Training rows of a fold.
+    estimator : str
+        Which classifier.
 
     Examples
     --------
@@ -39,6 +45,8 @@ class TuningRow:
     params: Params
     errors: tuple[float, ...]
     seconds: float
+    n_rows: int = 0
+    estimator: str = ""
 
     @property
     def error(self) -> float:
@@ -50,18 +58,15 @@ class TuningRow:
         """The standard error of that mean."""
         return float(np.std(self.errors, ddof=1) / len(self.errors) ** 0.5)
 
-    @property
-    def _rank(self) -> tuple[float, float]:
-        """What is better first: less error, and of equal ones fewer epochs."""
-        return self.error, float(self.params.get("epochs", 0))
-
     def _complexity(self) -> tuple[float, ...]:
         """Return what is simpler first: a kernel with a smaller feature space, fewer epochs, no margin."""
         kernel = self.params.get("kernel")
         size = 0.0
         if kernel is not None:
             size = make_kernel(kernel, degree=self.params.get("degree", 3)).complexity
-        return size, float(self.params.get("epochs", 0)), float(self.params.get("margin", 0))
+        margin = self.params.get("margin", 0)
+        largest = max(margin.values(), default=0) if isinstance(margin, dict) else margin
+        return size, float(self.params.get("epochs", 0)), float(largest)
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ class TuningResult:
     Attributes
     ----------
     estimator : str
-        Which classifier, as `tune` was told.
+        Which classifier: of several that of the best row.
     table : tuple of TuningRow
         All choices that were tried on all folds, in the order of trying.
     folds : int
@@ -89,7 +94,9 @@ class TuningResult:
     one_standard_error : bool
         How `best_row` chooses.
     scale : float or None
-        What ``gamma="scale"`` stands for on all rows, where a multiple of it was tried.
+        What ``gamma="scale"`` stands for on all rows, where a multiple of it is the best.
+    model : classifier, Pipeline or None
+        With ``refit`` the best, trained on all rows; behind the encoder, where there is one.
 
     Notes
     -----
@@ -104,7 +111,7 @@ class TuningResult:
     >>> X, y = load_iris(return_X_y=True)
     >>> result = tune(X, y, grid={"kernel": ["poly"], "degree": [1, 2], "margin": [0.0], "epochs": [1, 10]}, folds=3)
     >>> result.n_tried, len(result.table)
-    (4, 40)
+    (2, 12)
     >>> model = VotedPerceptronClassifier(**result.best, random_state=0).fit(X, y)
     """
 
@@ -120,19 +127,21 @@ class TuningResult:
     stopped: str = ""
     one_standard_error: bool = False
     scale: float | None = None
+    model: Any = None
 
     @property
     def best_row(self) -> TuningRow:
-        """The row with the least mean error, of equal ones that with fewer epochs.
+        """The first of `ranked`.
 
         With ``one_standard_error`` the simplest of the rows whose error is within that row's standard error of it: the
         linear kernel before the polynomial one, by degree, and that before others; then fewer epochs; then less margin.
         """
-        least = min(self.table, key=lambda row: row._rank)
+        least = self.ranked()[0]
         if not self.one_standard_error:
             return least
         limit = least.error + least.standard_error
-        return min((row for row in self.table if row.error <= limit), key=lambda row: (row._complexity(), row.error))
+        near = (row for row in self.table if row.error <= limit and row.n_rows == least.n_rows)
+        return min(near, key=lambda row: (row._complexity(), row.error))
 
     @property
     def best(self) -> Params:
@@ -149,8 +158,31 @@ class TuningResult:
         return self.best_row.error
 
     def ranked(self) -> list[TuningRow]:
-        """Return the rows by rising error, of equal ones those with fewer epochs first."""
-        return sorted(self.table, key=lambda row: row._rank)
+        """Return the rows, the best first.
+
+        With halving, those with the most training rows come first; then by rising error. Of equal ones the first are
+        those with less error at the moments before and after them, then with the larger margin, then with fewer epochs.
+        """
+        params, errors = [row.params for row in self.table], [-row.error for row in self.table]
+        return [self.table[i] for i in best_first(params, errors, [row.n_rows for row in self.table])]
+
+    def settings(self) -> list[TuningRow]:
+        """Return the best row of each setting, the best first: rows that differ in what comes free are one setting.
+
+        Examples
+        --------
+        >>> from votron.tuning import TuningResult, TuningRow
+        >>> found = [(0.5, 1, (0.2, 0.4)), (0.5, 5, (0.1, 0.3)), (2.0, 1, (0.3, 0.3))]
+        >>> rows = tuple(TuningRow({"margin": m, "epochs": e}, each, 0.5, 8, "voted") for m, e, each in found)
+        >>> [row.params for row in TuningResult("voted", rows, 2, 10, 10, 2, 2, (), 1.5).settings()]
+        [{'margin': 0.5, 'epochs': 5}, {'margin': 2.0, 'epochs': 1}]
+        """
+        found: dict[str, TuningRow] = {}
+        for row in self.ranked():
+            free = FREE.get(row.estimator, ())
+            setting = {name: plain(value) for name, value in row.params.items() if name not in free}
+            found.setdefault(f"{row.estimator} {row.n_rows} {setting}", row)
+        return list(found.values())
 
     def to_text(self, n: int = 20) -> str:
         """Return the ``n`` rows of least error as a table to read, and the choice.
@@ -169,13 +201,23 @@ class TuningResult:
         Best: epochs=5, 20.00 % ± 10.00
         The error of the best of many is optimistic: measure it on data that tuning has not seen.
         """
-        shown = self.ranked()[:n]
-        names = list(dict.fromkeys(name for row in shown for name in row.params))
-        cells = [[*names, "error %", "±", "fit s"], *([*_cells(row, names), *_numbers(row)] for row in shown)]
-        words = {i for i in range(len(names)) if any(isinstance(row.params.get(names[i]), str) for row in shown)}
+        rows = self.ranked()[:n]
+        names = list(dict.fromkeys(name for row in rows for name in row.params))
+        several = len({row.estimator for row in self.table}) > 1
+        cells = [[*names, "error %", "±", "fit s"], *([*_cells(row, names), *_numbers(row)] for row in rows)]
+        words = {i for i in range(len(names)) if any(isinstance(row.params.get(names[i]), str) for row in rows)}
+        if len({row.n_rows for row in self.table}) > 1:
+            cells = [
+                [*line, count] for line, count in zip(cells, ["rows", *(str(row.n_rows) for row in rows)], strict=True)
+            ]
+        if several:
+            cells = [
+                [name, *line] for line, name in zip(cells, ["estimator", *(row.estimator for row in rows)], strict=True)
+            ]
+            words = {0, *(i + 1 for i in words)}
         best = self.best_row
-        chosen = ", ".join(f"{name}={_shown(value)}" for name, value in self.best.items())
-        left_out = [f"... and {len(self.table) - len(shown)} more rows"] if len(self.table) > len(shown) else []
+        chosen = ", ".join(f"{name}={shown(value)}" for name, value in self.best.items())
+        left_out = [f"... and {len(self.table) - len(rows)} more rows"] if len(self.table) > len(rows) else []
         lines = [
             self._head(),
             "",
@@ -203,12 +245,12 @@ class TuningResult:
         >>> from votron.tuning import TuningResult, TuningRow
         >>> result = TuningResult("averaged", (TuningRow({"epochs": 1}, (0.25, 0.5), 0.5),), 2, 8, 8, 1, 1, (), 1.5)
         >>> result.to_dict()["table"]
-        [{'epochs': 1, 'error': 0.375, 'standard_error': 0.125, 'errors': [0.25, 0.5], 'fit_seconds': 0.5}]
+        [{'epochs': 1, 'error': 0.375, 'standard_error': 0.125, 'errors': [0.25, 0.5], 'fit_seconds': 0.5, 'rows': 0}]
         """
-        best = self.best_row
+        best, several = self.best_row, len({row.estimator for row in self.table}) > 1
         return {
             "estimator": self.estimator,
-            "best": _plain(self.best),
+            "best": plain(self.best),
             "best_error": best.error,
             "best_standard_error": best.standard_error,
             "one_standard_error": self.one_standard_error,
@@ -218,26 +260,20 @@ class TuningResult:
             "settings": self.n_settings,
             "settings_tried": self.n_tried,
             "stopped": self.stopped,
-            "skipped": [{"params": _plain(params), "reason": why} for params, why in self.skipped],
+            "skipped": [{"params": plain(params), "reason": why} for params, why in self.skipped],
             "seconds": self.seconds,
             "table": [
-                _plain(row.params)
+                plain(row.params)
                 | {"error": row.error, "standard_error": row.standard_error}
-                | {"errors": list(row.errors), "fit_seconds": row.seconds}
+                | {"errors": list(row.errors), "fit_seconds": row.seconds, "rows": row.n_rows}
+                | ({"estimator": row.estimator} if several else {})
                 for row in self.table
             ],
         }
 
 
-def _plain(params: Params) -> Params:
-    """Return parameters as JSON takes them; kernels that have no name as text."""
-    return {
-        name: value if isinstance(value, str | int | float | None) else _shown(value) for name, value in params.items()
-    }
-
-
 def _cells(row: TuningRow, names: list[str]) -> list[str]:
-    return [_shown(row.params[name]) if name in row.params else "" for name in names]
+    return [shown(row.params[name]) if name in row.params else "" for name in names]
 
 
 def _numbers(row: TuningRow) -> list[str]:
@@ -245,12 +281,4 @@ def _numbers(row: TuningRow) -> list[str]:
 
 
 def _phrase(params: Params) -> str:
-    return ", ".join(f"{name}={_shown(value)}" for name, value in params.items())
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, Kernel | str | int) or value is None:
-        return str(value)
-    return getattr(value, "__name__", repr(value))
+    return ", ".join(f"{name}={shown(value)}" for name, value in params.items())

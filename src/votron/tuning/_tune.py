@@ -1,13 +1,12 @@
-"""Cross-validation over settings, one fit a fold and setting."""
+"""`tune`: the search for parameters of any classifier, as a function."""
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,14 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from votron.errors import Parameter, VotronError
-from votron.estimators import _validation
-from votron.tuning._edges import GROWS, beyond
-from votron.tuning._fold_errors import Fold, errors_of, free_params, with_number
-from votron.tuning._grid import Grid, Params, multiple_of_scale, settings_of
+from votron.estimators import ESTIMATORS, _validation
+from votron.estimators._search.folds import Folds, scale_of
+from votron.estimators._search.grids import GROWTH, check_estimator, plain
+from votron.estimators._search.kept import KeptTrials
+from votron.estimators._search.searching import Search, Space, seconds_left
+from votron.estimators._search.settings import multiple_of_scale, settings_of
+from votron.estimators._search.trials import Trial, minus_error
+from votron.estimators._weights import weighed
+from votron.estimators.base import Deadline
 from votron.tuning._result import TuningResult, TuningRow
 
 Callback = Callable[[int, int, TuningRow, TuningRow], None]
@@ -32,7 +37,7 @@ def tune(
     X: Any,
     y: Any,
     *,
-    estimator: str = "voted",
+    estimator: Any = "voted",
     grid: Mapping[str, Any] | None = None,
     params: Mapping[str, Any] | None = None,
     encoder: Any = None,
@@ -44,6 +49,10 @@ def tune(
     verbose: int = 0,
     callback: Callback | None = None,
     extend: bool = False,
+    halving: bool = False,
+    sample_weight: Any = None,
+    refit: bool = False,
+    resume: Any = None,
 ) -> TuningResult:
     """Choose parameters by cross-validation.
 
@@ -57,14 +66,16 @@ def tune(
         The examples.
     y : array of shape (n_samples,)
         The labels. Each class needs two rows at least, and one of them as many as there are folds.
-    estimator : {"voted", "averaged", "adatron", "winnow", "naive-bayes"}, default="voted"
-        Which classifier.
+    estimator : {"voted", "averaged", "adatron", "winnow", "naive-bayes"} or list of them, default="voted"
+        Which classifier; of several the best is chosen too, and ``grid``, ``params`` and ``encoder`` are dicts by their
+        names, those left out being as by default.
     grid : dict of lists, optional
         Values to try, by parameter of the classifier, instead of those of `default_grid`, which parameters that are not
         named keep. Parameters that a kernel does not read are not varied with it. A ``gamma`` of "scale*0.1" is a tenth
         of what "scale" stands for. Values near the head of each list are tried first.
     params : dict, optional
-        Parameters that are the same for all, such as ``{"coef0": 0.0, "n_jobs": 1}``.
+        Parameters that are the same for all, such as ``{"coef0": 0.0, "n_jobs": 1}``. With a ``class_weight`` the
+        errors are weighted too.
     encoder : scikit-learn transformer, optional
         Turns X into vectors. A copy is fitted on the training part of each fold, so that held-out rows have no say in
         it; what it makes is kept for all settings.
@@ -73,10 +84,11 @@ def tune(
     random_state : int, default=0
         Seed of the drawing, of the folds and of each fit.
     max_rows : int or None, default=20000
-        Of more rows than this, so many are drawn, the same share of every class, and the others are not used at all.
-        None: use all.
+        Of more rows than this, so many are drawn, the same share of every class, and the others are not used at all
+        before ``refit``. None: use all.
     max_seconds : float, optional
-        Begin no further setting after this time. One is always tried.
+        End the search after this time, with the settings that are complete; with ``refit`` the training at the end is
+        in it. One setting is always tried.
     one_standard_error : bool, default=False
         Choose the simplest of the rows whose error is within one standard error of the least.
     verbose : int, default=0
@@ -85,9 +97,20 @@ def tune(
         Called after each setting with how many are done, how many there are, the best row of this one and the best so
         far.
     extend : bool, default=False
-        Go on where the best value of a default list is its least or its largest: ``gamma`` ten times as large or small,
-        to 10,000 times "scale"; ``margin`` four times as large, to 25.6; ``degree`` one more, to 6; ``epochs`` twice as
-        many, to 80. Lists that are given stay as they are.
+        Go on where the best value of a default list is its least or its largest: ``gamma`` four times as large or
+        small, to 1024 times "scale" and 1/1024; ``margin`` twice as large, to 32; ``degree`` one more, to 6; ``epochs``
+        twice as many, to 80; ``C`` and ``alpha`` ten times as large or small, from 0.01 to 10,000 and from 0.0001 to
+        1000. Lists that are given stay as they are.
+    halving : bool, default=False
+        Try settings on a part of the training rows first, 500 at least, each time a third of the next; a third of the
+        settings, four at least and the best of each classifier, go on. Rows of the table say how many rows they had.
+    sample_weight : array of shape (n_samples,), optional
+        Weights of the rows, in training and in the errors; for classifiers whose `fit` takes them.
+    refit : bool, default=False
+        Train the best on all rows at the end, behind the encoder: ``model`` of the result.
+    resume : str or path-like, optional
+        A file in which every fold that was tried is kept. If it is there, the search goes on where it ended, however it
+        ended; the data and folds must be the same.
 
     Returns
     -------
@@ -98,7 +121,8 @@ def tune(
     Raises
     ------
     VotronError
-        If a parameter is none of the classifier's, a class has too few rows, or no setting can be fitted.
+        If a parameter is none of the classifier's, a class has too few rows, no setting can be fitted, or the file to
+        go on with is of another search.
 
     Notes
     -----
@@ -110,7 +134,7 @@ def tune(
     >>> from sklearn.datasets import load_iris
     >>> from votron.tuning import tune
     >>> X, y = load_iris(return_X_y=True)
-    >>> result = tune(X, y, grid={"kernel": ["poly"], "degree": [1, 2], "normalize_kernel": [True], "epochs": [1, 5]})
+    >>> result = tune(X, y, grid={"kernel": ["poly"], "degree": [1, 2], "margin": [0.0, 0.5], "epochs": [1, 5]})
     >>> result.n_tried  # two degrees, with and without margin
     4
     >>> sorted(result.best)
@@ -120,80 +144,148 @@ def tune(
     """
     start = time.monotonic()
     _check_options(folds, random_state, max_rows, max_seconds)
-    settings, free = settings_of(estimator, grid or {}, params or {})
-    X, y, n_rows = _drawn(X, y, max_rows, random_state)
-    data = _Folds(X, y, encoder, _splits(X, y, folds, random_state), {})
-    grows = GROWS - set(grid or {}) - set(params or {}) if extend else set()
-    search = _Search(estimator, [(setting, free) for setting in settings], frozenset(grows), data, random_state)
-    stopped = search.run(math.inf if max_seconds is None else start + max_seconds, _reporter(verbose, callback))
-    multiples = any(multiple_of_scale(row.params.get("gamma")) is not None for row in search.table)
-    return TuningResult(
-        estimator=estimator,
-        table=tuple(search.table),
-        folds=int(folds),
-        n_rows=n_rows,
-        n_used=len(y),
-        n_settings=len(search.settings),
-        n_tried=search.n_tried,
-        skipped=tuple(search.skipped),
-        seconds=time.monotonic() - start,
-        stopped=stopped,
-        one_standard_error=bool(one_standard_error),
-        scale=data.scale(estimator) if multiples else None,
+    deadline, names = seconds_left(max_seconds), _names(estimator)
+    grids, same = (_by_name(each, names, isinstance(estimator, str)) for each in (grid, params))
+    encoders = encoder if isinstance(encoder, Mapping) else dict.fromkeys(names, encoder)
+    rows = _checked(X, y, sample_weight, same[names[0]])
+    candidates = {name: settings_of(name, grids[name], same[name], len(np.unique(rows.y))) for name in names}
+    drawn = _drawn(rows, max_rows, random_state)
+    splits, fixed = _splits(drawn.y, folds, random_state), {"random_state": int(random_state)}
+    spaces = {}
+    for name in names:
+        data = Folds(drawn.X, drawn.y, splits, random_state, encoders.get(name), drawn.weight, drawn.scoring)
+        grows = set(GROWTH) - set(grids[name]) - set(same[name]) if extend else set()
+        spaces[name] = Space(candidates[name], data, fixed, frozenset(grows))
+    search = Search(
+        spaces,
+        minus_error,
+        halving=bool(halving),
+        deadline=deadline,
+        refit_rows=len(rows.y) if refit else 0,
+        kept=_kept(resume, spaces),
+        report=_reporter(verbose, callback),
     )
+    search.run()
+    result = TuningResult(
+        estimator=names[0],
+        table=tuple(row for trial in search.trials for row in _rows(trial)),
+        folds=int(folds),
+        n_rows=_num_samples(X),
+        n_used=len(drawn.y),
+        n_settings=search.n_settings,
+        n_tried=search.n_tried,
+        skipped=tuple((candidate.setting, why) for candidate, why in search.skipped),
+        seconds=time.monotonic() - start,
+        stopped=search.stopped,
+        one_standard_error=bool(one_standard_error),
+    )
+    return _finished(result, rows, encoders, refit, int(random_state), deadline, start)
 
 
-# -- the data ---------------------------------------------------------------------------------------------------------
+def _finished(
+    result: TuningResult, rows: _Rows, encoders: Any, refit: bool, seed: int, deadline: float, start: float
+) -> TuningResult:
+    """Return the result of the best classifier, with what gamma stands for, and trained if asked to."""
+    name = result.best_row.estimator
+    result = replace(result, estimator=name)
+    multiple = multiple_of_scale(result.best_row.params.get("gamma")) is not None
+    if not (refit or multiple):
+        return result
+    encoder = None if encoders.get(name) is None else clone(encoders[name])
+    X = rows.X if encoder is None else encoder.fit_transform(rows.X, rows.y)
+    if multiple:
+        result = replace(result, scale=scale_of(X))
+    if not refit:
+        return result
+    seeded = {"random_state": seed} if "random_state" in ESTIMATORS[name]._parameter_constraints else {}
+    model = ESTIMATORS[name](**result.best, **seeded)
+    with Deadline(deadline) as ending:
+        model.fit(X, rows.y, **({} if rows.weight is None else {"sample_weight": rows.weight}))
+    model._tuned = True  # which certificates tell
+    if encoder is not None:
+        model = Pipeline([("encoder", encoder), ("model", model)])
+    stopped = result.stopped or ("out of time" if ending.passed else "")
+    return replace(result, model=model, stopped=stopped, seconds=time.monotonic() - start)
 
 
-@dataclass
-class _Folds:
-    """The data, part by part."""
+# -- what is given ----------------------------------------------------------------------------------------------------
+
+
+def _names(estimator: Any) -> list[str]:
+    names = [estimator] if isinstance(estimator, str) or not isinstance(estimator, list | tuple) else list(estimator)
+    for name in names or [None]:
+        check_estimator(name)
+    return list(dict.fromkeys(names))
+
+
+def _by_name(given: Any, names: list[str], one: bool) -> dict[str, Any]:
+    """Return what is given for each classifier."""
+    if one:
+        return {names[0]: {} if given is None else given}
+    found = {} if given is None else dict(given)
+    for name in found:
+        if name not in names:
+            raise VotronError(
+                f"With several classifiers, grid and params of tune are dicts by the names of these, "
+                f"{', '.join(map(repr, names))}. Got {name!r} instead."
+            )
+    return {name: found.get(name, {}) for name in names}
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows with labels, the weights that were given, and those with which errors are counted."""
 
     X: Any
     y: NDArray[Any]
-    encoder: Any
-    splits: list[tuple[Any, Any]]
-    kept: dict[int, Fold]
+    weight: NDArray[np.float64] | None
+    scoring: NDArray[np.float64] | None
 
-    def fold(self, i: int) -> Fold:
-        """Return a fold; with an encoder it is made once."""
-        if i in self.kept:
-            return self.kept[i]
-        train, test = self.splits[i]
-        X, X_test = _safe_indexing(self.X, train), _safe_indexing(self.X, test)
-        if self.encoder is not None:
-            encoder = clone(self.encoder)
-            X, X_test = encoder.fit_transform(X, self.y[train]), encoder.transform(X_test)
-        made = X, self.y[train], X_test, self.y[test]
-        if self.encoder is not None:
-            self.kept[i] = made
-        return made
-
-    def scale(self, estimator: str) -> float:
-        """Return what gamma="scale" stands for on all of the data."""
-        X = self.X if self.encoder is None else clone(self.encoder).fit_transform(self.X, self.y)
-        return float(with_number({"gamma": "scale*1"}, estimator, X)["gamma"])
+    def take(self, at: NDArray[np.int64]) -> _Rows:
+        """Return some of them."""
+        weight, scoring = (None if each is None else each[at] for each in (self.weight, self.scoring))
+        return _Rows(_safe_indexing(self.X, at), self.y[at], weight, scoring)
 
 
-def _drawn(X: Any, y: Any, max_rows: int | None, seed: int) -> tuple[Any, NDArray[Any], int]:
-    """Return rows and labels, of too many a share of every class; and how many there were."""
+def _checked(X: Any, y: Any, sample_weight: Any, params: Any) -> _Rows:
+    """Return rows and labels, without those of weight 0."""
     y, n = np.asarray(y), _num_samples(X)
     if y.shape != (n,):
         raise VotronError(f"tune takes one label for each of the {n} rows of X. Got y of shape {y.shape} instead.")
-    classes, codes = _validation.encode_labels(y)
+    class_weight = params.get("class_weight") if isinstance(params, Mapping) else None
+    weights = weighed(ESTIMATORS["voted"](class_weight=class_weight), y, sample_weight, scaled=True)
+    given = None if sample_weight is None else np.array(np.broadcast_to(sample_weight, n), dtype=np.float64)
+    if weights.kept is not None:
+        X, y = _safe_indexing(X, weights.kept), y[weights.kept]
+        given = None if given is None else given[weights.kept]
+    classes, _ = _validation.encode_labels(y)
     _validation.check_two_classes(classes, (n, getattr(X, "shape", (n, 1))[-1]))
+    return _Rows(X, y, given, weights.each)
+
+
+def _drawn(rows: _Rows, max_rows: int | None, seed: int) -> _Rows:
+    """Return of too many rows a share of every class."""
+    n, codes = len(rows.y), np.unique(rows.y, return_inverse=True)[1]
     if max_rows is None or n <= max_rows:
-        return X, y, n
-    if max_rows < 2 * len(classes) or np.bincount(codes).min() < 2:
+        return rows
+    counts = np.bincount(codes)
+    if max_rows < 2 * len(counts) or counts.min() < 2:
         kept = np.random.RandomState(seed).permutation(n)[:max_rows]
     else:
         kept, _ = train_test_split(np.arange(n), train_size=max_rows, stratify=codes, random_state=seed)
-    kept = np.sort(kept)
-    return _safe_indexing(X, kept), y[kept], n
+    return rows.take(np.sort(kept))
 
 
-def _splits(X: Any, y: NDArray[Any], folds: int, seed: int) -> list[tuple[Any, Any]]:
+def _kept(resume: Any, spaces: dict[str, Space]) -> KeptTrials:
+    """Return what is known from a search before, if it was of these data."""
+    kept = KeptTrials(resume)
+    if resume is not None:
+        for name, space in spaces.items():
+            kept.check(name, data=space.data.digest(), scoring="error", fixed=plain(space.fixed))
+    return kept
+
+
+def _splits(y: NDArray[Any], folds: int, seed: int) -> list[tuple[Any, Any]]:
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:
         raise VotronError(
@@ -224,73 +316,30 @@ def _check_options(folds: Any, random_state: Any, max_rows: Any, max_seconds: An
         )
 
 
-# -- the search -------------------------------------------------------------------------------------------------------
+# -- what is told -----------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Search:
-    """The settings, and what is known of them so far."""
-
-    estimator: str
-    settings: list[tuple[Params, Grid]]
-    """What needs a fit each, and what comes free with it; more is added where a list goes on."""
-    grows: frozenset[str]
-    data: _Folds
-    seed: int
-    table: list[TuningRow] = field(default_factory=list)
-    skipped: list[tuple[Params, str]] = field(default_factory=list)
-    n_tried: int = 0
-
-    def run(self, deadline: float, report: Callback) -> str:
-        """Try the settings one after another; return why it stopped early, or ""."""
-        error: ValueError | None = None
-        for i, (setting, free) in enumerate(self.settings):  # which grows on the way
-            if self.table and time.monotonic() > deadline:
-                return "out of time"
-            try:
-                rows = list(self._rows(setting, free))
-            except ValueError as problem:  # ours, or an encoder's
-                error = error or problem
-                self.skipped.append((setting, str(problem)))
-                self._go_on(i)
-                continue
-            except KeyboardInterrupt:
-                if not self.table:
-                    raise
-                return "interrupted"
-            self.table += rows
-            self.n_tried += 1
-            self._go_on(i)
-            best, best_so_far = (min(each, key=lambda row: row._rank) for each in (rows, self.table))
-            report(i + 1, len(self.settings), best, best_so_far)
-        if error is not None and not self.table:
-            raise error
-        return ""
-
-    def _go_on(self, i: int) -> None:
-        """Add what lies beyond the edges after the last setting."""
-        if i == len(self.settings) - 1 and self.grows and self.table:
-            best = min(self.table, key=lambda row: row._rank)
-            self.settings += beyond(best.params, self.settings, self.grows)
-
-    def _rows(self, setting: Params, free: Grid) -> Iterator[TuningRow]:
-        found, seconds = [], 0.0
-        for i in range(len(self.data.splits)):
-            errors, spent = errors_of(self.estimator, setting, free, self.data.fold(i), self.seed)
-            found.append(errors)
-            seconds += spent
-        names = free_params(self.estimator, free, len(np.unique(self.data.y)))
-        for k, each in enumerate(names):
-            yield TuningRow(setting | each, tuple(errors[k] for errors in found), seconds)
+def _rows(trial: Trial) -> list[TuningRow]:
+    """Return a trial as rows of the table, one for each point."""
+    seconds = float(trial.times("fit").sum())
+    return [_row(trial, k, seconds) for k in range(len(trial.candidate.points))]
 
 
-def _reporter(verbose: int, callback: Callback | None) -> Callback:
-    def report(done: int, total: int, row: TuningRow, best: TuningRow) -> None:
+def _row(trial: Trial, k: int, seconds: float) -> TuningRow:
+    errors = tuple(0.0 - float(each) for each in trial.scores[:, k])
+    return TuningRow(trial.params(k), errors, seconds, trial.n_rows, trial.candidate.estimator)
+
+
+def _reporter(verbose: int, callback: Callback | None) -> Callable[[int, int, Trial, Trial], None]:
+    def report(done: int, total: int, trial: Trial, best: Trial) -> None:
+        if not (verbose or callback):
+            return
+        row, least = (_row(each, each.best, float(each.times("fit").sum())) for each in (trial, best))
         if verbose:
             said = ", ".join(f"{name}={value}" for name, value in row.params.items())
-            least = f"{100 * best.error:.2f} %"
-            print(f"tune {done}/{total}: {100 * row.error:.2f} % with {said}; least so far {least}", file=sys.stderr)
+            so_far = f"{100 * least.error:.2f} %"
+            print(f"tune {done}/{total}: {100 * row.error:.2f} % with {said}; least so far {so_far}", file=sys.stderr)
         if callback is not None:
-            callback(done, total, row, best)
+            callback(done, total, row, least)
 
     return report

@@ -2,7 +2,8 @@
 
 Problem: drawings have any place, size and thickness; the images of a data set have been made alike. MNIST's fit into a
 box of 20 pixels, with their centre of mass in the middle of 28 x 28. scikit-learn's 8 x 8 digits fill a square of 32
-pixels, and count the dark ones in each block of 4 x 4. Other models get the first treatment in their own size.
+pixels, and count the dark ones in each block of 4 x 4; those of other small models are taken to be alike. Larger images
+get the first treatment in their own size.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def as_seen(pixels: Any, shape: tuple[int, int], top: float) -> Floats:
     side = 4 * max(shape) if small else max(shape)
     box = side if small else round(side * 20 / 28)
     scaled = _resized(ink, box / max(ink.shape))
-    placed = _placed(scaled, side, by_mass=not small)
+    placed = _placed(scaled, side, by_mass=True)
     if small:
         placed = placed.reshape(shape[0], 4, shape[1], 4).mean(axis=(1, 3))
     return np.asarray(np.round(np.clip(placed, 0, 1) * top).reshape(-1))
@@ -98,7 +99,7 @@ def sample(trained: Trained, seed: int) -> Sample:
     image = image / (image.max() or 1.0)
     if max(trained.shape) < PAD:
         room = PAD - 4
-        image = ndimage.zoom(image, room / max(image.shape), order=1, grid_mode=True, mode="grid-constant")
+        image = ndimage.zoom(image, room / max(image.shape), order=0, grid_mode=True, mode="grid-constant")
         image = _placed(np.clip(image, 0, 1), PAD, by_mass=False)
     elif max(trained.shape) > PAD:
         image = _placed(np.clip(_resized(image, PAD / max(image.shape)), 0, 1), PAD, by_mass=False)
@@ -155,19 +156,20 @@ def _history(trained: Trained, X: Any) -> VoteHistory:
 
 
 def _reasons(trained: Trained, X: Any, own: int) -> list[Reason]:
-    """Return the training images that add most to the score of a class, or take most from it, by the average rule."""
-    model, vectors = trained.model, trained.vectors
-    expanded = vectors.expansion("average")
-    assert expanded is not None
-    coefficients, divisor = expanded
-    several = vectors.record.n_vectors > 1
-    c, sign = (own, 1.0) if several else (0, 1.0 if own else -1.0)
-    shares = sign * coefficients[c] * model.kernel_(X, vectors.support_rows)[0] / divisor[c]
-    whole = float(np.abs(shares).sum()) or 1.0
-    largest = np.argsort(-np.abs(shares), kind="stable")[:MOST_REASONS]
+    """Return the training images that add most to the score of a class, or take most from it: what `explain` says.
+
+    A vote is no sum over examples: what is shown is then their part of the score of the mean of the vectors.
+    """
+    terms = trained.model.explain(X, label=trained.model.classes_[own], top=MOST_REASONS // 2)[0].examples
+    if terms is None:
+        return []
+    whole = terms.amount_for - terms.amount_against or 1.0
     return [
         Reason(
-            example=int(model.support_[slot]), weight=float(shares[slot] / whole), pixels=encoded_pixels(trained, slot)
+            example=term.index,
+            weight=float(term.amount / whole),
+            label=term.label,
+            pixels=encoded_pixels(trained, term.slot),
         )
-        for slot in largest.tolist()
+        for term in sorted(terms.largest, key=lambda term: -abs(term.amount))
     ]

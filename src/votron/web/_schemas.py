@@ -297,10 +297,11 @@ class VoteHistory(BaseModel):
 
 
 class Reason(BaseModel):
-    """A training image with a large say: its part of the score of the class that won."""
+    """A training image with a large say: its part of the score of the class that won, and its class if known."""
 
     example: int
     weight: float
+    label: str
     pixels: str
 
 

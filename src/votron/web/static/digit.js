@@ -10,6 +10,7 @@ export class DigitPage {
   constructor() {
     this.pad = byId("pad");
     this.ink = new Float32Array(SIDE * SIDE);
+    this.truth = null; // the label of a test digit, until somebody draws
     this.ask = latestOnly(() => this.answer());
     this.listen();
     this.paint();
@@ -64,6 +65,7 @@ export class DigitPage {
   }
 
   stroke(to) {
+    this.truth = null;
     const from = this.at ?? to;
     const steps = Math.max(1, Math.ceil(2 * Math.hypot(to[0] - from[0], to[1] - from[1])));
     for (let i = 0; i <= steps; i += 1) this.dab(from[0] + (i / steps) * (to[0] - from[0]), from[1] + (i / steps) * (to[1] - from[1]));
@@ -73,6 +75,7 @@ export class DigitPage {
   }
 
   clear() {
+    this.truth = null;
     this.ink.fill(0);
     this.paint();
     byId("digit-label").textContent = "?";
@@ -142,7 +145,8 @@ export class DigitPage {
     if (!this.ink.some((value) => value > 0)) return;
     byId("digit-label").textContent = answer.label;
     const agree = answer.rules.filter(({ label }) => label === answer.label).length;
-    byId("digit-words").textContent = `${agree} of ${answer.rules.length} rules agree.`;
+    const truth = this.truth === null ? "" : ` The test digit is a ${this.truth}.`;
+    byId("digit-words").textContent = `${agree} of ${answer.rules.length} rules agree.${truth}`;
     const vote = answer.rules.find(({ rule }) => rule === "vote") ?? answer.rules[0];
     this.drawBars(vote.scores, answer.label, answer.probabilities);
     this.drawHistory(answer.history);
@@ -202,11 +206,11 @@ export class DigitPage {
   }
 
   drawReasons({ reasons, shape: size, label }) {
-    const pictures = reasons.map(({ example, weight, pixels }) => {
+    const pictures = reasons.map(({ example, weight, label: own, pixels }) => {
       const canvas = element("canvas", { "aria-hidden": "true" });
       paintPixels(canvas, pixels, size ?? [8, 8]);
       const words = `${signed(weight)}${(100 * Math.abs(weight)).toFixed(1)} %`;
-      return element("div", { class: weight > 0 ? "for" : "against", role: "listitem", title: `training image ${example}` }, canvas, element("b", {}, words));
+      return element("div", { class: weight > 0 ? "for" : "against", role: "listitem", title: `training image ${example}` }, canvas, element("b", {}, words), element("div", {}, own));
     });
     byId("reasons").replaceChildren(...pictures);
     byId("reasons-note").textContent = `their part of the score of ${label}`;

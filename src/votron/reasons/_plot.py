@@ -1,0 +1,188 @@
+"""The picture of an explanation: a bar for each term, with its image where rows are images, and how vectors voted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from votron._plotting import AXIS, MUTED, STYLE, plain, title, write_name
+from votron._types import Floats, Rows
+from votron.errors import VotronError
+from votron.reasons._text import headline
+
+if TYPE_CHECKING:
+    from votron.reasons.explanation import Explanation, History, Terms
+
+FOR, AGAINST = "#1f4e9c", "#c8641b"
+_SHAPES = {784: (28, 28), 64: (8, 8)}
+"""Rows without names of so many features are taken for images."""
+_LONGEST = 46
+_SPANS = 100
+
+
+def draw(found: Explanation, ax: Any, image_shape: tuple[int, int] | None) -> Any:
+    """Draw an explanation; see `Explanation.plot`."""
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise VotronError("Drawing needs matplotlib: pip install matplotlib.") from error
+    shape = _shape(found, image_shape)
+    terms = _chosen(found, shape)
+    if terms is None:
+        raise VotronError("There is nothing to draw: this score is a sum of no terms.")
+    with plt.rc_context(STYLE):
+        pixels = shape is not None and terms.kind == "features"
+        if ax is None:
+            n = 9 if pixels else max(3, len(terms.largest) + 2)
+            heights = [n * 0.42, 1.6] if found.history else [n * 0.42]
+            _, axes = plt.subplots(
+                len(heights), 1, figsize=(8.2, sum(heights) + 1.3), layout="constrained", height_ratios=heights,
+                squeeze=False,
+            )  # fmt: skip
+            ax = axes[0, 0]
+            if found.history:
+                _draw_history(axes[1, 0], found.history)
+        if pixels:
+            assert shape is not None
+            _draw_pixels(ax, found, terms, shape)
+        else:
+            _draw_bars(ax, found, terms, shape)
+        title(ax, f"{found.name}: {headline(found)}", _note(terms), pad=26)
+    return ax
+
+
+def _shape(found: Explanation, given: tuple[int, int] | None) -> tuple[int, int] | None:
+    """Return height and width of the images that rows are, or None."""
+    row = found._pixels
+    if row is None or not row.shape[1]:
+        return None
+    if given is None:
+        return _SHAPES.get(row.shape[1])
+    if given[0] * given[1] != row.shape[1]:
+        raise VotronError(
+            f"The 'image_shape' must have as many pixels as rows have features, {row.shape[1]}. Got {given} instead."
+        )
+    return given
+
+
+def _chosen(found: Explanation, shape: tuple[int, int] | None) -> Terms | None:
+    """Return the sum to draw: over examples, unless there is none; of named features, over these."""
+    if found.features is not None and (found.examples is None or (found._pixels is None and found.features.exact)):
+        return found.features
+    return found.examples
+
+
+def _note(terms: Terms) -> str:
+    n = terms.n_for + terms.n_against
+    words = f"The largest shares of {n:,} {terms.kind}"
+    return f"{words} in the score" if terms.exact else f"{words} in the mean of the vectors' scores; below, their votes"
+
+
+# -- bars -------------------------------------------------------------------------------------------------------------
+
+
+def _draw_bars(ax: Any, found: Explanation, terms: Terms, shape: tuple[int, int] | None) -> None:
+    bars: list[tuple[str, float, int]] = []
+    for positive in (True, False):
+        for term in terms.side(positive):
+            bars.append((_bar_name(term, terms.kind), term.share, term.slot))
+    where = np.arange(len(bars))[::-1]
+    shares = np.array([share for _, share, _ in bars])
+    ax.barh(where, shares, color=[FOR if share > 0 else AGAINST for share in shares], height=0.62)
+    ax.axvline(0, color=AXIS, linewidth=1)
+    ax.set_yticks(where, [name for name, _, _ in bars])
+    others = ", ".join(
+        f"{n:,} other{'s' if n > 1 else ''} {side} it {share:+.3g}"
+        for side, (n, share) in (("for", terms.others(True)), ("against", terms.others(False)))
+        if n
+    )
+    ax.set_xlabel(
+        f"share, for {found.label} to the right" + (f"; {others}" if others else ""), color=MUTED, fontsize=9.5
+    )
+    ax.xaxis.set_major_formatter("{x:.3g}")
+    plain(ax)
+    ax.grid(False, axis="y")
+    ax.locator_params(axis="x", nbins=7)
+    if shape is not None and terms.kind == "examples" and found._support.shape[1] == shape[0] * shape[1]:
+        _add_images(ax, found, bars, where, shape)
+
+
+def _bar_name(term: Any, kind: str) -> str:
+    if kind == "features":
+        name = term.name if term.value == 1 else f"{term.name} = {term.value:.3g}"
+    else:
+        about = f": {term.about}" if term.about else ""
+        name = f"{term.name} ({term.label}){about}" if term.label else f"{term.name}{about}"
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
+
+
+def _add_images(ax: Any, found: Explanation, bars: Any, where: Any, shape: tuple[int, int]) -> None:
+    """Put each example's image beside the end of its bar, and the row's own into the corner."""
+    span = max((abs(share) for _, share, _ in bars), default=1.0)
+    for (_, share, slot), y in zip(bars, where, strict=True):
+        side = 1 if share > 0 else -1
+        _image(ax, _dense(found._support[[slot]]).reshape(shape), (share, float(y)), (16 * side, 0), 22)
+    ax.set_xlim(-1.45 * span, 1.45 * span)
+    corner = (1.0, 0.0), (-30, 34)  # where the bars to the left leave room
+    _image(ax, _dense(found._pixels).reshape(shape), *corner, 54, coords="axes fraction")
+
+
+def _image(ax: Any, image: Floats, at: Any, offset: Any, points: float, coords: str = "data") -> None:
+    from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+
+    zoom = points / max(image.shape)
+    box = OffsetImage(image, zoom=zoom, cmap="gray_r", interpolation="nearest")
+    ax.add_artist(
+        AnnotationBbox(
+            box,
+            at,
+            offset,
+            xycoords=coords,
+            boxcoords="offset points",
+            pad=0.08,
+            bboxprops={"edgecolor": AXIS, "lw": 0.6},
+        )
+    )
+
+
+def _dense(row: Rows) -> Floats:
+    return np.asarray(row.toarray() if sp.issparse(row) else row, dtype=np.float64)
+
+
+# -- pixels and votes -------------------------------------------------------------------------------------------------
+
+
+def _draw_pixels(ax: Any, found: Explanation, terms: Terms, shape: tuple[int, int]) -> None:
+    """Draw what each pixel of an image adds to the score."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    shares = np.zeros(shape[0] * shape[1])
+    for term in terms.largest:
+        shares[term.index] = term.share
+    largest = max(float(np.abs(shares).max()), 1e-300)
+    ax.imshow(_dense(found._pixels).reshape(shape), cmap="gray_r", alpha=0.25)
+    shown = np.ma.masked_equal(shares.reshape(shape), 0.0)
+    colours = LinearSegmentedColormap.from_list("shares", [AGAINST, "#ffffff", FOR])
+    drawn = ax.imshow(shown, cmap=colours, vmin=-largest, vmax=largest)
+    bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.8, label=f"share, for {found.label} above 0")
+    bar.outline.set_visible(False)
+    ax.set(xticks=[], yticks=[])
+    for spine in ax.spines.values():
+        spine.set_color(AXIS)
+
+
+def _draw_history(ax: Any, history: tuple[History, ...]) -> None:
+    """Draw what the vectors said over the time of training."""
+    for i, (each, colour) in enumerate(zip(history, (FOR, AGAINST), strict=False)):
+        spans = each.spans(min(_SPANS, max(1, each.n_steps)))
+        edges = [low for low, _, _ in spans] + [spans[-1][1]]
+        ax.stairs([mean for _, _, mean in spans], edges, color=colour, linewidth=1.4, baseline=None)
+        words, at = f"{each.label}: {each.score:+.2f}", (1.0, 0.75 - 0.5 * i)
+        write_name(ax, words, colour, at, (8, 0), ha="left", xycoords="axes fraction", annotation_clip=False)
+    ax.axhline(0, color=AXIS, linewidth=1)
+    ax.set_xlabel("epochs of training", color=MUTED)
+    ax.set_ylabel("mean vote", color=MUTED)
+    plain(ax)
+    ax.set_xlim(0, history[0].n_steps / history[0].n_examples)
