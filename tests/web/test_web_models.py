@@ -125,6 +125,7 @@ def test_any_model_can_be_shown(n_features, kind):
         moment = run.moment(len(run.times) - 1, "vote")
         assert (moment.field is not None, len(moment.images) > 0) == (kind == "plane", kind == "images")
     if kind == "images":
+        assert given_piece(model, "scaled", raw=False).kind == "other"
         assert Workshop([piece]).digit is piece
         assert answer(piece.trained, [0] * 300 + [255] * 100 + [0] * 384).label in ("0", "1")
 

@@ -22,6 +22,7 @@ from serving import serving
 
 from votron.errors import MissingPackageError, VotronError
 from votron.web import _server as server
+from votron.web import export_lecture, pieces, play
 from votron.web._app import STATIC
 from votron.web._game import PlaneGame
 from votron.web._games import Games, NoSuchGameError, TooManyGamesError
@@ -277,8 +278,9 @@ def test_a_port_that_is_taken_is_a_sentence():
 
 def test_without_the_extra_it_is_a_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "fastapi", None)
-    with pytest.raises(MissingPackageError, match=r'pip install "votron\[web\]"'):
-        server.serve([])
+    for act in (lambda: play([]), lambda: export_lecture("a.html", pieces()[0])):
+        with pytest.raises(MissingPackageError, match=r'pip install "votron\[web\]"'):
+            act()
 
 
 def test_which_addresses_are_loopback():

@@ -5,16 +5,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from votron.cli._models import SavedModel, load_model, section
 from votron.cli._output import Notes, check_output_path
 from votron.cli._parser import Parser, UsageError, file_argument
 from votron.cli._reading import base_name, read_labelled
 from votron.errors import VotronError
-
-if TYPE_CHECKING:
-    from votron.web._workshop import Piece
 
 EXAMPLES = [
     ("votron play", "the game, a training run, a digit to draw"),
@@ -91,7 +88,7 @@ def _export(args: argparse.Namespace, notes: Notes) -> int:
     return 0
 
 
-def _pieces(args: argparse.Namespace) -> list[Piece]:
+def _pieces(args: argparse.Namespace) -> list[Any]:
     """Return what the page shows: bundled models, and that of --model with rows to measure it on, if there are any."""
     from votron.web import pieces
 
@@ -100,7 +97,7 @@ def _pieces(args: argparse.Namespace) -> list[Piece]:
     saved = load_model(args)
     X, y = _test_rows(saved, args)
     try:
-        return pieces(saved.estimator, base_name(args.model), X, y)
+        return pieces(saved.estimator, base_name(args.model), X, y, raw=saved.estimator is saved.model)
     except VotronError as error:
         raise VotronError(f"{args.model}: ", error) from None
 

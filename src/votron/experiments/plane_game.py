@@ -37,7 +37,13 @@ _INSIDE = 1e-9
 
 
 class BrokenRule(NamedTuple):
-    """A rule that an example breaks: its name, and a sentence."""
+    """A rule that an example breaks: its name, and a sentence.
+
+    Examples
+    --------
+    >>> PlaneRules.at(90, margin=0.25, radius=1).broken((2.0, 0.0), 1).name
+    'R'
+    """
 
     name: str
     sentence: str

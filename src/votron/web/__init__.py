@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["export_lecture", "pieces", "play"]
 
 
-def pieces(model: Any = None, title: str = "your model", X: Any = None, y: Any = None) -> list[Piece]:
+def pieces(
+    model: Any = None, title: str = "your model", X: Any = None, y: Any = None, *, raw: bool = True
+) -> list[Piece]:
     """Return what the page shows: bundled models, and one of yours.
 
     Parameters
@@ -40,6 +42,8 @@ def pieces(model: Any = None, title: str = "your model", X: Any = None, y: Any =
         What to call it.
     X, y : rows as the model takes them, and labels, optional
         What to measure its errors on.
+    raw : bool, default=True
+        Whether these rows are the data themselves, such as pixels, and not what an encoder makes of them.
 
     Returns
     -------
@@ -54,7 +58,7 @@ def pieces(model: Any = None, title: str = "your model", X: Any = None, y: Any =
     """
     from votron.web._workshop import bundled_pieces, given_piece
 
-    return bundled_pieces() + ([] if model is None else [given_piece(model, title, X, y)])
+    return bundled_pieces() + ([] if model is None else [given_piece(model, title, X, y, raw=raw)])
 
 
 def play(shown: list[Piece], **how: Any) -> None:
@@ -67,6 +71,13 @@ def play(shown: list[Piece], **how: Any) -> None:
     **how : optional
         ``host`` ("127.0.0.1"), ``port`` (0: a free one), ``open_browser`` (False), and ``say``, which is given the
         address.
+
+    Examples
+    --------
+    What ``votron play`` does, with a model of one's own::
+
+        from votron.web import pieces, play
+        play(pieces(model, "my model", X_test, y_test), port=8000, open_browser=True)
     """
     from votron.web._server import serve
 
@@ -84,7 +95,18 @@ def export_lecture(path: str, piece: Piece, links: list[str] | None = None) -> i
         The model whose run is shown, from `pieces`.
     links : list of str, optional
         Games, as links that the page gives; by default four of its own.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from votron.web import export_lecture, pieces
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     export_lecture(f"{folder}/lecture.html", pieces()[0]) > 100_000
+    True
     """
+    from votron.web._server import check_packages
+
+    check_packages()
     from votron.web._lecture import write_lecture
 
     return write_lecture(path, piece, links or [])

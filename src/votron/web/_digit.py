@@ -53,7 +53,7 @@ def as_seen(pixels: Any, shape: tuple[int, int], top: float) -> Floats:
     >>> drawing = np.zeros((28, 28), dtype=int)
     >>> drawing[4:24, 12:16] = 255
     >>> as_seen(drawing.ravel(), (8, 8), 16.0).reshape(8, 8)[0]
-    array([ 0.,  0.,  0., 13., 13.,  0.,  0.,  0.])
+    array([ 0.,  0.,  0., 11., 11.,  0.,  0.,  0.])
     """
     image = np.asarray(pixels, dtype=np.float64).reshape(PAD, PAD) / 255.0
     if not image.any():

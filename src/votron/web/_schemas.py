@@ -266,7 +266,6 @@ class DigitModel(BaseModel):
     rules: list[str]
     n_mistakes: int
     n_support: int
-    problem: str | None = None
 
 
 class Sample(BaseModel):

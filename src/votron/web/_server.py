@@ -73,7 +73,9 @@ def serve(
     limits : Limits, optional
         How much of everything there may be.
     """
-    uvicorn = _uvicorn()
+    check_packages()
+    import uvicorn
+
     from votron.web._app import make_app
     from votron.web._security import Guard
     from votron.web._workshop import Workshop
@@ -92,7 +94,7 @@ def serve(
         access_log=False,
         server_header=False,
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=1,
+        timeout_graceful_shutdown=0,
         limit_concurrency=limits.connections,
         lifespan="off",
         ws="none",
@@ -110,10 +112,10 @@ def _names(shown: str, port: int) -> set[str]:
     return {f"{name}:{port}" for name in names} | (names if port == 80 else set())
 
 
-def _uvicorn() -> Any:
+def check_packages() -> None:
+    """Refuse to begin without the extra."""
     try:
         import fastapi  # noqa: F401
-        import uvicorn
+        import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingPackageError('The page needs FastAPI and uvicorn: pip install "votron[web]".') from error
-    return uvicorn

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -55,7 +55,6 @@ class Piece:
     progress: float = 0.0
     trained: Trained | None = None
     problem: str | None = None
-    done: threading.Event = field(default_factory=threading.Event)
 
     def work(self) -> None:
         """Make it; what goes wrong is kept as a sentence."""
@@ -69,7 +68,6 @@ class Piece:
             self.problem = str(error)
         finally:
             self.progress = 1.0
-            self.done.set()
 
 
 class Workshop:
@@ -188,7 +186,7 @@ def _images(name: str, tell: Callable[[float], None], epochs: int) -> Trained:
     return Trained(fitted, found.X_test[:n], found.y_test[:n], f"{n} test digits", found.shape)
 
 
-def given_piece(model: Any, title: str, X: Any = None, y: Any = None) -> Piece:
+def given_piece(model: Any, title: str, X: Any = None, y: Any = None, *, raw: bool = True) -> Piece:
     """Return a model of the user's as a piece, with rows to measure it on, if there are any.
 
     Parameters
@@ -199,6 +197,8 @@ def given_piece(model: Any, title: str, X: Any = None, y: Any = None) -> Piece:
         What to call it.
     X, y : rows as the classifier takes them, and labels, optional
         What to measure errors on.
+    raw : bool, default=True
+        Whether these rows are the data themselves: images are drawn and shown only where nothing has changed them.
     """
     if not isinstance(model, VotedPerceptronClassifier) or model.support_vectors_.shape[1] == 0:
         raise VotronError(
@@ -207,7 +207,7 @@ def given_piece(model: Any, title: str, X: Any = None, y: Any = None) -> Piece:
         )
     n_features = int(model.n_features_in_)
     side = round(n_features**0.5)
-    shape = (side, side) if side * side == n_features and side >= 8 else None
+    shape = (side, side) if raw and side * side == n_features and side >= 8 else None
     kind: Kind = "plane" if n_features == 2 and len(model.classes_) == 2 else "other" if shape is None else "images"
     measured_on = None if X is None else f"{min(X.shape[0], MOST_TEST_ROWS)} rows"
 

@@ -1,7 +1,7 @@
 // The drawing pad, and what the model says of the drawing.
 
 import { ask } from "./api.js";
-import { byId, colour, element, latestOnly, paintPixels, percent, plural, shown, signed } from "./dom.js";
+import { byId, colour, element, latestOnly, paintPixels, percent, plural, signed } from "./dom.js";
 
 const SIDE = 28;
 const BRUSH = 1.15;
@@ -223,7 +223,7 @@ export class DigitPage {
     const rows = rules.map(({ rule, label, scores }) => {
       const largest = Math.max(...scores.map(Math.abs)) || 1;
       const cells = scores.map((score, i) => {
-        const cell = element("td", { class: this.model.classes[i] === label ? "top" : "" }, shown(score / largest, 2));
+        const cell = element("td", { class: this.model.classes[i] === label ? "top" : "" }, (score / largest).toFixed(2).replace("-", "−"));
         const tint = colour(score >= 0 ? "field-plus" : "field-minus");
         cell.style.backgroundColor = `rgba(${tint}, ${0.3 * Math.abs(score / largest)})`;
         return cell;

@@ -390,11 +390,11 @@ export class Game {
 
   drawCursor() {
     if (!this.cursor || !byId("refusal").hidden) return;
-    const [a, b] = this.plane.toScreen(this.cursor);
-    const cross = this.plane.ring(this.cursor, "cross", 9);
-    this.plane.put("cursor", cross, this.plane.line([this.cursor[0] - 0.12, this.cursor[1]], [this.cursor[0] + 0.12, this.cursor[1]], { class: "cross" }), this.plane.line([this.cursor[0], this.cursor[1] - 0.12], [this.cursor[0], this.cursor[1] + 0.12], { class: "cross" }));
+    const [a, b] = this.cursor;
+    const arms = [[[a - 0.12, b], [a + 0.12, b]], [[a, b - 0.12], [a, b + 0.12]]];
+    const cross = arms.map(([from, to]) => this.plane.line(from, to, { class: "cross" }));
+    this.plane.put("cursor", this.plane.ring(this.cursor, "cross", 9), ...cross);
     byId("message").textContent = `The cross is at ${pair(this.cursor)}.`;
-    byId("board").dataset.cursor = `${a} ${b}`;
   }
 
   listenToSettings() {
