@@ -253,7 +253,7 @@ USAGE = [
     (
         ["train", "digits", "-o", "x", "--estimator", "averaged", "--multiclass", "ovo"],
         2,
-        "--multiclass must be one of ovr, joint. Got 'ovo' instead.",
+        "--multiclass must be one of joint, ovr. Got 'ovo' instead.",
     ),
     (
         ["train", "digits", "-o", "x", "--estimator", "averaged", "--margin", "-1"],
@@ -267,7 +267,7 @@ USAGE = [
     (["train", "digits", "-o", "x", "--gamma", "-1"], 2, "--gamma must be "),
     (["train", "digits", "-o", "x", "--epochs", "some"], 2, "--epochs must be a number or none. Got 'some' instead."),
     (["train", "digits", "-o", "x", "--rule", "votes"], 2, "--rule must be one of vote, average, last"),
-    (["train", "digits", "-o", "x", "--kernel", "precomputed"], 2, "--kernel must be one of poly, linear, rbf,"),
+    (["train", "digits", "-o", "x", "--kernel", "precomputed"], 2, "--kernel must be one of rbf, poly, linear,"),
     (["train", "digits", "-o", "x", "--random-state", "-1"], 2, "--random-state must be an int in the range [0, "),
     (["train", "digits", "-o", "x", "--memory-limit", "lots"], 2, "--memory-limit must be an int in the range"),
     (["train", "digits", "-o", "x", "--n-jobs", "0"], 2, "--n-jobs must be None or an int other than 0."),

@@ -53,7 +53,7 @@ def zero_based(text):
 # -- features ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stream", [[], ["--stream", "--estimator", "averaged"]])
+@pytest.mark.parametrize("stream", [[], ["--stream", "--estimator", "averaged", "--margin", "0"]])
 def test_features_of_a_test_file_are_numbered_as_in_training(stream, here, capsys):
     """A file of zero-based features may have none of feature 0, which alone says from where they count."""
     text = zero_based(svmlight(200, 8))

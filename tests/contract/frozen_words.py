@@ -207,7 +207,7 @@ def _calls() -> dict[str, Callable[[], Any]]:
         "labels that are measurements": lambda: voted().fit(X, X[:, 0] + 0.5),
         "partial_fit with other classes": lambda: voted(gamma=1.0).partial_fit(X, y).partial_fit(X, y, classes=[0, 2]),
         "partial_fit with gamma='scale'": lambda: voted().partial_fit(X, y, classes=[0, 1]),
-        "kernel values that overflow": lambda: voted(degree=300, gamma=1.0).fit(1e9 * X, y),
+        "kernel values that overflow": lambda: voted(kernel="poly", degree=300, gamma=1.0).fit(1e9 * X, y),
         "a Gram matrix that is not square": lambda: voted("precomputed").fit(X, y),
         "a kernel that is not positive": lambda: voted("precomputed").fit(-np.eye(6), y),
         "conjunctions of numbers other than 0 and 1": lambda: voted("conjunction").fit(X, y),

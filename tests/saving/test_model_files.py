@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 import safetensors.numpy
 import scipy.sparse as sp
+from paper import paper_averaged, paper_perceptron
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
@@ -28,7 +29,6 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScale
 
 import votron
 from votron import (
-    AveragedPerceptronClassifier,
     CompactClassifier,
     KernelAdatronClassifier,
     NaiveBayesLinearClassifier,
@@ -63,20 +63,20 @@ def models():
     binary = (X > 2).astype(np.int8)
     names = np.array(["ape", "bee", "cat"])
     frame = pd.DataFrame(X, columns=list("abcdef"))
-    yield "voted", VotedPerceptronClassifier(random_state=0).fit(X, y), X
-    yield "voted holdout", VotedPerceptronClassifier(rule="holdout", random_state=0).fit(X2, y2), X2
-    yield "voted names", VotedPerceptronClassifier(kernel="rbf", normalize_kernel=True).fit(frame, names[y]), frame
-    yield "voted bytes", VotedPerceptronClassifier(gamma=1.0).fit(X.astype("u1"), y == 1), X.astype("u1")
-    yield "voted csr", VotedPerceptronClassifier(margin=0.1).fit(sp.csr_matrix(X.astype("f4")), y), X.astype("f4")
-    yield "voted gram", VotedPerceptronClassifier("precomputed").fit(X @ X.T, y), X[:5] @ X.T
+    yield "voted", paper_perceptron(random_state=0).fit(X, y), X
+    yield "voted holdout", paper_perceptron(rule="holdout", random_state=0).fit(X2, y2), X2
+    yield "voted names", paper_perceptron(kernel="rbf", normalize_kernel=True).fit(frame, names[y]), frame
+    yield "voted bytes", paper_perceptron(gamma=1.0).fit(X.astype("u1"), y == 1), X.astype("u1")
+    yield "voted csr", paper_perceptron(margin=0.1).fit(sp.csr_matrix(X.astype("f4")), y), X.astype("f4")
+    yield "voted gram", paper_perceptron("precomputed").fit(X @ X.T, y), X[:5] @ X.T
     kernel = PolynomialKernel(2).of(NormalizedKernel(LinearKernel()))
-    yield "voted composed", VotedPerceptronClassifier(kernel, random_state=np.random.RandomState(0)).fit(X, y), X
-    yield "voted stream", VotedPerceptronClassifier(gamma=0.1).partial_fit(X, y).partial_fit(X[:7], y[:7]), X
-    yield "averaged", AveragedPerceptronClassifier(random_state=0).fit(X, y), X
-    yield "averaged two", AveragedPerceptronClassifier(average=False, fit_intercept=False).fit(X2, y2 * 2.0), X2
-    yield "averaged sparse", AveragedPerceptronClassifier().fit(sp.csr_matrix(X), names[y]).sparsify(), X
-    yield "averaged early", AveragedPerceptronClassifier(early_stopping=True, random_state=0).fit(X, y), X
-    yield "averaged joint", AveragedPerceptronClassifier(margin=0.5, multiclass="joint", random_state=0).fit(X, y), X
+    yield "voted composed", paper_perceptron(kernel, random_state=np.random.RandomState(0)).fit(X, y), X
+    yield "voted stream", paper_perceptron(gamma=0.1).partial_fit(X, y).partial_fit(X[:7], y[:7]), X
+    yield "averaged", paper_averaged(random_state=0).fit(X, y), X
+    yield "averaged two", paper_averaged(average=False, fit_intercept=False).fit(X2, y2 * 2.0), X2
+    yield "averaged sparse", paper_averaged().fit(sp.csr_matrix(X), names[y]).sparsify(), X
+    yield "averaged early", paper_averaged(early_stopping=True, random_state=0).fit(X, y), X
+    yield "averaged joint", paper_averaged(margin=0.5, multiclass="joint", random_state=0).fit(X, y), X
     yield "adatron", KernelAdatronClassifier(degree=2, C=1.0).fit(X, y), X
     yield "adatron two", KernelAdatronClassifier(kernel="rbf", gamma=0.5).fit(X2, y2), X2
     yield "winnow", WinnowClassifier(complement=True, random_state=0).fit(binary, y), binary
@@ -151,7 +151,7 @@ def test_the_record_is_the_same_to_the_last_bit(name, tmp_path):
 def test_models_go_on_learning_from_a_file(name, tmp_path):
     model, X = MODELS[name]
     if name.startswith("voted"):
-        model = VotedPerceptronClassifier(gamma=0.1, margin=model.margin).partial_fit(X, np.arange(len(X)) % 3)
+        model = paper_perceptron(gamma=0.1, margin=model.margin).partial_fit(X, np.arange(len(X)) % 3)
     y = model.classes_[np.arange(len(X)) % len(model.classes_)]
     model.save(tmp_path / "m")
     back = load(tmp_path / "m").partial_fit(X, y)
@@ -209,9 +209,7 @@ def test_tables_come_back(numeric, library, tmp_path):
     *both, y = frames()
     frame = both[library]
     encoder = tabular_encoder(frame, numeric=numeric, discrete=["zip"], probabilities=["chance"])
-    model = make_pipeline(encoder, VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, random_state=0)).fit(
-        frame, y
-    )
+    model = make_pipeline(encoder, paper_perceptron(degree=2, random_state=0)).fit(frame, y)
     save(model, tmp_path / "m")
     back = load(tmp_path / "m")
     assert list(back.named_steps) == list(model.named_steps)
@@ -241,7 +239,7 @@ def test_tables_with_texts_and_holes_come_back(missing, how, tmp_path):
         }
     )
     encoder = make_encoder(frame, text=["body"], text_features=how, missing=missing)
-    model = make_pipeline(encoder, AveragedPerceptronClassifier(random_state=0)).fit(frame, [0, 1] * 3)
+    model = make_pipeline(encoder, paper_averaged(random_state=0)).fit(frame, [0, 1] * 3)
     save(model, tmp_path / "m")
     back = load(tmp_path / "m")
     same(back[0].transform(frame[::-1]), model[0].transform(frame[::-1]))
@@ -253,7 +251,7 @@ def test_tables_with_texts_and_holes_come_back(missing, how, tmp_path):
 
 def test_a_sparse_table_comes_back_sparse(tmp_path):
     frame = pl.DataFrame({"word": [f"w{i}" for i in range(40)]})
-    model = make_pipeline(tabular_encoder(frame), VotedPerceptronClassifier(random_state=0))
+    model = make_pipeline(tabular_encoder(frame), paper_perceptron(random_state=0))
     model.fit(frame, np.arange(40) % 2)
     save(model, tmp_path / "m")
     assert sp.issparse(load(tmp_path / "m")[0].transform(frame))
@@ -275,7 +273,7 @@ TEXTS = ["rain and wind", "wind, then rain", "sun all day", "a day of sun", "sno
 )
 def test_text_comes_back(vectorizer, tmp_path):
     labels = ["rain", "rain", "sun", "sun", "snow", "snow"]
-    model = make_pipeline(vectorizer, AveragedPerceptronClassifier(random_state=0)).fit(TEXTS, labels)
+    model = make_pipeline(vectorizer, paper_averaged(random_state=0)).fit(TEXTS, labels)
     save(model, tmp_path / "m")
     back = load(tmp_path / "m")
     unseen = [*TEXTS, "hail", ""]
@@ -288,7 +286,7 @@ def test_scalers_and_imputers_come_back(step, tmp_path):
     X, y = data(3)
     X[3, 2] = X[5, 0] = np.nan
     for strategy in ("mean", "median", "most_frequent"):
-        model = make_pipeline(SimpleImputer(strategy=strategy), step, VotedPerceptronClassifier(random_state=0))
+        model = make_pipeline(SimpleImputer(strategy=strategy), step, paper_perceptron(random_state=0))
         model.fit(X, y)
         save(model, tmp_path / "m")
         same(load(tmp_path / "m").decision_function(X), model.decision_function(X))
@@ -300,9 +298,9 @@ def test_scalers_and_imputers_come_back(step, tmp_path):
 def test_what_cannot_be_saved_is_refused_and_nothing_written(tmp_path):
     X, y = data(3)
     cases = [
-        (VotedPerceptronClassifier(kernel=lambda A, B: A @ B.T).fit(X, y), "a file cannot hold a function"),
+        (paper_perceptron(kernel=lambda A, B: A @ B.T).fit(X, y), "a file cannot hold a function"),
         (Perceptron().fit(X, y), "Got an object of type Perceptron instead"),
-        (make_pipeline(FunctionTransformer(), VotedPerceptronClassifier()).fit(X, y), "type FunctionTransformer"),
+        (make_pipeline(FunctionTransformer(), paper_perceptron()).fit(X, y), "type FunctionTransformer"),
         (make_pipeline(StandardScaler(), Perceptron()).fit(X, y), "type Perceptron"),
         (VotedPerceptronClassifier, "type ABCMeta|type type"),
     ]
@@ -310,7 +308,7 @@ def test_what_cannot_be_saved_is_refused_and_nothing_written(tmp_path):
         with pytest.raises(ModelFileError, match=sentence):
             save(model, tmp_path / "m")
     with pytest.raises(NotFittedError):
-        VotedPerceptronClassifier().save(tmp_path / "m")
+        paper_perceptron().save(tmp_path / "m")
     with pytest.raises(VotronError, match="'provenance' of a model must be a dict of text"):
         MODELS["voted"][0].save(tmp_path / "m", provenance={"when": object()})
     for odd in ([1, 2], {"entropy": 2**100}, {"x": float("nan")}, _nested(100_000)):
@@ -334,7 +332,7 @@ def test_what_cannot_be_saved_is_refused_and_nothing_written(tmp_path):
             (tmp_path / "text").write_text("a few words")
             rows = [str(tmp_path / "text")] * 60 if step.input == "filename" else [f"word{i} a" for i in range(60)]
         step.fit(rows)
-        classifier = VotedPerceptronClassifier(random_state=0).fit(X, y)
+        classifier = paper_perceptron(random_state=0).fit(X, y)
         with pytest.raises(ModelFileError, match=sentence):
             save(make_pipeline(step, classifier), tmp_path / "m")
     (tmp_path / "text").unlink()
@@ -373,7 +371,7 @@ def test_files_keep_their_permissions_and_links_their_targets(tmp_path):
 def test_scalers_of_small_floats_come_back(tmp_path):
     X, y = data(3, dtype="f4")
     for step in (MinMaxScaler(), MaxAbsScaler(), StandardScaler()):
-        model = make_pipeline(step, VotedPerceptronClassifier(random_state=0)).fit(X, y)
+        model = make_pipeline(step, paper_perceptron(random_state=0)).fit(X, y)
         save(model, tmp_path / "m")
         same(load(tmp_path / "m")[0].transform(X), model[0].transform(X))
         same(load(tmp_path / "m").decision_function(X), model.decision_function(X))
@@ -386,14 +384,14 @@ def test_a_table_that_was_dense_stays_dense(tmp_path):
     columns = ColumnTransformer(
         [("s", StandardScaler(), names), ("t", TfidfVectorizer(), "body")], sparse_threshold=0.7
     )
-    model = make_pipeline(columns, StandardScaler(), VotedPerceptronClassifier(random_state=0)).fit(frame, [0, 1] * 3)
+    model = make_pipeline(columns, StandardScaler(), paper_perceptron(random_state=0)).fit(frame, [0, 1] * 3)
     save(model, tmp_path / "m")
     same(load(tmp_path / "m").decision_function(frame), model.decision_function(frame))
 
 
 def test_a_holdout_without_mistakes_comes_back(tmp_path):
     with pytest.warns(UserWarning, match="can never be learnt"):
-        model = VotedPerceptronClassifier("linear").partial_fit(np.zeros((4, 2)), [0, 1, 0, 1])
+        model = paper_perceptron("linear").partial_fit(np.zeros((4, 2)), [0, 1, 0, 1])
     model = model.with_rule("holdout", X_val=np.ones((2, 2)), y_val=[0, 1])
     model.save(tmp_path / "m")
     same(load(tmp_path / "m").decision_function(np.ones((2, 2))), model.decision_function(np.ones((2, 2))))
@@ -417,7 +415,7 @@ def test_it_is_a_safetensors_file_and_bytes_stay_bytes(tmp_path):
 def test_arrays_are_mapped_on_request(tmp_path):
     """A large model then opens without its support vectors being read into memory."""
     X = np.random.default_rng(0).normal(size=(300, 10_000))
-    model = VotedPerceptronClassifier(kernel="rbf", gamma=1.0, epochs=1, random_state=0).fit(X, np.arange(300) % 2)
+    model = paper_perceptron(kernel="rbf", gamma=1.0, epochs=1, random_state=0).fit(X, np.arange(300) % 2)
     model.save(tmp_path / "m")
     assert (tmp_path / "m").stat().st_size > 20e6
     opened = load(tmp_path / "m", mmap=True)
@@ -799,7 +797,7 @@ def test_a_few_hundred_damaged_and_forged_files():
 @pytest.mark.parametrize("kind", ["filename", "file", "fifo"])
 def test_no_file_opens_another(kind, tmp_path):
     """A vectorizer can be told that its texts are names of files; in a model file it cannot."""
-    texts = make_pipeline(CountVectorizer(), AveragedPerceptronClassifier()).fit(TEXTS, [0, 1] * 3)
+    texts = make_pipeline(CountVectorizer(), paper_averaged()).fit(TEXTS, [0, 1] * 3)
     save(texts, tmp_path / "texts")
     os.mkfifo(tmp_path / "fifo")
 
@@ -867,7 +865,7 @@ def test_memory_is_asked_for_before_it_is_taken(tmp_path, monkeypatch):
 def test_a_compact_model_is_smaller(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 5))
-    model = VotedPerceptronClassifier(random_state=0).fit(X, np.arange(600) % 7)
+    model = paper_perceptron(random_state=0).fit(X, np.arange(600) % 7)
     model.save(tmp_path / "whole")
     model.compact().save(tmp_path / "vote")
     model.with_rule("last").compact().save(tmp_path / "last")
@@ -883,7 +881,7 @@ def test_vectors_that_contradictions_bring_back_to_nothing(rule, tmp_path):
     """Rounding leaves squared lengths a little below 0; such models are saved, and score as before."""
     X = np.tile(np.random.RandomState(0).randn(3, 1), (40, 1))
     y = (np.arange(len(X)) // 3) % 2
-    found = [VotedPerceptronClassifier(gamma=0.3, rule=rule, random_state=seed).fit(X, y) for seed in range(12)]
+    found = [paper_perceptron(gamma=0.3, rule=rule, random_state=seed).fit(X, y) for seed in range(12)]
     below = [model for model in found if model.record_.norm2.min() < 0]
     assert below  # else this shows nothing
     for model in below:

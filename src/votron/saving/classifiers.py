@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -64,6 +64,8 @@ class StoredClassifier(ABC):
     ----------
     cls : type
         The class; its name stands in the file.
+    unnamed : dict
+        What parameters were that stand in no early file, where that is no longer their default.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class StoredClassifier(ABC):
     """
 
     cls: Any
+    unnamed: ClassVar[dict[str, Any]] = {}
 
     @abstractmethod
     def state(self, model: Any) -> State:
@@ -146,7 +149,7 @@ def classifier_from(fields: Fields) -> Any:
     'WinnowClassifier'. Got Forest instead.
     """
     kind = CLASSIFIERS[fields.text("class", sorted(CLASSIFIERS))]
-    model = params_from(fields.part("params"), kind.cls)
+    model = params_from(fields.part("params"), kind.cls, unnamed=kind.unnamed)
     n_jobs = getattr(model, "n_jobs", None)
     if n_jobs is not None and (type(n_jobs) is not int or not 0 < abs(n_jobs) <= _MOST_THREADS):
         raise fields.wrong("params.n_jobs", f"a number of threads, of at most {_MOST_THREADS:,}", n_jobs)
@@ -333,6 +336,7 @@ class Averaged(StoredClassifier):
     """The sums of the averaged perceptron, with which it can learn on."""
 
     cls = AveragedPerceptronClassifier
+    unnamed: ClassVar[dict[str, Any]] = {"margin": 0.0, "multiclass": "ovr"}
 
     def state(self, model: AveragedPerceptronClassifier) -> State:
         """Return the trainer's sums and counts."""

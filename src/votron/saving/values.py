@@ -7,7 +7,9 @@ import inspect
 import itertools
 import math
 import re
+from collections.abc import Mapping
 from numbers import Integral, Real
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -326,6 +328,9 @@ def counts(fields: Fields, name: str, n: int) -> NDArray[np.int64]:
 # -- parameters -------------------------------------------------------------------------------------------------------
 
 
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
 def params_state(model: Any, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the constructor's parameters of a model.
 
@@ -375,11 +380,13 @@ def _pairs(model: Any, name: str, value: dict[Any, Any]) -> list[list[Any]]:
     return pairs
 
 
-def params_from(fields: Fields, cls: Any, *, leave_out: tuple[str, ...] = (), **fixed: Any) -> Any:
+def params_from(
+    fields: Fields, cls: Any, *, leave_out: tuple[str, ...] = (), unnamed: Mapping[str, Any] = _NOTHING, **fixed: Any
+) -> Any:
     """Return an unfitted object of this class with the parameters that were written down; the class judges them.
 
-    Parameters that are not there, of an earlier version, have their defaults. Those to ``leave_out`` stand in no file.
-    ``fixed`` are those that stand elsewhere.
+    Parameters that are not there, of an earlier version, are what ``unnamed`` says, or have their defaults. Those to
+    ``leave_out`` stand in no file. ``fixed`` are those that stand elsewhere.
 
     Examples
     --------
@@ -390,7 +397,7 @@ def params_from(fields: Fields, cls: Any, *, leave_out: tuple[str, ...] = (), **
     known = set(inspect.signature(cls).parameters).difference(leave_out)
     values = {name: _param_from(fields, name) for name in fields.names() if name in known}
     fields.end()
-    made = cls(**{**values, **fixed})
+    made = cls(**{**unnamed, **values, **fixed})
     _refuse_names_from_elsewhere(made, values)
     try:
         made._validate_params()

@@ -160,10 +160,12 @@ class TuningResult:
     def ranked(self) -> list[TuningRow]:
         """Return the rows, the best first.
 
-        With halving, those with the most training rows come first; then by rising error. Of equal ones the first are
-        those with less error at the moments before and after them, then with the larger margin, then with fewer epochs.
+        With halving, those with the most training rows come first; then by rising error, averaged with that of the
+        neighbours in epochs, gamma, margin and so on, since the least of many errors is the luckiest. Of equal ones the
+        first are those with less error themselves, then with the larger margin, then with fewer epochs.
         """
-        params, errors = [row.params for row in self.table], [-row.error for row in self.table]
+        params = [{"estimator": row.estimator, **row.params} for row in self.table]
+        errors = [-row.error for row in self.table]
         return [self.table[i] for i in best_first(params, errors, [row.n_rows for row in self.table])]
 
     def settings(self) -> list[TuningRow]:

@@ -1,8 +1,10 @@
 """Which of many settings is the best: the one order by which a search, its results and its tables go.
 
-More training rows come first, then the higher mean score. Among equals, which are many on small data, chance has had a
-say in each, so the one is taken whose neighbours in time, the moments before and after it, score best too; then the
-larger margin, which is the safer; then fewer epochs; then the one that was tried first.
+The largest of hundreds of scores owes its place to chance as much as to merit: it is the luckiest of many that are
+about as good. A parameter that is a number has neighbours, though, which are about as good too, and whose luck is
+another. So settings are compared by **steady** scores: each is averaged with its neighbours in time, gamma, margin and
+so on, one parameter after another. More training rows come first, then the higher steady score, then the higher score
+itself, the larger margin, fewer epochs, and what was tried first.
 """
 
 from __future__ import annotations
@@ -10,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
+from votron.estimators._search.settings import number_of
 
 Params = dict[str, Any]
 
+ORDERED = ("epochs", "gamma", "margin", "degree", "C", "alpha", "promotion")
+"""Parameters whose values have neighbours."""
 _DIGITS = 12
 """Means that agree to so many digits are equal: they were added up in another order."""
 
@@ -33,12 +37,12 @@ def best_first(params: Sequence[Params], scores: Sequence[float], n_rows: Sequen
     Examples
     --------
     >>> epochs = [{"epochs": 1}, {"epochs": 2}, {"epochs": 3}, {"epochs": 9}]
-    >>> best_first(epochs, [0.9, 0.7, 0.8, 0.9], [10] * 4)  # both ends have 0.9, and the last has the better neighbour
-    [3, 0, 2, 1]
+    >>> best_first(epochs, [0.9, 0.7, 0.8, 0.8], [10] * 4)  # the first has a poor neighbour
+    [0, 3, 2, 1]
     >>> best_first([{"margin": 0.5}, {"margin": 2.0}], [0.9, 0.9], [10, 10])
     [1, 0]
     """
-    steady = smoothed(params, scores, n_rows)
+    steady = steadied(params, scores, n_rows)
     keys = [rank(*each) for each in zip(params, scores, steady, n_rows, strict=True)]
     return sorted(range(len(keys)), key=keys.__getitem__)
 
@@ -49,30 +53,40 @@ def rank(params: Params, score: float, steady: float, n_rows: int) -> tuple[floa
     Examples
     --------
     >>> rank({"margin": 2.0, "epochs": 3}, 0.9, 0.8, 100)
-    (-100, -0.9, -0.8, -2.0, 3.0)
+    (-100, -0.8, -0.9, -2.0, 3.0)
     """
     margin = params.get("margin", 0.0)
     largest = max(margin.values(), default=0.0) if isinstance(margin, dict) else margin
     epochs = float(params.get("epochs", 0))
-    return (-n_rows, -round(score, _DIGITS), -round(steady, _DIGITS), -float(largest), epochs)
+    return (-n_rows, -round(steady, _DIGITS), -round(score, _DIGITS), -float(largest), epochs)
 
 
-def smoothed(params: Sequence[Params], scores: Sequence[float], n_rows: Sequence[int]) -> list[float]:
-    """Return for each setting the mean score of itself and of the moments before and after it.
+def steadied(params: Sequence[Params], scores: Sequence[float], n_rows: Sequence[int]) -> list[float]:
+    """Return scores of which each is averaged with its neighbours, half by half, in one parameter after another.
 
     Examples
     --------
-    >>> smoothed([{"epochs": 1}, {"epochs": 4}, {"epochs": 2}], [0.25, 1.0, 0.75], [10] * 3)
-    [0.5, 0.875, 0.6666666666666666]
+    >>> steadied([{"epochs": 1}, {"epochs": 4}, {"epochs": 2}], [0.25, 1.0, 0.75], [10] * 3)
+    [0.375, 0.9375, 0.6875]
     """
-    runs: dict[tuple[Any, ...], list[int]] = {}
-    for i, each in enumerate(params):
-        others = tuple((name, repr(value)) for name, value in each.items() if name != "epochs")
-        runs.setdefault((n_rows[i], *others), []).append(i)
-    found = [0.0] * len(params)
-    for places in runs.values():
-        places.sort(key=lambda i: float(params[i].get("epochs", 0)))
-        for k, i in enumerate(places):
-            near = [scores[j] for j in places[max(0, k - 1) : k + 2]]
-            found[i] = float(np.mean(near))
+    values = [{name: number_of(each[name]) for name in ORDERED if name in each} for each in params]
+    texts = [{name: repr(value) for name, value in each.items()} for each in params]
+    found = list(scores)
+    for name in ORDERED:
+        lines: dict[tuple[Any, ...], list[int]] = {}
+        for i, each in enumerate(texts):
+            if values[i].get(name) is not None:
+                same = tuple(item for item in each.items() if item[0] != name)
+                lines.setdefault((n_rows[i], same), []).append(i)
+        found = _averaged(found, [sorted(line, key=lambda i: values[i][name]) for line in lines.values()])
+    return found
+
+
+def _averaged(scores: list[float], lines: Sequence[Sequence[int]]) -> list[float]:
+    """Return scores averaged with those before and after them; at the end of a line the score itself stands in."""
+    found = list(scores)
+    for line in lines:
+        for k, i in enumerate(line):
+            before, after = scores[line[max(0, k - 1)]], scores[line[min(k + 1, len(line) - 1)]]
+            found[i] = (before + 2 * scores[i] + after) / 4
     return found

@@ -21,17 +21,15 @@ Params = dict[str, Any]
 
 
 def moments_until(epochs: float, after: float = 0.0) -> list[float]:
-    """Return the moments of training that are looked at: a quarter, a half, every pass, and later fewer of them.
+    """Return the moments of training that are looked at: half a pass, one, two, three, and on in steps that grow.
 
     Examples
     --------
-    >>> moments_until(10)[:5], moments_until(20, after=10)
-    ([0.25, 0.5, 1.0, 2.0, 3.0], [11.0, 12.0, 14.0, 16.0, 18.0, 20.0])
+    >>> moments_until(10), moments_until(32, after=10)
+    ([0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0], [12.0, 16.0, 24.0, 32.0])
     """
-    found, moment = [0.25, 0.5], 1.0
-    while moment < epochs:
-        found.append(moment)
-        moment += max(1.0, moment // 6)
+    powers = [2.0**k for k in range(max(1, math.ceil(math.log2(epochs))) + 1)]
+    found = sorted({0.5, *powers, *(1.5 * power for power in powers if power > 1)})
     return [each for each in found if after < each < epochs] + [float(epochs)]
 
 
@@ -41,15 +39,15 @@ STARTS: dict[str, Grid] = {
     "voted": {
         "kernel": ["rbf", "poly"],
         "normalize_kernel": [False],
-        "margin": [0.5, 0.0, 2.0],
-        "epochs": moments_until(10),
+        "margin": [0.5, 2.0],
+        "epochs": moments_until(32),
         "rule": ["vote", "average", "last"],
         "normalize_vectors": [False],
     },
     "averaged": {
-        "margin": [0.0, 1.0, 0.1],
+        "margin": [0.5, 2.0, 0.1],
         "multiclass": ["joint", "ovr"],
-        "epochs": [5, 10, 2],
+        "epochs": [10, 40, 3],
         "average": [True, False],
     },
     "adatron": {"kernel": ["rbf", "poly"], "normalize_kernel": [True], "C": [10.0, 1.0, 100.0]},
@@ -92,9 +90,9 @@ class Growth:
 
 GROWTH = {
     "gamma": Growth(4, most=1024, least=1 / 1024, within=("kernel", "degree"), of_scale=True),
-    "margin": Growth(2, most=32, within=("kernel", "multiclass")),
+    "margin": Growth(4, most=32, least=0.03125, within=("kernel", "multiclass")),
     "degree": Growth(1, most=6, adds=True),
-    "epochs": Growth(2, most=80),
+    "epochs": Growth(4, most=128),
     "C": Growth(10, most=10_000, least=0.01),
     "alpha": Growth(10, most=1000, least=0.0001),
 }

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from votron.errors import VotronError
+from votron.estimators._search.choosing import best_first
 from votron.estimators._search.folds import Folds
 from votron.estimators._search.grids import KEPT_SHARE, LEAST_KEPT, LEAST_ROWS, Params, plain
 from votron.estimators._search.kept import KeptTrials
@@ -96,7 +97,16 @@ class Search:
             self.stopped = "interrupted"
         if not self.trials:
             raise self._failure()
-        return self.best
+        return self._chosen()
+
+    def _chosen(self) -> Trial:
+        """Return the best trial of those on the most rows, with its point, by the neighbours among all of them."""
+        top = max(trial.rung for trial in self.trials)
+        points = [(each, k) for each in self.trials if each.rung == top for k in range(len(each.candidate.points))]
+        params = [{"estimator": each.candidate.estimator, **each.params(k)} for each, k in points]
+        scores = [float(each.scores[:, k].mean()) for each, k in points]
+        trial, trial.point = points[best_first(params, scores, [top] * len(points))[0]]
+        return trial
 
     def _failure(self) -> ValueError:
         if not self._errors:
@@ -107,7 +117,7 @@ class Search:
 
     @property
     def best(self) -> Trial:
-        """The best trial of those on the most rows."""
+        """The best trial so far of those on the most rows, each by itself."""
         return min(self.trials, key=lambda trial: trial.rank)
 
     @property

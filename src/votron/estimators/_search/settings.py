@@ -129,8 +129,8 @@ def beyond(
             found += _longer(best, point, mine, growth)
             continue
         unit = scale if growth.of_scale else 1.0
-        value = _number(best.setting[name], unit)
-        values = [_number(each.setting[name], unit) for each in mine if name in each.setting]
+        value = number_of(best.setting[name], unit)
+        values = [number_of(each.setting[name], unit) for each in mine if name in each.setting]
         if value is not None:
             for number in growth.beyond(value, [each for each in values if each is not None]):
                 further = best.setting | {name: _like(best.setting[name], number, unit)}
@@ -181,7 +181,7 @@ def multiple_of_scale(gamma: Any) -> float | None:
     return factor
 
 
-def _number(value: Any, scale: float) -> float | None:
+def number_of(value: Any, scale: float = 1.0) -> float | None:
     """Return a value as a number, gamma as a multiple of the scale; None if it is none, as "auto" and dicts are."""
     if isinstance(value, str):
         return 1.0 if value == "scale" else multiple_of_scale(value)

@@ -19,7 +19,7 @@ from sklearn.utils.validation import has_fit_parameter
 from votron._types import Floats
 from votron.errors import VotronError
 from votron.estimators._by_name import ESTIMATORS
-from votron.estimators._search.choosing import rank, smoothed
+from votron.estimators._search.choosing import rank, steadied
 from votron.estimators._search.folds import Fold
 from votron.estimators._search.grids import Params
 from votron.estimators._search.settings import Candidate, multiple_of_scale
@@ -47,6 +47,8 @@ class Trial:
     rung: int
     n_rows: int
     folds: list[FoldScores]
+    point: int | None = None
+    """The point that was chosen among those of all trials; None: its own best counts."""
 
     @cached_property
     def scores(self) -> Floats:
@@ -57,7 +59,7 @@ class Trial:
     def _ranked(self) -> tuple[tuple[float, ...], int]:
         params = [self.params(k) for k in range(len(self.candidate.points))]
         means, rungs = self.scores.mean(axis=0).tolist(), [self.rung] * len(params)
-        steady = smoothed(params, means, rungs)
+        steady = steadied(params, means, rungs)
         return min((rank(*each), k) for k, each in enumerate(zip(params, means, steady, rungs, strict=True)))
 
     @property
@@ -68,7 +70,7 @@ class Trial:
     @property
     def best(self) -> int:
         """The place of the best point."""
-        return self._ranked[1]
+        return self._ranked[1] if self.point is None else self.point
 
     @property
     def score(self) -> float:
