@@ -78,6 +78,13 @@ def play(shown: list[Piece], **how: Any) -> None:
 
         from votron.web import pieces, play
         play(pieces(model, "my model", X_test, y_test), port=8000, open_browser=True)
+
+    Where it cannot listen, it says so:
+
+    >>> from votron.web import play
+    >>> play([], host="203.0.113.1")
+    Traceback (most recent call last):
+    votron.errors.VotronError: Cannot listen on 203.0.113.1 port 0: ...
     """
     from votron.web._server import serve
 
