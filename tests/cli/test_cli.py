@@ -300,7 +300,7 @@ USAGE = [
     (["export", "digits.votron"], 2, "--onnx FILE or --compact FILE must be given."),
     (["export", "digits.votron", "--onnx", "-"], 2, "--onnx must be the name of a file."),
     (["data", "fetch", "cifar"], 2, "'cifar' is an invalid choice of NAME"),
-    (["completion", "fish"], 2, "'fish' is an invalid choice of SHELL"),
+    (["completion", "elvish"], 2, "'elvish' is an invalid choice of SHELL"),
 ]  # fmt: skip
 
 
@@ -393,7 +393,7 @@ MISTAKES = [
     (["export", "days.votron", "--onnx", "x"], "export it with --rule average"),
     (["tune", "broken/one-class.csv", "--label", "y"], "class"),
     (["data", "describe", "no.csv"], "Cannot read 'no.csv'"),
-    (["data", "convert", "days.csv", "days.xyz"], "data: --to must be one of 'csv', 'tsv', 'parquet', 'arrow',"),
+    (["data", "convert", "days.csv", "days.xyz"], "data: --to must be one of 'csv', 'tsv', 'json', 'jsonl',"),
 ]
 
 

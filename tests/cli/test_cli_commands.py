@@ -206,7 +206,7 @@ def test_missing_values(missing, rows, here, capsys):
     assert found["rows"] == rows
     if missing == "drop":
         err = run(capsys, "predict", "holes.votron", "holes.csv", status=1).err
-        assert "Fill them in, or train with --missing mean, median or most-frequent." in err
+        assert "blank with --missing blank, or train with --missing mean, median or most-frequent." in err
         assert run_json(capsys, "evaluate", "holes.votron", "holes.csv", "--missing", "drop")["rows"] == 10
     else:
         labels = run(capsys, "predict", "holes.votron", "holes.csv").out.split()

@@ -47,7 +47,7 @@ def test_the_table_is_that_of_plain_cross_validation():
             for rule in ("vote", "average", "last"):
                 other = plain.set_params(epochs=epochs, rule=rule)
                 assert cross_val_score(other, X, y, cv=StratifiedKFold(3)).mean() <= scores.mean() + 1e-12
-    assert model.best_score_ == results["mean_test_score"].max() == results["mean_test_score"][model.best_index_]
+    assert model.best_score_ == results["mean_test_score"][model.best_index_] <= results["mean_test_score"].max()
     assert results["params"][model.best_index_] == model.best_params_
     assert results["rank_test_score"][model.best_index_] == 1
     assert max(scores.mean(axis=0).max() for scores in model.scores_.values()) == pytest.approx(model.best_score_)

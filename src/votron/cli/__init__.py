@@ -51,7 +51,14 @@ EXAMPLES = [
     ("votron predict days.votron days.csv -o labels.csv", "label its rows"),
 ]
 
-ABOUT_DATA = ("Input X contains", "Input y contains", "X has ", "Found array with")
+ABOUT_DATA = (
+    "Input X contains",
+    "Input y contains",
+    "X has ",
+    "Found array with",
+    "Found unknown categories",
+    "could not convert string to float",
+)
 """How scikit-learn begins to speak of data that it does not take."""
 
 

@@ -95,6 +95,8 @@ def run(args: argparse.Namespace) -> int:
             weights.add(predicted != y, weights.column.taken(rows, base_name(args.data))[1])
         for rule, labels in _by_rule(saved, X, list(rules)):
             rules[rule].add(y, labels)
+    for remark in saved.unseen.sentences():
+        notes(remark)
     if not found.n:
         raise VotronError(f"There are no rows in {args.data!r} to evaluate on.")
     if args.json:

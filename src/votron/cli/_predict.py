@@ -7,6 +7,7 @@ import csv
 import io
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,15 @@ from votron.cli import _options
 from votron.cli._models import SavedModel, load_model
 from votron.cli._output import Notes, as_json, check_output_path, plain, printable, writing
 from votron.cli._parser import Parser, UsageError, rewording
-from votron.cli._reading import read_batches
+from votron.cli._reading import left_out, read_batches
 from votron.data.formats import FORMATS
+from votron.data.tables import missing_cells
 from votron.errors import VotronError
 
-_WORDS = {"missing values": "Fill them in, or train with --missing mean, median or most-frequent."}
+_WORDS = {
+    "missing values": "Leave the labels of such rows blank with --missing blank, or train with --missing mean, median "
+    "or most-frequent."
+}
 """What to do about missing values, which have to be known in training."""
 
 Kept = dict[str, list[Any]]
@@ -35,6 +40,14 @@ EXAMPLES = [
     ),
     ("votron predict days.votron - --format csv < days.csv", "rows from standard input"),
 ]
+
+
+@dataclass
+class Left:
+    """Rows that were left out, or without a label."""
+
+    dropped: int = 0
+    blank: int = 0
 
 
 def add(parser: Parser, arguments: Sequence[str]) -> None:
@@ -64,7 +77,13 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_rule(parser, arguments)
     _options.add_label(parser, "column with labels, which is ignored (default: as in training, if present)")
     _options.add_common(parser, json="write one JSON object per line instead of CSV")
-    _options.add_reading(parser, missing=False, for_model=True)
+    group = _options.add_reading(parser, missing=False, for_model=True, labels=False)
+    group.add_argument(
+        "--missing",
+        choices=("refuse", "drop", "blank"),
+        help="what to do with rows that have missing values: refuse them, drop them, or leave their labels blank "
+        "(default: fill in what training did, or refuse)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -74,17 +93,26 @@ def run(args: argparse.Namespace) -> int:
     _check_ending(args)
     saved = load_model(args)
     reading = saved.reading(args, labels="none")
+    if args.missing == "blank":
+        reading["missing"] = "keep"
     if args.keep:
         _keep_columns(args, saved, reading)
     source = read_batches(args.data, **reading)
+    left = Left()
     n, on_screen = 0, args.output == "-" and sys.stdout.isatty()
     with writing(args.output) as file, rewording(_WORDS):
-        for text, rows in _texts(saved, source, args, notes):
+        for text, rows in _texts(saved, source, args, notes, left):
             file.write((printable(text, keep="\n") if on_screen else text).encode("utf-8", "backslashreplace"))
             n += rows
         if n == 0:
             raise VotronError(f"There are no rows in {args.data!r} to label.")
         file.flush()
+    for remark in saved.unseen.sentences():
+        notes(remark)
+    if left.dropped:
+        notes(f"Left out: {left_out(left.dropped, 0)}.")
+    if left.blank:
+        notes(f"Without a label: {left_out(left.blank, 0)}.")
     if args.output != "-":
         notes(f"{counted(n, 'label')} in {args.output}")
     return 0
@@ -108,13 +136,17 @@ def _keep_columns(args: argparse.Namespace, saved: SavedModel, reading: dict[str
     reading["columns"] = {**dict.fromkeys(args.keep, "text"), **reading["columns"]}
 
 
-def _texts(saved: SavedModel, source: Any, args: argparse.Namespace, notes: Notes) -> Iterator[tuple[str, int]]:
+def _texts(
+    saved: SavedModel, source: Any, args: argparse.Namespace, notes: Notes, left: Left
+) -> Iterator[tuple[str, int]]:
     """Yield the lines of each batch; the head comes with the first, when it is known to go well."""
     names = _names(saved.classes) if args.scores else []
     first = True
     for batch in source:
         notes.once(batch.notes)
-        labels, scores = _predicted(saved, batch.X, args.scores)
+        labels, scores = (_with_blanks if args.missing == "blank" else _predicted)(saved, batch.X, args.scores)
+        left.dropped += batch.dropped
+        left.blank += sum(label is None for label in labels.tolist()) if args.missing == "blank" else 0
         kept = _copied_columns(batch, args.keep)
         lines = _json_lines if args.json else _csv_lines
         text = lines(labels, scores, names, kept, head=first)
@@ -122,13 +154,29 @@ def _texts(saved: SavedModel, source: Any, args: argparse.Namespace, notes: Note
         first = False
 
 
-def _predicted(saved: SavedModel, X: Any, with_scores: bool) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+def _predicted(saved: SavedModel, X: Any, with_scores: bool) -> tuple[NDArray[Any], Any]:
     rows = saved.transformed(X)
     labels = saved.estimator.predict(rows)
     if not with_scores:
         return labels, None
     scores = np.asarray(saved.estimator.decision_function(rows), dtype=np.float64)
     return labels, scores.reshape(len(labels), -1)
+
+
+def _with_blanks(saved: SavedModel, X: Any, with_scores: bool) -> tuple[NDArray[Any], Any]:
+    """Return labels and scores of rows that have all values, and None for the others."""
+    if saved.columns is None:
+        return _predicted(saved, X, with_scores)
+    gone = np.any([missing_cells(X[name]).to_numpy() for name in saved.columns], axis=0)
+    labels = np.full(len(gone), None, dtype=object)
+    n_scores = 1 if len(saved.classes) == 2 else len(saved.classes)
+    scores = np.full((len(gone), n_scores), None, dtype=object) if with_scores else None
+    if not gone.all():
+        found, found_scores = _predicted(saved, X.filter(~gone), with_scores)
+        labels[~gone] = found
+        if scores is not None:
+            scores[~gone] = found_scores
+    return labels, scores
 
 
 def _names(classes: NDArray[Any]) -> list[str]:

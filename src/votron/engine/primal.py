@@ -76,6 +76,7 @@ class PrimalTrainer:
         self.bias_weights, self.bias_timed = np.zeros(width), np.zeros(width)
         self._mistakes = np.zeros(width, dtype=np.int64)
         self.time = 0
+        self.thin = False
         self.largest_weight = 0.0
         """The largest weight that a row has had; 0 if none had any."""
         self._made: dict[str, tuple[Any, Floats]] = {}
@@ -111,6 +112,8 @@ class PrimalTrainer:
 
     def _once(self, name: str, make: Callable[[Any, Any], Any]) -> tuple[Any, Floats]:
         """Make vectors, unless they were made since the last change."""
+        if self.thin:
+            self.densify()
         if name not in self._made:
             n = self.n_vectors
             vectors = make(self.weights[:, :n], self.timed[:, :n]).T
@@ -133,9 +136,12 @@ class PrimalTrainer:
         with_bias: bool,
         margin: float | Floats = 0.0,
         joint: bool = False,
+        thin: bool = False,
         largest_weight: float = 0.0,
     ) -> PrimalTrainer:
         """Return a trainer that stands where another stood, by what `state` returned; arrays are copied to be trained.
+
+        Sparse weights that are ``thin`` were dense, and are so again when they are used.
 
         Examples
         --------
@@ -147,6 +153,7 @@ class PrimalTrainer:
         made.n_features, made.weights, made.timed, made.time = int(weights.shape[0]), weights, timed, time
         made.bias_weights[: len(mistakes)], made.bias_timed[: len(mistakes)] = bias
         made._mistakes[: len(mistakes)] = mistakes
+        made.thin = thin
         made.largest_weight = largest_weight
         return made
 
@@ -184,6 +191,7 @@ class PrimalTrainer:
             self.weights.toarray(out=dense[0])
             self.timed.toarray(out=dense[1])
             (self.weights, self.timed), self._made = dense, {}
+        self.thin = False
 
     def untrained(self) -> PrimalTrainer:
         """Return a trainer that trains as this one does, and has not begun."""

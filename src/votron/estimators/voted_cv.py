@@ -62,13 +62,13 @@ class VotedPerceptronClassifierCV(WeightedFit):
         Degrees of the polynomial kernel. "auto" begins with 1, 2 and 3, and goes on, one by one, to 6 where the best is
         the largest.
     margins : "auto" or list of float or dict, default="auto"
-        Values of τ, each a number, or a dict by class. "auto" begins with 0, 0.5 and 2, and doubles to 32 where the
-        best is the largest.
+        Values of τ, each a number, or a dict by class. "auto" begins with 0.5 and 2, and goes on by factors
+        of 4, to 32 where the best is the largest, to 1/32 where it is the least.
     rules : list of str, default=("vote", "average", "last")
         Rules to choose among.
     epochs : float or "auto", default="auto"
-        Passes of each fit, of which the best moment is chosen: a quarter, a half, and every pass (above twelve every
-        second, and so on). "auto" begins with 10, and doubles to 80 where the best moment is in the last pass.
+        Passes of each fit, of which the best moment is chosen: 0.5, 1, 2, 3, 4, 6, 8, 12 and so on. "auto" begins with
+        32, and goes on to 128 where the best moment is in the last pass.
     coef0 : float, default=1.0
         Constant of the polynomial and of the Gaussian kernel: what gives a vector its threshold.
     normalize_kernel : bool, default=False
@@ -101,7 +101,8 @@ class VotedPerceptronClassifierCV(WeightedFit):
     best_params_ : dict
         The parameters that were chosen, as `VotedPerceptronClassifier` takes them.
     best_score_ : float
-        Their mean score over the folds. It is optimistic, since it is the best of many.
+        Their mean score over the folds, optimistic since they are the best of many. It need not be the highest that was
+        seen: settings are compared by scores averaged with their neighbours' in time, gamma, margin and degree.
     best_index_ : int
         Their place in ``cv_results_``.
     best_estimator_ : VotedPerceptronClassifier

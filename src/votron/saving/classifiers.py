@@ -37,6 +37,7 @@ from votron.saving.values import (
     expansion_from,
     expansion_state,
     float_rows,
+    is_thin,
     kernel_from,
     kernel_state,
     labels_from,
@@ -343,9 +344,11 @@ class Averaged(StoredClassifier):
         state = model._trainer.state()
         weights, timed = state["weights"], state["timed"]
         sparse = model._trainer.is_sparse
+        thin = model._trainer.thin or (not sparse and is_thin(weights, timed))
         return {
-            "weights": weights.tocsr() if sparse else weights,
-            "timed": timed.tocsr() if sparse else timed,
+            "weights": sp.csr_matrix(weights) if sparse or thin else weights,
+            "timed": sp.csr_matrix(timed) if sparse or thin else timed,
+            **({"thin": True} if thin else {}),
             "bias_weights": state["bias"][0],
             "bias_timed": state["bias"][1],
             "mistakes": state["mistakes"],
@@ -373,6 +376,9 @@ class Averaged(StoredClassifier):
         bias = fields.exactly("bias_weights", "<f8", (n,)), fields.exactly("bias_timed", "<f8", (n,))
         if sp.issparse(weights) != sp.issparse(timed):
             raise fields.wrong("timed", "as sparse or dense as 'weights'", "the other")
+        thin = fields.flag("thin") if fields.has("thin") else False
+        if thin:
+            check_room(n, d, "weights of {:,} features", each=2)
         mistakes = counts(fields, "mistakes", n)
         time, with_bias = fields.count("time"), fields.flag("with_bias")
         largest = max((float(abs(w).max()) for w in (weights, timed, *bias) if w.size), default=0.0)
@@ -387,6 +393,7 @@ class Averaged(StoredClassifier):
             margin=_margin_from(fields, max(2, n)),
             joint=joint,
             largest_weight=largest_weight,
+            thin=thin,
         )
         model.n_mistakes_ = model._trainer.n_mistakes
         model.n_epochs_, model.converged_ = fields.number("n_epochs", 0.0), fields.flag("converged")

@@ -69,16 +69,17 @@ def steadied(params: Sequence[Params], scores: Sequence[float], n_rows: Sequence
     >>> steadied([{"epochs": 1}, {"epochs": 4}, {"epochs": 2}], [0.25, 1.0, 0.75], [10] * 3)
     [0.375, 0.9375, 0.6875]
     """
-    values = [{name: number_of(each[name]) for name in ORDERED if name in each} for each in params]
+    values = [{name: number_of(each.get(name)) for name in ORDERED} for each in params]
     texts = [{name: repr(value) for name, value in each.items()} for each in params]
     found = list(scores)
     for name in ORDERED:
         lines: dict[tuple[Any, ...], list[int]] = {}
         for i, each in enumerate(texts):
-            if values[i].get(name) is not None:
+            if values[i][name] is not None:
                 same = tuple(item for item in each.items() if item[0] != name)
                 lines.setdefault((n_rows[i], same), []).append(i)
-        found = _averaged(found, [sorted(line, key=lambda i: values[i][name]) for line in lines.values()])
+        place = [each[name] or 0.0 for each in values]
+        found = _averaged(found, [sorted(line, key=place.__getitem__) for line in lines.values()])
     return found
 
 

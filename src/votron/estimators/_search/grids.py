@@ -115,8 +115,8 @@ def default_grid(estimator: str = "voted", kernel: str = "poly") -> Grid:
     """Return the values that a search begins with, of each parameter, where it is told nothing else.
 
     Of the voted perceptron: the Gaussian kernel with gamma of 1, 4 and 1/4 times "scale", and the polynomial kernel of
-    degrees 1 to 3, each with margins 0, 0.5 and 2; 18 settings in all, and of each three rules at twelve moments of
-    training, up to ten epochs. Values stand in the order in which they are tried.
+    degrees 1 to 3, each with margins 0.5 and 2; 12 settings in all, and of each three rules at eleven moments of
+    training, up to 32 epochs. Values stand in the order in which they are tried.
 
     Parameters
     ----------

@@ -105,7 +105,8 @@ class Search:
         points = [(each, k) for each in self.trials if each.rung == top for k in range(len(each.candidate.points))]
         params = [{"estimator": each.candidate.estimator, **each.params(k)} for each, k in points]
         scores = [float(each.scores[:, k].mean()) for each, k in points]
-        trial, trial.point = points[best_first(params, scores, [top] * len(points))[0]]
+        trial, point = points[best_first(params, scores, [top] * len(points))[0]]
+        trial.point = point
         return trial
 
     def _failure(self) -> ValueError:
