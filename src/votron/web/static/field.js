@@ -2,6 +2,8 @@
 
 import { colour } from "./dom.js";
 
+const FINE = 90; // places a side from which a grid is one of votes
+
 export function paintField(canvas, field) {
   const context = canvas.getContext("2d");
   if (!field) {
@@ -20,8 +22,23 @@ export function paintField(canvas, field) {
   context.putImageData(image, 0, 0);
 }
 
+/** Means over 5 by 5 places: votes come in steps, on a fine grid, and a straight step would be drawn as stairs. */
+function softened({ size, values }) {
+  const means = (given, stride, placeOf) =>
+    given.map((_, i) => {
+      const [first, last] = [Math.max(-2, -placeOf(i)), Math.min(2, size - 1 - placeOf(i))];
+      let sum = 0;
+      for (let k = first; k <= last; k += 1) sum += given[i + k * stride];
+      return sum / (last - first + 1);
+    });
+  const across = means(values, 1, (i) => i % size);
+  return means(across, size, (i) => Math.floor(i / size));
+}
+
 /** The path of score 0, by marching squares, in the coordinates of the plane. */
-export function zeroLine({ size, extent, values }, toScreen) {
+export function zeroLine(field, toScreen) {
+  const { size, extent } = field;
+  const values = size >= FINE ? softened(field) : field.values;
   const step = (2 * extent) / (size - 1);
   const at = (row, column) => toScreen([-extent + column * step, extent - row * step]);
   const parts = [];
