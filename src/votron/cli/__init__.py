@@ -40,6 +40,7 @@ COMMANDS = {
     "data": "list, fetch, convert and describe data, and find labels that may be wrong",
     "export": "write a model as ONNX, or as a smaller model file",
     "reproduce": "reproduce the papers' tables and figures",
+    "play": "play the perceptron game, move through a run, draw a digit, in the browser",
     "completion": "print a shell completion script",
 }
 
