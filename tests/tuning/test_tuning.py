@@ -22,8 +22,8 @@ from sklearn.preprocessing import StandardScaler
 from strategies import thorough
 
 from votron import VotedPerceptronClassifier, VotedPerceptronClassifierCV, VotronError, tabular_encoder
-from votron.estimators._search.folds import Folds
 from votron.estimators._search.choosing import ORDERED, best_first, steadied
+from votron.estimators._search.folds import Folds
 from votron.estimators._search.grids import FREE, GROWTH, KEPT_SHARE, LEAST_KEPT, STARTS, moments_until
 from votron.estimators._search.settings import Candidate, beyond, multiple_of_scale
 from votron.estimators._validation import resolved_gamma
@@ -182,7 +182,11 @@ NUMBERS = {
 @st.composite
 def scored(draw, values):
     """Settings that differ from each other, scores and numbers of rows."""
-    each = st.tuples(st.fixed_dictionaries({}, optional=values), st.sampled_from([500, 1500]))
+    varied = draw(
+        st.lists(st.sampled_from(sorted(values)), min_size=1, max_size=3, unique=True)
+    )  # so that many are near
+    params = st.fixed_dictionaries({name: values[name] for name in varied})
+    each = st.tuples(params, st.sampled_from([500, 1500]))
     found = draw(st.lists(each, min_size=1, max_size=30, unique_by=lambda one: str((sorted(one[0].items()), one[1]))))
     scores = draw(st.lists(st.floats(-1, 1, allow_subnormal=False), min_size=len(found), max_size=len(found)))
     return [params for params, _ in found], scores, [n for _, n in found]
