@@ -6,7 +6,19 @@ import argparse
 import subprocess
 import sys
 
-MODULES = ("products", "speed", "inseparable", "peers", "memory", "scaling", "linear", "margins", "libsvm", "suspects")
+MODULES = (
+    "products",
+    "speed",
+    "inseparable",
+    "peers",
+    "memory",
+    "scaling",
+    "linear",
+    "margins",
+    "libsvm",
+    "suspects",
+    "probabilities",
+)
 
 
 def main() -> int:

@@ -147,6 +147,16 @@ def load_model(args: argparse.Namespace) -> SavedModel:
     return saved.with_estimator(estimator.with_rule(args.rule, args.normalize_vectors))
 
 
+def check_probabilities(saved: SavedModel) -> None:
+    """Refuse a model that has no probabilities."""
+    if not hasattr(saved.estimator, "predict_proba"):
+        kind = type(saved.estimator).__name__
+        raise VotronError(
+            "--proba is for voted and averaged perceptrons that were trained with probabilities. "
+            f"Got a {kind} without them in {saved.path!r} instead: train it again."
+        )
+
+
 def model_source(path: str) -> dict[str, Any]:
     """Return where a model is read from, and what to call that in errors, as functions of `votron.saving` take it."""
     return {"path": sys.stdin.buffer, "name": "standard input"} if path == "-" else {"path": path}

@@ -8,7 +8,7 @@ learns, and the others bring rows. The result does not depend on the threads, no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -109,6 +109,12 @@ class PrimalTrainer:
             return total
 
         return self._once("average", mean)
+
+    def scores(self, rows: Rows) -> tuple[Floats, Floats]:
+        """Return the scores of rows by the average of the vectors and by the last, without making either."""
+        n, last = self.n_vectors, rows @ self.weights + self.bias_weights
+        average = ((self.time + 1.0) * last - (rows @ self.timed + self.bias_timed)) / max(1, self.time)
+        return np.asarray(average)[:, :n], np.asarray(last)[:, :n]
 
     def _once(self, name: str, make: Callable[[Any, Any], Any]) -> tuple[Any, Floats]:
         """Make vectors, unless they were made since the last change."""
@@ -257,6 +263,7 @@ class PrimalTrainer:
         n_threads: int = 1,
         watcher: Watcher | None = None,
         after_pass: Callable[[], bool] | None = None,
+        pauses: Mapping[int, Callable[[], None]] | None = None,
     ) -> TrainingRun:
         """Present examples, in passes over ``order``, until they are through, a pass made no mistake, or told to stop.
 
@@ -279,6 +286,8 @@ class PrimalTrainer:
             Is told where training is, and asked whether it shall go on.
         after_pass : callable, optional
             Called after each pass, also after the last if it is not a whole one; tells whether that is enough.
+        pauses : dict of callables, optional
+            Called in the first pass, after so many examples.
 
         Returns
         -------
@@ -292,6 +301,8 @@ class PrimalTrainer:
         self._made = {}
         first, n = self.time, len(order)
         last_mistake, interrupted = first, False
+        pauses = {} if pauses is None else pauses
+        pauses.get(0, _nothing)()
         batches = Presentation(
             X,
             codes,
@@ -301,6 +312,7 @@ class PrimalTrainer:
             margins=np.full(max(2, self.n_vectors), self.margin),
             constant=float(self.bias),
             weights=weights,
+            cuts=sorted(pauses),
         )
         worth_it = n_steps * batches.values_per_row * self._width >= WORTH_A_THREAD
         with team(n_threads if worth_it else 1) as threads:
@@ -310,6 +322,7 @@ class PrimalTrainer:
                 self.time += batch.n
                 self._made = {}
                 steps = self.time - first
+                pauses.get(steps, _nothing)()
                 if watcher is not None:
                     watcher.update(steps, (steps - 1) // n + 1, int(self._mistakes.sum()))
                     interrupted = watcher.should_stop()
@@ -351,6 +364,10 @@ class PrimalTrainer:
                 f"Sums over values as large as {largest:g}{weighted} can exceed the largest float64: scale the data "
                 "down."
             )
+
+
+def _nothing() -> None:
+    pass
 
 
 def weights_width(n_vectors: int) -> int:

@@ -440,6 +440,38 @@ class VotedPerceptronClassifierCV(WeightedFit):
         check_is_fitted(self)
         return self.best_estimator_.with_rule(rule, normalize_vectors, X_val=X_val, y_val=y_val)
 
+    def predict_proba(self, X: Any) -> Floats:
+        """Return how probable each class is, as `VotedPerceptronClassifier.predict_proba` of ``best_estimator_`` does.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The probabilities, in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict_proba(X))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logarithms of the probabilities.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            They are.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict_log_proba(X))
+
     def _for_file(self) -> tuple[Any, dict[str, Any]]:
         """Return the classifier that was found, and what there is to say of the search."""
         check_is_fitted(self)

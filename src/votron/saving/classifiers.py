@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from votron._types import Floats
 from votron.engine import PrimalTrainer, WinnowTrainer
 from votron.errors import ModelFileError
+from votron.estimators._progressive import AVERAGE, LAST
 from votron.estimators._score_functions import Expansion, Form, Linear, Sequence
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.averaged import AveragedPerceptronClassifier
@@ -219,6 +220,7 @@ class Voted(StoredClassifier):
             "n_epochs": float(model.n_epochs_),
             "n_named": int(model._n_named),
             **_chosen_state(model),
+            **_slopes_state(model, lambda key: {"by": key}),
             **({"n_left_out": int(model._n_left_out)} if model._n_left_out else {}),
             **{key: bool(getattr(model, attribute)) for key, attribute in _VOTED_FLAGS.items()},
         }
@@ -239,8 +241,27 @@ class Voted(StoredClassifier):
             )
         model.n_epochs_ = fields.number("n_epochs", 0.0)
         _set_chosen(model, fields)
+        model._slopes = _slopes_from(fields, lambda part: part.text("by"))
         for key, attribute in _VOTED_FLAGS.items():
             setattr(model, attribute, fields.flag(key))
+
+
+def _slopes_state(model: Any, naming: Callable[[Any], State]) -> State:
+    """Return the slopes for probabilities, if there are any, each with what it belongs to."""
+    slopes = model._all_slopes()
+    return {"slopes": [{**naming(key), "slope": float(slope)} for key, slope in slopes.items()]} if slopes else {}
+
+
+def _slopes_from(fields: Fields, name_of: Callable[[Fields], Any]) -> dict[Any, float]:
+    """Return the slopes for probabilities, if there are any."""
+    found = {}
+    for part in fields.parts("slopes") if fields.has("slopes") else []:
+        key, slope = name_of(part), part.number("slope", 0.0)
+        if slope == 0:
+            raise part.wrong("slope", "a number above 0", slope)
+        found[key] = slope
+        part.end()
+    return found
 
 
 def _rows_left_out(fields: Fields, n_rows: int) -> int:
@@ -367,6 +388,7 @@ class Averaged(StoredClassifier):
             "cut_off": bool(model._cut_off),
             **({"largest_weight": float(state["largest_weight"])} if state["largest_weight"] else {}),
             **({"n_left_out": int(model._n_left_out)} if model._n_left_out else {}),
+            **_slopes_state(model, lambda key: {"by": key}),
         }
 
     def build(self, model: AveragedPerceptronClassifier, fields: Fields) -> None:
@@ -403,6 +425,7 @@ class Averaged(StoredClassifier):
         model._n_seen, model._n_given = fields.count("n_seen"), fields.count("n_given")
         model._n_left_out = _rows_left_out(fields, model._n_given)
         model._once, model._cut_off = fields.flag("once"), fields.flag("cut_off")
+        model._slopes = _slopes_from(fields, lambda part: part.text("by", (AVERAGE, LAST)))
 
 
 def _trained_margin(trainer: PrimalTrainer) -> State:
@@ -515,6 +538,7 @@ class Compact(StoredClassifier):
             "ties_to_first": bool(model._ties_to_first),
             "form": model.form_,
             **_form_state(model._predictor),
+            **_slopes_state(model, lambda key: {}),
         }
 
     def build(self, model: CompactClassifier, fields: Fields) -> None:
@@ -522,6 +546,7 @@ class Compact(StoredClassifier):
         model.made_from_, model.rule_ = fields.text("made_from"), fields.text("rule")
         model.gave_up_, model._ties_to_first = tuple(fields.texts("gave_up")), fields.flag("ties_to_first")
         model._set(_FORMS[fields.text("form", _FORMS)](model, fields))
+        model._slopes = _slopes_from(fields, lambda part: model.form_)
 
 
 def _form_state(form: Form) -> State:

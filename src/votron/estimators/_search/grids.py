@@ -92,7 +92,7 @@ GROWTH = {
     "gamma": Growth(4, most=1024, least=1 / 1024, within=("kernel", "degree"), of_scale=True),
     "margin": Growth(4, most=32, least=0.03125, within=("kernel", "multiclass")),
     "degree": Growth(1, most=6, adds=True),
-    "epochs": Growth(4, most=128),
+    "epochs": Growth(4, most=512),
     "C": Growth(10, most=10_000, least=0.01),
     "alpha": Growth(10, most=1000, least=0.0001),
 }
