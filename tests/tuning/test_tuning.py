@@ -181,10 +181,8 @@ NUMBERS = {
 
 @st.composite
 def scored(draw, values):
-    """Settings that differ from each other, scores and numbers of rows."""
-    varied = draw(
-        st.lists(st.sampled_from(sorted(values)), min_size=1, max_size=3, unique=True)
-    )  # so that many are near
+    """Settings that differ from each other in few parameters, so that many are neighbours; scores; numbers of rows."""
+    varied = draw(st.lists(st.sampled_from(sorted(values)), min_size=1, max_size=3, unique=True))
     params = st.fixed_dictionaries({name: values[name] for name in varied})
     each = st.tuples(params, st.sampled_from([500, 1500]))
     found = draw(st.lists(each, min_size=1, max_size=30, unique_by=lambda one: str((sorted(one[0].items()), one[1]))))
