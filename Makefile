@@ -9,13 +9,20 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -qq
 
 .DEFAULT_GOAL := help
+<<<<<<< HEAD
 .PHONY: help run test quick lint processors fuzz coverage faults mnist exact bench reference clean
+=======
+.PHONY: help run play test quick lint processors fuzz coverage mnist exact load bench reference clean
+>>>>>>> main
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: .venv/.ready  ## the papers' tables and figures on scikit-learn's digits, printed, and a report in reports/digits
 	$(BIN)/votron reproduce
+
+play: .venv/.ready  ## the page in the browser: the game, a training run, a digit to draw
+	$(BIN)/votron play
 
 test: lint  ## all checks: lint, types, import contract, tests, doctests
 	$(PYTEST)
@@ -48,6 +55,9 @@ mnist: .venv/.ready  ## the same on MNIST, beside the papers' numbers: make mnis
 
 exact: .venv/.ready  ## compare with the one-example-at-a-time algorithm, bit for bit: make exact DATA=folder
 	$(BIN)/python -m benchmarks.exact --data "$(DATA)"
+
+load: .venv/.ready  ## 200 games at once on the page's server for a minute, then first paint and moves in Chromium
+	$(BIN)/python -m benchmarks.page
 
 bench: .venv/.bench  ## all benchmarks (installs the packages they compare with)
 	$(BIN)/python -m benchmarks.run_all --data "$(DATA)"

@@ -7,9 +7,24 @@ import subprocess
 import sys
 
 MODULES = (
+<<<<<<< HEAD
     "products", "speed", "inseparable", "peers", "memory", "scaling", "linear", "margins", "libsvm", "suspects",
     "cluster",
 )  # fmt: skip
+=======
+    "products",
+    "speed",
+    "inseparable",
+    "peers",
+    "memory",
+    "scaling",
+    "linear",
+    "margins",
+    "libsvm",
+    "suspects",
+    "probabilities",
+)
+>>>>>>> main
 
 
 def main() -> int:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         VotedPerceptronClassifierCV,
         WinnowClassifier,
     )
+    from votron.estimators.pipelines import table_classifier
     from votron.kernels import is_mercer, make_kernel
     from votron.online import OnlinePerceptron
     from votron.reasons import explain
@@ -58,8 +59,27 @@ _HOMES = {
     "make_kernel": "votron.kernels",
     "normalize_examples": "votron.reductions",
     "save": "votron.saving.models",
+    "table_classifier": "votron.estimators.pipelines",
     "tabular_encoder": "votron.data",
 }
+
+_MODULES = (
+    *(
+        "data",
+        "estimators",
+        "experiments",
+        "exporting",
+        "kernels",
+        "online",
+        "reasons",
+        "reductions",
+        "rules",
+        "saving",
+    ),
+    *("theory", "tuning"),
+)
+"""Public modules that can be had without being imported by name."""
+
 
 __all__ = [
     "AveragedPerceptronClassifier",
@@ -81,6 +101,7 @@ __all__ = [
     "make_kernel",
     "normalize_examples",
     "save",
+    "table_classifier",
     "tabular_encoder",
 ]
 
@@ -90,8 +111,10 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_HOMES[name]), name)
         globals()[name] = value
         return value
+    if name in _MODULES:
+        return importlib.import_module(f"votron.{name}")
     raise AttributeError(f"module 'votron' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})

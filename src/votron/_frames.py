@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 _PANDAS_KINDS = {
     "boolean": "boolean",
     "categorical": "text",
+    "date": "date",
+    "datetime": "date",
+    "datetime64": "date",
     "decimal": "number",
     "floating": "number",
     "integer": "number",
@@ -55,7 +58,7 @@ def dtype_of(column: Any) -> np.dtype[Any]:
 
 
 def kind_of(column: Any) -> str:
-    """Return what a column holds: "text", "number", "boolean", "nothing" or "other"."""
+    """Return what a column holds: "text", "number", "boolean", "date", "nothing" or "other"."""
     return "nothing" if missing_in(column).all() and not _has_categories(column) else _kind_but_for_missing(column)
 
 
@@ -90,6 +93,8 @@ def _kind_but_for_missing(column: Any) -> str:
         return "text"
     if column.dtype == pl.Boolean:
         return "boolean"
+    if column.dtype in (pl.Date, pl.Datetime):
+        return "date"
     return "number" if column.dtype.is_numeric() else "other"
 
 

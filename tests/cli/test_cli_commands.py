@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -206,7 +207,7 @@ def test_missing_values(missing, rows, here, capsys):
     assert found["rows"] == rows
     if missing == "drop":
         err = run(capsys, "predict", "holes.votron", "holes.csv", status=1).err
-        assert "Fill them in, or train with --missing mean, median or most-frequent." in err
+        assert "blank with --missing blank, or train with --missing mean, median or most-frequent." in err
         assert run_json(capsys, "evaluate", "holes.votron", "holes.csv", "--missing", "drop")["rows"] == 10
     else:
         labels = run(capsys, "predict", "holes.votron", "holes.csv").out.split()
@@ -333,6 +334,33 @@ def test_labels_and_scores_are_those_of_the_model(here, capsys):
     lines = [json.loads(line) for line in out.splitlines()]
     assert [line["label"] for line in lines] == [int(row["label"]) for row in rows]
     assert lines[0]["scores"]["3"] == scores[0][3]
+
+
+def test_probabilities_are_those_of_the_model(here, capsys):
+    digits = load_image_set("digits")
+    p = votron.load("digits.votron").predict_proba(digits.X_test)
+    command = ["predict", "digits.votron", "digits", "--part", "test", "--proba"]
+    rows = list(csv.DictReader(io.StringIO(run(capsys, *command, "--scores").out)))
+    assert list(rows[0]) == ["label", *map(str, range(10)), *(f"p_{label}" for label in range(10))]
+    assert np.array_equal([[float(row[f"p_{label}"]) for label in range(10)] for row in rows], p)
+    lines = [json.loads(line) for line in run(capsys, *command, "--json").out.splitlines()]
+    assert lines[0]["probabilities"]["3"] == p[0, 3]
+    assert [max(line["probabilities"], key=line["probabilities"].get) for line in lines] == [
+        str(line["label"]) for line in lines
+    ]
+    by_rule = run(capsys, *command, "--rule", "last").out
+    expected = votron.load("digits.votron").with_rule("last").predict_proba(digits.X_test)
+    assert float(by_rule.split("\n")[1].split(",")[1]) == expected[0, 0]
+
+
+def test_evaluation_has_the_log_loss(here, capsys):
+    from sklearn.metrics import log_loss
+
+    digits = load_image_set("digits")
+    expected = log_loss(digits.y_test, votron.load("digits.votron").predict_proba(digits.X_test))
+    command = ["evaluate", "digits.votron", "digits", "--part", "test"]
+    assert run_json(capsys, *command)["log_loss"] == pytest.approx(expected, rel=1e-9)
+    assert f"log-loss {expected:.4g} by the probabilities" in run(capsys, *command).out
 
 
 @pytest.mark.parametrize("normalised", [False, True])
@@ -520,6 +548,24 @@ def test_onnx_models_predict_the_same(here, capsys):
     model = votron.load("digits.votron").with_rule("average")
     assert np.array_equal(labels, model.predict(digits.X_test))
     assert np.allclose(scores, model.decision_function(digits.X_test), rtol=1e-5)
+
+
+def test_onnx_models_have_probabilities_on_request(here, capsys):
+    import onnxruntime
+
+    digits = load_image_set("digits")
+    run(capsys, "export", "digits.votron", "--rule", "last", "--onnx", "proba.onnx", "--proba")
+    session = onnxruntime.InferenceSession("proba.onnx", providers=["CPUExecutionProvider"])
+    [p] = session.run(["probabilities"], {"X": digits.X_test.astype(np.float64)})
+    assert np.allclose(p, votron.load("digits.votron").with_rule("last").predict_proba(digits.X_test))
+    error = run(capsys, "export", "digits.votron", "--compact", "small.votron", "--proba", status=2).err
+    assert "--proba goes with --onnx, which was not given." in error
+
+
+def test_models_without_probabilities_are_refused(here, capsys):
+    old = Path(__file__).parent.parent / "saving" / "formats" / "format1-voted.votron"
+    error = run(capsys, "predict", str(old), "digits", "--proba", status=1).err
+    assert "Got a VotedPerceptronClassifier without them" in " ".join(error.split())
 
 
 def test_tuning_prints_a_command_that_trains_the_best(here, capsys):

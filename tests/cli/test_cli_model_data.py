@@ -312,8 +312,10 @@ TYPED = {
     "--format": ["csv"],
     "--drop": ["a", "--drop=-b c"],
     "--missing": ["median"],
+    "--drop-unlabelled": [],
     "--na-values": ["-", "--na-values", "none at all"],
     "--part": ["test"],
+    "--encoding": ["latin-1"],
     "--no-header": [],
     "--delimiter": ["tab"],
     "--quote": [""],
@@ -327,6 +329,7 @@ TYPED = {
     "--probabilities": ["p"],
     "--text": ["t"],
     "--text-features": ["tfidf"],
+    "--dates": ["onehot"],
 }
 
 

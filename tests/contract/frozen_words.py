@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import PolynomialFeatures
 
 import votron
 from votron.cli import main
@@ -222,7 +222,7 @@ def _calls() -> dict[str, Callable[[], Any]]:
         "a function in a model file": lambda: voted(lambda A, B: A @ B.T).fit(X, y).save("function.votron"),
         "no model file": lambda: votron.load("days.csv"),
         "a step that a model file cannot hold": lambda: votron.save(
-            make_pipeline(FunctionTransformer(), voted()).fit(X, y), "step.votron"
+            make_pipeline(PolynomialFeatures(), voted()).fit(X, y), "step.votron"
         ),
         "certify with other rows": lambda: votron.certify(fitted, X[::-1] + 1, y),
         "a delta of 0": lambda: votron.certify(fitted, X, y, delta=0),

@@ -4,6 +4,7 @@ import bz2
 import functools
 import gzip
 import io
+import json
 import lzma
 import random
 import struct
@@ -63,6 +64,7 @@ TOKENS = (
         b"e5",
         b"True",
     ],
+    *[b"[", b"]", b"}", b"null", b'{"a":', b'"\\ud800"', b"NaN", b"2024-01-31", b"[" * 999],
 )
 
 
@@ -102,6 +104,17 @@ def sound_files():
     codes = b"zip,ok,'class'\n" + b"".join(b"%05d,%d,'%02d'\n" % (77 * i, i % 2, i % 3) for i in range(12))
     one = b"x\n" + b"".join(b"%d\n\n" % (300 * i) if i % 3 else b"7\n" for i in range(12))
     svm = b"".join(b"%+d %d:%g %d:%d # c\n" % (1 - 2 * (i % 2), i % 3 + 1, i / 4, i + 5, i) for i in range(12))
+    rows = [
+        {
+            "n": i / 4 if i % 3 else None,
+            "w": f"w{i % 3}",
+            "ok": i % 2 == 0,
+            "in": {"d": f"2024-01-{i + 1:02d}"},
+            "y": i % 2,
+        }
+        for i in range(12)
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
     images = _idx(rng.randint(0, 256, (5, 3, 3)).astype(np.uint8))
     return [
         ("a.csv", csv, {"label": "class"}),
@@ -112,6 +125,17 @@ def sound_files():
         ("codes.csv", codes, {"label": -1}),
         ("codes.csv", codes, {"label": "-1", "label_kind": "text", "missing": "keep"}),
         ("one.csv", one, {"labels": "none", "missing": "keep"}),
+        ("a.json", json.dumps(rows, indent=1).encode(), {"label": "y", "missing": "keep"}),
+        ("b.json", json.dumps({"a": [1, 2], "y": ["p", None]}).encode(), {"label": "y", "drop_unlabelled": True}),
+        ("a.jsonl", lines, {"label": "y", "missing": "drop"}),
+        ("lines", lines, {"label": "w", "missing": "keep", "drop": ["ok"]}),
+        ("latin.csv", "a,y\né,1\nü,2\n".encode("latin-1"), {"label": "y", "encoding": "latin-1"}),
+        ("wide.csv", "a,y\né,1\nü,2\n".encode("utf-16"), {"label": "y", "encoding": "utf-16"}),
+        (
+            "dates.csv",
+            b"d,y\n" + b"".join(b"%d.%d.2024,%d\n" % (i + 1, i + 1, i % 2) for i in range(12)),
+            {"label": "y"},
+        ),
         ("a.svm", svm, {}),
         ("a9a", svm, {"n_features": 9}),
         ("a.idx", images, {"labels": "none"}),

@@ -106,7 +106,9 @@ def check_batches(path, options, whole):
             check_well_formed(batch)
             n += batch.n_rows
             if batch.columns is not None:
-                rows += batch.X.rows()
+                names = batch.columns if isinstance(whole, str) else whole.columns  # JSON may have more, later
+                found = [batch.X[name].to_list() if name in batch.columns else [None] * batch.n_rows for name in names]
+                rows += list(zip(*found, strict=True))
                 labels += [] if batch.y is None else batch.y.tolist()
     except VotronError as error:
         check_sentence(error)

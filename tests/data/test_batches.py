@@ -482,7 +482,7 @@ def test_the_encoder_of_a_stream_is_that_of_all_rows(tmp_path, n, batch_bytes, s
     reading = {"label": "y", "missing": "refuse" if missing == "refuse" else "keep"}
     facts = scan_stream(open_batches(path, batch_bytes=batch_bytes, **reading), n_text_features=32, **options)
     whole = read_examples(path, **reading)
-    expected = make_encoder(whole.X, n_text_features=32, **options).fit(whole.X)
+    expected = make_encoder(whole.X, text_features="hashing", n_text_features=32, **options).fit(whole.X)
     vectors, wanted = facts.encoder.transform(whole.X).toarray(), expected.transform(whole.X).toarray()
     assert vectors.shape[1] == facts.n_features
     assert np.allclose(vectors, wanted, rtol=1e-9, atol=1e-9, equal_nan=True)

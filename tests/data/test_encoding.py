@@ -148,7 +148,10 @@ def test_a_table_to_predict_is_read_as_the_one_to_train_on(tmp_path):
     [
         ({"numeric": "log"}, "The 'numeric' parameter of tabular_encoder must be one of"),
         ({"missing": "zero"}, "The 'missing' parameter of make_encoder must be one of"),
-        ({"text_features": "bm25"}, "The 'text_features' parameter of make_encoder must be one of 'hashing', 'tfidf'"),
+        (
+            {"text_features": "bm25"},
+            "The 'text_features' parameter of make_encoder must be one of 'auto', 'hashing', 'tfidf'",
+        ),
         ({"n_text_features": 0}, "The 'n_text_features' parameter of make_encoder must be an int"),
         ({"text": ["Body"]}, "The 'text' parameter of tabular_encoder must be names of columns"),
         (

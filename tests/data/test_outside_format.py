@@ -22,7 +22,7 @@ from votron.data.formats import Format, Part
 class JsonLines(Format):
     """A JSON object to a line."""
 
-    name, suffixes, sequential = "jsonlines", (".jsonl", ".ndjson"), True
+    name, suffixes, sequential = "jsonlines", (".rows", ".objects"), True
 
     def read(self, source, options, batch_bytes):
         with source.open() as file:
@@ -71,7 +71,7 @@ def _registered():
 
 @pytest.fixture
 def days(tmp_path):
-    path = tmp_path / "days.jsonl"
+    path = tmp_path / "days.rows"
     path.write_text("".join(json.dumps(day) + "\n" for day in DAYS))
     return path
 
@@ -123,7 +123,7 @@ def test_numbers_in_parts_are_joined(tmp_path):
 
 def test_writing(days, tmp_path):
     examples = read_examples(days, label="Play")
-    for name, format in (("out.ndjson", None), ("out", "jsonlines")):
+    for name, format in (("out.objects", None), ("out", "jsonlines")):
         write_examples(examples, tmp_path / name, format)
         assert [json.loads(line) for line in (tmp_path / name).read_text().splitlines()] == DAYS
     with pytest.raises(VotronError, match=r"must be one of 'csv', .*'jsonlines', or the name of the file must say"):
@@ -132,13 +132,13 @@ def test_writing(days, tmp_path):
 
 def test_refusals(days, tmp_path):
     days.write_text('{"a": 1}\n[1]\n')
-    with pytest.raises(DataError, match=r"The line 2 of '.*days.jsonl' must be a JSON object\."):
+    with pytest.raises(DataError, match=r"The line 2 of '.*days.rows' must be a JSON object\."):
         read_examples(days, label="a")
     with pytest.raises(VotronError, match=r"'format' parameter of read_examples must be one of None, 'csv', .*'bits'"):
         read_examples(days, format="nowhere")
     FORMATS.pop("jsonlines")
-    with pytest.raises(DataError, match="is JSON, which is not read here"):
-        read_examples(days, label="a")
+    with pytest.raises(DataError, match=r"Each row of .* must be a JSON object\. Got \[1\] in line 2"):
+        read_examples(days, label="a")  # which is JSON by its first bytes
 
 
 def test_names_and_suffixes_are_taken_once():
@@ -163,22 +163,22 @@ def test_a_package_that_brings_it(days):
     info = folder / "brought-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brought\nVersion: 1.0\n")
-    names = "".join(f"{name} = brought:JsonLines\n" for name in ("jsonlines", "jsonl", "ndjson"))
+    names = "".join(f"{name} = brought:JsonLines\n" for name in ("jsonlines", "rows", "objects"))
     (info / "entry_points.txt").write_text(f"[votron.formats]\n{names}")
     code = (
         f"import sys; sys.path.insert(0, {str(folder)!r})\n"
         "from votron.cli import main\n"
         "assert main(['data', 'list']) == 0 and 'brought' not in sys.modules\n"
-        "assert main(['train', 'days.jsonl', '--label', 'Play', '-o', 'm.votron', '--quiet']) == 0\n"
-        "assert main(['predict', 'm.votron', 'days.jsonl', '-o', 'labels.csv']) == 0\n"
+        "assert main(['train', 'days.rows', '--label', 'Play', '-o', 'm.votron', '--quiet']) == 0\n"
+        "assert main(['predict', 'm.votron', 'days.rows', '-o', 'labels.csv']) == 0\n"
         "how = ['--stream', '--gamma', '1', '--label', 'Play', '-o', 'n.votron', '--quiet']\n"
-        "assert main(['train', 'days.jsonl', *how]) == 0\n"
+        "assert main(['train', 'days.rows', *how]) == 0\n"
         "assert main(['evaluate', 'm.votron', '-', '--format', 'jsonlines']) == 0\n"
-        "assert main(['data', 'convert', 'days.jsonl', 'days.ndjson', '--label', 'Play']) == 0\n"
-        "assert main(['data', 'convert', 'days.jsonl', 'x', '--to', 'jsonlines', '--label', 'Play']) == 0\n"
-        "assert main(['data', 'describe', 'days.jsonl', '--format', 'nowhere']) == 2\n"
-        "open('days.jsonl', 'w').write('7')\n"
-        "assert main(['data', 'describe', 'days.jsonl']) == 1\n"
+        "assert main(['data', 'convert', 'days.rows', 'days.objects', '--label', 'Play']) == 0\n"
+        "assert main(['data', 'convert', 'days.rows', 'x', '--to', 'jsonlines', '--label', 'Play']) == 0\n"
+        "assert main(['data', 'describe', 'days.rows', '--format', 'nowhere']) == 2\n"
+        "open('days.rows', 'w').write('7')\n"
+        "assert main(['data', 'describe', 'days.rows']) == 1\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -191,6 +191,6 @@ def test_a_package_that_brings_it(days):
     )
     assert done.returncode == 0, done.stderr
     assert (folder / "labels.csv").read_text().split()[1:] == ["no"] * 3 + ["yes"] * 3
-    assert [json.loads(line) for line in (folder / "days.ndjson").read_text().splitlines()] == DAYS
+    assert [json.loads(line) for line in (folder / "days.objects").read_text().splitlines()] == DAYS
     assert "--format must be one of csv, tsv, " in done.stderr
-    assert "votron data: The line 1 of 'days.jsonl' must be a JSON object." in done.stderr
+    assert "votron data: The line 1 of 'days.rows' must be a JSON object." in done.stderr

@@ -424,7 +424,7 @@ BAD_TABLES = {
     "no header, numbers": ("5,3,1\n4,3,0\n", "must name the columns. Got 5, 3, 1 instead"),
     "NUL": (HEAD + "b\0b,3,a\n", "must be text in UTF-8: line 3 has a NUL byte."),
     "Latin-1": ((HEAD + "bé,3,a\n").encode("latin-1"), "must be text in UTF-8, and line 3 is not (byte 0xe9)"),
-    "UTF-16": ((HEAD + "bob,3,a\n").encode("utf-16"), "UTF-16, perhaps"),
+    "UTF-16": ((HEAD + "bob,3,a\n").encode("utf-16"), "(encoding='utf-16', perhaps)"),
     "open quote": (HEAD + '"bob,3,a\n', 'ends inside a quoted field: a quote " is not closed.'),
     "quote in a field": ('a,b,class\n"x",1,a\nb"o,2,a\n', "Line 3 of", 'has a quote " inside a field'),
     "text after a quote": ('a,b,class\n"x"y,1,a\n', "Line 2 of", 'has a quote " inside a field'),
@@ -573,7 +573,7 @@ def test_without_a_header(write):
         ("format", "xls"),
         ("part", "third"),
         ("header", "yes"),
-        ("columns", {"a": "date"}),
+        ("columns", {"a": "colour"}),
         ("delimiter", ",,"),
         ("delimiter", ""),
         ("delimiter", "c"),
@@ -1119,7 +1119,6 @@ FOREIGN = {
     "a.xls": (b"\xd0\xcf\x11\xe0", "is a workbook of a spreadsheet"),
     "a.png": (b"\x89PNG\r\n\x1a\n", "is one image: give the folder of images"),
     "a.votron": (b"\x10\0\0\0\0\0\0\0" + b'{"__metadata__":{"votron":"{}"}}', "is a model file, not data"),
-    "a.jsonl": (b'{"a": 1}\n', "is JSON, which is not read here"),
 }
 
 

@@ -456,19 +456,16 @@ def test_parameters(kind):
         refused(VotronError, f"{words}{numeric!r}", lambda numeric=numeric: tabular_encoder(days, numeric=numeric))
     for parameter in ("probabilities", "discrete"):
         for names, bad in ((["Temp", "rain"], "rain"), ("rain", "rain"), (3, 3), ([["Rain"]], ["Rain"])):
-            words = f"The '{parameter}' parameter of tabular_encoder must be names of columns of the frame, which are ["
+            words = f"The '{parameter}' parameter of tabular_encoder must be names of columns of the frame, which has '"
             refused(VotronError, words, lambda p=parameter, n=names: tabular_encoder(days, **{p: n}))
             refused(VotronError, f"Got {bad!r} instead.", lambda p=parameter, n=names: tabular_encoder(days, **{p: n}))
     words = "must not share a column. Got 'Rain' in both instead."
     refused(VotronError, words, lambda: tabular_encoder(days, probabilities=["Rain"], discrete=["Rain", "Temp"]))
 
 
-DAY = "turn it into numbers, such as the day of the year or the days since a date, or leave it out"
 SECONDS = "turn it into numbers, such as hours or seconds, or leave it out"
 CONVERT = "convert it, or leave it out"
 OTHERS = {
-    "dates": ([None, datetime.date(2026, 1, 1)], DAY, "datetime.date(2026, 1, 1) in row 1"),
-    "times": ([datetime.datetime(2026, 1, 1)] * 2, DAY, "Timestamp('2026-01-01 00:00:00') in row 0"),
     "hours": ([datetime.time(8), None], SECONDS, "datetime.time(8, 0) in row 0"),
     "durations": ([datetime.timedelta(1)] * 2, SECONDS, "Timedelta('1 days 00:00:00') in row 0"),
     "lists": ([[1], [2, 3]], CONVERT, "[1] in row 0"),

@@ -211,6 +211,23 @@ def test_a_score_of_0_predicts_the_second_class_and_ties_the_first():
     assert (label.tolist(), scores.tolist()) == (["a"], [0.0])
 
 
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("make", [AveragedPerceptronClassifier, votron.VotedPerceptronClassifier])
+def test_probabilities_on_request(make, n_classes):
+    X, y = load_digits(n_class=n_classes, return_X_y=True)
+    model = make(random_state=0).fit(X[:200], y[:200])
+    model = model.with_rule("average") if hasattr(model, "with_rule") else model
+    content = to_onnx(model, probabilities=True).SerializeToString()
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    label, _, p = session.run(None, {"X": X[200:]})
+    assert np.allclose(p, model.predict_proba(X[200:]), rtol=1e-6)
+    assert np.array_equal(label, model.predict(X[200:]))
+    assert [each.name for each in to_onnx(model).graph.output] == ["label", "scores"]
+    bayes = NaiveBayesLinearClassifier().fit([[1, 0], [0, 1]], ["a", "b"])
+    with pytest.raises(VotronError, match="This NaiveBayesLinearClassifier has no probabilities to export"):
+        to_onnx(bayes, probabilities=True)
+
+
 def test_digits_keep_a_byte_a_pixel(tmp_path):
     X, y = load_digits(return_X_y=True)
     X = X.astype(np.uint8)

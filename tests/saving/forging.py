@@ -18,7 +18,15 @@ from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Binarizer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
+from sklearn.preprocessing import (
+    Binarizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    StandardScaler,
+)
 
 from votron import (
     AveragedPerceptronClassifier,
@@ -195,6 +203,33 @@ def _pipelines():
         "columns",
         make_pipeline(columns, MaxAbsScaler(), voted()).fit(pd.DataFrame(table.to_dict(as_series=False)), labels),
     )
+    yield from _own_pipelines(labels)
+
+
+def _own_pipelines(labels):
+    """Yield pipelines of scikit-learn's own encoders, and of dates."""
+    averaged = functools.partial(AveragedPerceptronClassifier, random_state=0)
+    frame = pd.DataFrame({"w": list("abcaab"), "g": ["x", np.nan, "y", "x", "x", "y"], "n": [1.0, 2, np.nan, 4, 5, 6]})
+    days = ["2024-01-31 00:00", "2023-07-01 10:30", "2024-02-01 00:00", None, "2022-12-24 00:00", "2024-05-05 00:00"]
+    frame["d"] = pd.to_datetime(days)
+    one = OneHotEncoder(handle_unknown="ignore")
+    yield "onehot", make_pipeline(ColumnTransformer([("w", one, ["w"])]), averaged()).fit(frame, labels)
+    filled = make_pipeline(SimpleImputer(strategy="constant", fill_value="none"), OneHotEncoder(drop="if_binary"))
+    codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2)
+    parts = [
+        ("w", OneHotEncoder(max_categories=2, drop=["a"], handle_unknown="ignore"), ["w"]),
+        ("g", filled, ["g"]),
+        ("o", codes, ["g", "w"]),
+        ("d", "drop", ["d"]),
+    ]
+    columns = ColumnTransformer(parts, remainder=make_pipeline(SimpleImputer(), MinMaxScaler()))
+    yield "values", make_pipeline(columns, averaged()).fit(frame, labels)
+    rest = ColumnTransformer([("n", SimpleImputer(strategy="constant", fill_value=7), [0])], remainder="passthrough")
+    yield "by number", make_pipeline(rest, averaged()).fit(np.arange(12.0).reshape(6, 2), labels)
+    for how in ("cyclic", "onehot"):
+        encoder = make_encoder(frame[["d", "n"]], dates=how, missing="mean")
+        dates = frame[["d", "n"]].bfill()
+        yield f"dates {how}", make_pipeline(encoder, averaged()).fit(dates, labels)
 
 
 @functools.cache
@@ -232,5 +267,6 @@ def table_part(name, columns, alone, step):
     while "steps" in first:
         first = first["steps"][0]["step"]
     texts = ("Text", "HashingVectorizer", "CountVectorizer", "TfidfVectorizer")
-    holds = {"Discrete": "discrete", "Truth": "truth", **dict.fromkeys(texts, "text")}.get(first["class"], "number")
+    values = dict.fromkeys(("Discrete", "OneHotEncoder", "OrdinalEncoder"), "discrete")
+    holds = {**values, "Date": "date", "Truth": "truth", **dict.fromkeys(texts, "text")}.get(first["class"], "number")
     return {"name": name, "columns": columns, "alone": alone, "part": step, "holds": holds}

@@ -24,11 +24,13 @@ import scipy.sparse as sp
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from votron import VotronError, load
 from votron.cli import ABOUT_DATA, _inspect
 from votron.cli._output import as_json
-from votron.data._columns import _Chance, _Discrete, _Text, _Truth
+from votron.data._columns import _Chance, _Date, _Discrete, _Text, _Truth
 from votron.errors import ModelFileError
 from votron.kernels.base import is_precomputed
 from votron.saving import container, read_manifest
@@ -69,7 +71,16 @@ KINDS = [
     "Text",
 ]
 KINDS += ["CountVectorizer", "TfidfVectorizer", "HashingVectorizer", "Discrete", "SimpleImputer", "Pipeline"]
-KINDS += ["ColumnTransformer", "VotedPerceptronClassifier", "AveragedPerceptronClassifier", "WinnowClassifier"]
+KINDS += [
+    "OneHotEncoder",
+    "OrdinalEncoder",
+    "FunctionTransformer",
+    "Date",
+    "ColumnTransformer",
+    "VotedPerceptronClassifier",
+    "AveragedPerceptronClassifier",
+    "WinnowClassifier",
+]
 KINDS += ["KernelAdatronClassifier", "NaiveBayesLinearClassifier", "CompactClassifier"]
 LISTS = ("before",), ("steps",), ("columns",)
 """Names of what holds steps, or parts of a table's encoder."""
@@ -408,14 +419,24 @@ def first_step(model):
 
 
 def frame_for(encoder):
-    columns = {name: [0.0, 1.0, 0.5] for name in encoder.feature_names_in_[:1000]}
-    for _, part, names in encoder.transformers:
-        for name in [names] if isinstance(names, str) else names:
-            columns[name] = values_for(first_step(part))
-    return pl.DataFrame(columns)
+    columns = {name: [0.0, 1.0, 0.5] for name in getattr(encoder, "feature_names_in_", range(encoder.n_features_in_))}
+    for _, part, names in encoder.transformers_:
+        listed = names if isinstance(names, list) else [names]
+        for i, name in enumerate(listed if not isinstance(part, str) else ()):
+            columns[name] = values_for(first_step(part), i)
+    if hasattr(encoder, "feature_names_in_"):
+        return pl.DataFrame(columns)
+    return np.array([columns[i] for i in sorted(columns)], dtype=object).T
 
 
-def values_for(part):
+def values_for(part, i=0):
+    if isinstance(part, OneHotEncoder | OrdinalEncoder):
+        known = [value for value in part.categories_[i].tolist() if value is not None and value == value]
+        return [known[0]] * 3 if known else ["unknown"] * 3
+    if isinstance(part, SimpleImputer) and part._fit_dtype.kind == "O":
+        return ["x", "y", "x"]
+    if isinstance(part, _Date):
+        return ["2024-01-31", "2023-12-24 18:00", "2022-07-01"]
     if isinstance(part, CountVectorizer | HashingVectorizer | _Text):
         return ["rain and wind", "", None if isinstance(part, _Text) else "x"]
     if isinstance(part, _Discrete) and all(isinstance(value, str) for value in part.values):

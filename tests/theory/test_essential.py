@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 from paper import paper_perceptron
 from scipy.optimize import linprog
 from sklearn.svm import SVC
@@ -19,6 +20,7 @@ from votron.errors import IndefiniteKernelError, VotronError
 from votron.kernels import GaussianKernel, PolynomialKernel
 from votron.theory.essential import (
     essential_support_vectors,
+    separating_vector,
     smallest_sphere,
     svm_leave_one_out,
     vapnik_svm_bound,
@@ -422,3 +424,31 @@ def test_numbers_that_the_bound_does_not_take(arguments, word):
     with pytest.raises(VotronError) as caught:
         vapnik_svm_bound(**arguments)
     assert_one_sentence(caught.value, word)
+
+
+# -- a vector that separates ------------------------------------------------------------------------------------------
+
+
+@thorough(60)
+@given(
+    hnp.arrays(np.float64, st.tuples(st.integers(1, 8), st.just(2)), elements=st.integers(-9, 9).map(float)), st.data()
+)
+def test_the_separating_vector_has_the_largest_margin(X, data):
+    y = np.array(data.draw(st.lists(st.sampled_from([-1, 1]), min_size=len(X), max_size=len(X))))
+    found = separating_vector(X @ X.T, y)
+    turn = np.linspace(-np.pi, np.pi, 20_001)
+    best = float((y[:, None] * (X @ np.stack([np.cos(turn), np.sin(turn)]))).min(axis=0).max())
+    if found is None:
+        assert best <= 2e-4 * np.linalg.norm(X, axis=1).max() + 1e-12
+        return
+    u = found.coefficients @ X
+    assert np.linalg.norm(u) == pytest.approx(1, abs=1e-6)
+    assert found.margin == pytest.approx(best, abs=2e-3)
+    assert (y * (X @ u)).min() == pytest.approx(found.margin, abs=1e-6)
+
+
+def test_what_separating_vector_refuses():
+    with pytest.raises(ValueError, match=r"labels \+1 and -1\. Got \[0\] instead"):
+        separating_vector([[1.0]], [0])
+    with pytest.raises(ValueError, match="a label for each of the 1 examples"):
+        separating_vector([[1.0]], [1, 1])

@@ -40,6 +40,7 @@ COMMANDS = {
     "data": "list, fetch, convert and describe data, and find labels that may be wrong",
     "export": "write a model as ONNX, or as a smaller model file",
     "reproduce": "reproduce the papers' tables and figures",
+    "play": "play the perceptron game, move through a run, draw a digit, in the browser",
     "completion": "print a shell completion script",
 }
 
@@ -50,7 +51,14 @@ EXAMPLES = [
     ("votron predict days.votron days.csv -o labels.csv", "label its rows"),
 ]
 
-ABOUT_DATA = ("Input X contains", "Input y contains", "X has ", "Found array with")
+ABOUT_DATA = (
+    "Input X contains",
+    "Input y contains",
+    "X has ",
+    "Found array with",
+    "Found unknown categories",
+    "could not convert string to float",
+)
 """How scikit-learn begins to speak of data that it does not take."""
 
 

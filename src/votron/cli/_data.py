@@ -16,7 +16,7 @@ from votron._sentences import counted, on_one_line, shortened
 from votron.cli import _options
 from votron.cli._output import Notes, check_output_path, downloading, pairs, percent, print_json, printable, table
 from votron.cli._parser import Parser, UsageError, file_argument, rewording, whole_number
-from votron.cli._reading import base_name, typed_reading
+from votron.cli._reading import base_name, left_out, typed_reading
 from votron.data.formats import KNOWN_SETS, written_formats
 from votron.errors import DataError, VotronError
 
@@ -93,7 +93,8 @@ def _add_convert(actions: Any) -> None:
         run_convert,
         "write data in another format",
         "IN OUT [options]",
-        "Read data, and write it in the format given by the suffix of OUT: .csv, .tsv, .parquet, .arrow, .svm or .npz.",
+        "Read data, and write it in the format given by the suffix of OUT: .csv, .tsv, .json, .jsonl, .parquet, "
+        ".arrow, .svm or .npz.",
     )
     _options.add_data(parser)
     file_argument(parser, "output", metavar="OUT", help="file to write; - for standard output")
@@ -121,10 +122,10 @@ def _add_describe(actions: Any) -> None:
         "summarise columns, missing values and classes",
         "DATA [options]",
         "Summarise data: of each column its kind, the number of missing and of distinct values, and their range; the "
-        "number of rows of each class.",
+        "number of rows of each class. Rows without a label are counted, and left out.",
     )
     _options.add_data(parser)
-    _options.add_discrete(_add_reading(parser))
+    _options.add_discrete(_add_reading(parser, drops=False))
 
 
 def _add_suspects(actions: Any) -> None:
@@ -146,10 +147,10 @@ def _add_suspects(actions: Any) -> None:
     _options.add_reading(parser, missing=False, for_model=True)
 
 
-def _add_reading(parser: Parser) -> Any:
+def _add_reading(parser: Parser, *, drops: bool = True) -> Any:
     _options.add_label(parser, "column with the labels, if there are any")
     _options.add_common(parser)
-    return _options.add_reading(parser, missing=False)
+    return _options.add_reading(parser, missing=False, labels=drops)
 
 
 # -- list and fetch ---------------------------------------------------------------------------------------------------
@@ -219,9 +220,15 @@ def run_convert(args: argparse.Namespace) -> int:
 def run_describe(args: argparse.Namespace) -> int:
     """Read, and print what is there."""
     from votron.data import describe_examples, read_examples
+    from votron.data.tables import UnlabelledError
 
-    reading = typed_reading(args) | {"missing": "keep", "labels": "required" if args.label else "optional"}
-    found = describe_examples(read_examples(args.data, **reading))
+    reading = typed_reading(args) | {"missing": "keep", "drop_unlabelled": True}
+    try:
+        examples = read_examples(args.data, **reading, labels="required" if args.label else "optional")
+    except UnlabelledError as error:
+        Notes(args.quiet)(str(error))
+        examples = read_examples(args.data, **reading, labels="none")
+    found = describe_examples(examples)
     if args.json:
         print_json(found)
     else:
@@ -233,7 +240,8 @@ def _described(found: dict[str, Any]) -> str:
     features = "column" if "columns" in found else "feature"
     head = {
         "data": f"{base_name(found['source'])}, {found['format']}",
-        "rows": f"{found['rows']:,}" + (f", and {found['dropped']:,} left out" if found["dropped"] else ""),
+        "rows": f"{found['rows']:,}"
+        + (f"; left out: {left_out(found['dropped'], found['unlabelled'])}" if found["dropped"] else ""),
         f"{features}s": f"{found['features']:,}",
     }
     if "columns" not in found:
@@ -266,7 +274,8 @@ def _columns(columns: list[dict[str, Any]]) -> str:
 
 def _range(column: dict[str, Any]) -> str:
     if column.get("min") is not None:
-        return f"{column['min']:g} to {column['max']:g}"
+        ends = [end if isinstance(end, str) else f"{end:g}" for end in (column["min"], column["max"])]
+        return " to ".join(ends)
     values = [str(value) for value in column.get("values", [])]
     listed = ", ".join(values) + (", ..." if column["distinct"] > len(values) > 0 else "")
     return shortened(on_one_line(listed), _LONGEST)

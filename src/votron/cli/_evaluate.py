@@ -89,12 +89,14 @@ def run(args: argparse.Namespace) -> int:
     rules = {rule: Confusion() for rule in _rules_of(saved)} if args.all_rules else {}
     for rows, y in labelled_batches(args.data, reading, notes.once):
         X = saved.transformed(rows)
-        predicted = saved.estimator.predict(X)
+        predicted = _predicted(saved, X, y, found)
         found.add(y, predicted)
         if weights is not None:
             weights.add(predicted != y, weights.column.taken(rows, base_name(args.data))[1])
         for rule, labels in _by_rule(saved, X, list(rules)):
             rules[rule].add(y, labels)
+    for remark in saved.unseen.sentences():
+        notes(remark)
     if not found.n:
         raise VotronError(f"There are no rows in {args.data!r} to evaluate on.")
     if args.json:
@@ -102,6 +104,16 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(_text(saved, found, rules, args, weights))
     return 0
+
+
+def _predicted(saved: SavedModel, X: Any, y: NDArray[Any], found: Confusion) -> NDArray[Any]:
+    """Return the labels; where there are probabilities, add up how little of it the true labels had."""
+    if not hasattr(saved.estimator, "predict_log_proba"):
+        return np.asarray(saved.estimator.predict(X))
+    logs = saved.estimator.predict_log_proba(X)  # the largest is that of the predicted label
+    known = y[:, None] == saved.classes[None, :]
+    found.log_loss -= float(logs[known].sum()) if known.any(axis=1).all() else -np.inf
+    return np.asarray(saved.classes[logs.argmax(axis=1)])
 
 
 # -- rules ------------------------------------------------------------------------------------------------------------
@@ -155,6 +167,8 @@ class Confusion:
     """
 
     counts: dict[tuple[Any, Any], int] = field(default_factory=dict)
+    log_loss: float = 0.0
+    """The sum over rows of minus the logarithm of the true label's probability; 0 where there are none."""
 
     def add(self, true: NDArray[Any], predicted: NDArray[Any]) -> None:
         """Count a batch."""
@@ -263,6 +277,8 @@ def _text(
         f"{100 * args.confidence:g} % interval {percent(low)} to {percent(high)}\n"
         f"majority {beside_majority(found.wrong, found.majority)}"
     ]
+    if (log_loss := _log_loss(found)) is not None:
+        parts[0] += f"\nlog-loss {log_loss:.4g} by the probabilities of the labels"
     if weights is not None:
         parts[0] += f"\nweighted error {percent(weights.error)}: rows count by {printable(weights.column.name)}"
     trained = _trained_with(saved)
@@ -319,6 +335,11 @@ def _class_table(found: Confusion, labels: list[Any]) -> str:
     return table(rows)
 
 
+def _log_loss(found: Confusion) -> float | None:
+    """Return the mean log-loss, where there are probabilities, of labels that the model knows."""
+    return found.log_loss / found.n if found.log_loss and np.isfinite(found.log_loss) else None
+
+
 def _document(
     saved: SavedModel,
     found: Confusion,
@@ -331,6 +352,7 @@ def _document(
         **_numbers(found, confidence),
         "confidence": confidence,
         "majority": found.majority,
+        **({} if (log_loss := _log_loss(found)) is None else {"log_loss": log_loss}),
         "classes": found.by_class(labels),
         "labels": labels,
         "confusion": found.matrix(labels),

@@ -55,7 +55,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_rule(parser, arguments)
     _options.add_label(parser, "column with labels, which is ignored (default: as in training, if present)")
     _options.add_common(parser)
-    _options.add_reading(parser, missing=False, for_model=True)
+    _options.add_reading(parser, missing=False, for_model=True, labels=False)
 
 
 def _rows(text: str) -> list[int]:
@@ -93,6 +93,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--against goes with --of, which was not given.")
     saved = load_model(args)
     found = _explained(saved, args, wanted, notes)
+    for remark in saved.unseen.sentences():
+        notes(remark)
     _note_numbers(saved, notes)
     if args.figure:
         each, shape = found[0]

@@ -35,6 +35,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     file_argument(
         parser, "--compact", metavar="FILE", help="write a compact model file, and say what it can no longer do"
     )
+    parser.add_argument("--proba", action="store_true", help="of ONNX: also have the probability of each class")
     _options.add_rule(parser, arguments)
     _options.add_common(parser)
 
@@ -43,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
     """Load, convert, write, and say what was written."""
     if args.onnx is None and args.compact is None:
         raise UsageError("--onnx FILE or --compact FILE must be given.")
+    if args.proba and args.onnx is None:
+        raise UsageError("--proba goes with --onnx, which was not given.")
     for option, path in (("--onnx", args.onnx), ("--compact", args.compact)):
         if path is not None:
             if path == "-":
@@ -51,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     saved = load_model(args)
     written: dict[str, object] = {}
     if args.onnx is not None:
-        written["onnx"] = _onnx(saved, args.onnx)
+        written["onnx"] = _onnx(saved, args.onnx, args.proba)
     if args.compact is not None:
         written["compact"] = _compact(saved, args.compact)
     if args.json:
@@ -61,11 +64,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _onnx(saved: SavedModel, path: str) -> dict[str, object]:
+def _onnx(saved: SavedModel, path: str, proba: bool) -> dict[str, object]:
     from votron.exporting import write_onnx
 
     try:
-        write_onnx(saved.model, path)
+        write_onnx(saved.model, path, probabilities=proba)
     except VotronError as error:
         # what Python calls model.with_rule('average') is an option here
         words = str(error).replace("export model.with_rule('average')", "export it with --rule average")

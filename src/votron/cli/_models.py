@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,20 +21,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._sentences import counted, rounded_bytes
 from votron.cli._output import percent, printable
 from votron.cli._parser import UsageError
 from votron.cli._reading import base_name, file_digest, hold_out, read_batches, read_labelled, typed_reading
 from votron.cli._weights import WeightColumn, without_weight_0
 from votron.data.formats import format_named, format_of_suffix
 from votron.data.options import OLD_NAMES, options_of
+from votron.data.tables import list_names
 from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, VotronError
 
+_LARGE, _MANY_FEATURES = 50_000_000, 1 << 16
+"""Bytes of a model, and features, that are remarked upon."""
+
 if TYPE_CHECKING:
+    from votron.data import Unseen
     from votron.saving import Manifest
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
+
+
+def _nothing_unseen() -> Unseen:
+    from votron.data import Unseen  # with scikit-learn, which whoever only looks at a file does without
+
+    return Unseen()
 
 
 @dataclass(frozen=True)
@@ -44,6 +56,8 @@ class SavedModel:
     path: str
     model: Any
     manifest: Manifest
+    unseen: Unseen = field(default_factory=_nothing_unseen)
+    """What the rows that went through had that training had not."""
 
     @property
     def estimator(self) -> Any:
@@ -69,9 +83,7 @@ class SavedModel:
         """Return the same with another classifier behind what data go through first."""
         if not hasattr(self.model, "steps"):
             return replace(self, model=other)
-        from sklearn.pipeline import Pipeline
-
-        return replace(self, model=Pipeline([*self.model.steps[:-1], ("model", other)]))
+        return replace(self, model=type(self.model)([*self.model.steps[:-1], ("model", other)]))
 
     def reading(self, args: argparse.Namespace, labels: str, *, test: str | None = None) -> dict[str, Any]:
         """Return how to read the data of a command for it, or data to test with beside them: as it was trained."""
@@ -84,10 +96,15 @@ class SavedModel:
             X = self._as_matrix(X)
         elif self.columns is not None and not hasattr(X, "columns"):
             raise DataError(
-                f"The model in {self.path!r} takes tables with the columns {', '.join(map(repr, self.columns))}. "
+                f"The model in {self.path!r} takes tables with the columns {list_names(list(self.columns))}. "
                 "Got numbers without names instead."
             )
-        return self.model[:-1].transform(X) if hasattr(self.model, "steps") else X
+        if not hasattr(self.model, "steps"):
+            return X
+        from votron.data import unseen_values
+
+        self.unseen.update(unseen_values(self.model, X))
+        return self.model[:-1].transform(X)
 
     def explained(self, X: Any, label: Any, against: Any, *, top: int, names: list[str]) -> Any:
         """Return why the one row X has its score, with rows and features counted from 1 where they have no names."""
@@ -130,6 +147,16 @@ def load_model(args: argparse.Namespace) -> SavedModel:
     return saved.with_estimator(estimator.with_rule(args.rule, args.normalize_vectors))
 
 
+def check_probabilities(saved: SavedModel) -> None:
+    """Refuse a model that has no probabilities."""
+    if not hasattr(saved.estimator, "predict_proba"):
+        kind = type(saved.estimator).__name__
+        raise VotronError(
+            "--proba is for voted and averaged perceptrons that were trained with probabilities. "
+            f"Got a {kind} without them in {saved.path!r} instead: train it again."
+        )
+
+
 def model_source(path: str) -> dict[str, Any]:
     """Return where a model is read from, and what to call that in errors, as functions of `votron.saving` take it."""
     return {"path": sys.stdin.buffer, "name": "standard input"} if path == "-" else {"path": path}
@@ -152,6 +179,24 @@ def save_model(model: Any, output: str, provenance: Mapping[str, Any], certifica
     return len(content)
 
 
+def remark_on_size(model: Any, size: int) -> str | None:
+    """Return what would make a model file smaller that is large, if anything would."""
+    if size < _LARGE:
+        return None
+    estimator, begin = classifier_of(model), f"The model takes {rounded_bytes(size)}"
+    if hasattr(estimator, "record_"):
+        return (
+            f"{begin}, most of it support vectors: `votron export --compact` writes a smaller one, which predicts only."
+        )
+    if int(estimator.n_features_in_) >= _MANY_FEATURES:
+        return (
+            f"{begin}, for {counted(int(estimator.n_features_in_), 'feature')} and "
+            f"{counted(len(estimator.classes_), 'class', 'classes')}: `votron export --compact` writes a smaller one, "
+            "which predicts only, and columns with fewer values or words make fewer features."
+        )
+    return None
+
+
 def classifier_of(model: Any) -> Any:
     """Return the classifier of a model, which may stand behind an encoder."""
     return model.steps[-1][1] if hasattr(model, "steps") else model
@@ -166,7 +211,8 @@ def columns_of(model: Any) -> dict[str, str] | None:
     first = model
     while hasattr(first, "steps"):
         first = first.steps[0][1]
-    return encoder_columns(first) if isinstance(first, ColumnTransformer) else None
+    named = isinstance(first, ColumnTransformer) and hasattr(first, "feature_names_in_")
+    return encoder_columns(first) if named else None
 
 
 # -- data for a model -------------------------------------------------------------------------------------------------
@@ -267,8 +313,9 @@ def read_training_data(saved: SavedModel, args: argparse.Namespace) -> TrainingD
 
 def without_dropped_rows(saved: SavedModel, reading: dict[str, Any]) -> dict[str, Any]:
     """Return how to read, with rows left out that training left out."""
-    dropped = section(saved.provenance, "reading").get("missing") == "drop"
-    return reading | ({"missing": "drop"} if dropped else {})
+    before = section(saved.provenance, "reading")
+    reading = reading | ({"missing": "drop"} if before.get("missing") == "drop" else {})
+    return reading | ({"drop_unlabelled": True} if before.get("drop_unlabelled") is True else {})
 
 
 def note_other_data(saved: SavedModel, path: str, notes: Callable[[str], None]) -> None:

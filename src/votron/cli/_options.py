@@ -34,13 +34,13 @@ from votron.cli._parser import (
 )
 from votron.data.formats import Format, choosable_formats, format_named
 from votron.data.options import OLD_NAMES, Command, options_of
-from votron.data.vocabulary import NUMERIC, STRATEGIES
+from votron.data.vocabulary import DATES, NUMERIC, STRATEGIES
 from votron.errors import VotronError
 
 MISSING = ("refuse", "drop", *STRATEGIES)
 DATA = (
-    "data file (CSV, TSV, Parquet, Arrow, svmlight, IDX, .npy or .npz), folder of images, or one of digits, mnist and "
-    "fashion; - for standard input"
+    "data file (CSV, TSV, JSON, JSON Lines, Parquet, Arrow, svmlight, IDX, .npy or .npz), folder of images, or one of "
+    "digits, mnist and fashion; - for standard input"
 )
 DEFAULT_ESTIMATOR = "voted"
 EVERY_ESTIMATOR = "*"
@@ -102,12 +102,16 @@ def add_rule(parser: Any, arguments: Sequence[str]) -> None:
 # -- reading and encoding data ----------------------------------------------------------------------------------------
 
 
-def add_reading(parser: Parser, *, missing: bool = True, for_model: bool = False) -> argparse._ArgumentGroup:
+def add_reading(
+    parser: Parser, *, missing: bool = True, for_model: bool = False, labels: bool = True
+) -> argparse._ArgumentGroup:
     """Add how data are read, ``for_model`` as in training where nothing is said; return the group of options."""
     group = parser.add_argument_group("reading data")
     for name, option in options_of().items():
         command = option.command
         if command is None or (command.main_only and for_model) or (name == "missing" and not missing):
+            continue
+        if command.of_labels and not labels:
             continue
         words = command.words(kept=for_model and option.kept).replace("{formats}", ", ".join(choosable_formats()))
         settings = _SETTINGS[command.takes] | ({} if command.metavar is None else {"metavar": command.metavar})
@@ -155,8 +159,15 @@ def add_encoding(parser: Parser) -> argparse._ArgumentGroup:
     add_columns(group, "--text", "column of text, split into words; may be repeated")
     group.add_argument(
         "--text-features",
-        choices=("hashing", "tfidf"),
-        help="how words become features (default: hashing; for naive-bayes: tfidf)",
+        choices=("auto", "hashing", "tfidf"),
+        help="how words become features: tfidf (each word of the training data is one), hashing (into 2^18), or auto "
+        "(tfidf unless there are more than 2^17 words, or --stream) (default: auto; for naive-bayes: tfidf)",
+    )
+    group.add_argument(
+        "--dates",
+        choices=DATES,
+        help="how dates become features: cyclic (year as a number, month, weekday and hour as points on circles) or "
+        "onehot (a feature for each) (default: cyclic; for winnow: onehot)",
     )
     return group
 
@@ -173,6 +184,7 @@ def add_columns(group: argparse._ArgumentGroup, option: str, words: str) -> None
 
 _SETTINGS: dict[str, dict[str, Any]] = {
     "format": {"choices": FormatNames(choosable_formats(), lambda format: format.choosable)},
+    "text": {},
     "texts": {"action": "append"},
     "filling": {"choices": MISSING, "default": "refuse"},
     "part": {"choices": ("train", "test")},

@@ -37,6 +37,34 @@ _PHRASES = {
 """What the command line says instead of words about functions, with what it needs of their facts."""
 
 
+_NEARLY = 0.75
+"""How alike two names of options must be for one to be taken for the other."""
+_CALLED_ELSEWHERE = {
+    "--c": ("--C",),
+    "--class": ("--label",),
+    "--class-weights": ("--class-weight",),
+    "--cores": ("--n-jobs",),
+    "--cv": ("--folds",),
+    "--iterations": ("--epochs",),
+    "--jobs": ("--n-jobs",),
+    "--max-iter": ("--epochs",),
+    "--model": ("--estimator",),
+    "--na": ("--na-values",),
+    "--out": ("--output",),
+    "--proba": ("--probabilities", "--scores"),
+    "--scale": ("--numeric",),
+    "--seed": ("--random-state",),
+    "--sep": ("--delimiter",),
+    "--separator": ("--delimiter",),
+    "--target": ("--label",),
+    "--threads": ("--n-jobs",),
+    "--weights": ("--class-weight", "--sample-weight"),
+    "--workers": ("--n-jobs",),
+    "-y": ("--label",),
+}
+"""Names that other programs have for these options."""
+
+
 class UsageError(VotronError):
     """What was typed cannot be meant."""
 
@@ -167,7 +195,7 @@ class Parser(argparse.ArgumentParser):
         if known:
             return known
         names = [name for action in self._actions for name in action.option_strings]
-        meant = did_you_mean(option, names) or f" {self.prog} --help lists those there are."
+        meant = _option_meant(option, names) or f" {self.prog} --help lists those there are."
         return f"There is no option {option}.{meant}"
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -389,6 +417,24 @@ def did_you_mean(typed: str, known: Sequence[str], *, quoted: bool = False) -> s
     """
     near = difflib.get_close_matches(typed, known, n=1)
     return f" Did you mean {repr(near[0]) if quoted else near[0]}?" if near else ""
+
+
+def _option_meant(typed: str, known: Sequence[str]) -> str:
+    """Return the question whether another option was meant: what others call so, a longer name, or nearly the same.
+
+    Examples
+    --------
+    >>> _option_meant("--seed", ["--test", "--random-state"]), _option_meant("--norm", ["--normalize-kernel", "-o"])
+    (' Did you mean --random-state?', ' Did you mean --normalize-kernel?')
+    >>> _option_meant("--folds", ["--label", "--drop"])
+    ''
+    """
+    called = [name for name in _CALLED_ELSEWHERE.get(typed, ()) if name in known]
+    longer = [name for name in known if len(typed) > len("--x") and name.startswith(typed)]
+    words = [name for name in known if len(typed) > len("--xx") and typed[2:] in name[2:].split("-")]
+    near = difflib.get_close_matches(typed, known, n=1, cutoff=_NEARLY)
+    found = [*called, *longer, *near, *words][:1]
+    return f" Did you mean {found[0]}?" if found else ""
 
 
 def _as_option(parameter: Parameter) -> str | None:

@@ -6,7 +6,8 @@ import argparse
 import hashlib
 import os
 import platform
-from collections.abc import Sequence
+import shlex
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron import __version__
+from votron._sentences import counted
 from votron.cli._parser import UsageError
 from votron.data.options import options_of
 from votron.data.vocabulary import STRATEGIES, TRUTH
@@ -81,6 +83,19 @@ def hold_out(y: NDArray[Any], fraction: float, seed: int) -> tuple[NDArray[np.in
     return held_out_split(y, n_test, seed, every_class_trained=False)
 
 
+def left_out(dropped: int, unlabelled: int) -> str:
+    """Return in words how many rows were left out, and how many of them since they have no label.
+
+    Examples
+    --------
+    >>> left_out(3, 0), left_out(3, 1)
+    ('3 rows with missing values', '1 row without a label, 2 rows with missing values')
+    """
+    words = [counted(unlabelled, "row") + " without a label"] if unlabelled else []
+    words += [counted(dropped - unlabelled, "row") + " with missing values"] if dropped > unlabelled else []
+    return ", ".join(words)
+
+
 def labels_like(names: Sequence[str], y: NDArray[Any], must: str) -> list[Any]:
     """Return labels that were typed, in the type of those that were read, or refuse them: ``must`` begins the sentence.
 
@@ -121,9 +136,9 @@ def make_model(args: argparse.Namespace, estimator: Any, data: Any, X: Any) -> A
 
 def behind_encoder(encoder: Any, estimator: Any) -> Any:
     """Return the model of an encoder, if there is one, and a classifier."""
-    from sklearn.pipeline import Pipeline
+    from votron.estimators import ClassifierPipeline
 
-    return estimator if encoder is None else Pipeline([("encoder", encoder), ("model", estimator)])
+    return estimator if encoder is None else ClassifierPipeline([("encoder", encoder), ("model", estimator)])
 
 
 def encoder_for(args: argparse.Namespace, data: Any, X: Any) -> Any:
@@ -132,22 +147,25 @@ def encoder_for(args: argparse.Namespace, data: Any, X: Any) -> Any:
 
     if not hasattr(X, "columns"):
         return _matrix_encoder(args, X)
-    # To naive Bayes the absence of each of many hashed features would say something.
-    text_features = args.text_features or ("tfidf" if args.estimator == "naive-bayes" else "hashing")
-    return make_encoder(X, text_features=text_features, **encoding_of(args, data.label))
+    return make_encoder(X, **encoding_of(args, data.label))
 
 
-def encoding_of(args: argparse.Namespace, label: str | None) -> dict[str, Any]:
+def encoding_of(args: argparse.Namespace, label: str | None, leave_out: Collection[str] = ()) -> dict[str, Any]:
     """Return how the columns of a table become features, as encoders and scans of streams take it."""
-    return {
-        # Winnow wants 0 and 1, which scaling would change.
-        "numeric": args.numeric or ("keep" if args.estimator == "winnow" else "standard"),
+    from votron.estimators import ESTIMATORS, table_options
+
+    typed = {
+        "numeric": args.numeric,
         # The label may be named as well, whose numbers are then texts.
         "discrete": [name for name in args.discrete if name != label],
         "probabilities": args.probabilities,
         "text": args.text,
+        "text_features": args.text_features,
+        "dates": args.dates,
         "missing": args.missing,
     }
+    options = {name: value for name, value in typed.items() if name not in leave_out}
+    return table_options(ESTIMATORS[args.estimator], options)
 
 
 def _matrix_encoder(args: argparse.Namespace, X: Any) -> Any:
@@ -168,19 +186,25 @@ def _matrix_encoder(args: argparse.Namespace, X: Any) -> Any:
 
 
 def remarks_on_columns(args: argparse.Namespace, X: Any) -> list[str]:
-    """Return what to say of columns whose values are nearly all different: texts, dates, names of rows."""
+    """Return what to say of columns of dates, and of those whose values are nearly all different: texts, names."""
     from votron._frames import kind_of
 
-    if not hasattr(X, "columns") or len(X) < _FEWEST_TEXTS:
+    if not hasattr(X, "columns"):
         return []
     remarks = []
     for name in X.columns:
-        if name not in (*args.text, *args.discrete) and kind_of(X[name]) == "text":
+        kind, typed = kind_of(X[name]), shlex.quote(name)
+        if kind == "date":
+            remarks.append(
+                f"The column {name!r} holds dates, of which year, month and weekday become features, and the hour "
+                f"where there is one: --discrete {typed} takes each date for itself, --drop {typed} leaves it out."
+            )
+        elif kind == "text" and name not in (*args.text, *args.discrete) and len(X) >= _FEWEST_TEXTS:
             n = int(X[name].n_unique())
             if n > max(_FEWEST_TEXTS, _SHARE_OF_TEXTS * len(X)):
                 remarks.append(
                     f"The column {name!r} has {n:,} different texts in {len(X):,} rows, and each becomes a feature: "
-                    f"--text {name} takes its words, --drop {name} leaves it out, --discrete {name} says that it is "
+                    f"--text {typed} takes its words, --drop {typed} leaves it out, --discrete {typed} says that it is "
                     "meant."
                 )
     return remarks

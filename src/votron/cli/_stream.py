@@ -27,6 +27,7 @@ from votron.cli._reading import (
     encoder_for,
     encoding_of,
     labels_like,
+    left_out,
     number_typed,
     read_batches,
     typed_reading,
@@ -92,6 +93,8 @@ class Stream:
     classes: NDArray[Any] | None = None
     encoder: Any = None
     rows: int = 0
+    dropped: int = 0
+    unlabelled: int = 0
     n_batches: int = 0
 
     @property
@@ -113,6 +116,8 @@ class Stream:
     def remarks(self) -> dict[str, str]:
         """What the summary says of the stream."""
         found = {"stream": f"{counted(self.n_batches, 'batch', 'batches')} of at most {rounded_bytes(self.limit)}"}
+        if self.dropped:
+            found["left out"] = left_out(self.dropped, self.unlabelled)
         if self.args.certificate is None and self.args.estimator in ("voted", "averaged"):
             found["certificate"] = (
                 "left out, since a stream is not held in memory: `votron certify` computes it"
@@ -135,7 +140,7 @@ class Stream:
             source = self._scanned(source if self.weights is None else self._batches(**self._without_weights()))
         with Progress(None, self.notes.live, label="Training", erase=True) as progress:
             for turn in range(self.passes):
-                self.rows = 0
+                self.rows = self.dropped = self.unlabelled = 0
                 if self.weights is not None:
                     self.weights.left_out = 0
                 for batch in source:
@@ -178,7 +183,7 @@ class Stream:
         if args.text and args.text_features == "tfidf":
             raise UsageError("--text-features must be hashing with --stream, since tfidf needs all texts at once.")
         label = next(iter(source)).label if args.discrete else None
-        facts = scan_stream(source, **encoding_of(args, label))
+        facts = scan_stream(source, **encoding_of(args, label, leave_out=["text_features"]))
         self.encoder = facts.encoder
         self.classes = facts.classes if args.classes is None else _named_classes(args.classes, facts.classes)
         known: dict[str, Any] = {"columns": facts.columns} if facts.columns else {"n_features": facts.n_features}
@@ -198,6 +203,7 @@ class Stream:
             X, y, weights = self.weights.split(X, y, base_name(self.args.data))
             more = {"sample_weight": weights}
         if self.encoder is None and self.n_batches == 0 and batch.columns is not None:
+            self.args.text_features = self.args.text_features or "hashing"  # of words to come nothing is known
             self.encoder = encoder_for(self.args, batch, X).fit(X)
             self.notes(f"The encoder is fitted to the first batch, {counted(batch.n_rows, 'row')}.")
         elif self.encoder is None:
@@ -206,6 +212,7 @@ class Stream:
             X = X if self.encoder is None else self.encoder.transform(X)
             self.estimator.partial_fit(X, y, self.classes, **more)
         self.rows += batch.n_rows
+        self.dropped, self.unlabelled = self.dropped + batch.dropped, self.unlabelled + batch.unlabelled
         self.n_batches += 1
 
     def _mistakes(self) -> str:

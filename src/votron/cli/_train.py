@@ -18,6 +18,7 @@ from votron.cli._models import (
     errors_of,
     labelled_batches,
     reading_for_model,
+    remark_on_size,
     save_model,
 )
 from votron.cli._output import Notes, check_output_path, pairs, percent, print_json, refuse_terminal
@@ -25,6 +26,7 @@ from votron.cli._parser import Parser, UsageError, positive, size, whole_number
 from votron.cli._reading import (
     base_name,
     hold_out,
+    left_out,
     make_model,
     provenance_of,
     read_labelled,
@@ -185,6 +187,8 @@ def run(args: argparse.Namespace) -> int:
     if hasattr(trained.estimator, "verbose"):
         trained.estimator.set_params(verbose=0)  # whoever opens the file has another terminal
     size = save_model(trained.model, args.output, trained.provenance, trained.certificate)
+    if (remark := remark_on_size(trained.model, size)) is not None:
+        notes(remark)
     if args.json and args.output != "-":
         print_json(_document(args, trained, size))
     elif args.output != "-":
@@ -275,7 +279,7 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
         trained.error = errors_of(model, [(X, y)], on="training")
     trained.provenance["test"] = _test_provenance(args.test, seed, trained.error)
     if data.dropped:
-        trained.remarks["left out"] = f"{counted(data.dropped, 'row')} with missing values"
+        trained.remarks["left out"] = left_out(data.dropped, data.unlabelled)
     _certify(args, trained, X, y)
     return trained
 

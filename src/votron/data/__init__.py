@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from votron.data.formats.image_sets import ImageSet, load_image_set
     from votron.data.reading import ExampleBatches, open_batches, read_examples
     from votron.data.streaming import StreamFacts, scan_stream
+    from votron.data.unseen import Unseen, unseen_values
     from votron.data.writing import write_examples
 
 _HOMES = {  # loaded when asked for: most need scikit-learn, and the names in votron.data.formats need nothing
@@ -31,6 +32,8 @@ _HOMES = {  # loaded when asked for: most need scikit-learn, and the names in vo
     "read_idx": "formats.idx",
     "scan_stream": "streaming",
     "tabular_encoder": "encoding",
+    "Unseen": "unseen",
+    "unseen_values": "unseen",
     "write_examples": "writing",
 }
 
@@ -41,6 +44,7 @@ __all__ = [
     "Examples",
     "ImageSet",
     "StreamFacts",
+    "Unseen",
     "describe_examples",
     "encoder_columns",
     "load_image_set",
@@ -51,6 +55,7 @@ __all__ = [
     "read_idx",
     "scan_stream",
     "tabular_encoder",
+    "unseen_values",
     "write_examples",
 ]
 

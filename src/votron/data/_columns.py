@@ -6,6 +6,7 @@ frame of polars can be encoded by what was fitted on one of pandas.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -19,12 +20,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from votron._frames import columns_of, floats_of, in_pandas
 from votron._sentences import on_one_line, shortened
+from votron.data.dates import parts_of_dates
 from votron.data.tables import kind_of
 from votron.errors import DataError
 
-FEATURES = ("text", "number", "boolean")
+FEATURES = ("text", "number", "boolean", "date")
 """The kinds of values that can be features."""
 _NUMBERS = ("number", "boolean")
+_VALUES = ("text", *_NUMBERS)
 _AS_BEFORE = "as in the frame that made the encoder"
 _SHOWN = 60
 """Characters of a value, or of a list of values, that are shown."""
@@ -80,7 +83,7 @@ def _mixture(found: list[tuple[int, Any]]) -> str:
 
 
 def _remedy(odd: tuple[int, Any] | None) -> str:
-    if odd is not None and isinstance(odd[1], date | np.datetime64):  # datetimes are dates
+    if odd is not None and isinstance(odd[1], date | np.datetime64):
         return "turn it into numbers, such as the day of the year or the days since a date, or leave it out"
     if odd is not None and isinstance(odd[1], time | timedelta | np.timedelta64):
         return "turn it into numbers, such as hours or seconds, or leave it out"
@@ -100,6 +103,8 @@ def _kind_of_value(value: Any) -> str:
         return "boolean"
     if isinstance(value, Real | Decimal):
         return "number"
+    if isinstance(value, date | np.datetime64):  # datetimes are dates
+        return "date"
     return "text" if isinstance(value, str) else "other"
 
 
@@ -187,12 +192,16 @@ class _Discrete(_Column):
         self.values = values
         self.sparse = sparse
 
+    def names(self, column: str) -> list[str]:
+        """Return the names of the features of a column."""
+        return [feature_name(column, value) for value in self.values]
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        return np.array([feature_name(self.feature_names_in_[0], value) for value in self.values], dtype=object)
+        return np.array(self.names(self.feature_names_in_[0]), dtype=object)
 
     def _features(self, column: Any, name: str) -> Any:
-        if kind_of(column) == "other":
-            raise refusal(column, name, f"discrete values, {_AS_BEFORE}", "convert it")
+        if kind_of(column) in ("other", "date"):
+            raise refusal(column, name, f"discrete values, {_AS_BEFORE}", "convert it", _VALUES)
         places = {value: i for i, value in enumerate(self.values)}
         features = np.array([places.get(value, -1) for value in objects_of(column)], dtype=np.int64)
         rows = np.flatnonzero(features >= 0)
@@ -202,6 +211,64 @@ class _Discrete(_Column):
         vectors = np.zeros(shape)
         vectors[rows, features[rows]] = 1.0
         return vectors
+
+
+class _Date(_Column):
+    """Dates: year, month, weekday and, where ``hours``, hour, as points on circles or as 0/1 features.
+
+    Of circles there are sine and cosine, and the year is a number, 0 for the first and 1 for the last. A 0/1 feature
+    there is for each year, month, weekday and hour; what is missing, or is another year, sets none.
+    """
+
+    def __init__(self, how: str = "cyclic", first_year: int = 1970, last_year: int = 1970, hours: bool = False) -> None:
+        self.how = how
+        self.first_year = first_year
+        self.last_year = last_year
+        self.hours = hours
+
+    @property
+    def _cycles(self) -> tuple[tuple[str, int, int], ...]:
+        """What comes again and again: its name, the first number and how many there are."""
+        return (("month", 1, 12), ("weekday", 0, 7), *((("hour", 0, 24),) if self.hours else ()))
+
+    def names(self, column: str) -> list[str]:
+        """Return the names of the features of a column."""
+        if self.how == "cyclic":
+            turns = [f"{column}.{part}.{axis}" for part, _, _ in self._cycles for axis in ("sin", "cos")]
+            return [f"{column}.year", *turns]
+        cycles = (("year", self.first_year, self.last_year - self.first_year + 1), *self._cycles)
+        return [f"{column}.{part}={i}" for part, first, n in cycles for i in range(first, first + n)]
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        return np.array(self.names(self.feature_names_in_[0]), dtype=object)
+
+    def _features(self, column: Any, name: str) -> NDArray[np.float64]:
+        kind = kind_of(column)
+        parts = parts_of_dates(column) if kind in ("date", "text", "nothing") else None
+        if parts is None:
+            raise refusal(column, name, f"dates, {_AS_BEFORE}", "convert it", ("date",))
+        year, *turns = parts
+        if self.how == "cyclic":
+            found = [(year - self.first_year) / max(1, self.last_year - self.first_year)]
+            for values, (_, first, n) in zip(turns, self._cycles, strict=False):
+                found += _on_circle(values - first, n)
+            return np.column_stack(found)
+        n_years = self.last_year - self.first_year + 1
+        years = _indicators(year - self.first_year, n_years)
+        return np.hstack([years, *(_indicators(v - f, n) for v, (_, f, n) in zip(turns, self._cycles, strict=False))])
+
+
+def _on_circle(turns: NDArray[np.float64], n: int) -> list[NDArray[np.float64]]:
+    """Return sine and cosine, from a table of rounded values: the same on every processor."""
+    angles = [2 * math.pi * i / n for i in range(n)]
+    table = np.array([[round(f(angle), 12) for angle in angles] + [np.nan] for f in (math.sin, math.cos)])
+    return list(table[:, np.where(np.isnan(turns), n, turns).astype(np.int64)])
+
+
+def _indicators(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return a 0/1 column for each number from 0 on; what is not among them, or NaN, sets none."""
+    found: NDArray[np.float64] = (values[:, None] == np.arange(n)).astype(np.float64)
+    return found
 
 
 class _Text(_Column):

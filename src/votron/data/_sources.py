@@ -9,6 +9,7 @@ free memory is about the machine, and no option raises it.
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import importlib
 import io
@@ -121,11 +122,13 @@ class Source(Location):
         Its first bytes, expanded.
     max_bytes : int
         What it may expand to, if it is not a plain file.
+    encoding : str or None
+        How a text is encoded that is given out in UTF-8.
     """
 
-    def __init__(self, location: str, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, location: str, max_bytes: int = MAX_BYTES, encoding: str | None = None) -> None:
         super().__init__(location)
-        self.max_bytes = max_bytes
+        self.max_bytes, self.encoding = max_bytes, encoding
         # What is no file, such as a pipe, can be read once only: it stays open, and its first bytes are put back.
         self._once = self.path is None or (self.path.exists() and not self.path.is_file())
         self._pipe: Any = None
@@ -153,7 +156,8 @@ class Source(Location):
     @property
     def plain_path(self) -> Path | None:
         """The file, if a library can open it by itself: not if it is compressed, or a pipe, whose head was read."""
-        return None if self._once or self.compression is not None else self.path
+        as_it_is = self.compression is None and self.encoding is None
+        return self.path if as_it_is and not self._once else None
 
     @property
     def size(self) -> int | None:  # type: ignore[override]
@@ -226,6 +230,8 @@ class Source(Location):
             raise unreadable(self.name, error) from None
         self.compression = next((kind for magic, kind in _MAGIC.items() if first.startswith(magic)), None)
         inner = reader if self.compression is None else _OPENERS[self.compression](reader, self.name)
+        if self.encoding is not None:
+            inner = _Recoded(inner, self.encoding, self.name)
         return io.BufferedReader(_Bounded(inner, reader, self), _CHUNK)
 
 
@@ -286,6 +292,36 @@ class _Bounded(io.RawIOBase):
                 self._inner.close()
             self._file.close()
         super().close()
+
+
+class _Recoded:
+    """A text in UTF-8 instead of how it is encoded."""
+
+    def __init__(self, file: Any, encoding: str, name: str) -> None:
+        self._file, self._encoding, self._name = file, encoding, name
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._line, self._rest, self._ended = 1, b"", False
+
+    def read(self, n: int) -> bytes:
+        while not self._rest and not self._ended:
+            chunk = self._file.read(_CHUNK)
+            self._ended = not chunk
+            try:
+                text = self._decoder.decode(chunk, final=self._ended)
+            except UnicodeError as error:
+                at = getattr(error, "start", 0)
+                line = self._line + chunk[:at].count(b"\n")
+                raise DataError(
+                    f"{with_capital(self._name)} must be text in {self._encoding}, and what stands about line {line} "
+                    "is not."
+                ) from None
+            self._line += text.count("\n")
+            self._rest = text.removeprefix("\ufeff").encode("utf-8", "replace")
+        found, self._rest = self._rest[:n], self._rest[n:]
+        return found
+
+    def close(self) -> None:
+        self._file.close()
 
 
 class _Expander:
@@ -391,9 +427,10 @@ def check_text(data: bytes, name: str, first_line: int = 1) -> None:
     """Refuse what is no text in UTF-8."""
     at = data.find(b"\0")
     if at >= 0:
-        wide = " (UTF-16, perhaps)" if data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[1:2] == b"\0" else ""
+        wide = data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[1:2] == b"\0"
         line = first_line + data.count(b"\n", 0, at)
-        raise DataError(f"{with_capital(name)} must be text in UTF-8: line {line} has a NUL byte{wide}.")
+        head = f"{with_capital(name)} must be text in UTF-8: line {line} has a NUL byte"
+        raise DataError(head, *([" (", Parameter("encoding", "utf-16"), ", perhaps)."] if wide else ["."]))
     if data.isascii():
         return
     try:
@@ -402,7 +439,9 @@ def check_text(data: bytes, name: str, first_line: int = 1) -> None:
         line = first_line + data.count(b"\n", 0, error.start)
         raise DataError(
             f"{with_capital(name)} must be text in UTF-8, and line {line} is not (byte {data[error.start]:#04x}): "
-            "save it in UTF-8, or convert it, such as by `iconv -f latin1 -t utf-8 old.csv > new.csv`."
+            "save it in UTF-8, or say how it is encoded, such as with ",
+            Parameter("encoding", "latin-1"),
+            ".",
         ) from None
 
 

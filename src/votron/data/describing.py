@@ -27,11 +27,12 @@ def describe_examples(examples: Examples) -> dict[str, Any]:
     Returns
     -------
     dict
-        Of plain values, as JSON takes them: ``source``, ``format``, ``rows``, ``dropped``, ``features`` (columns, for a
-        table), ``label``, and ``classes``, a list of a ``label`` and a ``count`` each, or None. For a table
-        ``columns``, a list of a ``name``, a ``kind``, how many are ``missing`` and ``distinct``, and the ``min``,
-        ``max`` and ``mean`` of numbers, or the first ``values`` of text. For anything else ``type``, ``sparse``,
-        ``density`` (the share that is not 0), ``min``, ``max`` and ``image_shape``.
+        Of plain values, as JSON takes them: ``source``, ``format``, ``rows``, ``dropped`` and of these ``unlabelled``,
+        ``features`` (columns, for a table), ``label``, and ``classes``, a list of a ``label`` and a ``count`` each, or
+        None. For a table ``columns``, a list of a ``name``, a ``kind``, how many are ``missing`` and ``distinct``, and
+        the ``min``, ``max`` and ``mean`` of numbers, the ``min`` and ``max`` of dates, or the first ``values`` of text.
+        For anything else ``type``, ``sparse``, ``density`` (the share that is not 0), ``min``, ``max`` and
+        ``image_shape``.
 
     Examples
     --------
@@ -45,6 +46,7 @@ def describe_examples(examples: Examples) -> dict[str, Any]:
         "format": examples.format,
         "rows": examples.n_rows,
         "dropped": examples.dropped,
+        "unlabelled": examples.unlabelled,
         "features": int(examples.X.shape[1]),
         "label": examples.label,
         "classes": _classes(examples),
@@ -71,9 +73,16 @@ def _column(column: Any) -> dict[str, Any]:
     }
     if kind == "number":
         return found | {"min": _plain(column.min()), "max": _plain(column.max()), "mean": _plain(column.mean())}
+    if kind == "date":
+        return found | {"min": _day(column.min()), "max": _day(column.max())}
     if kind == "text":
         return found | {"values": column.drop_nulls().unique(maintain_order=True)[:_N_SHOWN].to_list()}
     return found
+
+
+def _day(value: Any) -> str:
+    """Return a date, with the time of day if there is one."""
+    return str(value).removesuffix(" 00:00:00")
 
 
 def _plain(value: Any) -> float | int | None:

@@ -16,39 +16,43 @@ from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
-from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from votron._frames import columns_of, floats_of, in_pandas, is_frame
 from votron.data import vocabulary
 from votron.data._columns import (
     Values,
     _Chance,
+    _Date,
     _Discrete,
     _Number,
     _Text,
     _Truth,
-    feature_name,
     objects_of,
     probabilities_of,
     refusal,
 )
-from votron.data.tables import kind_of
-from votron.data.vocabulary import NUMERIC, STRATEGIES
+from votron.data.dates import parts_of_dates
+from votron.data.tables import kind_of, list_names
+from votron.data.vocabulary import DATES, NUMERIC, STRATEGIES
 from votron.errors import DataError, Parameter, Phrase, VotronError
 
 __all__ = ["encoder_columns", "make_encoder", "tabular_encoder"]
 
-TEXT_FEATURES = ("hashing", "tfidf")
+TEXT_FEATURES = ("auto", "hashing", "tfidf")
 MISSING = (*vocabulary.MISSING, *STRATEGIES)
 SCALERS = dict(zip(NUMERIC, (None, StandardScaler, MinMaxScaler, MaxAbsScaler), strict=True))
 _SPARSE_BELOW = 0.3
 """Share of features that are not 0 below which the vectors are sparse, as in ColumnTransformer."""
 _N_TEXT_FEATURES = 2**18
+_MOST_WORDS = 2**17
+"""Words that texts may have to become a feature each, if not told otherwise."""
 _WORD = re.compile(r"\w\w")
+_WORDS = re.compile(r"\b\w\w+\b")
 
 
 def tabular_encoder(
@@ -57,6 +61,7 @@ def tabular_encoder(
     numeric: str = "keep",
     probabilities: Iterable[str] = (),
     discrete: Iterable[str] = (),
+    dates: str = "cyclic",
 ) -> ColumnTransformer:
     """Return a transformer that turns the rows of tables like this one into vectors.
 
@@ -66,7 +71,8 @@ def tabular_encoder(
       in ``frame``, or in the order that a Categorical of pandas or an Enum of polars declares. A value that is
       missing, or that ``frame`` does not have, sets none of them;
     - numbers stay numbers, kept or scaled;
-    - True and False become 1 and 0.
+    - True and False become 1 and 0;
+    - dates become year, month and weekday, and the hour too where ``frame`` has times of day.
 
     Linear classifiers and kernels want numbers of different units, such as degrees and percents, scaled:
     ``numeric="standard"``. By default they are kept as they are, as in Cohen's table.
@@ -82,6 +88,10 @@ def tabular_encoder(
         Columns of probabilities, such as the chance of rain: kept as they are, and refused outside of 0 to 1.
     discrete : names of columns
         Columns whose numbers are names, such as postcodes: treated as text is.
+    dates : {"cyclic", "onehot"}, default="cyclic"
+        What becomes of dates: the year as a number, 0 for the first of ``frame`` and 1 for the last, and sine and
+        cosine of month, weekday and hour, so that December is next to January; or a 0/1 feature for each year, month,
+        weekday and hour.
 
     Returns
     -------
@@ -92,8 +102,8 @@ def tabular_encoder(
     Raises
     ------
     DataError
-        If a column is neither text nor numbers nor truth values, mixes them, has no values, or has a probability
-        outside of 0 to 1.
+        If a column is neither text nor numbers nor truth values nor dates, mixes them, has no values, or has a
+        probability outside of 0 to 1.
     VotronError
         If the frame is none, or a parameter does not fit it.
 
@@ -126,6 +136,9 @@ def tabular_encoder(
         raise VotronError(
             Parameter("numeric", of="tabular_encoder"), f" must be one of {choices}. Got {numeric!r} instead."
         )
+    if dates not in DATES:
+        rule = ", ".join(map(repr, DATES))
+        raise VotronError(Parameter("dates", of="tabular_encoder"), f" must be one of {rule}. Got {dates!r} instead.")
     names = _checked_columns(frame)
     kept = set(checked_names("probabilities", probabilities, names))
     coded = set(checked_names("discrete", discrete, names))
@@ -138,9 +151,9 @@ def tabular_encoder(
             )
     columns = dict(zip(names, columns_of(frame), strict=True))
     values = {name: _values(one, name, as_text=name in coded, as_chance=name in kept) for name, one in columns.items()}
-    _check_features(values)
     sparse = len(names) < _SPARSE_BELOW * sum(1 if found is None else len(found) for found in values.values())
-    parts = [_part(columns[name], found, numeric, name in kept, sparse) for name, found in values.items()]
+    parts = [_part(columns[name], found, numeric, name in kept, sparse, dates) for name, found in values.items()]
+    _check_features(dict(zip(names, parts, strict=True)))
     transformers = [(key, part, [name]) for key, part, name in zip(transformer_keys(names), parts, names, strict=True)]
     return ColumnTransformer(transformers, verbose_feature_names_out=False, sparse_threshold=_SPARSE_BELOW)
 
@@ -152,8 +165,9 @@ def make_encoder(
     discrete: Iterable[str] = (),
     probabilities: Iterable[str] = (),
     text: Iterable[str] = (),
-    text_features: str = "hashing",
+    text_features: str = "auto",
     n_text_features: int = _N_TEXT_FEATURES,
+    dates: str = "cyclic",
     missing: str = "refuse",
 ) -> ColumnTransformer:
     """Return a transformer that turns the rows of tables like this one into vectors.
@@ -171,11 +185,15 @@ def make_encoder(
         Columns whose numbers are names, or probabilities; see `tabular_encoder`.
     text : names of columns
         Columns of texts, such as messages, whose words become features; a missing text has none.
-    text_features : {"hashing", "tfidf"}, default="hashing"
+    text_features : {"auto", "hashing", "tfidf"}, default="auto"
         Whether words are hashed into a fixed number of features, which needs no vocabulary and works in batches, or
-        weighted by how rare they are. Either way the vectors of texts have length 1 and no negative numbers.
+        are a feature each, weighted by how rare they are, which makes small models and tells what a feature is; "auto"
+        hashes where texts have more than 2^17 words. Either way the vectors of texts have length 1 and no negative
+        numbers.
     n_text_features : int, default=2**18
         How many features hashing makes for each column of texts.
+    dates : {"cyclic", "onehot"}, default="cyclic"
+        What becomes of dates; see `tabular_encoder`.
     missing : {"refuse", "drop", "keep", "mean", "median", "most-frequent"}, default="refuse"
         What fills in missing numbers and truth values, before they are scaled; "refuse", "drop" and "keep" fill in
         nothing, since reading did the first two. Missing discrete values set no feature in any case.
@@ -212,10 +230,13 @@ def make_encoder(
     others = [name for name in names if name not in worded]
     parts: dict[str, Any] = {}
     if others:
-        made = tabular_encoder(frame[others], numeric=numeric, probabilities=probabilities, discrete=discrete)
+        made = tabular_encoder(
+            frame[others], numeric=numeric, probabilities=probabilities, discrete=discrete, dates=dates
+        )
         parts = {columns[0]: _with_imputer(part, missing) for _, part, columns in made.transformers}
     for name in texts:
-        parts[name] = Pipeline([("texts", _Text()), ("words", _vectorizer(text_features, n_text_features))])
+        words = _vectorizer(_chosen_features(text_features, frame[name], name), n_text_features)
+        parts[name] = Pipeline([("texts", _Text()), ("words", words)])
     runs = _group_numbers([(name, parts[name]) for name in names])
     keys = transformer_keys(
         [columns[0] if len(columns) == 1 else f"{columns[0]}..{columns[-1]}" for columns, _ in runs]
@@ -234,7 +255,7 @@ def encoder_columns(encoder: Any) -> dict[str, str]:
 
     Returns
     -------
-    dict of str to {"number", "text", "truth"}
+    dict of str to {"number", "text", "truth", "date"}
         For the parameter ``columns`` of `read_examples`.
 
     Examples
@@ -249,19 +270,52 @@ def encoder_columns(encoder: Any) -> dict[str, str]:
     if not isinstance(encoder, ColumnTransformer):
         kind = type(encoder).__name__
         raise VotronError(f"encoder_columns takes what make_encoder made. Got an object of type {kind} instead.")
-    return {name: _kind(part) for _, part, columns in encoder.transformers for name in columns}
+    parts = getattr(encoder, "transformers_", encoder.transformers)
+    found: dict[str, str] = {}
+    for key, part, columns in parts:
+        if isinstance(part, str) and part == "drop":
+            continue
+        names = _names_of(encoder, key, columns)
+        if names is None:
+            raise VotronError("encoder_columns takes an encoder whose columns have names. Got numbers instead.")
+        found |= {name: kind for name, kind in zip(names, _kinds(part, len(names)), strict=True) if name not in found}
+    return found
 
 
-def _kind(part: Any) -> str:
-    part = part.estimator if isinstance(part, FrozenEstimator) else part  # as they are in a model from a file
-    first = part.steps[0][1] if isinstance(part, Pipeline) else part
-    if isinstance(first, _Discrete):
-        if all(isinstance(value, str) for value in first.values):
-            return "text"
-        return "truth" if all(isinstance(value, bool) for value in first.values) else "number"
-    if isinstance(first, _Text):
+def _names_of(encoder: ColumnTransformer, key: str, columns: Any) -> list[str] | None:
+    """Return the names of the columns of a part; None where they have none."""
+    if hasattr(encoder, "transformers_"):
+        if not hasattr(encoder, "feature_names_in_"):
+            return None
+        return [str(encoder.feature_names_in_[i]) for i in encoder._transformer_to_input_indices[key]]
+    listed: list[Any] = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, list) else [0]
+    return listed if all(isinstance(name, str) for name in listed) else None
+
+
+def _kinds(part: Any, n: int) -> list[str]:
+    """Return what each of so many columns must hold that meet a part."""
+    while isinstance(part, FrozenEstimator | Pipeline):
+        part = part.estimator if isinstance(part, FrozenEstimator) else part.steps[0][1]
+    values: list[Any] | None = None
+    if isinstance(part, SimpleImputer) and getattr(part, "_fit_dtype", np.dtype("f8")).kind == "O":
+        values = [[value] for value in part.statistics_.tolist()]
+    if isinstance(part, OneHotEncoder | OrdinalEncoder):
+        values = [each.tolist() for each in part.categories_] if hasattr(part, "categories_") else [["text"]] * n
+    if isinstance(part, _Discrete):
+        values = [part.values]
+    if values is not None:
+        return [_kind_of_values([v for v in each if v is not None and v == v]) for each in values]
+    if isinstance(part, _Text | CountVectorizer | HashingVectorizer):
+        return ["text"] * n
+    if isinstance(part, _Date):
+        return ["date"] * n
+    return ["truth" if isinstance(part, _Truth) else "number"] * n
+
+
+def _kind_of_values(values: Any) -> str:
+    if all(isinstance(value, str) for value in values):
         return "text"
-    return "truth" if isinstance(first, _Truth) else "number"
+    return "truth" if all(isinstance(value, bool) for value in values) else "number"
 
 
 # -- what the frame and the parameters say ----------------------------------------------------------------------------
@@ -296,16 +350,16 @@ def checked_names(parameter: str, given: Any, columns: list[str]) -> list[str]:
         if not isinstance(name, str) or name not in there:
             raise VotronError(
                 Parameter(parameter, of="tabular_encoder"),
-                f" must be names of columns of the frame, which are {columns}. Got {name!r} instead.",
+                f" must be names of columns of the frame, which has {list_names(columns)}. Got {name!r} instead.",
             )
     return names
 
 
-def _check_features(values: dict[str, Values | None]) -> None:
+def _check_features(parts: dict[str, Any]) -> None:
     """Refuse features that would have the same name, such as "a=b=c" of column "a" and of column "a=b"."""
     seen: dict[str, str] = {}
-    for column, found in values.items():
-        for feature in [column] if found is None else [feature_name(column, value) for value in found]:
+    for column, part in parts.items():
+        for feature in part.names(column) if isinstance(part, _Date | _Discrete) else [column]:
             if feature in seen:
                 raise DataError(
                     f"Two features would be called {feature!r}, from column {seen[feature]!r} and column {column!r}: "
@@ -320,9 +374,11 @@ def _check_features(values: dict[str, Values | None]) -> None:
 def _values(column: Any, name: str, *, as_text: bool, as_chance: bool) -> Values | None:
     """Return the values that get a feature each, or None if the column is one of numbers."""
     kind = kind_of(column)
-    if kind == "other":
+    if kind == "date" and not (as_text or as_chance):
+        return None
+    if kind in ("other", "date"):
         remedy = "convert it, or leave it out" if as_text else ""  # else numbers are advised, for dates among others
-        raise refusal(column, name, "either numbers, or truth values, or text", remedy)
+        raise refusal(column, name, "either numbers, or truth values, or text", remedy, ("text", "number", "boolean"))
     if as_text or (kind == "text" and not as_chance):
         found = None if kind == "nothing" else _categories(column, name)
         empty = not found
@@ -372,16 +428,25 @@ def transformer_keys(columns: list[str]) -> list[str]:
     return keys
 
 
-def _part(column: Any, values: Values | None, numeric: str, as_chance: bool, sparse: bool) -> Any:
+def _part(column: Any, values: Values | None, numeric: str, as_chance: bool, sparse: bool, dates: str) -> Any:
     """Return the transformer of a column."""
     if values is not None:
         return _Discrete(values, sparse)
     if as_chance:
         return _Chance()
-    if kind_of(column) == "boolean":
+    kind = kind_of(column)
+    if kind == "boolean":
         return _Truth()
+    if kind == "date":
+        return _dated(column, dates)
     scaler = SCALERS[numeric]
     return _Number() if scaler is None else Pipeline([("numbers", _Number()), ("scale", scaler())])
+
+
+def _dated(column: Any, how: str) -> _Date:
+    """Return the transformer of a column of dates, which has hours where there is a time of day."""
+    year, _, _, hour = parts_of_dates(column) or (np.zeros(1),) * 4
+    return _Date(how, int(np.nanmin(year)), int(np.nanmax(year)), bool((hour > 0).any()))
 
 
 # -- checks -----------------------------------------------------------------------------------------------------------
@@ -421,9 +486,22 @@ def _vectorizer(text_features: str, n_features: int) -> Any:
     )
 
 
+def _chosen_features(asked: str, column: Any, name: str) -> str:
+    """Return how words become features, where that is left open: a feature each, if they are not too many."""
+    if asked != "auto":
+        return asked
+    words: set[str] = set()
+    for text in _Text()._features(column, name):
+        words.update(_WORDS.findall(text.lower()))
+        if len(words) > _MOST_WORDS:
+            return "hashing"
+    return "tfidf"
+
+
 def _with_imputer(part: Any, missing: str) -> Any:
     """Return the transformer of a column with an imputer after its numbers, if there is to be one."""
-    if missing not in STRATEGIES or isinstance(part, _Discrete):
+    sets_none = isinstance(part, _Discrete) or (isinstance(part, _Date) and part.how == "onehot")
+    if missing not in STRATEGIES or sets_none:
         return part
     imputer = SimpleImputer(strategy=STRATEGIES[missing], keep_empty_features=True)
     steps = list(part.steps) if isinstance(part, Pipeline) else [("numbers", part)]

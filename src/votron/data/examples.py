@@ -42,7 +42,7 @@ class Examples:
     image_shape : tuple of int or None
         Height and width of the images, and the number of colours if there are several.
     dropped : int
-        How many rows were left out since something was missing in them.
+        How many rows were left out since something was missing in them, be it the label.
     zero_based : bool or None
         For svmlight, whether the first feature has number 0; None otherwise.
     header, delimiter, quote : bool, str and str, or None
@@ -54,6 +54,8 @@ class Examples:
         How many examples of the source come before these, those left out included: not 0 for later batches.
     notes : tuple of str
         What users should know about the reading, in sentences.
+    unlabelled : int
+        How many of those that were left out have no label.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class Examples:
     files: tuple[str, ...] | None = None
     first_row: int = 0
     notes: tuple[str, ...] = ()
+    unlabelled: int = 0
 
     @property
     def n_rows(self) -> int:

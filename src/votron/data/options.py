@@ -7,6 +7,7 @@ model files say of their training and "read as in training" are made of these.
 
 # ruff: noqa: RUF009  # option() returns the field of a dataclass, as field() does
 
+import codecs
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,7 +18,7 @@ import numpy as np
 
 from votron.data._sources import MAX_BYTES
 from votron.data.tables import TableOptions
-from votron.data.vocabulary import KINDS, LABELS, MISSING
+from votron.data.vocabulary import KINDS, LABEL_KINDS, LABELS, MISSING
 from votron.errors import Parameter, VotronError
 
 __all__ = ["BatchOptions", "ReadOptions"]
@@ -27,6 +28,8 @@ NA_VALUES = ("", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
 """Texts that mean that a value is missing, if not told otherwise."""
 OLD_NAMES = {"colour": "rgb"}
 """Names that options had, and have."""
+_NO_ENCODINGS = ("idna", "punycode", "undefined", "unicode_escape", "unicode-escape", "raw_unicode_escape", "utf-7")
+"""Encodings of Python's that no files have."""
 AS_IN_TRAINING = "default: as in training"
 
 Default = TypeVar("Default")
@@ -53,6 +56,8 @@ class Command:
         What holds if it is not typed and there is no training to go by.
     main_only : bool
         Whether it is about data to learn from, and not about data for a model.
+    of_labels : bool
+        Whether it is about labels, and has no meaning where none are read.
     """
 
     flag: str
@@ -61,6 +66,7 @@ class Command:
     metavar: str | None = None
     default: str = ""
     main_only: bool = False
+    of_labels: bool = False
 
     def words(self, kept: bool) -> str:
         """Return the help, for data of a model if what held in training is ``kept``."""
@@ -172,6 +178,15 @@ def _character(value: Any) -> BrokenRule:
     return "be one character, no letter or digit and not the end of a line", value
 
 
+def _encoding(value: Any) -> BrokenRule:
+    try:
+        found = codecs.lookup(value) if isinstance(value, str) else None
+    except LookupError:
+        found = None
+    fits = found is not None and getattr(found, "_is_text_encoding", True) and found.name not in _NO_ENCODINGS
+    return None if fits else ("be an encoding of text that Python knows, such as latin-1", value)
+
+
 def _truth(value: Any) -> BrokenRule:
     return None if isinstance(value, int | np.bool_) and value in (0, 1) else ("be True or False", value)
 
@@ -218,13 +233,13 @@ class ReadOptions:
         'What labels are read as: texts, as they are written ("01" stays "01", and "true" stays "true"); truth values, '
         "which are true and false, or 1 and 0; or numbers. By default what the labels look like, and numbers among "
         "words are words.",
-        _one_of(None, *KINDS),
+        _one_of(None, *LABEL_KINDS),
     )
     format: str | None = option(
         None,
         "str, optional",
-        '"csv", "tsv", "parquet", "arrow", "svmlight", "idx", "npy", "npz" or "images", or one that another package '
-        "brings, if it cannot be recognised.",
+        '"csv", "tsv", "json", "jsonl", "parquet", "arrow", "svmlight", "idx", "npy", "npz" or "images", or one that '
+        "another package brings, if it cannot be recognised.",
         _format,
         Command("--format", "{formats} (default: by the name and the first bytes)", "format", "NAME"),
         recorded=True,
@@ -241,7 +256,8 @@ class ReadOptions:
         "refuse",
         '{"refuse", "drop", "keep"}, default="refuse"',
         "What to do about missing values in tables: refuse them, with a sentence that says where the first is, drop "
-        "the rows that have some, or keep them, for an imputer. Labels must not be missing, unless rows are dropped.",
+        "the rows that have some, or keep them, for an imputer. Labels must not be missing, unless rows are dropped, "
+        "here or with ``drop_unlabelled``.",
         _one_of(*MISSING),
         Command(
             "--missing",
@@ -250,6 +266,15 @@ class ReadOptions:
             "filling",
             "HOW",
         ),
+        recorded=True,
+    )
+    drop_unlabelled: bool = option(
+        False,
+        "bool, default=False",
+        "Whether rows without a label are left out, and counted in ``unlabelled`` of the result, instead of being "
+        "refused; values that are missing elsewhere are another matter, for ``missing``.",
+        _truth,
+        Command("--drop-unlabelled", "leave out rows without a label, and count them", "yes", of_labels=True),
         recorded=True,
     )
     na_values: Iterable[str] | None = option(
@@ -270,7 +295,7 @@ class ReadOptions:
     )
     columns: Mapping[str, str] | None = option(
         None,
-        'mapping of str to {"number", "text", "truth"}, optional',
+        'mapping of str to {"number", "text", "truth", "date"}, optional',
         "The columns to read and what they hold, others being left out: what `encoder_columns` says of a fitted "
         "encoder.",
         _kinds_of_columns,
@@ -278,8 +303,8 @@ class ReadOptions:
     as_text: Iterable[str] = option(
         (),
         "names of columns",
-        "Columns whose values are names, or texts, even if they look like numbers. Columns with numbers such as 007 "
-        "are taken for such without being named.",
+        "Columns whose values are names, or texts, even if they look like numbers or dates. Columns with numbers such "
+        "as 007 are taken for such without being named.",
         _all_are(str, "be names of columns"),
     )
     n_features: int | None = option(
@@ -333,6 +358,15 @@ class ReadOptions:
         _one_of(None, "train", "test"),
         Command("--part", "which part of digits, mnist or fashion (default: train)", "part"),
         recorded=True,
+    )
+    encoding: str | None = option(
+        None,
+        "str, optional",
+        'How a text file is encoded, such as "latin-1", "cp1252" or "utf-16"; by default UTF-8.',
+        _encoding,
+        Command("--encoding", "encoding of text files, such as latin-1 ({default})", "text", "NAME", "default: utf-8"),
+        recorded=True,
+        kept=True,
     )
     header: bool | None = option(
         None,
@@ -432,6 +466,7 @@ class ReadOptions:
             label_kind=self.label_kind,
             drop=(self.drop,) if isinstance(self.drop, str | int) else tuple(self.drop),
             missing=self.missing,
+            drop_unlabelled=bool(self.drop_unlabelled),
             columns=self.columns,
             as_text=frozenset([self.as_text] if isinstance(self.as_text, str) else self.as_text),
         )
@@ -462,7 +497,7 @@ def options_of(cls: Any = ReadOptions) -> dict[str, Option]:
     Examples
     --------
     >>> [name for name, option in options_of().items() if option.kept]
-    ['na_values', 'zero_based', 'header', 'quote', 'rgb', 'resize']
+    ['na_values', 'zero_based', 'encoding', 'header', 'quote', 'rgb', 'resize']
     """
     return {each.name: each.metadata["option"] for each in fields(cls)}
 

@@ -121,8 +121,9 @@ def read_examples(path: str | os.PathLike[str], options: ReadOptions) -> Example
 def open_batches(path: str | os.PathLike[str], options: BatchOptions) -> ExampleBatches:
     """Open data to read them a batch at a time.
 
-    CSV and TSV, svmlight and IDX are read from files, compressed files and standard input in bounded memory; plain
-    files of ``.npy``, Parquet and Arrow as well, by rows. Everything else is read as a whole and then cut into batches.
+    CSV and TSV, JSON Lines, svmlight and IDX are read from files, compressed files and standard input in bounded
+    memory; plain files of ``.npy``, Parquet and Arrow as well, by rows. Everything else is read as a whole and then cut
+    into batches.
 
     Parameters
     ----------
@@ -292,8 +293,12 @@ def recognise(location: str, options: ReadOptions) -> tuple[Format, Any]:
         source = Location(location)
         format = _format_of_folder(source, options)
     else:
-        source = Source(location, options.max_bytes)
+        source = Source(location, options.max_bytes, options.encoding)
         format = _format_of_file(source, options.format)
+        if options.encoding is not None and "encoding" not in format.options:
+            raise DataError(
+                f"There is no text in {source.name}, which is {format.name}: leave ", Parameter("encoding"), " out."
+            )
     if format.labels_at and options.label is not None and options.labels == "required":
         raise DataError(
             f"The labels of {source.name} are {format.labels_at}: leave ",
@@ -352,8 +357,6 @@ def _refuse_foreign(source: Source) -> None:
         )
     if source.head[8:64].startswith(b'{"__metadata__":{"votron"'):
         raise DataError(f"{source.name} is a model file, not data: the model comes first, and the data after it.")
-    if source.head.lstrip()[:1] in (b"{", b"[") and suffix in (".json", ".jsonl", ".ndjson"):
-        raise DataError(f"{source.name} is JSON, which is not read here: save the table as CSV or Parquet.")
 
 
 # -- reading it -------------------------------------------------------------------------------------------------------
@@ -388,7 +391,11 @@ def _check_part(
     y = None if options.labels == "none" else part.y
     if y is None and options.labels == "required":
         raise DataError(f"There are no labels in {source.name}.")
-    return _finish(array_examples(part.X, y, about, source.name, part.label), options)
+    X = part.X
+    if options.drop_unlabelled and y is not None and y.dtype.kind == "f" and (there := ~np.isnan(y)).sum() < len(y):
+        n = int(len(y) - there.sum())
+        X, y, about = X[there], y[there], replace(about, dropped=n, unlabelled=n)
+    return _finish(array_examples(X, y, about, source.name, part.label), options)
 
 
 def _finish(examples: Examples, options: ReadOptions) -> Examples:

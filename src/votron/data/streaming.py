@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from votron._frames import floats_of
-from votron.data._columns import objects_of
+from votron.data._columns import _Date, objects_of, refusal
 from votron.data.encoding import encoder_columns, make_encoder
 from votron.data.examples import Examples
 from votron.data.reading import ExampleBatches
@@ -28,7 +28,6 @@ _MAX_VALUES = 10_000
 _MAX_CLASSES = 10_000
 _BLOCK = 1 << 20
 """How many numbers are looked at together."""
-_NAMES = ("text", "other")
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +79,7 @@ def scan_stream(
     probabilities: Iterable[str] = (),
     text: Iterable[str] = (),
     n_text_features: int = 2**18,
+    dates: str = "cyclic",
     missing: str = "refuse",
     max_values: int = _MAX_VALUES,
 ) -> StreamFacts:
@@ -91,7 +91,7 @@ def scan_stream(
     ----------
     batches : iterable of Examples
         Such as `open_batches` gives.
-    numeric, discrete, probabilities, text, n_text_features
+    numeric, discrete, probabilities, text, n_text_features, dates
         As in `make_encoder`; texts are hashed.
     missing : {"refuse", "drop", "keep", "mean"}, default="refuse"
         As in `make_encoder`. Medians and most frequent values cannot be found in one pass.
@@ -141,6 +141,8 @@ def scan_stream(
             found.sample(),
             numeric=numeric,
             missing=missing,
+            dates=dates,
+            text_features="hashing",
             n_text_features=n_text_features,
             discrete=names["discrete"],
             probabilities=names["probabilities"],
@@ -231,6 +233,25 @@ class _SeenColumn:
         self.dtype: Any = None  # of the first rows with a value
         self.values: dict[Any, None] = {}
         self.word: str | None = None  # a text
+        self.dates: list[Any] = []  # the first, the last, and perhaps one with an hour
+        self.n_dates = 0
+        self.sums = np.zeros(7)
+        """Of what `_Date` makes of dates, the year as it is."""
+
+    def add_dates(self, column: Any) -> None:
+        """Take dates into account."""
+        pl = polars()
+        times = column.drop_nulls().cast(pl.Datetime("us"))
+        features = _Date("cyclic", 0, 1, hours=True)._features(times, column.name)
+        self.n_dates, self.sums = self.n_dates + len(times), self.sums + features.sum(axis=0)
+        found = [*self.dates, times.min(), times.max(), *times.filter(times.dt.hour() > 0)[:1].to_list()]
+        self.dates = [min(found), max(found), *[one for one in found if one.hour][:1]]
+
+    def means_of_dates(self, part: _Date) -> NDArray[np.float64]:
+        """Return the means of the features that this makes of the dates."""
+        means = self.sums / self.n_dates
+        means[0] = (means[0] - part.first_year) / max(1, part.last_year - part.first_year)
+        return means if part.hours else means[:5]
 
 
 class _Statistics:
@@ -287,10 +308,14 @@ class _Statistics:
             raise DataError(f"The column {name!r} must hold {mine.kind} as in the rows before. Got {kind} instead.")
         if mine.kind == "nothing":
             mine.kind, mine.dtype = kind, column.dtype
+        if kind == "other":
+            raise refusal(column, name, "either numbers, or truth values, or text, or dates")
         if name in self._text:
             mine.word = mine.word or next((value for value in objects_of(column) if value and len(value) > 1), None)
-        elif kind in _NAMES or name in self._discrete:
+        elif kind == "text" or name in self._discrete:
             self._add_values(mine, column)
+        elif kind == "date":
+            mine.add_dates(column)
         else:
             return True
         return False
@@ -318,12 +343,12 @@ class _Statistics:
     def sample(self) -> Any:
         """Return a frame with all distinct values and the extremes of all numbers: it makes the encoder of all rows."""
         pl = polars()
-        height = max([2, *(len(one.values) for one in self.columns.values())])
+        found = {name: self._sampled(name, one) for name, one in self.columns.items()}
+        height = max([2, *map(len, found.values())])
         columns = []
         for name, one in self.columns.items():
-            values = self._sampled(name, one)
-            padded = values + values[-1:] * (height - len(values))
-            columns.append(pl.Series(name, padded, dtype=one.dtype if one.kind in _NAMES else None))
+            padded = found[name] + found[name][-1:] * (height - len(found[name]))
+            columns.append(pl.Series(name, padded, dtype=one.dtype if one.kind == "text" else None))
         return pl.DataFrame(columns)
 
     def _sampled(self, name: str, one: _SeenColumn) -> list[Any]:
@@ -331,6 +356,8 @@ class _Statistics:
             return [None]
         if name in self._text:
             return [one.word]
+        if one.dates:
+            return one.dates
         if one.values:
             values = [value for value in one.values if value is not None]
             # the type of the first rows may be too narrow for those after them
@@ -343,7 +370,9 @@ class _Statistics:
         """Return the encoder as if it had been fitted on all rows."""
         encoder.fit(self.sample())
         for _, part, names in encoder.transformers_:
-            if isinstance(part, Pipeline) and names[0] not in self._text:
+            if isinstance(part, Pipeline) and isinstance(part.steps[0][1], _Date):
+                part.steps[1][1].statistics_ = self.columns[names[0]].means_of_dates(part.steps[0][1])
+            elif isinstance(part, Pipeline) and names[0] not in self._text:
                 self._set_steps(part, np.array([self.columns[name].number for name in names]), filled_in)
         return encoder
 

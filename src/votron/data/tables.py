@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from votron import _frames
 from votron._moved import moved
+from votron.data.dates import dates_in, first_undated
 from votron.data.examples import Examples, check_length, short_repr, tidy_labels
 from votron.errors import DataError, Parameter, Phrase
 
@@ -72,6 +73,7 @@ class TableOptions:
     label_kind: str | None = None
     drop: Sequence[str | int] = ()
     missing: str = "refuse"
+    drop_unlabelled: bool = False
     columns: Mapping[str, str] | None = None
     as_text: frozenset[str] = field(default_factory=frozenset)
     may_be_empty: bool = False
@@ -136,7 +138,7 @@ def list_names(names: Sequence[str]) -> str:
 
 def frame_examples(frame: Any, options: TableOptions, place: Place, about: Examples, name: str) -> Examples:
     """Return the examples of a frame; `about` says where they are from, `name` is what sentences call it."""
-    texts = [one for one in frame.columns if one in options.as_text and frame[one].dtype.is_numeric()]
+    texts = [one for one in frame.columns if one in options.as_text and kind_of(frame[one]) in ("number", "date")]
     if texts:
         frame = frame.with_columns(polars().col(texts).cast(polars().String))
     label = _label_column(options, list(frame.columns), name)
@@ -145,15 +147,18 @@ def frame_examples(frame: Any, options: TableOptions, place: Place, about: Examp
     X = frame.select(wanted)
     if options.columns is not None:
         X = convert_columns(X, options.columns, place, name)
-    kept = _rows_to_keep(X, y, options, place, name)
-    n_dropped = 0
+    unlabelled = None if y is None else missing_cells(y)
+    kept = _rows_to_keep(X, y, unlabelled, options, place, name)
+    n_dropped = n_unlabelled = 0
     if kept is not None:
-        n_dropped = int((~kept).sum())
+        n_dropped, n_unlabelled = int((~kept).sum()), 0 if unlabelled is None else int(unlabelled.sum())
         X, y = X.filter(kept), None if y is None else y.filter(kept)
     for column in frame.select(wanted).get_columns():
         check_finite_column(column, place, name)
     labels = None if y is None else tidy_labels(label_array(y, name), f"The label column {label!r} of {name}")
-    return replace(about, X=X, y=labels, label=label if labels is not None else None, dropped=n_dropped)
+    return replace(
+        about, X=X, y=labels, label=label if labels is not None else None, dropped=n_dropped, unlabelled=n_unlabelled
+    )
 
 
 def check_finite_column(column: Any, place: Place, name: str) -> None:
@@ -225,7 +230,9 @@ def label_array(column: Any, name: str) -> NDArray[Any]:
     """Return the labels of a column without missing values."""
     pl = polars()
     kind = kind_of(column)
-    if kind == "other" or isinstance(column.dtype, pl.Decimal):
+    if not len(column):  # of a batch of which no row is left, whose type says nothing
+        return np.array([], dtype=np.str_)
+    if kind in ("other", "date") or isinstance(column.dtype, pl.Decimal):
         raise DataError(
             f"The label column {column.name!r} of {name} must hold whole numbers, text or truth values. "
             f"Got values of type {column.dtype} instead."
@@ -237,22 +244,38 @@ def label_array(column: Any, name: str) -> NDArray[Any]:
     return np.asarray(column.to_numpy())
 
 
-def _rows_to_keep(X: Any, y: Any, options: TableOptions, place: Place, name: str) -> Any | None:
+class UnlabelledError(DataError):
+    """No row has a label."""
+
+
+def _rows_to_keep(X: Any, y: Any, unlabelled: Any, options: TableOptions, place: Place, name: str) -> Any | None:
     """Return which rows to keep, or None if all; refuse missing values if they are not to be dropped or kept."""
-    columns = ([] if y is None else [y]) + list(X.get_columns())
-    holes = [column for column in columns if column.null_count() or (column.dtype.is_float() and column.is_nan().any())]
-    if options.missing == "keep" and not (y is not None and holes and holes[0] is y):
-        return None
+    kept = None
+    if unlabelled is not None and unlabelled.any():
+        if not (options.drop_unlabelled or options.missing == "drop"):
+            raise _missing_label(y, unlabelled, place, name)
+        if unlabelled.all() and not options.may_be_empty:
+            raise UnlabelledError(f"None of the {len(y):,} rows of {name} has a label in column {y.name!r}.")
+        kept = ~unlabelled
+    holes = [] if options.missing == "keep" else [column for column in X.get_columns() if _has_holes(column)]
     if not holes:
-        return None
+        return kept
     gone = missing_cells(holes[0])
     for column in holes[1:]:
         gone = gone | missing_cells(column)
+    there = ~gone if kept is None else kept & ~gone
     if options.missing == "drop":
-        if gone.all() and not options.may_be_empty:
+        if not there.any() and not options.may_be_empty:
             raise DataError(f"There is no row of {name} without a missing value: nothing is left after dropping them.")
-        return ~gone
-    raise _missing_values(holes, y, gone, X, place, name)
+        return there
+    left = gone if kept is None else gone & kept
+    if left.any():
+        raise _missing_values(holes, left, X.height if kept is None else int(kept.sum()), place, name)
+    return kept
+
+
+def _has_holes(column: Any) -> bool:
+    return bool(column.null_count() or (column.dtype.is_float() and column.is_nan().any()))
 
 
 def missing_cells(column: Any) -> Any:
@@ -260,20 +283,23 @@ def missing_cells(column: Any) -> Any:
     return column.is_null() | column.is_nan().fill_null(False) if column.dtype.is_float() else column.is_null()
 
 
-def _missing_values(holes: list[Any], y: Any, gone: Any, X: Any, place: Place, name: str) -> DataError:
-    if y is not None and holes[0] is y:
-        row = int(missing_cells(y).arg_true()[0])
-        return DataError(
-            f"Every row of {name} must have a label. Got none in column {y.name!r} of {place(row)} instead: add it, or "
-            "drop such rows with ",
-            Parameter("missing", "drop"),
-            ".",
-        )
+def _missing_label(y: Any, unlabelled: Any, place: Place, name: str) -> DataError:
+    row, n = int(unlabelled.arg_true()[0]), int(unlabelled.sum())
+    more = "" if n == 1 else f", and in {n - 1:,} more,"
+    return DataError(
+        f"Every row of {name} must have a label. Got none in column {y.name!r} of {place(row)}{more} instead: add it, "
+        "or leave such rows out with ",
+        Parameter("drop_unlabelled", True),
+        ".",
+    )
+
+
+def _missing_values(holes: list[Any], gone: Any, n_rows: int, place: Place, name: str) -> DataError:
     row = int(gone.arg_true()[0])
     first = next(column.name for column in holes if missing_cells(column)[row])
     n = int(gone.sum())
     return DataError(
-        f"There must be no missing values in {name}, and {n} of {X.height} rows {'has' if n == 1 else 'have'} some: "
+        f"There must be no missing values in {name}, and {n} of {n_rows} rows {'has' if n == 1 else 'have'} some: "
         f"the first is in {place(row)}, column {first!r}. ",
         Phrase("missing values", "Say what to do about them with ", Parameter("missing"), "."),
     )
@@ -285,11 +311,25 @@ def convert_columns(X: Any, columns: Mapping[str, str], place: Place, name: str)
     changed = []
     for column in X.get_columns():
         kind, wanted = kind_of(column), columns.get(column.name)
-        if wanted == "text" and kind in ("number", "boolean"):
+        if wanted == "text" and kind in ("number", "boolean", "date"):
             changed.append(column.cast(pl.String))
+        elif wanted == "date" and kind == "text":
+            changed.append(_parse_dates(column.cast(pl.String), place, name))
         elif wanted in ("number", "truth") and kind == "text":
             changed.append(_parse_texts(column.cast(pl.String), str(wanted), place, name))
     return X.with_columns(changed) if changed else X
+
+
+def _parse_dates(column: Any, place: Place, name: str) -> Any:
+    """Return texts as dates."""
+    found = dates_in(column)
+    if found is None:
+        row = first_undated(column)
+        raise DataError(
+            f"The column {column.name!r} of {name} must hold dates, as when the model was trained. "
+            f"Got {short_repr(column[row])} in {place(row)} instead."
+        )
+    return found
 
 
 def _parse_texts(column: Any, wanted: str, place: Place, name: str) -> Any:

@@ -13,8 +13,12 @@ STRATEGIES = {"mean": "mean", "median": "median", "most-frequent": "most_frequen
 """What can be filled in for missing numbers, and what scikit-learn calls it."""
 NUMERIC = ("keep", "standard", "minmax", "maxabs")
 """What can happen to numbers of a table."""
-KINDS = ("number", "text", "truth")
+LABEL_KINDS = ("number", "text", "truth")
+"""What labels can be told to be."""
+KINDS = (*LABEL_KINDS, "date")
 """What a column of a table can be told to hold."""
+DATES = ("cyclic", "onehot")
+"""What can become of dates."""
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
 """What stands for truth values, in lower case."""
 

@@ -21,7 +21,8 @@ def write_examples(examples: Examples, path: str | os.PathLike[str], format: str
     svmlight is as svm-train takes it: features count from 1, labels are numbers, truth values become 1 and -1, and
     labels that are not known 0. A last feature that is always 0 is written once, so that it is not lost.
 
-    Parquet, Arrow and ``.npz`` are read again as they were. svmlight is read as float64, exact to 2^53. CSV and TSV are
+    Parquet, Arrow and ``.npz`` are read again as they were, and JSON too but for the widths of numbers, and texts that
+    are dates. svmlight is read as float64, exact to 2^53. CSV and TSV are
     text, and say of no text that it is one: if all texts of a column look like numbers or truth values, they are read
     as such unless the column is named in ``as_text`` (of labels, unless ``label_kind="text"``); texts such as "NA" are
     missing unless ``na_values=()``, and an empty one always is; spaces around texts are lost; and names of columns
@@ -33,7 +34,7 @@ def write_examples(examples: Examples, path: str | os.PathLike[str], format: str
         The examples.
     path : str or path-like
         The file. It is the old one or the new one at any moment, never half of it.
-    format : {"csv", "tsv", "parquet", "arrow", "svmlight", "npz"}, optional
+    format : {"csv", "tsv", "json", "jsonl", "parquet", "arrow", "svmlight", "npz"}, optional
         By default what the name of the file says.
 
     Raises

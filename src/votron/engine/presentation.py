@@ -8,8 +8,9 @@ rest is gathered again in every pass. With one pass nothing is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,8 @@ class Presentation:
         c.
     weights : float array, optional
         The weight of each row; without it all are 1.
+    cuts : sequence of int
+        Places in the order, rising, where a batch shall end.
     """
 
     def __init__(
@@ -154,7 +157,9 @@ class Presentation:
         margins: Floats | None = None,
         constant: float = 0.0,
         weights: Floats | None = None,
+        cuts: Sequence[int] = (),
     ) -> None:
+        self._cuts = cuts
         margins = np.zeros(1) if margins is None else margins
         self._new_batch, self._has_margin = partial(RowBatch, margins, constant), bool(margins.any())
         self._weights = np.empty(0) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -188,7 +193,10 @@ class Presentation:
         """Yield the parts of the order, pass after pass."""
         n = len(self.order)
         while n_steps > 0:
-            yield from chunks(min(n, n_steps), self._rows_at_once)
+            last = min(n, n_steps)
+            edges = [0, *(cut for cut in self._cuts if 0 < cut < last), last]
+            for low, high in pairwise(edges):
+                yield from (slice(low + part.start, low + part.stop) for part in chunks(high - low, self._rows_at_once))
             n_steps -= n
 
     def _next(self, part: slice, n_pieces: int) -> tuple[RowBatch, list[Task]]:

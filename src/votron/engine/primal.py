@@ -8,7 +8,7 @@ learns, and the others bring rows. The result does not depend on the threads, no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -76,6 +76,7 @@ class PrimalTrainer:
         self.bias_weights, self.bias_timed = np.zeros(width), np.zeros(width)
         self._mistakes = np.zeros(width, dtype=np.int64)
         self.time = 0
+        self.thin = False
         self.largest_weight = 0.0
         """The largest weight that a row has had; 0 if none had any."""
         self._made: dict[str, tuple[Any, Floats]] = {}
@@ -109,8 +110,16 @@ class PrimalTrainer:
 
         return self._once("average", mean)
 
+    def scores(self, rows: Rows) -> tuple[Floats, Floats]:
+        """Return the scores of rows by the average of the vectors and by the last, without making either."""
+        n, last = self.n_vectors, rows @ self.weights + self.bias_weights
+        average = ((self.time + 1.0) * last - (rows @ self.timed + self.bias_timed)) / max(1, self.time)
+        return np.asarray(average)[:, :n], np.asarray(last)[:, :n]
+
     def _once(self, name: str, make: Callable[[Any, Any], Any]) -> tuple[Any, Floats]:
         """Make vectors, unless they were made since the last change."""
+        if self.thin:
+            self.densify()
         if name not in self._made:
             n = self.n_vectors
             vectors = make(self.weights[:, :n], self.timed[:, :n]).T
@@ -133,9 +142,12 @@ class PrimalTrainer:
         with_bias: bool,
         margin: float | Floats = 0.0,
         joint: bool = False,
+        thin: bool = False,
         largest_weight: float = 0.0,
     ) -> PrimalTrainer:
         """Return a trainer that stands where another stood, by what `state` returned; arrays are copied to be trained.
+
+        Sparse weights that are ``thin`` were dense, and are so again when they are used.
 
         Examples
         --------
@@ -147,6 +159,7 @@ class PrimalTrainer:
         made.n_features, made.weights, made.timed, made.time = int(weights.shape[0]), weights, timed, time
         made.bias_weights[: len(mistakes)], made.bias_timed[: len(mistakes)] = bias
         made._mistakes[: len(mistakes)] = mistakes
+        made.thin = thin
         made.largest_weight = largest_weight
         return made
 
@@ -184,6 +197,7 @@ class PrimalTrainer:
             self.weights.toarray(out=dense[0])
             self.timed.toarray(out=dense[1])
             (self.weights, self.timed), self._made = dense, {}
+        self.thin = False
 
     def untrained(self) -> PrimalTrainer:
         """Return a trainer that trains as this one does, and has not begun."""
@@ -249,6 +263,7 @@ class PrimalTrainer:
         n_threads: int = 1,
         watcher: Watcher | None = None,
         after_pass: Callable[[], bool] | None = None,
+        pauses: Mapping[int, Callable[[], None]] | None = None,
     ) -> TrainingRun:
         """Present examples, in passes over ``order``, until they are through, a pass made no mistake, or told to stop.
 
@@ -271,6 +286,8 @@ class PrimalTrainer:
             Is told where training is, and asked whether it shall go on.
         after_pass : callable, optional
             Called after each pass, also after the last if it is not a whole one; tells whether that is enough.
+        pauses : dict of callables, optional
+            Called in the first pass, after so many examples.
 
         Returns
         -------
@@ -284,6 +301,8 @@ class PrimalTrainer:
         self._made = {}
         first, n = self.time, len(order)
         last_mistake, interrupted = first, False
+        pauses = {} if pauses is None else pauses
+        pauses.get(0, _nothing)()
         batches = Presentation(
             X,
             codes,
@@ -293,6 +312,7 @@ class PrimalTrainer:
             margins=np.full(max(2, self.n_vectors), self.margin),
             constant=float(self.bias),
             weights=weights,
+            cuts=sorted(pauses),
         )
         worth_it = n_steps * batches.values_per_row * self._width >= WORTH_A_THREAD
         with team(n_threads if worth_it else 1) as threads:
@@ -302,6 +322,7 @@ class PrimalTrainer:
                 self.time += batch.n
                 self._made = {}
                 steps = self.time - first
+                pauses.get(steps, _nothing)()
                 if watcher is not None:
                     watcher.update(steps, (steps - 1) // n + 1, int(self._mistakes.sum()))
                     interrupted = watcher.should_stop()
@@ -343,6 +364,10 @@ class PrimalTrainer:
                 f"Sums over values as large as {largest:g}{weighted} can exceed the largest float64: scale the data "
                 "down."
             )
+
+
+def _nothing() -> None:
+    pass
 
 
 def weights_width(n_vectors: int) -> int:

@@ -1,5 +1,7 @@
 """The classifiers of Votron, in scikit-learn's interface."""
 
+from typing import TYPE_CHECKING, Any
+
 from votron.estimators._by_name import ESTIMATORS
 from votron.estimators._validation import held_out_split
 from votron.estimators.adatron import KernelAdatronClassifier
@@ -10,9 +12,13 @@ from votron.estimators.voted import VotedPerceptronClassifier
 from votron.estimators.voted_cv import VotedPerceptronClassifierCV
 from votron.estimators.winnow import WinnowClassifier
 
+if TYPE_CHECKING:
+    from votron.estimators.pipelines import ClassifierPipeline, table_classifier, table_options
+
 __all__ = [
     "ESTIMATORS",
     "AveragedPerceptronClassifier",
+    "ClassifierPipeline",
     "CompactClassifier",
     "KernelAdatronClassifier",
     "NaiveBayesLinearClassifier",
@@ -20,4 +26,14 @@ __all__ = [
     "VotedPerceptronClassifierCV",
     "WinnowClassifier",
     "held_out_split",
+    "table_classifier",
+    "table_options",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("ClassifierPipeline", "table_classifier", "table_options"):  # which need the encoders of tables
+        from votron.estimators import pipelines
+
+        return getattr(pipelines, name)
+    raise AttributeError(f"module 'votron.estimators' has no attribute {name!r}")

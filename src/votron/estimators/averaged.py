@@ -23,6 +23,8 @@ from votron.engine.cluster.rows import SpreadRows
 from votron.estimators import _validation
 from votron.estimators._best_moment import counted
 from votron.estimators._evidence import check_none_left_out, passes_of, trained_model
+from votron.estimators._probabilities import WeightProbabilities
+from votron.estimators._progressive import SampleOnTheWay
 from votron.estimators._score_functions import Form, Linear, linear_scores
 from votron.estimators._validation import check_unchanged
 from votron.estimators._weights import (
@@ -63,7 +65,7 @@ _NOT_JOINTLY = (ONE_VOTE, ONE_RANDOM)
 """Predictors that no model has whose classes were trained together."""
 
 
-class AveragedPerceptronClassifier(WeightedFit, EpochClassifier):
+class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassifier):
     """Averaged perceptron for dense and sparse data, many features and many classes.
 
     The perceptron adds an example to its class's weight vector where it made a mistake; the average of its vectors over
@@ -246,15 +248,23 @@ class AveragedPerceptronClassifier(WeightedFit, EpochClassifier):
         )
         n_steps = self._n_steps(len(order))
         trainer = self._new_trainer()
+        sampled = self._sampling(trainer, rows, codes, order, min(n_steps, len(order)))
         if self.early_stopping:
+<<<<<<< HEAD
             _validation.refuse_spread(rows, "Early stopping")
             run, trainer = self._train_until_best(trainer, rows, codes, order, n_steps, held_out, weights.each)
+=======
+            run, trainer = self._train_until_best(trainer, rows, codes, order, n_steps, held_out, weights.each, sampled)
+>>>>>>> main
         else:
-            run = self._train(trainer, rows, codes, order, n_steps, weights.each)
+            run = self._train(trainer, rows, codes, order, n_steps, weights.each, sampled)
             self.__dict__.pop("validation_scores_", None)
             if self.epochs is not None and not run.interrupted:
                 trainer.time = n_steps  # after convergence the vectors only grow older
         self._keep(trainer, run.steps / len(order), run.converged)
+        self._take_pass(sampled.sample())
+        if len(held_out):
+            self._sample_held_out(rows[held_out], codes[held_out])
         self._n_seen, self._n_given, self._n_left_out = len(order), weights.n_given, weights.n_left_out
         self._once, self._cut_off = run.steps <= len(order), run.interrupted
         return run
@@ -311,7 +321,9 @@ class AveragedPerceptronClassifier(WeightedFit, EpochClassifier):
             run = TrainingRun(0, False, False)
             if len(order):
                 with trainer.undone_on_error(rows):
-                    run = self._train(trainer, rows, codes, order, len(order), weights.each)
+                    sampled = self._sampling(trainer, rows, codes, order, len(order))
+                    run = self._train(trainer, rows, codes, order, len(order), weights.each, sampled)
+                self._add_to_sample(sampled.sample())
             self._keep(trainer, 1.0 if first else self.n_epochs_ + 1.0, False)
             seen, given = (0, 0) if first else (self._n_seen, self._n_given)
             self._n_seen, self._n_given = seen + len(order), given + rows.shape[0]
@@ -385,14 +397,20 @@ class AveragedPerceptronClassifier(WeightedFit, EpochClassifier):
         order: Index,
         n_steps: int,
         weights: Floats | None,
+        sampled: SampleOnTheWay,
         after_pass: Callable[[], bool] | None = None,
     ) -> TrainingRun:
         """Run the engine."""
+<<<<<<< HEAD
         if isinstance(rows, SpreadRows):
             run: Callable[..., TrainingRun] = rows.presenter(trainer, weights=weights)
         else:
             n_threads = effective_threads(self.n_jobs)
             run = partial(trainer.run, weights=weights, n_threads=n_threads, after_pass=after_pass)
+=======
+        run = partial(trainer.run, weights=weights, n_threads=effective_threads(self.n_jobs), after_pass=after_pass)
+        run = partial(run, pauses=sampled.pauses)
+>>>>>>> main
         return self._in_epochs(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
     def _train_until_best(
@@ -404,6 +422,7 @@ class AveragedPerceptronClassifier(WeightedFit, EpochClassifier):
         n_steps: int,
         held_out: Index,
         weights: Floats | None,
+        sampled: SampleOnTheWay,
     ) -> tuple[TrainingRun, PrimalTrainer]:
         """Run the engine; return what happened, and where the held-out part was predicted best."""
         unseen, answers = rows[held_out], codes[held_out]
@@ -419,7 +438,7 @@ class AveragedPerceptronClassifier(WeightedFit, EpochClassifier):
                 best[0] = trainer.copy()
             return len(scores) - 1 - scores.index(max(scores)) >= self.PATIENCE
 
-        run = self._train(trainer, rows, codes, order, n_steps, weights, no_better)
+        run = self._train(trainer, rows, codes, order, n_steps, weights, sampled, no_better)
         self.validation_scores_ = scores
         return replace(run, converged=run.converged and best[0].time == trainer.time), best[0]
 

@@ -63,6 +63,8 @@ class SavableClassifier(ExplainedClassifier):
 
     _from_file: bool = False
     """True if it was opened from a file, and not trained anew since."""
+    _tables: ClassVar[dict[str, str]] = {}
+    """What suits it of the options of `votron.data.make_encoder`, where that is not what suits most."""
 
     def save(self, path: str | os.PathLike[str], *, certificate: Any = None, provenance: Any = None) -> None:
         """Save the fitted model in one file, which `votron.load` opens.

@@ -10,14 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 from votron._resources import effective_threads
 from votron._types import Floats, Rows
 from votron.errors import VotronError
+from votron.estimators._probabilities import WithProbabilities
 from votron.estimators._score_functions import Expansion, Form, Linear, Sequence
-from votron.estimators.base import ScoreClassifier
 from votron.kernels.base import is_precomputed
 
 __all__ = ["CompactClassifier"]
 
 
-class CompactClassifier(ScoreClassifier):
+class CompactClassifier(WithProbabilities):
     """A fitted classifier that can predict, and nothing else; made by its method ``compact``.
 
     The rule of the model is settled. Rules that score by one vector a class ("last", "average", "pocket", "holdout")
@@ -121,6 +121,9 @@ class CompactClassifier(ScoreClassifier):
         """Return scores as the model had them: of two classes, naive Bayes predicts the first where they are 0."""
         return scores[:, 0] if self._ties_to_first and len(self.classes_) == 2 else super()._shaped(scores)
 
+    def _predictor_key(self) -> str:
+        return self.form_  # there is one
+
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         return self._predictor, self.gave_up_
 
@@ -142,6 +145,8 @@ def compacted(model: Any) -> CompactClassifier:
     made.made_from_ = getattr(model, "made_from_", type(model).__name__)
     made.rule_ = rule_of(model)
     made._ties_to_first = getattr(model, "_ties_to_first", False)
+    if isinstance(model, WithProbabilities) and hasattr(model, "predict_proba"):
+        made._slopes = {made.form_: model._slope()}
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(model, name):
             setattr(made, name, getattr(model, name))

@@ -112,6 +112,8 @@ class NaiveBayesLinearClassifier(SavableClassifier, BernoulliNB):
     _ties_to_first = True
 
     # An array of alphas is left out: BernoulliNB adds it to the counts of the classes as if it were one alpha a class.
+    # The absence of each of many hashed features would say something, and of a number only whether it is above 0 does.
+    _tables: ClassVar[dict[str, str]] = {"text_features": "tfidf", "dates": "onehot"}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BernoulliNB._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left")],

@@ -34,6 +34,7 @@ from votron.estimators._best_moment import (
 )
 from votron.estimators._collections import staged
 from votron.estimators._evidence import RecordClassifier
+from votron.estimators._probabilities import RecordProbabilities
 from votron.estimators._score_functions import Form, Sequence, form_of_vectors
 from votron.estimators._weights import (
     CLASS_WEIGHT_CONSTRAINTS,
@@ -69,7 +70,7 @@ def _why_no_partial_fit(model: Any) -> VotronError | None:
     return why_not_in_parts(model)
 
 
-class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
+class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifier):
     """Voted perceptron with kernels (Freund & Schapire, 1999).
 
     Training presents the examples in turn; each mistake adds the example to its class's vector. One training run yields
@@ -288,6 +289,10 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
             self._choose_rule(weights.widened(rows[held_out], self.kernel_), codes[held_out], of_held_out)
         elif needs_held_out(self.rule) and self.rule != "auto":
             self._set_holdout(weights.widened(rows[held_out], self.kernel_), codes[held_out])
+        sample = self._sample_pass(rows, codes, order, min(run.steps, self.record_.n_steps))
+        self._take_pass(dataclasses.replace(sample, rows=weights.widened(sample.rows, self.kernel_)))
+        if len(held_out):
+            self._sample_held_out(weights.widened(rows[held_out], self.kernel_), codes[held_out])
         return run
 
     def _after_fit(self, run: TrainingRun) -> None:
@@ -328,12 +333,14 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
             )
             order = self._learnable(rows, at_least=0)
             trainer = self._resumed(rows)
+            steps = trainer.time
             first_id = 0 if first else max(trainer.time, self._n_named)
             ids = np.zeros(rows.shape[0], dtype=np.int64)
             ids[order] = first_id + np.arange(len(order))
             run = self._train(trainer, rows, codes, order, len(order), ids, weights.each)
             seed = _new_seed(check_random_state(self.random_state)) if first else self._vectors.seed
             self._keep(trainer.support_rows, trainer.record(max(1, trainer.time)), seed)
+            self._add_to_sample(self._sample_pass(rows, codes, order, run.steps, first=steps))
             self.n_epochs_, self.converged_ = 1.0 if first else self.n_epochs_ + 1.0, False
             self._mixed, self._n_left_out = not (first or self._once), 0 if first else self._n_left_out
             self._n_named, self._once = first_id + len(order), first or self._once
@@ -610,7 +617,9 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
                 other._choose_rule(*self._labelled(X_val, y_val))
             other._predicting_rule()  # refuses where none was chosen
         elif X_val is not None:
-            other._set_holdout(*self._labelled(X_val, y_val))
+            held_out = self._labelled(X_val, y_val)
+            other._set_holdout(*held_out)
+            other._sample_held_out(*held_out)
         elif RULES[rule].needs_held_out and self._vectors.holdout is None:
             raise VotronError(f"The rule {rule!r} needs held-out data: give X_val and y_val, or fit with that rule.")
         return other
@@ -651,7 +660,8 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
             return self.with_rule(other.rule, bool(self.normalize_vectors), X_val=X_val, y_val=y_val)
         m = self.record_.n_examples
         times = moments_within(0, min(self.record_.n_steps, round(max(1.0, self.n_epochs_) * m)), m)
-        time, chosen = other._looked_at(*self._labelled(X_val, y_val), times, other.rule)
+        held_out = self._labelled(X_val, y_val)
+        time, chosen = other._looked_at(*held_out, times, other.rule)
         record, rows, seed = self.record_.until(time), self._vectors.support_rows, self._vectors.seed
         other._keep(rows[: len(record.support)], record, seed)
         other.converged_ = self.converged_ and len(record) == len(self.record_)
@@ -659,7 +669,7 @@ class VotedPerceptronClassifier(WeightedFit, RecordClassifier):
         other._moment_chosen = True
         if other.rule == "auto":
             other._chosen_rule = chosen
-        return other
+        return other._sample_held_out(*held_out)
 
     def _set_holdout(self, rows: Rows, codes: NDArray[np.int64]) -> None:
         curve = self._vectors.holdout_curve(rows, codes, n_threads=effective_threads(self.n_jobs))

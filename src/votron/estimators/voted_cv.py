@@ -62,13 +62,13 @@ class VotedPerceptronClassifierCV(WeightedFit):
         Degrees of the polynomial kernel. "auto" begins with 1, 2 and 3, and goes on, one by one, to 6 where the best is
         the largest.
     margins : "auto" or list of float or dict, default="auto"
-        Values of τ, each a number, or a dict by class. "auto" begins with 0, 0.5 and 2, and doubles to 32 where the
-        best is the largest.
+        Values of τ, each a number, or a dict by class. "auto" begins with 0.5 and 2, and goes on by factors
+        of 4, to 32 where the best is the largest, to 1/32 where it is the least.
     rules : list of str, default=("vote", "average", "last")
         Rules to choose among.
     epochs : float or "auto", default="auto"
-        Passes of each fit, of which the best moment is chosen: a quarter, a half, and every pass (above twelve every
-        second, and so on). "auto" begins with 10, and doubles to 80 where the best moment is in the last pass.
+        Passes of each fit, of which the best moment is chosen: 0.5, 1, 2, 3, 4, 6, 8, 12 and so on. "auto" begins with
+        32, and goes on to 128 where the best moment is in the last pass.
     coef0 : float, default=1.0
         Constant of the polynomial and of the Gaussian kernel: what gives a vector its threshold.
     normalize_kernel : bool, default=False
@@ -101,7 +101,8 @@ class VotedPerceptronClassifierCV(WeightedFit):
     best_params_ : dict
         The parameters that were chosen, as `VotedPerceptronClassifier` takes them.
     best_score_ : float
-        Their mean score over the folds. It is optimistic, since it is the best of many.
+        Their mean score over the folds, optimistic since they are the best of many. It need not be the highest that was
+        seen: settings are compared by scores averaged with their neighbours' in time, gamma, margin and degree.
     best_index_ : int
         Their place in ``cv_results_``.
     best_estimator_ : VotedPerceptronClassifier
@@ -438,6 +439,38 @@ class VotedPerceptronClassifierCV(WeightedFit):
         """
         check_is_fitted(self)
         return self.best_estimator_.with_rule(rule, normalize_vectors, X_val=X_val, y_val=y_val)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return how probable each class is, as `VotedPerceptronClassifier.predict_proba` of ``best_estimator_`` does.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The probabilities, in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict_proba(X))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logarithms of the probabilities.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            They are.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict_log_proba(X))
 
     def _for_file(self) -> tuple[Any, dict[str, Any]]:
         """Return the classifier that was found, and what there is to say of the search."""

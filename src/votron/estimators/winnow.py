@@ -130,6 +130,7 @@ class WinnowClassifier(EpochClassifier):
     n_features_in_: int
     _fixed: dict[str, Any]
 
+    _tables: ClassVar[dict[str, str]] = {"numeric": "keep", "dates": "onehot"}  # it wants 0 and 1
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CONSTRAINTS,
         "complement": ["boolean"],

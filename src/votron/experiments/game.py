@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from votron._plotting import AXIS, GRID, INK, MUTED, STYLE, plain, pyplot, save, title
 from votron._text_tables import as_text
 from votron.experiments._command_line import add_out, at_least_one, ended, seed_number
+from votron.experiments.plane_game import PlaneRules
 from votron.online import OnlinePerceptron, Round
 
 __all__ = ["draw", "main"]
@@ -72,7 +73,12 @@ class Game:
     @property
     def bound(self) -> float:
         """The theorem's bound on their number."""
-        return RADIUS**2 / self.margin**2
+        return rules(self.margin).bound
+
+
+def rules(margin: float) -> PlaneRules:
+    """Return what A keeps to."""
+    return PlaneRules((float(U[0]), float(U[1])), margin, RADIUS)
 
 
 def sample(n_examples: int, margin: float, seed: int) -> tuple[Floats, NDArray[np.int64]]:
@@ -88,8 +94,7 @@ def sample(n_examples: int, margin: float, seed: int) -> tuple[Floats, NDArray[n
     kept = np.empty((0, 2))
     while len(kept) < n_examples:
         X = rng.uniform(-RADIUS, RADIUS, (1024, 2))
-        inside = (np.square(X).sum(axis=1) < RADIUS**2) & (np.abs(X @ U) > margin)
-        kept = np.concatenate([kept, X[inside]])
+        kept = np.concatenate([kept, X[rules(margin).allowed(X)]])
     kept = kept[:n_examples]
     return kept, np.where(kept @ U > 0, 1, -1)
 

@@ -11,7 +11,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
-from votron.data._columns import _Chance, _Discrete, _Number, _Text, _Truth
+from votron.data._columns import _Chance, _Date, _Discrete, _Number, _Text, _Truth
 from votron.errors import VotronError
 from votron.exporting._graph import Graph
 from votron.saving.steps.tables import fills_nan
@@ -70,6 +70,11 @@ def _columns(graph: Graph, steps: list[Any], columns: list[str]) -> str:
         raise VotronError(
             f"The column {columns[0]!r} holds texts, whose words cannot be told apart in ONNX as they are here: export "
             "a model without it."
+        )
+    if isinstance(first, _Date):
+        raise VotronError(
+            f"The column {columns[0]!r} holds dates, which ONNX has no operators for: export a model without it, or "
+            "one that was trained on the numbers that matter of them, such as the month."
         )
     if isinstance(first, _Discrete):
         name = _discrete(graph, first.values, columns[0])

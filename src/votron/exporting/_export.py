@@ -27,14 +27,15 @@ from votron.products import squares
 _LABELS = {"i": "int64", "u": "int64", "b": "bool", "f": "double", "U": "string"}
 
 
-def to_onnx(model: Any) -> Any:
+def to_onnx(model: Any, *, probabilities: bool = False) -> Any:
     """Return a fitted model as an ONNX graph.
 
     A classifier becomes a graph with one input, ``X``, a tensor of doubles of shape (n, n_features). A pipeline with an
     encoder of `votron.tabular_encoder` or `votron.data.make_encoder` has one input a column, of the column's name:
     doubles of shape (n, 1) for numbers and truth values (1 and 0), text of shape (n, 1) for words; what is missing is
     NaN, or any text that is no value of the column. Outputs are ``label`` (int64, string, double or bool, as the
-    classes are), of shape (n,), and ``scores`` (double), as `decision_function` returns them.
+    classes are), of shape (n,), and ``scores`` (double), as `decision_function` returns them; on request also
+    ``probabilities`` (double), as `predict_proba` does.
 
     Parameters
     ----------
@@ -42,6 +43,9 @@ def to_onnx(model: Any) -> Any:
         What predicts by one vector a class: linear models, and kernels with the rules "last", "average", "pocket" and
         "holdout"; precomputed kernels and functions excepted. Before it may stand such an encoder without columns of
         texts, and scikit-learn's StandardScaler, MinMaxScaler, MaxAbsScaler, Normalizer and SimpleImputer.
+    probabilities : bool, default=False
+        Whether there shall be a third output, ``probabilities``, of shape (n, n_classes). Where scores are equal, so
+        are these.
 
     Returns
     -------
@@ -80,14 +84,15 @@ def to_onnx(model: Any) -> Any:
     import_onnx()
     steps, classifier = _taken_apart(model)
     compact = _compact(classifier)
-    graph = Graph(outputs=("label", "scores"))
+    slope = _slope(classifier, compact) if probabilities else None
+    graph = Graph(outputs=("label", "scores", *(("probabilities",) if probabilities else ())))
     rows = _encoders.encoded(graph, steps, int(compact.n_features_in_))
-    _predictions(graph, compact, _scores(graph, compact._predictor, rows))
+    _predictions(graph, compact, _scores(graph, compact._predictor, rows), slope)
     name = compact.made_from_
     return graph.model(__version__, f"{name} ({compact.rule_})", _facts(compact))
 
 
-def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
+def write_onnx(model: Any, path: str | os.PathLike[str], *, probabilities: bool = False) -> None:
     """Write a fitted model as an ONNX file, whole or not at all.
 
     Parameters
@@ -96,6 +101,8 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
         As in `to_onnx`.
     path : str or path-like
         The file; by custom its name ends in ``.onnx``.
+    probabilities : bool, default=False
+        As in `to_onnx`.
 
     Examples
     --------
@@ -109,7 +116,7 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     ...     [file.name for file in Path(folder).iterdir()]
     ['model.onnx']
     """
-    content = to_onnx(model).SerializeToString()
+    content = to_onnx(model, probabilities=probabilities).SerializeToString()
     try:
         write_bytes(Path(path), content)
     except OSError as error:
@@ -140,6 +147,16 @@ def _compact(classifier: Any) -> CompactClassifier:
             f"The rule {compact.rule_!r} needs every vector of training, which ONNX has no operator for: {remedy}"
         )
     return compact
+
+
+def _slope(classifier: Any, compact: CompactClassifier) -> float:
+    """Return the slope of the scores, or say that there is none."""
+    if not hasattr(compact, "predict_proba"):
+        raise VotronError(
+            f"This {type(classifier).__name__} has no probabilities to export: export it without, or fit a "
+            "VotedPerceptronClassifier or an AveragedPerceptronClassifier again."
+        )
+    return compact._slope()
 
 
 # -- the classifier ---------------------------------------------------------------------------------------------------
@@ -179,10 +196,11 @@ def _check_formula(kernel: Kernel) -> None:
         ) from None
 
 
-def _predictions(graph: Graph, compact: CompactClassifier, scores: str) -> None:
+def _predictions(graph: Graph, compact: CompactClassifier, scores: str, slope: float | None) -> None:
     """Add the outputs."""
     kind, labels = _labels(compact.classes_)
     shape: list[int | str] = ["n", len(labels)]
+    columns = scores
     if len(labels) == 2:
         shape = ["n"]
         scores = graph.node("Reshape", scores, graph.constant(np.array([-1], dtype=np.int64)))
@@ -195,6 +213,16 @@ def _predictions(graph: Graph, compact: CompactClassifier, scores: str) -> None:
         codes = graph.node("ArgMax", scores, axis=1, keepdims=0)  # of equal ones the first
     graph.output("label", kind, ["n"], graph.node("Gather", graph.constant(labels), codes))
     graph.output("scores", "double", shape, scores)
+    if slope is not None:
+        graph.output("probabilities", "double", ["n", len(labels)], _softmax(graph, columns, slope, len(labels)))
+
+
+def _softmax(graph: Graph, columns: str, slope: float, n_classes: int) -> str:
+    """Add the probabilities; of two classes, which have one column, the sigmoid is the softmax of half of it, ±."""
+    if n_classes > 2:
+        return graph.node("Softmax", graph.node("Mul", columns, graph.constant(np.float64(slope))), axis=1)
+    half = graph.node("Mul", columns, graph.constant(np.float64(slope / 2)))
+    return graph.node("Softmax", graph.node("Concat", graph.node("Neg", half), half, axis=1), axis=1)
 
 
 def _int64() -> Any:

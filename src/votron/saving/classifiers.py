@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from votron._types import Floats
 from votron.engine import PrimalTrainer, WinnowTrainer
 from votron.errors import ModelFileError
+from votron.estimators._progressive import AVERAGE, LAST
 from votron.estimators._score_functions import Expansion, Form, Linear, Sequence
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.averaged import AveragedPerceptronClassifier
@@ -37,6 +38,7 @@ from votron.saving.values import (
     expansion_from,
     expansion_state,
     float_rows,
+    is_thin,
     kernel_from,
     kernel_state,
     labels_from,
@@ -218,6 +220,7 @@ class Voted(StoredClassifier):
             "n_epochs": float(model.n_epochs_),
             "n_named": int(model._n_named),
             **_chosen_state(model),
+            **_slopes_state(model, lambda key: {"by": key}),
             **({"n_left_out": int(model._n_left_out)} if model._n_left_out else {}),
             **{key: bool(getattr(model, attribute)) for key, attribute in _VOTED_FLAGS.items()},
         }
@@ -238,8 +241,27 @@ class Voted(StoredClassifier):
             )
         model.n_epochs_ = fields.number("n_epochs", 0.0)
         _set_chosen(model, fields)
+        model._slopes = _slopes_from(fields, lambda part: part.text("by"))
         for key, attribute in _VOTED_FLAGS.items():
             setattr(model, attribute, fields.flag(key))
+
+
+def _slopes_state(model: Any, naming: Callable[[Any], State]) -> State:
+    """Return the slopes for probabilities, if there are any, each with what it belongs to."""
+    slopes = model._all_slopes()
+    return {"slopes": [{**naming(key), "slope": float(slope)} for key, slope in slopes.items()]} if slopes else {}
+
+
+def _slopes_from(fields: Fields, name_of: Callable[[Fields], Any]) -> dict[Any, float]:
+    """Return the slopes for probabilities, if there are any."""
+    found = {}
+    for part in fields.parts("slopes") if fields.has("slopes") else []:
+        key, slope = name_of(part), part.number("slope", 0.0)
+        if slope == 0:
+            raise part.wrong("slope", "a number above 0", slope)
+        found[key] = slope
+        part.end()
+    return found
 
 
 def _rows_left_out(fields: Fields, n_rows: int) -> int:
@@ -343,9 +365,11 @@ class Averaged(StoredClassifier):
         state = model._trainer.state()
         weights, timed = state["weights"], state["timed"]
         sparse = model._trainer.is_sparse
+        thin = model._trainer.thin or (not sparse and is_thin(weights, timed))
         return {
-            "weights": weights.tocsr() if sparse else weights,
-            "timed": timed.tocsr() if sparse else timed,
+            "weights": sp.csr_matrix(weights) if sparse or thin else weights,
+            "timed": sp.csr_matrix(timed) if sparse or thin else timed,
+            **({"thin": True} if thin else {}),
             "bias_weights": state["bias"][0],
             "bias_timed": state["bias"][1],
             "mistakes": state["mistakes"],
@@ -364,6 +388,7 @@ class Averaged(StoredClassifier):
             "cut_off": bool(model._cut_off),
             **({"largest_weight": float(state["largest_weight"])} if state["largest_weight"] else {}),
             **({"n_left_out": int(model._n_left_out)} if model._n_left_out else {}),
+            **_slopes_state(model, lambda key: {"by": key}),
         }
 
     def build(self, model: AveragedPerceptronClassifier, fields: Fields) -> None:
@@ -373,6 +398,9 @@ class Averaged(StoredClassifier):
         bias = fields.exactly("bias_weights", "<f8", (n,)), fields.exactly("bias_timed", "<f8", (n,))
         if sp.issparse(weights) != sp.issparse(timed):
             raise fields.wrong("timed", "as sparse or dense as 'weights'", "the other")
+        thin = fields.flag("thin") if fields.has("thin") else False
+        if thin:
+            check_room(n, d, "weights of {:,} features", each=2)
         mistakes = counts(fields, "mistakes", n)
         time, with_bias = fields.count("time"), fields.flag("with_bias")
         largest = max((float(abs(w).max()) for w in (weights, timed, *bias) if w.size), default=0.0)
@@ -387,6 +415,7 @@ class Averaged(StoredClassifier):
             margin=_margin_from(fields, max(2, n)),
             joint=joint,
             largest_weight=largest_weight,
+            thin=thin,
         )
         model.n_mistakes_ = model._trainer.n_mistakes
         model.n_epochs_, model.converged_ = fields.number("n_epochs", 0.0), fields.flag("converged")
@@ -396,6 +425,7 @@ class Averaged(StoredClassifier):
         model._n_seen, model._n_given = fields.count("n_seen"), fields.count("n_given")
         model._n_left_out = _rows_left_out(fields, model._n_given)
         model._once, model._cut_off = fields.flag("once"), fields.flag("cut_off")
+        model._slopes = _slopes_from(fields, lambda part: part.text("by", (AVERAGE, LAST)))
 
 
 def _trained_margin(trainer: PrimalTrainer) -> State:
@@ -508,6 +538,7 @@ class Compact(StoredClassifier):
             "ties_to_first": bool(model._ties_to_first),
             "form": model.form_,
             **_form_state(model._predictor),
+            **_slopes_state(model, lambda key: {}),
         }
 
     def build(self, model: CompactClassifier, fields: Fields) -> None:
@@ -515,6 +546,7 @@ class Compact(StoredClassifier):
         model.made_from_, model.rule_ = fields.text("made_from"), fields.text("rule")
         model.gave_up_, model._ties_to_first = tuple(fields.texts("gave_up")), fields.flag("ties_to_first")
         model._set(_FORMS[fields.text("form", _FORMS)](model, fields))
+        model._slopes = _slopes_from(fields, lambda part: model.form_)
 
 
 def _form_state(form: Form) -> State:

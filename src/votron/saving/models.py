@@ -42,7 +42,7 @@ SECTIONS = {
 """What each section holds. Only the first has to be there."""
 _LONGEST_NAME, _LONGEST_REASON = 60, 400
 """Characters of an unknown name and of a reason that are shown: a file may have anything where a number should be."""
-_HOLDS = ("number", "discrete", "truth", "text")
+_HOLDS = ("number", "discrete", "truth", "text", "date")
 """What a column can hold."""
 
 
@@ -195,8 +195,8 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
 
     Returns
     -------
-    classifier or Pipeline
-        The model as it was saved.
+    classifier or ClassifierPipeline
+        The model as it was saved. A pipeline offers what its classifier does, such as ``with_rule`` and ``record_``.
 
     Raises
     ------
@@ -225,6 +225,7 @@ def _built(found: Container, name: str) -> Any:
     """Return the model in a file that was read."""
     from sklearn.pipeline import Pipeline
 
+    from votron.estimators.pipelines import ClassifierPipeline
     from votron.saving.classifiers import classifier_from, set_names
     from votron.saving.steps import ANY_DATA, after, check_fits, steps_from
 
@@ -242,7 +243,7 @@ def _built(found: Container, name: str) -> Any:
             set_names(model, sections.part("names"))
         sections.no_arrays_left()
         check_fits(model, after(Pipeline(steps), ANY_DATA) if steps else ANY_DATA)
-    return Pipeline([*steps, (last, model)]) if as_pipeline else model
+    return ClassifierPipeline([*steps, (last, model)]) if as_pipeline else model
 
 
 @contextmanager
@@ -280,7 +281,8 @@ class Manifest:
     steps : list of str
         What data go through before the classifier.
     columns : dict
-        For each column of a table that the model wants: "number", "discrete", "truth" or "text"; empty for matrices.
+        For each column of a table that the model wants: "number", "discrete", "truth", "text" or "date"; empty for
+        matrices.
     provenance : dict
         Where the model comes from, as whoever saved it said.
     certificate : dict or None
@@ -376,12 +378,20 @@ def _columns(state: Fields) -> list[tuple[str, str]]:
         return [pair for each in state.parts("steps") for pair in _columns(each.part("step"))]
     if state.peek("columns") is None:
         return []
-    return [
-        (name, holds)
-        for each in state.parts("columns")
-        for holds in [each.text("holds", _HOLDS)]
-        for name in each.texts("columns")
-    ]
+    if not state.has("given"):  # columns without names
+        return []
+    found, others = [], dict.fromkeys(state.texts("given"))
+    for each in state.parts("columns"):
+        names = each.texts("columns")
+        for name in names:
+            others.pop(name, None)
+        if not each.has("drop"):
+            holds = each.text("holds", _HOLDS)
+            found += [(name, holds) for name in names]
+    if state.has("remainder"):
+        holds = state.part("remainder").text("holds", _HOLDS)
+        found += [(name, holds) for name in others]
+    return found
 
 
 # -- its sections -----------------------------------------------------------------------------------------------------

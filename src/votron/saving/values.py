@@ -47,6 +47,9 @@ _DEEPEST = 8
 _WIDEST = 1 << 26
 """Features that sparse vectors in a file may have: predicting takes some bytes for each, whatever the file has."""
 
+_SMALL = 1 << 20
+"""Bytes below which weights are written as they are."""
+
 # -- labels -----------------------------------------------------------------------------------------------------------
 
 
@@ -107,6 +110,66 @@ def _check_longest(fields: Fields, width: int, lengths: list[int]) -> None:
     if longest > _LONGEST_LABEL or len(lengths) * longest > max(_MOST_LETTERS, 8 * sum(lengths)):
         what = f"labels of at most {_LONGEST_LABEL:,} characters, not one much longer than many others"
         raise fields.wrong("values", what, f"{len(lengths):,} labels, the longest of {longest:,} characters")
+
+
+# -- values of columns ------------------------------------------------------------------------------------------------
+
+
+def values_state(values: NDArray[Any], what: str) -> dict[str, Any]:
+    """Return the values of a column with their type; they may have None and NaN.
+
+    Examples
+    --------
+    >>> values_state(np.array(["no", "yes", np.nan], dtype=object), "The values")
+    {'dtype': '|O', 'values': ['no', 'yes', {'float': 'nan'}]}
+    """
+    plain = values.tolist()
+    if values.dtype.kind not in "biufUO" or not all(isinstance(v, bool | int | float | str | None) for v in plain):
+        odd = next((v for v in plain if not isinstance(v, bool | int | float | str | None)), plain[:1])
+        raise ModelFileError(
+            f"{what} in a model file must be numbers, truth values or text. Got {str(odd)[:60]!r} instead."
+        )
+    listed = [{"float": str(v)} if isinstance(v, float) and not math.isfinite(v) else v for v in plain]
+    return {"dtype": values.dtype.newbyteorder("<").str, "values": listed}
+
+
+def values_from(fields: Fields) -> NDArray[Any]:
+    """Return the values of a column, each once; numbers in rising order, and NaN last.
+
+    Examples
+    --------
+    >>> values_from(Fields({"dtype": "<f8", "values": [0.5, {"float": "nan"}]}, {}, "values"))
+    array([0.5, nan])
+    """
+    text, listed = fields.text("dtype"), fields.listed("values")
+    fields.end()
+    odd = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+    values: list[Any] = [odd.get(v["float"], v) if isinstance(v, dict) and set(v) == {"float"} else v for v in listed]
+    kinds: dict[str, tuple[type, ...]] = {"b": (bool,), "i": (int,), "u": (int,), "f": (float,), "U": (str,)}
+    try:
+        if not (_LABEL_TYPE.fullmatch(text) and values):
+            raise ValueError
+        dtype = np.dtype(text)
+        allowed = kinds.get(dtype.kind, (bool, int, float, str, type(None)))
+        there = values[:-1] if values[-1] != values[-1] else values
+        in_order = dtype.kind in "OU" or all(a < b for a, b in itertools.pairwise(there))
+        if not (all(type(v) in allowed for v in values) and len(set(there)) == len(there) and in_order):
+            raise ValueError
+        if any(v != v for v in there):
+            raise ValueError
+        if dtype.kind == "U":
+            _check_longest(fields, dtype.itemsize // 4, list(map(len, values)))
+        made: NDArray[Any] = np.empty(len(values), dtype=dtype.newbyteorder("="))
+        made[:] = values
+        if made[: len(there)].tolist() != there:
+            raise ValueError
+    except ModelFileError:
+        raise
+    except (ValueError, TypeError, OverflowError):
+        raise fields.wrong(
+            "", "one or more values of a type, each once, numbers in rising order", [text, listed]
+        ) from None
+    return made
 
 
 # -- kernels ----------------------------------------------------------------------------------------------------------
@@ -260,13 +323,23 @@ def check_width(fields: Fields, rows: Rows) -> None:
         raise fields.wrong("n_features", what, f"{rows.shape[1]:,}")
 
 
-def check_room(n_vectors: int, n_support: int) -> None:
-    """Refuse coefficients that no machine could have made this file with."""
-    if (needed := 8 * n_vectors * n_support) > (free := available_memory()):
+def check_room(
+    n_vectors: int, n_support: int, what: str = "coefficients of {:,} support vectors", each: int = 1
+) -> None:
+    """Refuse coefficients, or so many weights ``each``, that no machine could have made this file with."""
+    if (needed := 8 * each * n_vectors * n_support) > (free := available_memory()):
         raise ModelFileError(
-            f"The coefficients of {n_support:,} support vectors and {n_vectors:,} classes take {needed / 1e9:.1f} GB, "
+            f"The {what.format(n_support)} and {n_vectors:,} classes take {needed / 1e9:.1f} GB, "
             f"and {free / 1e9:.1f} GB are free."
         )
+
+
+def is_thin(*matrices: Floats) -> bool:
+    """Tell whether dense weights take less than half the room as CSR matrices, and enough that it matters."""
+    if sum(each.nbytes for each in matrices) < _SMALL:
+        return False
+    kept = sum(12 * np.count_nonzero(each) + 4 * (each.shape[0] + 1) for each in matrices)
+    return bool(2 * kept < sum(each.nbytes for each in matrices))
 
 
 def expansion_state(form: Expansion) -> dict[str, Any]:

@@ -45,8 +45,10 @@ from votron.theory.bounds import count, not_negative, novikoff_bound
 __all__ = [
     "EssentialSupport",
     "LeftOut",
+    "SeparatingVector",
     "Sphere",
     "essential_support_vectors",
+    "separating_vector",
     "smallest_sphere",
     "svm_leave_one_out",
     "vapnik_svm_bound",
@@ -247,6 +249,51 @@ def essential_support_vectors(
     )
 
 
+class SeparatingVector(NamedTuple):
+    """A vector u of length 1 with the largest margin on a sample: u = Σ c_i x_i, and γ = min y (u·x).
+
+    Examples
+    --------
+    >>> separating_vector([[4.0]], [-1])
+    SeparatingVector(coefficients=array([-0.5]), margin=2.0)
+    """
+
+    coefficients: Floats
+    margin: float
+
+
+def separating_vector(K: ArrayLike, y: ArrayLike) -> SeparatingVector | None:
+    """Find the vector that separates a small sample through the origin with the largest margin.
+
+    Parameters
+    ----------
+    K : array-like of shape (n, n)
+        Kernel values of the examples with each other; n at most 2000.
+    y : array-like of shape (n,)
+        Labels +1 and -1; they may all be the same.
+
+    Returns
+    -------
+    SeparatingVector or None
+        The vector; None if there is none with a margin above 1e-4 of the radius.
+
+    Examples
+    --------
+    >>> X, y = np.array([[3.0, 1.0], [-1.0, 1.0], [0.0, -2.0]]), np.array([1, 1, -1])
+    >>> found = separating_vector(X @ X.T, y)
+    >>> np.abs(np.round(found.coefficients @ X, 9)), round(found.margin, 9)
+    (array([0., 1.]), 1.0)
+    >>> separating_vector(X @ X.T, [1, -1, -1]) is None, separating_vector([[1, -1], [-1, 1]], [1, 1]) is None
+    (False, True)
+    """
+    sample = _gram_sample("separating_vector", K, y, threshold=False, both=False)
+    plane = sample.find()
+    if plane is None:
+        return None
+    margin = sample.margin_of(plane)
+    return SeparatingVector(plane.weights * sample.y / margin, margin)
+
+
 def _extent(K: Floats, some: Index, threshold: bool) -> float:
     if threshold:
         return 2 * smallest_sphere(K[np.ix_(some, some)]).radius
@@ -378,17 +425,22 @@ class _GramSample:
         self.solver = ActiveSet(B, np.zeros(len(y)), group, floor=NOTHING**2)
 
     def solve(self, owner: str) -> _Plane:
-        """Return the hyperplane of all examples; the solver stands there afterwards."""
-        self.solver.start_anywhere(np.ones(len(self.y), dtype=bool))
-        self.solver.minimise(np.ones(len(self.y), dtype=bool))
-        plane = self._plane()
-        if plane.value <= NOTHING**2:
+        """Return the hyperplane of all examples, or refuse them; the solver stands there afterwards."""
+        plane = self.find()
+        if plane is None:
             which = "with a threshold" if self.threshold else "through the origin"
             raise VotronError(
                 f"The examples of {owner} must be separable by a hyperplane {which} in feature space, with "
                 f"a margin above {NOTHING:g} of their radius: take another kernel. Got none."
             )
         return plane
+
+    def find(self) -> _Plane | None:
+        """Return the hyperplane of all examples, or None if there is none with a margin to speak of."""
+        self.solver.start_anywhere(np.ones(len(self.y), dtype=bool))
+        self.solver.minimise(np.ones(len(self.y), dtype=bool))
+        plane = self._plane()
+        return None if plane.value <= NOTHING**2 else plane
 
     def left_out_scores(self, plane: _Plane) -> Floats:
         """Return y f(x) of each example under the hyperplane of the others; the solver stands at ``plane``."""
@@ -462,16 +514,16 @@ def _checked_gram(owner: str, K: ArrayLike) -> Floats:
     return matrix
 
 
-def _gram_sample(owner: str, K: ArrayLike, y: ArrayLike, threshold: bool) -> _GramSample:
+def _gram_sample(owner: str, K: ArrayLike, y: ArrayLike, threshold: bool, *, both: bool = True) -> _GramSample:
     matrix, labels = _checked_gram(owner, K), np.asarray(y)
     if labels.shape != (len(matrix),):
         raise VotronError(
             Parameter("y", of=owner),
             f" must have a label for each of the {len(matrix)} examples. Got shape {labels.shape} instead.",
         )
-    if not np.isin(labels, (-1, 1)).all() or len(np.unique(labels)) < 2:
+    if not np.isin(labels, (-1, 1)).all() or len(np.unique(labels)) < 1 + both:
+        wanted = "+1 and -1, both of them" if both else "+1 and -1"
         raise VotronError(
-            Parameter("y", of=owner),
-            f" must be labels +1 and -1, both of them. Got {np.unique(labels)[:3].tolist()} instead.",
+            Parameter("y", of=owner), f" must be labels {wanted}. Got {np.unique(labels)[:3].tolist()} instead."
         )
     return _GramSample(matrix, labels.astype(np.float64), bool(threshold))

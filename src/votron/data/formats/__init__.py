@@ -18,6 +18,7 @@ from votron.data.formats.csv import Csv, Tsv
 from votron.data.formats.idx import Idx
 from votron.data.formats.image_sets import KNOWN_SETS, ImageSets
 from votron.data.formats.images import Images
+from votron.data.formats.json import Json, JsonLines
 from votron.data.formats.npy import Npy
 from votron.data.formats.npz import Npz
 from votron.data.formats.parquet import Parquet
@@ -36,7 +37,7 @@ __all__ = [
 ]
 
 # In this order they are listed; what a text looks like is asked from the end, so that CSV, which takes any, comes last.
-for _format in (Csv, Tsv, Parquet, Arrow, Svmlight, Idx, Npy, Npz, Images, ImageSets):
+for _format in (Csv, Tsv, Json, JsonLines, Parquet, Arrow, Svmlight, Idx, Npy, Npz, Images, ImageSets):
     register_format(_format)
 
 __getattr__ = moved(

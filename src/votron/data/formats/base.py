@@ -102,7 +102,7 @@ class Format:
     >>> from votron.data.formats import FORMATS
     >>> svmlight = FORMATS["svmlight"]
     >>> svmlight.suffixes, svmlight.options, svmlight.labels_at
-    (('.svm', '.svmlight', '.libsvm'), ('n_features', 'zero_based'), 'at the beginning of each line')
+    (('.svm', '.svmlight', '.libsvm'), ('n_features', 'zero_based', 'encoding'), 'at the beginning of each line')
     """
 
     name: ClassVar[str] = ""
@@ -320,7 +320,7 @@ def choosable_formats() -> tuple[str, ...]:
     --------
     >>> from votron.data.formats import choosable_formats
     >>> choosable_formats()[:4]
-    ('csv', 'tsv', 'parquet', 'arrow')
+    ('csv', 'tsv', 'json', 'jsonl')
     """
     return tuple(name for name, format in FORMATS.items() if format.choosable)
 
@@ -332,7 +332,7 @@ def written_formats() -> tuple[str, ...]:
     --------
     >>> from votron.data.formats import written_formats
     >>> written_formats()[:6]
-    ('csv', 'tsv', 'parquet', 'arrow', 'svmlight', 'npz')
+    ('csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow')
     """
     return tuple(name for name, format in FORMATS.items() if format.is_written)
 

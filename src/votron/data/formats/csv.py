@@ -27,6 +27,7 @@ from votron.data._sources import (
     with_newlines,
 )
 from votron.data.conversion import as_table
+from votron.data.dates import dates_in, first_undated
 from votron.data.examples import Examples, short_repr
 from votron.data.formats._csv_layout import (
     BYTES_A_BYTE,
@@ -49,12 +50,17 @@ from votron.errors import DataError, Parameter, Phrase
 _SAMPLE = 1 << 16
 _N_INFERRED = 1000
 _AT_ONCE = 1 << 14
-_KIND_NAMES = {"text": "text", "number": "number", "boolean": "truth"}
+_KIND_NAMES = {"text": "text", "number": "number", "boolean": "truth", "date": "date"}
 _EXACT = 2.0**53  # whole numbers below are exact as floats
 _CODE = r"^[+-]?0\d"
 _COMMA = r"^([+-]?\d+),(\d+)$"
 _PERHAPS_THOUSANDS = r"^[+-]?[1-9]\d{0,2},\d{3}$"
-_WHAT = {"number": "numbers", "truth": "true and false, or 1 and 0", "text": "text"}
+_WHAT = {
+    "number": "numbers",
+    "truth": "true and false, or 1 and 0",
+    "text": "text",
+    "date": "dates, such as 2024-01-31, all written alike",
+}
 
 
 class Csv(Format):
@@ -62,7 +68,7 @@ class Csv(Format):
 
     name = "csv"
     suffixes: ClassVar[tuple[str, ...]] = (".csv",)
-    options = ("header", "delimiter", "quote", "na_values", "as_text")
+    options = ("header", "delimiter", "quote", "na_values", "as_text", "encoding")
     sequential = True
     separator: ClassVar[str | None] = None
     """Between fields, if that is not to be found out."""
@@ -278,9 +284,11 @@ def convert_column(column: Any, layout: Layout, place: Place) -> Any:
     kind = layout.kind_of(column.name)
     if column.dtype == pl.String:
         column = _cleaned(column, layout.na_values)
-        if kind != "text":
+        if kind == "date":
+            column = _dates(column, layout, place)
+        elif kind != "text":
             column = _from_text(column, kind, layout, place)
-    if column.dtype == pl.Boolean and kind == "number":
+    if (column.dtype == pl.Boolean and kind in ("number", "date")) or (column.dtype.is_numeric() and kind == "date"):
         _refuse(column.is_not_null(), column.cast(pl.String), layout, place)
     if column.dtype.is_numeric():
         check_finite_column(column, place, layout.name)
@@ -327,7 +335,18 @@ def _from_text(column: Any, kind: str | None, layout: Layout, place: Place) -> A
         _refuse(~there & column.is_not_null(), column, layout, place)
     if 2 * n_numbers > n and column.name != layout.label:  # classes may well be called 1, 2 and other
         raise _almost_numbers(column, ~there & column.is_not_null(), layout, place)
+    if n and not n_numbers and column.name != layout.label and (dates := dates_in(column)) is not None:
+        return dates
     return column
+
+
+def _dates(column: Any, layout: Layout, place: Place) -> Any:
+    """Return texts as dates, which all of them must be."""
+    found = dates_in(column)
+    if found is None:
+        at = first_undated(column)
+        _refuse(polars().Series([row == at for row in range(len(column))]), column, layout, place)
+    return found
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------

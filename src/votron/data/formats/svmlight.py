@@ -45,7 +45,7 @@ class Svmlight(Format):
 
     name = "svmlight"
     suffixes = (".svm", ".svmlight", ".libsvm")
-    options = ("n_features", "zero_based")
+    options = ("n_features", "zero_based", "encoding")
     label_by, labels_at = "place", "at the beginning of each line"
     sequential = True
 

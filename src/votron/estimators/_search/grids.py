@@ -92,7 +92,7 @@ GROWTH = {
     "gamma": Growth(4, most=1024, least=1 / 1024, within=("kernel", "degree"), of_scale=True),
     "margin": Growth(4, most=32, least=0.03125, within=("kernel", "multiclass")),
     "degree": Growth(1, most=6, adds=True),
-    "epochs": Growth(4, most=128),
+    "epochs": Growth(4, most=512),
     "C": Growth(10, most=10_000, least=0.01),
     "alpha": Growth(10, most=1000, least=0.0001),
 }
@@ -115,8 +115,8 @@ def default_grid(estimator: str = "voted", kernel: str = "poly") -> Grid:
     """Return the values that a search begins with, of each parameter, where it is told nothing else.
 
     Of the voted perceptron: the Gaussian kernel with gamma of 1, 4 and 1/4 times "scale", and the polynomial kernel of
-    degrees 1 to 3, each with margins 0, 0.5 and 2; 18 settings in all, and of each three rules at twelve moments of
-    training, up to ten epochs. Values stand in the order in which they are tried.
+    degrees 1 to 3, each with margins 0.5 and 2; 12 settings in all, and of each three rules at eleven moments of
+    training, up to 32 epochs. Values stand in the order in which they are tried.
 
     Parameters
     ----------

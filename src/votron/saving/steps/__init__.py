@@ -4,7 +4,7 @@ It says what is written down of a step, how the step is built again, what it tak
 one such object, in the module of its kind or in one of its own that is imported here.
 """
 
-from votron.saving.steps import tables, texts  # noqa: F401  # each registers its classes
+from votron.saving.steps import categories, composed, tables, texts  # noqa: F401  # each registers its classes
 from votron.saving.steps.base import (
     ANY_DATA,
     STEPS,

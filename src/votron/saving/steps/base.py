@@ -34,7 +34,7 @@ class StoredStep(ABC):
     ----------
     cls : type
         The class of the transformers; its name stands in the file.
-    holds : {"number", "discrete", "truth", "text"}
+    holds : {"number", "discrete", "truth", "text", "date"}
         What a column of a table holds that meets such a step first.
     listed : bool
         Whether users are told of it where they choose a step: parts of Votron's own encoders are not theirs to choose.
@@ -72,9 +72,17 @@ class StoredStep(ABC):
         """Return what a fitted step gives, where it gets this, or refuse it; by default numbers for numbers."""
         return numbers_after(step, before)
 
+    def held(self, step: Any) -> str:
+        """Return what a column holds that meets this step first."""
+        return self.holds
+
     def takes_texts(self, step: Any) -> bool:
         """Tell whether a column must hold texts that meets this step first."""
         return self.holds == "text"
+
+    def text_columns(self, step: Any, n: int) -> list[bool | None]:
+        """Tell the same of each of so many columns; None where nothing is known."""
+        return [self.takes_texts(step)] * n
 
 
 STEPS: dict[str, StoredStep] = {}
@@ -142,7 +150,8 @@ def steps_state(steps: list[tuple[str, Any]]) -> list[State]:
     >>> steps_state([("unit", Normalizer())])
     [{'name': 'unit', 'step': {'class': 'Normalizer', 'params': {'copy': True, 'norm': 'l2'}}}]
     """
-    return [{"name": name, "step": step_state(step)} for name, step in steps]
+    done = [(name, step) for name, step in steps if step is not None and not isinstance(step, str)]  # "passthrough"
+    return [{"name": name, "step": step_state(step)} for name, step in done]
 
 
 def steps_from(parts: list[Fields], depth: int = 0) -> list[tuple[str, Any]]:
@@ -170,8 +179,8 @@ class Flow:
 
     Attributes
     ----------
-    kind : {"data", "table", "texts", "numbers"}
-        "data" is what users give to the first step: whatever it takes.
+    kind : {"data", "table", "texts", "values", "numbers"}
+        "data" is what users give to the first step: whatever it takes. "values" are columns that need not be numbers.
     width : int or None
         Number of columns or features, if it is known.
     sparse : bool or None
@@ -192,9 +201,8 @@ class Flow:
 
     def __str__(self) -> str:
         size = "" if self.width is None else f" of {self.width:,} columns"
-        return {"numbers": f"a {'sparse ' if self.sparse else ''}matrix{size}", "table": f"a table{size}"}.get(
-            self.kind, self.kind
-        )
+        words = {"table": f"a table{size}", "values": f"values{size}"}
+        return {"numbers": f"a {'sparse ' if self.sparse else ''}matrix{size}", **words}.get(self.kind, self.kind)
 
 
 ANY_DATA = Flow("data")
@@ -248,7 +256,7 @@ def refused(step: Any, takes: str, before: Flow) -> ModelFileError:
 def numbers_after(step: Any, before: Flow, *, sparse: bool = True) -> Flow:
     """Return what a step gives that changes numbers and neither their places nor whether they are sparse."""
     width = getattr(step, "n_features_in_", None)
-    if before.kind == "texts":
+    if before.kind in ("texts", "values"):
         raise refused(step, "numbers", before)
     if None not in (width, before.width) and width != before.width:
         raise refused(step, f"{width:,} features", before)

@@ -1,43 +1,31 @@
-"""Steps of tables and of numbers: columns and their values, scalers, and what holds other steps together.
-
-A table's encoder is put together from its parts, held fast by scikit-learn's FrozenEstimator.
-"""
+"""Steps of tables and of numbers: columns and their values, scalers and imputers."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from sklearn.compose import ColumnTransformer
-from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Binarizer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
-from votron.data._columns import Values, _Chance, _Discrete, _Number, _Text, _Truth
+from votron.data._columns import Values, _Chance, _Date, _Discrete, _Number, _Text, _Truth
+from votron.data.vocabulary import DATES
 from votron.errors import ModelFileError
 from votron.saving.fields import Fields
 from votron.saving.steps.base import (
     Flow,
     State,
     StoredStep,
-    after,
-    first_of,
-    kind_of,
     named,
     names_state,
     numbers_after,
     refused,
-    step_from,
-    step_state,
-    steps_from,
-    steps_state,
     stored,
 )
 from votron.saving.values import params_from, params_state
 
-_WIDEST_DENSE = 1 << 22
-"""Features that hashed words may have in a dense matrix: each row takes eight bytes for each."""
+_LAST_YEAR = 9999
+_LARGEST_FILL = 1e300
 
 # -- columns ----------------------------------------------------------------------------------------------------------
 
@@ -131,6 +119,29 @@ class Discrete(Column):
     def takes_texts(self, step: Any) -> bool:
         """Tell whether its values are texts."""
         return all(isinstance(value, str) for value in step.values)
+
+
+@stored
+class Dates(Column):
+    """Year, month, weekday and hour."""
+
+    cls, holds = _Date, "date"
+
+    def state(self, step: Any) -> State:
+        """Return what becomes of dates."""
+        years = {"first_year": int(step.first_year), "last_year": int(step.last_year)}
+        return {"how": step.how, **years, "hours": bool(step.hours), **names_state(step)}
+
+    def build(self, fields: Fields, depth: int) -> Any:
+        """Make it of its years."""
+        how, first = fields.text("how", DATES), fields.count("first_year", 1, _LAST_YEAR + 1)
+        last = fields.count("last_year", first, _LAST_YEAR + 1)
+        return self.of_columns(_Date(how, first, last, fields.flag("hours")), fields)
+
+    def flow(self, step: Any, before: Flow) -> Flow:
+        """Give its features."""
+        super().flow(step, before)
+        return Flow("numbers", len(step.names("")), sparse=False)
 
 
 # -- numbers in their places ------------------------------------------------------------------------------------------
@@ -266,185 +277,104 @@ def fills_nan(step: SimpleImputer) -> bool:
 
 @stored
 class Imputer(StoredStep):
-    """A number for each feature where it is missing."""
+    """A number, or another value, for each feature where it is missing."""
 
     cls = SimpleImputer
 
     def state(self, step: Any) -> State:
-        """Return the numbers that are filled in."""
-        if not fills_nan(step) or step.strategy == "constant" or np.isnan(step.statistics_).any():
+        """Return what is filled in."""
+        if callable(step.strategy) or step.add_indicator or _is_gap(step.statistics_).any():
             raise ModelFileError(
-                "A SimpleImputer in a model file must fill in a mean, median or most frequent number where a feature "
-                "is NaN, for each feature, without indicators. Got another instead."
+                "A SimpleImputer in a model file must fill in a mean, a median, the most frequent value or a constant, "
+                "for each feature, without indicators. Got another instead."
             )
-        return {
-            "strategy": step.strategy,
-            "keep_empty": bool(step.keep_empty_features),
-            **names_state(step),
-            "statistics": np.asarray(step.statistics_, dtype=np.float64),
-        }
+        if fills_nan(step) and step.strategy != "constant":  # as files have it since the first
+            filled: State = {"statistics": np.asarray(step.statistics_, dtype=np.float64)}
+        else:
+            filled = {
+                "missing": params_state(step)["missing_values"],
+                "fill_value": params_state(step)["fill_value"],
+                "of": np.dtype(step._fit_dtype).newbyteorder("<").str,
+                "values": [_plain(step, value) for value in step.statistics_.tolist()],
+            }
+        return {"strategy": step.strategy, "keep_empty": bool(step.keep_empty_features), **names_state(step), **filled}
 
     def build(self, fields: Fields, depth: int) -> Any:
-        """Give an imputer the numbers that it fills in."""
-        strategy = fields.text("strategy", ("mean", "median", "most_frequent"))
+        """Give an imputer what it fills in."""
+        strategy = fields.text("strategy", ("mean", "median", "most_frequent", "constant"))
         n = fields.count("n_features", 1)
-        statistics = fields.exactly("statistics", "<f8", (n,))
         made = SimpleImputer(strategy=strategy, keep_empty_features=fields.flag("keep_empty"))
-        made.fit(np.zeros((1, n)))  # which makes what it has beside them
-        made.statistics_ = np.array(statistics)
+        if fields.has("values"):
+            self._fill_values(made, fields, n)
+        else:
+            statistics = fields.exactly("statistics", "<f8", (n,))
+            made.fit(np.zeros((1, n)))  # which makes what it has beside them
+            made.statistics_ = np.array(statistics)
         if fields.has("feature_names"):
             made.feature_names_in_ = np.array(fields.texts("feature_names", n), dtype=object)
         return made
 
-
-# -- steps of steps ---------------------------------------------------------------------------------------------------
-
-
-@stored
-class Steps(StoredStep):
-    """Steps after one another."""
-
-    cls = Pipeline
-    listed = False
-
-    def state(self, step: Any) -> State:
-        """Return the steps with their names."""
-        return {"steps": steps_state(step.steps)}
-
-    def build(self, fields: Fields, depth: int) -> Any:
-        """Build each step."""
-        steps = steps_from(fields.parts("steps"), depth + 1)
-        if not steps or len({name for name, _ in steps}) < len(steps):
-            raise fields.wrong("steps", "one or more steps of different names", "others")
-        return Pipeline(steps)
-
-    def flow(self, step: Any, before: Flow) -> Flow:
-        """Let data go through each step."""
-        for _, each in step.steps:
-            before = after(each, before)
-        return before
-
-
-@stored
-class Columns(StoredStep):
-    """Steps beside one another, each with its columns of a table."""
-
-    cls = ColumnTransformer
-    listed = False
-
-    def state(self, step: Any) -> State:
-        """Return the parts with their names and columns."""
-        if step.remainder != "drop" or step.transformer_weights:
-            raise ModelFileError("A ColumnTransformer in a model file must drop the remainder, and have no weights.")
-        return {
-            "columns": [_part_state(*part) for part in step.transformers_ if part[0] != "remainder"],
-            "given": [str(name) for name in step.feature_names_in_],
-            "sparse_threshold": float(step.sparse_threshold),
-            "sparse": bool(step.sparse_output_),
-            "long_names": bool(step.verbose_feature_names_out),
-        }
-
-    def build(self, fields: Fields, depth: int) -> Any:
-        """Put the transformer together from its parts, as if it had been fitted on a table of these columns."""
-        parts = [_part_from(each, depth) for each in fields.parts("columns")]
-        given = fields.texts("given")
-        places = {name: i for i, name in enumerate(given)}
-        made = ColumnTransformer(
-            parts,
-            sparse_threshold=fields.number("sparse_threshold", 0.0),
-            verbose_feature_names_out=fields.flag("long_names"),
+    def _fill_values(self, made: Any, fields: Fields, n: int) -> None:
+        """Give it values that need not be numbers."""
+        kinds = ("|O", "<f8", "<f4", "<i8", "<i4")
+        dtype = np.dtype(fields.text("of", kinds)).newbyteorder("=")
+        what = f"{n} texts or numbers" if dtype.kind == "O" else f"{n} numbers"
+        allowed = (str, int, float) if dtype.kind == "O" else (int, float)
+        values = fields.listed("values", what, lambda each: type(each) in allowed and abs(_size(each)) < _LARGEST_FILL)
+        if len(values) != n or (dtype.kind in "i" and not all(float(each).is_integer() for each in values)):
+            raise fields.wrong("values", what, values)
+        part = Fields(
+            {"missing_values": fields.plain("missing"), "fill_value": fields.plain("fill_value")}, {}, "params"
         )
-        names = [name for name, _, _ in parts]
-        reserved = {"remainder", *made.get_params(deep=False)}
-        if not names or len(set(names)) < len(names) or any("__" in name or name in reserved for name in names):
-            raise fields.wrong("columns", "one or more parts of different names, which scikit-learn takes", "others")
-        if len(places) < len(given) or not all(name in places for _, _, columns in parts for name in _listed(columns)):
-            raise fields.wrong("given", "the names of all columns, each once", given)
-        made.sparse_output_ = fields.flag("sparse")
-        _as_if_fitted(made, given, places)
-        return made
+        given = params_from(part, SimpleImputer)
+        texts = isinstance(given.missing_values, str | None) or isinstance(given.fill_value, str)
+        if texts and dtype.kind != "O":
+            raise fields.wrong("of", "values of any type where texts are filled in, or stand for gaps", dtype.str)
+        if made.strategy in ("mean", "median") and dtype.kind == "O":
+            raise fields.wrong("of", "numbers where means or medians are filled in", dtype.str)
+        made.missing_values, made.fill_value = given.missing_values, given.fill_value
+        row = np.zeros((1, n), dtype=dtype) + 1 if dtype.kind != "O" else np.full((1, n), "x", dtype=object)
+        made.fit(row)  # of ours, which makes what it has beside them
+        made.statistics_ = np.array(values, dtype=object if dtype.kind == "O" or made.strategy == "constant" else None)
+
+    def held(self, step: Any) -> str:
+        """Return what a column holds."""
+        return "discrete" if _takes_values(step) else "number"
 
     def flow(self, step: Any, before: Flow) -> Flow:
-        """Take a table with these columns, and give all that the parts give."""
-        wanted = set(step.feature_names_in_)
-        if before.kind not in ("data", "table") or (before.names is not None and not wanted <= set(before.names)):
-            raise refused(step, "tables with its columns", before)
-        parts = [part for _, part in _flows(step.transformers_)]
-        _check_kinds(step.transformers_)
-        width, sparse = sum(part.width or 0 for part in parts), bool(step.sparse_output_)
-        if not sparse and width >= _WIDEST_DENSE and any(part.sparse for part in parts):
-            raise ModelFileError(
-                f"A ColumnTransformer in a file gives dense matrices of fewer than {_WIDEST_DENSE:,} features. "
-                f"Got {width:,} instead."
-            )
-        return Flow("numbers", width, sparse)
+        """Take numbers, or values."""
+        if not _takes_values(step):
+            return numbers_after(step, before)
+        if before.kind == "texts" or before.sparse:
+            raise refused(step, "columns of values", before)
+        if before.width not in (None, step.n_features_in_):
+            raise refused(step, f"{step.n_features_in_:,} columns", before)
+        return Flow("values", step.n_features_in_, sparse=False)
+
+    def text_columns(self, step: Any, n: int) -> list[bool | None]:
+        """Tell which columns hold texts, as far as what is filled in says."""
+        if not _takes_values(step):
+            return [False] * n
+        return [True if isinstance(value, str) else None for value in step.statistics_.tolist()]
 
 
-def _part_state(name: str, part: Any, where: Any) -> State:
-    listed = [where] if isinstance(where, str) else list(where) if isinstance(where, list | tuple) else []
-    if not listed or not all(isinstance(column, str) for column in listed):
-        raise ModelFileError("A ColumnTransformer in a model file must name the columns of its transformers.")
-    state = {"name": name, "columns": listed, "alone": isinstance(where, str), "part": step_state(part)}
-    return {**state, "holds": kind_of(first_of(part)).holds}
+def _takes_values(step: SimpleImputer) -> bool:
+    return bool(np.dtype(step._fit_dtype).kind == "O")
 
 
-def _part_from(fields: Fields, depth: int) -> tuple[str, Any, str | list[str]]:
-    name, columns, alone = fields.text("name"), fields.texts("columns"), fields.flag("alone")
-    part = step_from(fields.part("part"), depth + 1)
-    fields.text("holds", [kind_of(first_of(part)).holds])  # which is for those who only look at the manifest
-    fields.end()
-    if not columns or (alone and len(columns) != 1) or len(set(columns)) < len(columns):
-        raise fields.wrong("columns", "one or more columns, each once, and one if it is alone", columns)
-    return name, FrozenEstimator(part), columns[0] if alone else columns
+def _size(value: Any) -> float:
+    return 0.0 if isinstance(value, str) else float(value)
 
 
-def _listed(columns: str | list[str]) -> list[str]:
-    return [columns] if isinstance(columns, str) else columns
+def _is_gap(statistics: Any) -> Any:
+    """Tell which statistics are no values, since a feature had none."""
+    return np.array([value is None or value != value for value in np.asarray(statistics).tolist()])
 
 
-def _as_if_fitted(made: Any, given: list[str], places: dict[str, int]) -> None:
-    """Set what a ColumnTransformer keeps of a fit; a test compares it with one that was fitted."""
-    indices = {name: [places[column] for column in _listed(columns)] for name, _, columns in made.transformers}
-    unused = np.ones(len(given), dtype=bool)
-    for used in indices.values():
-        unused[used] = False
-    names = np.array(given, dtype=object)
-    rest = np.flatnonzero(unused).tolist()
-    remainder = ("remainder", "drop", names[rest].tolist())
-    made.feature_names_in_, made.n_features_in_ = names, len(given)
-    made._columns = [columns for _, _, columns in made.transformers]
-    made._transformer_to_input_indices = {**indices, "remainder": rest}
-    made._remainder = remainder
-    made.transformers_ = [*made.transformers, remainder] if rest else list(made.transformers)
-    made.output_indices_, at = {}, 0
-    for name, flow in _flows(made.transformers):
-        made.output_indices_[name] = slice(at, at + (flow.width or 0))
-        at += flow.width or 0
-    made.output_indices_["remainder"] = slice(0, 0)
-
-
-def _flows(transformers: list[tuple[str, Any, Any]]) -> list[tuple[str, Flow]]:
-    """Return what each part of a ColumnTransformer gives of its columns; what is dropped gives nothing."""
-    found = []
-    for name, part, columns in transformers:
-        if part == "drop":
-            continue
-        names = tuple(columns)
-        before = Flow("texts") if isinstance(columns, str) else Flow("table", len(names), sparse=False, names=names)
-        flow = after(part, before)
-        if flow.kind != "numbers":
-            raise ModelFileError(f"The part {name!r} of a ColumnTransformer gives {flow}, and not numbers.")
-        found.append((name, flow))
-    return found
-
-
-def _check_kinds(transformers: list[tuple[str, Any, Any]]) -> None:
-    """Refuse columns that one part takes for texts and another for numbers: no table has such columns."""
-    kinds: dict[str, bool] = {}
-    for _, part, columns in transformers:
-        if part != "drop":
-            first = first_of(part)
-            as_texts = kind_of(first).takes_texts(first)
-            for name in _listed(columns):
-                if kinds.setdefault(name, as_texts) != as_texts:
-                    raise ModelFileError(f"A ColumnTransformer takes the column {name!r} as texts and as numbers.")
+def _plain(step: SimpleImputer, value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ModelFileError(
+            f"A SimpleImputer in a model file must fill in texts or numbers. Got {value!r} of type "
+            f"{type(value).__name__} instead."
+        )
+    return value

@@ -28,7 +28,7 @@ class Vectorizer(StoredStep):
 
     def flow(self, step: Any, before: Flow) -> Flow:
         """Take texts."""
-        if before.kind not in ("data", "texts"):
+        if before.kind not in ("data", "texts") or before.width is not None:
             raise refused(step, "texts", before)
         return Flow("numbers", self.width(step), sparse=True)
 

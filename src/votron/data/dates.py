@@ -1,0 +1,147 @@
+"""Dates: recognised in texts, and taken apart into numbers.
+
+A text is a date where it can be read in one way only: 2024-01-31 and 2024/1/31, 31.1.2024, Jan 31 2024 and 31 Jan 2024,
+each with a time of day after it or without. (1/2/2024 is none: it may be in January or in February.) Times are those of
+the clock where they were written down: what a text says of its time zone is passed over.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._frames import in_pandas
+
+__all__ = ["dates_in", "parts_of_dates"]
+
+_TIME = r"(?:[T ]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:[.,][0-9]+)?)? ?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2})?)?"
+_MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+_ORDERS = {
+    r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})" + _TIME: "%Y %m %d",
+    r"([0-9]{4})/([0-9]{1,2})/([0-9]{1,2})" + _TIME: "%Y %m %d",
+    r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})" + _TIME: "%d %m %Y",
+    rf"({_MONTHS})[a-z]* ([0-9]{{1,2}}),? ([0-9]{{4}})" + _TIME: "%b %d %Y",
+    rf"([0-9]{{1,2}}) ({_MONTHS})[a-z]* ([0-9]{{4}})" + _TIME: "%d %b %Y",
+}
+"""How dates are written, and the order of their parts."""
+_LONGEST = 60
+"""Characters that a date has at most."""
+Floats = NDArray[np.float64]
+
+
+def dates_in(column: Any) -> Any | None:
+    """Return a polars column of texts as dates, or as dates with times, null where there is no text; None if it is not.
+
+    All texts must be dates, and written in one order.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> dates_in(pl.Series("day", ["2024-01-31", None, "2024-2-1"])).to_list()
+    [datetime.date(2024, 1, 31), None, datetime.date(2024, 2, 1)]
+    >>> dates_in(pl.Series("day", ["2024-01-31", "2024-01-32"])) is None
+    True
+    """
+    pl: Any = sys.modules["polars"]
+    first = column.drop_nulls()[:1].to_list()
+    if not first:
+        return column.cast(pl.Date)
+    order = next((each for each in _ORDERS if len(first[0]) < _LONGEST and re.fullmatch(each, first[0])), None)
+    if order is None or not column.str.contains(f"^{order}$").fill_null(True).all():
+        return None
+    parts = column.str.extract_groups(f"^{order}$").struct.unnest()
+    texts = pl.concat_str([pl.col(name).fill_null("0") for name in parts.columns], separator=" ")
+    form = f"{_ORDERS[order]} %H %M %S"
+    found = parts.select(texts.str.to_datetime(form, strict=False, time_unit="us"))[parts.columns[0]]
+    found = found.rename(column.name)
+    if found.null_count() != column.null_count():  # such as the 30th of February
+        return None
+    with_time = parts[parts.columns[3]].is_not_null().any()
+    return found if with_time else found.cast(pl.Date)
+
+
+def first_undated(column: Any) -> int:
+    """Return the first row whose text is no date, or none in the order of those before.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> first_undated(pl.Series(["2024-01-31", None, "soon"]))
+    2
+    """
+    low, high = 0, len(column)  # of which the first rows are dates, and the first rows are not
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if dates_in(column[:middle]) is None else (middle, high)
+    return low
+
+
+def date_in(text: str) -> datetime | None:
+    """Return the date that a text is, if it is one.
+
+    Examples
+    --------
+    >>> date_in("31.1.2024 9:30"), date_in("1/2/2024")
+    (datetime.datetime(2024, 1, 31, 9, 30), None)
+    """
+    for order, form in _ORDERS.items():
+        match = re.fullmatch(order, text) if len(text) < _LONGEST else None
+        if match is not None:
+            try:
+                return datetime.strptime(" ".join(part or "0" for part in match.groups()), f"{form} %H %M %S")
+            except ValueError:
+                return None
+    return None
+
+
+def parts_of_dates(column: Any) -> tuple[Floats, Floats, Floats, Floats] | None:
+    """Return year, month, weekday (Monday is 0) and hour of dates, NaN where one is missing; None if they are none.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> [part.tolist() for part in parts_of_dates(pl.Series(["2024-01-31 09:30", None]))]
+    [[2024.0, nan], [1.0, nan], [2.0, nan], [9.0, nan]]
+    """
+    if in_pandas(column):
+        return _with_accessor(column.dt) if column.dtype.kind == "M" else _from_objects(column)
+    pl: Any = sys.modules["polars"]
+    if column.dtype == pl.String:
+        column = dates_in(column)
+        if column is None:
+            return None
+    if column.dtype == pl.Null:
+        column = column.cast(pl.Date)
+    return _with_polars(column.dt, column.dtype != pl.Date) if column.dtype in (pl.Date, pl.Datetime) else None
+
+
+def _with_polars(dt: Any, with_time: bool) -> tuple[Floats, Floats, Floats, Floats]:
+    pl: Any = sys.modules["polars"]
+    year, month, weekday = (part.cast(pl.Float64).to_numpy() for part in (dt.year(), dt.month(), dt.weekday()))
+    hour = dt.hour().cast(pl.Float64).to_numpy() if with_time else np.where(np.isnan(year), np.nan, 0.0)
+    return year, month, weekday - 1, hour
+
+
+def _with_accessor(dt: Any) -> tuple[Floats, Floats, Floats, Floats]:
+    year, month, weekday, hour = (
+        part.to_numpy(dtype=np.float64, na_value=np.nan) for part in (dt.year, dt.month, dt.day_of_week, dt.hour)
+    )
+    return year, month, weekday, hour
+
+
+def _from_objects(column: Any) -> tuple[Floats, Floats, Floats, Floats] | None:
+    """Take apart dates of Python, and texts."""
+    missing = column.isna().to_numpy()
+    found = np.full((4, len(column)), np.nan)
+    for i in np.flatnonzero(~missing).tolist():
+        value = column.iloc[i]
+        value = date_in(value) if isinstance(value, str) else value
+        if not isinstance(value, date):
+            return None
+        found[:, i] = value.year, value.month, value.weekday(), getattr(value, "hour", 0)
+    return found[0], found[1], found[2], found[3]

@@ -1,0 +1,161 @@
+"""Classifiers of tables: an encoder and a classifier after it, made in one way for Python and for the command line.
+
+The recipe: missing numbers are filled in, then numbers are scaled; words and dates become features; the classifier says
+what suits it where nothing is asked for (`table_options`).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.pipeline import Pipeline
+
+from votron.data.encoding import make_encoder
+from votron.estimators.base import SavableClassifier
+
+if TYPE_CHECKING:
+    from votron.reasons import Explanations
+
+__all__ = ["ClassifierPipeline", "table_classifier", "table_encoder", "table_options"]
+
+_LEARNING = ("fit", "partial_fit")
+
+
+class ClassifierPipeline(Pipeline):
+    """A pipeline that has what its classifier has: attributes, and methods, whose rows go through the steps first.
+
+    It is what `votron.table_classifier` returns, and `votron.load` for files of pipelines. A method that returns
+    another classifier, such as ``with_rule``, returns a pipeline with it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from votron import VotedPerceptronClassifier
+    >>> from votron.estimators import ClassifierPipeline
+    >>> X, y = load_iris(return_X_y=True)
+    >>> steps = [("scale", StandardScaler()), ("model", VotedPerceptronClassifier(random_state=0))]
+    >>> model = ClassifierPipeline(steps).fit(X, y)
+    >>> model.record_.n_examples
+    150
+    >>> type(model.with_rule("last")).__name__, model.with_rule("last").rule
+    ('ClassifierPipeline', 'last')
+    """
+
+    save = SavableClassifier.save
+
+    def explain(
+        self, X: Any, label: Any = None, against: Any = None, *, top: int | None = 5, first: int = 0
+    ) -> Explanations:
+        """Explain the scores of rows, as `votron.explain` does, with features called as the steps call them."""
+        from votron.reasons import explain
+
+        return explain(self, X, label, against, top=top, first=first)
+
+    def __getattr__(self, name: str) -> Any:
+        steps = self.__dict__.get("steps")
+        if not steps or name.startswith("_") or name in _LEARNING or hasattr(Pipeline, name):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        value = getattr(steps[-1][1], name)
+        return self._through_steps(value) if inspect.ismethod(value) else value
+
+    def _through_steps(self, method: Any) -> Any:
+        """Return a method of the classifier that takes rows as the pipeline does."""
+        signature = inspect.signature(method)
+
+        @functools.wraps(method)
+        def taking(*args: Any, **given: Any) -> Any:
+            bound = signature.bind(*args, **given)
+            if "X" in bound.arguments:
+                bound.arguments["X"] = self[:-1].transform(bound.arguments["X"])
+            result = method(*bound.args, **bound.kwargs)
+            changed = isinstance(result, BaseEstimator) and is_classifier(result)
+            return type(self)([*self.steps[:-1], (self.steps[-1][0], result)]) if changed else result
+
+        return taking
+
+
+def table_classifier(
+    frame: Any,
+    estimator: Any,
+    *,
+    numeric: str | None = None,
+    discrete: Iterable[str] = (),
+    probabilities: Iterable[str] = (),
+    text: Iterable[str] = (),
+    text_features: str | None = None,
+    dates: str | None = None,
+    missing: str = "refuse",
+) -> ClassifierPipeline:
+    """Return a classifier of tables like this one, not fitted: the one that ``votron train`` trains.
+
+    Missing numbers are filled in if ``missing`` says with what, then numbers are scaled; discrete values, words and
+    dates become features of their own.
+
+    Parameters
+    ----------
+    frame : DataFrame of pandas or polars
+        The features of the examples, without the label. It decides types and values; nothing else of it is kept.
+    estimator : classifier
+        The classifier, not fitted.
+    numeric : {"standard", "minmax", "maxabs", "keep"}, optional
+        What happens to numbers. By default "standard", and "keep" for `WinnowClassifier`, which wants 0 and 1.
+    discrete, probabilities, text : names of columns
+        Columns whose numbers are names, of probabilities, and of texts; as in `votron.data.make_encoder`.
+    text_features : {"auto", "hashing", "tfidf"}, optional
+        How words become features. By default "auto", and "tfidf" for `NaiveBayesLinearClassifier`.
+    dates : {"cyclic", "onehot"}, optional
+        How dates become features. By default "cyclic", and "onehot" for classifiers of 0 and 1.
+    missing : {"refuse", "mean", "median", "most-frequent"}, default="refuse"
+        What fills in missing numbers, before they are scaled.
+
+    Returns
+    -------
+    ClassifierPipeline
+        The steps "encoder" and "model".
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from votron import VotedPerceptronClassifier, table_classifier
+    >>> days = pd.DataFrame({"Outlook": ["Rainy", "Sunny", "Sunny", None], "Temp": [75.0, 87.0, None, 85.0]})
+    >>> model = table_classifier(days, VotedPerceptronClassifier(random_state=0), missing="mean")
+    >>> model.fit(days, ["no", "yes", "yes", "no"]).predict(days).tolist()
+    ['no', 'yes', 'yes', 'no']
+    """
+    options = {"numeric": numeric, "discrete": discrete, "probabilities": probabilities, "text": text}
+    options |= {"text_features": text_features, "dates": dates, "missing": missing}
+    encoder = table_encoder(frame, estimator, **options)
+    return ClassifierPipeline([("encoder", encoder), ("model", estimator)])
+
+
+def table_encoder(frame: Any, estimator: Any, **options: Any) -> Any:
+    """Return the encoder of tables like this one for a classifier, or for a class of them; options may be None.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from votron import WinnowClassifier
+    >>> days = pd.DataFrame({"Outlook": ["Rainy", "Sunny"], "Temp": [85, 87]})
+    >>> table_encoder(days, WinnowClassifier, numeric=None).fit_transform(days)
+    array([[ 1.,  0., 85.],
+           [ 0.,  1., 87.]])
+    """
+    return make_encoder(frame, **table_options(estimator, options))
+
+
+def table_options(estimator: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of `votron.data.make_encoder`, with what suits a classifier where they are None.
+
+    Examples
+    --------
+    >>> from votron import WinnowClassifier
+    >>> table_options(WinnowClassifier(), {"numeric": None, "dates": "cyclic", "missing": "refuse"})
+    {'numeric': 'keep', 'dates': 'cyclic', 'missing': 'refuse'}
+    """
+    wishes = {"numeric": "standard", "text_features": "auto", "dates": "cyclic", **getattr(estimator, "_tables", {})}
+    return {name: wishes[name] if value is None else value for name, value in given.items()}

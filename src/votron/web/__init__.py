@@ -1,0 +1,119 @@
+"""The page: the perceptron game, a training run to move through, a digit to draw; and the server of what it asks for.
+
+All learning happens in the library: the page sends moves and drawings, and draws the answers. Needs FastAPI and
+uvicorn: ``pip install "votron[web]"``.
+
+==============  ====================================================================================================
+``_limits``     how much of everything a visitor may have
+``_security``   who is answered at all: hosts, origins, token, size and time of requests, headers of answers
+``_schemas``    what the page sends and gets: the routes' schema
+``_game``       a game in the plane: its rules kept, its moves, its numbers, its boundaries
+``_games``      the games that are going on, and their end
+``_run``        the moments of a training run
+``_digit``      a drawing as a model sees it, and what the model says
+``_workshop``   the models of the page: trained when the server starts, or from a file
+``_app``        the routes
+``_server``     the socket, the signals
+``_lecture``    one file that replays games and a run without a server
+``static``      the page itself: HTML, CSS and plain ES modules that draw
+==============  ====================================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from votron.web._workshop import Piece
+
+__all__ = ["export_lecture", "pieces", "play"]
+
+
+def pieces(
+    model: Any = None, title: str = "your model", X: Any = None, y: Any = None, *, raw: bool = True
+) -> list[Piece]:
+    """Return what the page shows: bundled models, and one of yours.
+
+    Parameters
+    ----------
+    model : VotedPerceptronClassifier, optional
+        A model of yours.
+    title : str
+        What to call it.
+    X, y : rows as the model takes them, and labels, optional
+        What to measure its errors on.
+    raw : bool, default=True
+        Whether these rows are the data themselves, such as pixels, and not what an encoder makes of them.
+
+    Returns
+    -------
+    list of Piece
+        Models that are trained when `play` begins; yours is the last.
+
+    Examples
+    --------
+    >>> from votron.web import pieces
+    >>> [piece.id for piece in pieces()][:3]
+    ['moons', 'clouds', 'digits']
+    """
+    from votron.web._workshop import bundled_pieces, given_piece
+
+    return bundled_pieces() + ([] if model is None else [given_piece(model, title, X, y, raw=raw)])
+
+
+def play(shown: list[Piece], **how: Any) -> None:
+    """Serve the page until Ctrl-C or SIGTERM.
+
+    Parameters
+    ----------
+    shown : list of Piece
+        What it shows, from `pieces`.
+    **how : optional
+        ``host`` ("127.0.0.1"), ``port`` (0: a free one), ``open_browser`` (False), and ``say``, which is given the
+        address.
+
+    Examples
+    --------
+    What ``votron play`` does, with a model of one's own::
+
+        from votron.web import pieces, play
+        play(pieces(model, "my model", X_test, y_test), port=8000, open_browser=True)
+
+    Where it cannot listen, it says so:
+
+    >>> from votron.web import play
+    >>> play([], host="203.0.113.1")
+    Traceback (most recent call last):
+    votron.errors.VotronError: Cannot listen on 203.0.113.1 port 0: ...
+    """
+    from votron.web._server import serve
+
+    serve(shown, **how)
+
+
+def export_lecture(path: str, piece: Piece, links: list[str] | None = None) -> int:
+    """Write one HTML file that replays games and a run, without a server; return its size in bytes.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    piece : Piece
+        The model whose run is shown, from `pieces`.
+    links : list of str, optional
+        Games, as links that the page gives; by default four of its own.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from votron.web import export_lecture, pieces
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     export_lecture(f"{folder}/lecture.html", pieces()[0]) > 100_000
+    True
+    """
+    from votron.web._server import check_packages
+
+    check_packages()
+    from votron.web._lecture import write_lecture
+
+    return write_lecture(path, piece, links or [])

@@ -1,0 +1,81 @@
+"""The games that are going on: so many at once, each forgotten when nobody has asked for it for a while."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from votron.errors import VotronError
+from votron.web._game import PlaneGame
+from votron.web._limits import Limits
+
+__all__ = ["Games", "NoSuchGameError", "TooManyGamesError"]
+
+
+class NoSuchGameError(VotronError):
+    """A game that was never begun, or has been forgotten."""
+
+
+class TooManyGamesError(VotronError):
+    """No room for another game."""
+
+
+class Games:
+    """Games by their id, those asked for last at the end.
+
+    Parameters
+    ----------
+    limits : Limits
+        How many, and for how long.
+    clock : callable
+        Returns seconds.
+
+    Examples
+    --------
+    >>> from votron.web._schemas import Setup
+    >>> games = Games(Limits(games=1))
+    >>> name = games.add(PlaneGame(Setup()))
+    >>> games[name].rounds, len(games)
+    ([], 1)
+    """
+
+    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+        self.limits, self._clock = limits, clock
+        self._games: OrderedDict[str, tuple[float, PlaneGame]] = OrderedDict()
+
+    def __len__(self) -> int:
+        self._forget()
+        return len(self._games)
+
+    def __getitem__(self, name: str) -> PlaneGame:
+        self._forget()
+        if name not in self._games:
+            raise NoSuchGameError("There is no such game, or it has been forgotten: begin it again from its moves.")
+        game = self._games[name][1]
+        self[name] = game
+        return game
+
+    def __setitem__(self, name: str, game: PlaneGame) -> None:
+        self._games[name] = self._clock(), game
+        self._games.move_to_end(name)
+
+    def add(self, game: PlaneGame) -> str:
+        """Keep a new game; return its id, which cannot be guessed."""
+        self._forget()
+        if len(self._games) >= self.limits.games:
+            raise TooManyGamesError("There are too many games at once: try again in a few minutes.")
+        name = secrets.token_urlsafe(12)
+        self[name] = game
+        return name
+
+    def end(self, name: str) -> None:
+        """Forget a game."""
+        self._games.pop(name, None)
+
+    def _forget(self) -> None:
+        """Forget what nobody has asked for in a while."""
+        oldest = self._clock() - self.limits.idle
+        while self._games and next(iter(self._games.values()))[0] < oldest:
+            self._games.popitem(last=False)

@@ -1,0 +1,139 @@
+"""One HTML file that replays recorded games and a run: for lectures, and for readers without Python.
+
+It has the page's own drawing modules, one after another in one script that the file allows by its hash, and the answers
+that the server would have given.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from votron._files import write_bytes
+from votron.errors import VotronError
+from votron.web._app import STATIC
+from votron.web._game import PlaneGame, field_of
+from votron.web._run import Run
+from votron.web._schemas import KernelChoice, Move, NewGame, Setup
+from votron.web._workshop import Piece
+
+__all__ = ["game_of_link", "write_lecture"]
+
+MODULES = ("dom", "field", "plane", "proof", "score", "runview", "replay")
+"""The modules of the file, each after those that it imports."""
+_IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export ", re.MULTILINE)
+_FIELD_SIZE = 41
+_MOST_MOMENTS = 80
+
+
+def write_lecture(path: str, piece: Piece, links: Iterable[str] = ()) -> int:
+    """Write the file; return its size in bytes.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    piece : Piece
+        The model whose run is shown; it is made if it is not ready.
+    links : iterable of str
+        Games as links of the page; without any, games of the automatic A and two others.
+    """
+    games = [(f"Game {i}", game_of_link(link)) for i, link in enumerate(links, 1)] or _own_games()
+    if piece.trained is None:
+        piece.work()
+    if piece.problem is not None:
+        raise VotronError(piece.problem)
+    content = _page(games, Run(piece)).encode()
+    write_bytes(Path(path), content)
+    return len(content)
+
+
+def game_of_link(link: str) -> PlaneGame:
+    """Return the game of a link, or of the part of it after ``#game=``."""
+    code = link.rpartition("#game=")[2]
+    try:
+        found = json.loads(base64.urlsafe_b64decode(code + "=" * (-len(code) % 4)))
+        moves = [Move(x=[a, b], y=y) for a, b, y in found["moves"]]
+        new = NewGame(setup=found["setup"], moves=moves)
+    except (ValueError, TypeError, KeyError, ValidationError) as error:
+        raise VotronError(f"This is no link to a game: {link[:60]!r}. Copy link on the page gives one.") from error
+    return PlaneGame(new.setup, new.moves)
+
+
+def _own_games() -> list[tuple[str, PlaneGame]]:
+    """Return games that show what there is to see."""
+    forced = []
+    for margin in (0.3, 0.2):
+        game = PlaneGame(Setup(margin=margin))
+        for move in game.forcing(100):
+            game.give(move.x, move.y)
+        found = f"{len(game.rounds)} of {game.standing().bound:.3g}"
+        forced.append((f"A forces what it can, γ = {margin}: {found}", game))
+    rng = np.random.default_rng(4)
+    noisy = PlaneGame(Setup(mode="noisy", margin=0.3))
+    for x in rng.uniform(-0.7, 0.7, (16, 2)).round(3).tolist():
+        label = noisy.rules.label((x[0], x[1])) if noisy.rules else 1
+        noisy.give(x, label if rng.random() < 0.85 else -label)
+    curved = PlaneGame(Setup(mode="free", kernel=KernelChoice(name="poly", degree=2)))
+    corners = [([0.6, 0.6], 1), ([-0.6, 0.55], -1), ([-0.5, -0.6], 1), ([0.55, -0.6], -1)]
+    for x, y in corners * 4:
+        curved.give(x, y)
+    return [*forced, ("Labels with noise: D, and Theorem 2", noisy), ("A curve: (1 + x·z)², freely", curved)]
+
+
+def _recorded(title: str, game: PlaneGame) -> dict[str, Any]:
+    """Return a game with how it stood after each round."""
+    going = PlaneGame(game.setup)
+    standings, fields = [going.standing()], [None]
+    for move in game.moves:
+        going.give(move.x, move.y)
+        standings.append(going.standing())
+        fields.append(field_of(going.vectors(), "last", _FIELD_SIZE).model_dump())  # type: ignore[arg-type]
+    return {
+        "title": title,
+        "setup": game.setup.model_dump(),
+        "rounds": [each.model_dump() for each in game.played()],
+        "standings": [each.model_dump() for each in standings],
+        "fields": fields,
+    }
+
+
+def _page(games: list[tuple[str, PlaneGame]], run: Run) -> str:
+    overview = run.overview()
+    chosen = np.unique(np.linspace(0, len(run.times) - 1, min(len(run.times), _MOST_MOMENTS)).round().astype(int))
+    data = {
+        "games": [_recorded(title, game) for title, game in games],
+        "run": overview.model_dump(),
+        "moments": [run.moment(int(i), "vote").model_dump() for i in chosen],
+    }
+    script, style = _script(), (STATIC / "page.css").read_text(encoding="utf-8")
+    parts = {
+        "policy": f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'",
+        "title": escape(overview.title),
+        "style": style,
+        "script": script,
+        "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
+    }
+    template = (STATIC / "lecture.html").read_text(encoding="utf-8")
+    return re.sub(r"\{(policy|title|style|script|data)\}", lambda found: parts[found[1]], template)
+
+
+def _script() -> str:
+    """Return the modules as one: what they import from each other stands above."""
+    texts = [(STATIC / f"{name}.js").read_text(encoding="utf-8") for name in MODULES]
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", text)) for text in texts)
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

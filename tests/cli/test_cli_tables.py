@@ -1,0 +1,207 @@
+"""Tables as users bring them, at the command line: encodings, holes, odd names, large models, slips of options."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+from scipy.sparse import random as random_matrix
+
+from votron import AveragedPerceptronClassifier, load, save
+from votron.cli import _models, build, main
+from votron.cli._completion import fish_lines
+from votron.data import read_examples
+from votron.errors import DataError, VotronError
+
+PENGUINS = "tests/data/tables/penguins.csv"
+
+
+def run(capsys, *arguments, status=0):
+    assert main([str(each) for each in arguments]) == status
+    return capsys.readouterr()
+
+
+# -- encodings ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-8-sig"])
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.csv.gz"])
+def test_texts_in_any_encoding(tmp_path, encoding, name):
+    import gzip
+
+    text = 'ö,y\n"é, ü",1\nx,2\n' if "csv" in name else '{"ö": "é, ü", "y": 1}\n{"ö": "x", "y": 2}\n'
+    content = text.encode(encoding)
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    found = read_examples(tmp_path / name, label="y", encoding=encoding)
+    assert found.X.to_dict(as_series=False) == {"ö": ["é, ü", "x"]}
+    from votron.data import open_batches
+
+    batches = list(open_batches(tmp_path / name, label="y", encoding=encoding, batch_bytes=10))
+    assert [row for batch in batches for row in batch.X.rows()] == found.X.rows()
+
+
+def test_encodings_that_are_none_or_wrong(tmp_path):
+    (tmp_path / "t.csv").write_bytes("a,y\né,1\n".encode("latin-1"))
+    with pytest.raises(DataError, match=r"line 2 is not .* say how it is encoded, such as with encoding='latin-1'\."):
+        read_examples(tmp_path / "t.csv", label="y")
+    with pytest.raises(DataError, match="must be text in ascii, and what stands about line 2 is not"):
+        read_examples(tmp_path / "t.csv", label="y", encoding="ascii")
+    for bad in ("klingon", "rot13", "hex", "idna", 7):
+        with pytest.raises(VotronError, match="must be an encoding of text that Python knows"):
+            read_examples(tmp_path / "t.csv", label="y", encoding=bad)
+    np.save(tmp_path / "t.npy", np.ones((2, 2)))
+    with pytest.raises(DataError, match="There is no text in"):
+        read_examples(tmp_path / "t.npy", labels="none", encoding="latin-1")
+
+
+def test_the_encoding_of_training_is_kept(tmp_path, capsys):
+    data, model = tmp_path / "t.csv", tmp_path / "m.votron"
+    data.write_bytes(("w,y\n" + "é,1\nx,2\n" * 5).encode("latin-1"))
+    assert "--encoding latin-1" in run(capsys, "train", data, "--label", "y", "-o", model, status=1).err
+    run(capsys, "train", data, "--label", "y", "-o", model, "--encoding", "latin-1")
+    assert run(capsys, "predict", model, data).out.split()[1:] == ["1", "2"] * 5
+
+
+# -- holes -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tables") / "m.votron"
+    assert main(["train", PENGUINS, "--label", "Species", "--missing", "drop", "-o", str(path), "--quiet"]) == 0
+    return path
+
+
+def test_rows_with_holes_are_refused_dropped_or_left_blank(model, capsys):
+    assert "--missing blank" in run(capsys, "predict", model, PENGUINS, status=1).err
+    whole = run(capsys, "predict", model, PENGUINS, "--missing", "drop", "--scores")
+    assert whole.err == "Left out: 10 rows with missing values.\n"
+    blank = run(capsys, "predict", model, PENGUINS, "--missing", "blank", "--scores")
+    assert blank.err == "Without a label: 10 rows with missing values.\n"
+    lines = blank.out.splitlines()
+    assert len(lines) == 345
+    assert [line for line in lines if line != ",,,"] == whole.out.splitlines()
+    rows = [
+        json.loads(line)
+        for line in run(capsys, "predict", model, PENGUINS, "--missing", "blank", "--json").out.splitlines()
+    ]
+    assert sum(row["label"] is None for row in rows) == 10
+
+
+def test_hints_quote_names_with_spaces(tmp_path, capsys):
+    data = tmp_path / "t.csv"
+    data.write_text("a name,y\n" + "".join(f"v{i},{i % 2}\n" for i in range(300)))
+    words = " ".join(run(capsys, "train", data, "--label", "y", "-o", tmp_path / "m").err.split())
+    assert "--text 'a name' takes its words, --drop 'a name' leaves it out" in words
+
+
+def test_errors_do_not_list_every_column(model, tmp_path, capsys):
+    data = tmp_path / "t.csv"
+    names = [f"column {i}" for i in range(64)]
+    data.write_text(",".join([*names, "y"]) + "\n" + ",".join(["1"] * 65) + "\n" + ",".join(["2"] * 65) + "\n")
+    for options in (["--label", "Y"], ["--label", "y", "--discrete", "colum 7"], ["--label", "y", "--text", "t"]):
+        error = run(capsys, "train", data, *options, "-o", tmp_path / "m", status=1).err
+        assert "... 5" in error
+        assert "column 20" not in error.replace("Did you mean", "")
+    (tmp_path / "t.svm").write_text("1 1:1 2:1\n")
+    assert "takes tables with the columns" in run(capsys, "predict", model, tmp_path / "t.svm", status=1).err
+
+
+# -- large models ------------------------------------------------------------------------------------------------------
+
+
+def test_thin_weights_take_little_room_and_score_the_same(tmp_path):
+    rng = np.random.default_rng(0)
+    X = random_matrix(400, 30_000, density=0.0005, random_state=0, format="csr")
+    y = rng.integers(0, 20, 400)
+    model = AveragedPerceptronClassifier(random_state=0).fit(X, y)
+    save(model, tmp_path / "m")
+    assert (tmp_path / "m").stat().st_size < 0.2 * model._trainer.weights.nbytes
+    again = load(tmp_path / "m")
+    save(again, tmp_path / "twice")
+    assert (tmp_path / "twice").read_bytes() == (tmp_path / "m").read_bytes()
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    save(again, tmp_path / "used")
+    assert (tmp_path / "used").read_bytes() == (tmp_path / "m").read_bytes()
+    for other in (load(tmp_path / "m"), load(tmp_path / "m", mmap=True)):
+        other.partial_fit(X[:50], y[:50])
+        other.decision_function(X)
+    model.partial_fit(X[:50], y[:50])
+    np.testing.assert_array_equal(other.decision_function(X), model.decision_function(X))
+
+
+def test_large_models_are_remarked_upon(monkeypatch, model):
+    whole = load(model)
+    assert _models.remark_on_size(whole, 1_000_000) is None
+    assert "most of it support vectors: `votron export --compact`" in _models.remark_on_size(whole, 60_000_000)
+    X = random_matrix(20, 70_000, density=0.001, random_state=0, format="csr")
+    wide = AveragedPerceptronClassifier().fit(X, [0, 1] * 10)
+    assert "for 70,000 features and 2 classes" in _models.remark_on_size(wide, 60_000_000)
+
+
+def test_words_are_features_of_their_own_unless_there_are_too_many(tmp_path, capsys, monkeypatch):
+    from votron.data import encoding
+
+    data = tmp_path / "t.csv"
+    data.write_text("t,y\n" + "red wine,1\nblue sky,2\n" * 5)
+    arguments = ["train", data, "--label", "y", "--text", "t", "--estimator", "averaged", "-o", tmp_path / "m"]
+    assert "4 features" in run(capsys, *arguments).out
+    assert "262,144 features" in run(capsys, *arguments, "--stream").out
+    monkeypatch.setattr(encoding, "_MOST_WORDS", 3)
+    assert "262,144 features" in run(capsys, *arguments).out
+
+
+# -- options -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("--seed", "--random-state"),
+        ("--sep", "--delimiter"),
+        ("--target", "--label"),
+        ("--degre", "--degree"),
+        ("--normalize", "--normalize-kernel"),
+        ("--threads", "--n-jobs"),
+        ("--labels", "--label"),
+    ],
+)
+def test_unknown_options_lead_to_known_ones(typed, meant, capsys):
+    assert f"Did you mean {meant}?" in run(capsys, "train", "x", typed, "1", status=2).err
+
+
+@pytest.mark.parametrize("typed", ["--folds", "--xyz", "--pip"])
+def test_unknown_options_lead_nowhere_if_nothing_is_like_them(typed, capsys):
+    assert run(capsys, "train", "x", typed, status=2).err.endswith("votron train --help lists those there are.\n")
+
+
+def test_fish_completes_commands_options_and_files(capsys):
+    lines = run(capsys, "completion", "fish").out.splitlines()
+    assert lines[0] == "complete -c votron -f"
+    assert all(line.startswith("complete -c votron") for line in lines)
+    assert all(line.count("'") % 2 == 0 or "\\'" in line for line in lines)
+    train = [line for line in lines if "'__fish_seen_subcommand_from train'" in line]
+    assert any(" -l missing -x -a 'refuse drop mean median most-frequent' " in line for line in train)
+    assert any(line.endswith(" -F") for line in train)
+    assert any(
+        "-n '__fish_seen_subcommand_from data; and __fish_seen_subcommand_from convert'" in line for line in lines
+    )
+    assert sum(1 for _ in fish_lines(build(["inspect"]))) < len(lines)
+
+
+def test_fish_itself_takes_the_script(capsys, tmp_path):
+    """Where there is no fish, its syntax is checked as far as quotes go."""
+    script = tmp_path / "votron.fish"
+    script.write_text(run(capsys, "completion", "fish").out)
+    try:
+        done = subprocess.run(["fish", "--no-execute", str(script)], capture_output=True, check=False)
+    except FileNotFoundError:
+        import shlex
+
+        assert all(
+            shlex.split(line.replace("\\'", ""))[:3] == ["complete", "-c", "votron"]
+            for line in script.read_text().splitlines()
+        )
+    else:
+        assert done.returncode == 0

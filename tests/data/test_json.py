@@ -1,0 +1,187 @@
+"""JSON and JSON Lines: tables of objects, whole and in batches, and what is none."""
+
+import datetime
+import io
+import json
+import math
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from votron.cli import main
+from votron.data import Examples, open_batches, read_examples, scan_stream, write_examples
+from votron.data.formats import json as format
+from votron.errors import DataError
+
+NAMES = st.sampled_from(["a", "b", "c c", "d"])
+VALUES = {
+    "a": st.integers(-(2**40), 2**40),
+    "b": st.floats(allow_nan=False, allow_infinity=False),
+    "c c": st.text(alphabet="xyz é\u2028\n\"'", max_size=5),
+    "d": st.booleans(),
+}
+ROWS = st.lists(
+    st.fixed_dictionaries({"y": st.sampled_from(["p", "q"])}, optional={n: st.none() | v for n, v in VALUES.items()}),
+    min_size=1,
+    max_size=8,
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("json")
+
+
+def table(rows):
+    """The textbook's reading: a column for each name, None where a row lacks it."""
+    names = dict.fromkeys(name for row in rows for name in row if name != "y")
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+@settings(deadline=None)
+@given(ROWS, st.integers(1, 200))
+def test_rows_are_read_as_they_are(folder, rows, batch_bytes):
+    rows = [{"a": 1, "b": 0.5, "c c": "x", "d": True, "y": "p"}, *rows]
+    expected = table(rows)
+    one, lines = folder / "t.json", folder / "t.jsonl"
+    one.write_text(json.dumps(rows, indent=2), encoding="utf-8")
+    lines.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    for path in (one, lines):
+        found = read_examples(path, label="y", missing="keep")
+        assert found.X.to_dict(as_series=False) == expected
+        assert found.y.tolist() == [row["y"] for row in rows]
+    batches = list(open_batches(lines, label="y", missing="keep", batch_bytes=batch_bytes))
+    assert pl.concat([batch.X for batch in batches], how="vertical_relaxed").to_dict(as_series=False) == expected
+    (folder / "columns.json").write_text(json.dumps({**expected, "y": [row["y"] for row in rows]}))
+    assert read_examples(folder / "columns.json", label="y", missing="keep").X.to_dict(as_series=False) == expected
+
+
+@settings(deadline=None)
+@given(ROWS)
+def test_what_is_written_is_read_again(folder, rows):
+    frame = pl.DataFrame(table([{"a": 1, "b": 0.5, "c c": "x", "d": True, "y": "p"}, *rows]))
+    for name in ("w.json", "w.jsonl"):
+        write_examples(Examples(frame, None, "csv", "t.csv"), folder / name)
+        found = read_examples(folder / name, labels="none", missing="keep").X
+        assert found.to_dict(as_series=False) == frame.to_dict(as_series=False)
+
+
+def read(tmp_path, text, name="t.json", **options):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    return read_examples(tmp_path / name, **{"labels": "none", "missing": "keep", **options}).X.to_dict(as_series=False)
+
+
+def test_kinds_of_columns(tmp_path):
+    assert read(tmp_path, '[{"a": 1}, {"a": 2.5}, {"a": NaN}]') == {"a": [1.0, 2.5, None]}
+    assert read(tmp_path, '[{"a": "x"}, {"a": 7}, {"a": 1.5}, {"a": "y"}]') == {"a": ["x", "7", "1.5", "y"]}
+    assert read(tmp_path, '[{"a": {"b": {"c": 1}, "d": "x"}}, {}]') == {"a.d": ["x", None], "a.b.c": [1, None]}
+    assert read(tmp_path, f'[{{"a": {2**70}}}, {{"a": 1}}]') == {"a": [2.0**70, 1.0]}
+    assert read(tmp_path, '[{"d": "2024-01-31"}, {"d": null}]') == {"d": [datetime.date(2024, 1, 31), None]}
+    assert read(tmp_path, '[{"d": "2024-01-31"}]', as_text=["d"]) == {"d": ["2024-01-31"]}
+    assert read(tmp_path, '[{"a": "NA"}, {"a": "x"}]') == {"a": ["NA", "x"]}
+    assert read(tmp_path, '[{"a": "NA"}, {"a": "x"}]', na_values=["NA"]) == {"a": [None, "x"]}
+    assert read(tmp_path, '{"a": 1}\n\n{"a": 2}\n') == {"a": [1, 2]}
+    assert read(tmp_path, '{"a": 1}', "one.json") == {"a": [1]}
+    assert read(tmp_path, '\ufeff[{"a": 1, "b": [1, 2]}]', drop=["b"]) == {"a": [1]}
+    assert read(tmp_path, '[{"a": 1}]', "t.txt") == {"a": [1]}
+    assert read(tmp_path, '{"a": 1}\n', "u.txt") == {"a": [1]}
+
+
+REFUSED = {
+    "no object": ("[1, 2]", r"Each row of '.*' must be a JSON object\. Got 1 in row 1 \(the first is 1\)"),
+    "another object": ('{"type": "x", "data": {}}', "must be a list of objects, an object a row. Got one object with"),
+    "uneven columns": ('{"a": [1], "b": [1, 2]}', "must be lists of one length"),
+    "a list": ('[{"a": 1}, {"a": [2]}]', r"Got a list in row 2 .* leave it out with drop='a'"),
+    "mostly numbers": ('[{"a": 1}, {"a": 2}, {"a": "x"}]', r"must hold numbers alone, as most .* Got 'x' in row 3"),
+    "truth among numbers": ('[{"a": 1}, {"a": true}]', "must hold numbers alone"),
+    "no end": ('[{"a": 1}', "does not go on, or end, as it must, in line 1"),
+    "more": ('[{"a": 1}] x', "does not go on, or end"),
+    "half": ('[{"a": ', "expecting value in line 1"),
+    "lists in lists": ("[" * 100_000, "more within one another than rows have"),
+    "objects in objects": ('[{"a":' + '{"a":' * 20 + "1" + "}" * 21 + "]", "may stand within one another 8 deep"),
+    "a number without end": ('[{"a": ' + "1" * 5000 + "}]", "a number that is none"),
+    "half a character": ('[{"a": "\\ud800"}]', "Cannot read"),
+    "infinity": ('[{"a": Infinity}]', "must hold finite numbers"),
+    "nothing": ("[]", "no examples"),
+    "empty rows": ("[{}, {}]", "no examples"),
+    "no JSON": ("a,b\n1,2\n", r"must begin with \{ or \["),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refusals(tmp_path, what):
+    text, words = REFUSED[what]
+    with pytest.raises(DataError, match=words) as caught:
+        read(tmp_path, text)
+    assert len(str(caught.value)) < 500
+
+
+def test_lines_say_where(tmp_path):
+    with pytest.raises(DataError, match=r"Each line of '.*' must hold one JSON object\. Got more in line 2"):
+        read(tmp_path, '{"a": 1}\n{"a": 1} {"a": 2}\n', "t.jsonl")
+    with pytest.raises(DataError, match="in line 3"):
+        read(tmp_path, '{"a": 1}\n{"a": 1}\n{"a": x}\n', "t.jsonl")
+    (tmp_path / "t.jsonl").write_text('{"a": 1}\n{"a": null}\n')
+    with pytest.raises(DataError, match="the first is in line 2, column 'a'"):
+        read_examples(tmp_path / "t.jsonl", labels="none")
+
+
+LATER = {
+    "words after numbers": ('{"a": 1}\n', '{"a": "x"}\n', "must hold numbers, as in the rows before it"),
+    "truth after numbers": ('{"a": 1}\n', '{"a": true}\n', "must hold numbers, as in the rows before it"),
+    "words after dates": ('{"a": "2024-01-31"}\n', '{"a": "x"}\n', "must hold dates, as in the rows before it"),
+}
+
+
+@pytest.mark.parametrize("what", LATER)
+def test_later_batches_hold_what_the_first_do(tmp_path, what):
+    first, second, words = LATER[what]
+    (tmp_path / "t.jsonl").write_text(first + second)
+    with pytest.raises(DataError, match=words):
+        list(open_batches(tmp_path / "t.jsonl", labels="none", batch_bytes=len(first)))
+
+
+def test_numbers_after_words_are_words(tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"a": "x"}\n{"a": 1}\n{"b": 2}\n')
+    batches = list(open_batches(tmp_path / "t.jsonl", labels="none", missing="keep", batch_bytes=11))
+    assert [batch.X.rows(named=True) for batch in batches] == [[{"a": "x"}], [{"a": "1"}], [{"a": None, "b": 2}]]
+
+
+def test_a_name_that_is_new_in_every_row_is_refused_before_memory_is_taken(tmp_path, monkeypatch):
+    monkeypatch.setattr(format, "memory_budget", lambda: 1 << 24)
+    text = "".join(f'{{"a{i}": 1}}\n' for i in range(3000))
+    with pytest.raises(DataError, match="would take"):
+        read(tmp_path, text, "t.jsonl")
+
+
+def test_streams_learn_from_lines(tmp_path, capsys):
+    rows = [{"n": i % 7, "w": "ab"[i % 2], "y": "pq"[i % 2], **({"late": 1.0} if i > 30 else {})} for i in range(60)]
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    batches = open_batches(path, label="y", missing="keep", batch_bytes=300)
+    assert scan_stream(batches, missing="mean").columns == {"n": "number", "w": "text", "late": "number"}
+    options = ["--label", "y", "--stream", "--batch", "300", "--missing", "mean", "--estimator", "averaged"]
+    assert main(["train", str(path), *options, "-o", str(tmp_path / "m")]) == 0
+    assert main(["evaluate", str(tmp_path / "m"), str(path), "--json"]) == 0
+    assert "0.0" in capsys.readouterr().out
+
+
+def test_what_predict_writes_is_read(tmp_path, capsys, monkeypatch):
+    data, model, out = (str(tmp_path / name) for name in ("t.json", "m.votron", "out.jsonl"))
+    rows = [{"n": i % 9, "y": "pqr"[i % 3]} for i in range(30)]
+    (tmp_path / "t.json").write_text(json.dumps(rows))
+    assert main(["train", data, "--label", "y", "-o", model]) == 0
+    assert main(["predict", model, data, "--scores", "-o", out, "--keep", "n"]) == 0
+    found = read_examples(out, label="label")
+    assert found.columns == ["n", "scores.p", "scores.q", "scores.r"]
+    assert all(math.isfinite(score) for score in found.X["scores.p"])
+    capsys.readouterr()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((tmp_path / "t.json").read_bytes())))
+    assert main(["predict", model, "-", "--quiet"]) == 0
+    assert capsys.readouterr().out.split()[1:] == found.y.tolist()
+    for end in ("csv", "parquet", "jsonl", "json"):
+        assert main(["data", "convert", data, str(tmp_path / f"c.{end}"), "--label", "y"]) == 0
+        again = read_examples(tmp_path / f"c.{end}", label="y")
+        assert (again.X["n"].to_list(), again.y.tolist()) == ([row["n"] for row in rows], [row["y"] for row in rows])

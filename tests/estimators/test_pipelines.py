@@ -1,0 +1,126 @@
+"""Classifiers of tables: the same from Python and from the shell, with what their classifier has."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from votron import (
+    AveragedPerceptronClassifier,
+    NaiveBayesLinearClassifier,
+    VotedPerceptronClassifier,
+    WinnowClassifier,
+    load,
+    table_classifier,
+)
+from votron.cli import main
+from votron.data import read_examples
+from votron.estimators import ESTIMATORS, ClassifierPipeline, table_options
+
+TABLES = "tests/data/tables"
+CASES = {
+    "penguins": ("Species", {"missing": "mean"}),
+    "seattle-weather": ("weather", {}),
+    "birdstrikes": ("Effect Amount of damage", {"missing": "median", "text": ["Aircraft Airline Operator"]}),
+    "zipcodes": ("state", {"discrete": ["zip_code"], "numeric": "minmax"}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("estimator", ["averaged", "naive-bayes"])
+def test_python_and_the_shell_give_the_same(name, estimator, tmp_path, capsys):
+    label, options = CASES[name]
+    path, model = f"{TABLES}/{name}.csv", str(tmp_path / "m.votron")
+    typed = []
+    for key, value in options.items():
+        typed += [word for each in ([value] if isinstance(value, str) else value) for word in (f"--{key}", each)]
+    arguments = ["--label", label, "--estimator", estimator, "--random-state", "3", "--drop-unlabelled"]
+    assert main(["train", path, *arguments, *typed, "-o", model, "--no-certificate", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+    text = (*options.get("discrete", ()), *options.get("text", ()))
+    data = read_examples(path, label=label, missing="keep", drop_unlabelled=True, as_text=text)
+    classifier = ESTIMATORS[estimator]()
+    if "random_state" in classifier.get_params():
+        classifier.set_params(random_state=3)
+    ours = table_classifier(data.X, classifier, **options).fit(data.X, data.y)
+    theirs = load(model)
+    np.testing.assert_array_equal(ours.predict(data.X), theirs.predict(data.X))
+    np.testing.assert_array_equal(ours[:-1].get_feature_names_out(), theirs[:-1].get_feature_names_out())
+    if hasattr(ours[-1], "coef_"):
+        np.testing.assert_array_equal(ours[-1].coef_, theirs[-1].coef_)
+
+
+def test_holes_are_filled_in_before_numbers_are_scaled():
+    frame = pd.DataFrame({"n": [0.0, 1.0, np.nan, 5.0]})
+    vectors = table_classifier(frame, AveragedPerceptronClassifier(), missing="median")[0].fit_transform(frame)
+    filled = np.array([0.0, 1.0, 1.0, 5.0])
+    np.testing.assert_allclose(vectors[:, 0], (filled - filled.mean()) / filled.std())
+
+
+def test_classifiers_say_what_suits_them():
+    given = dict.fromkeys(["numeric", "text_features", "dates"])
+    assert table_options(VotedPerceptronClassifier(), given) == {
+        "numeric": "standard",
+        "text_features": "auto",
+        "dates": "cyclic",
+    }
+    assert table_options(WinnowClassifier, given) == {"numeric": "keep", "text_features": "auto", "dates": "onehot"}
+    assert table_options(NaiveBayesLinearClassifier(), given)["text_features"] == "tfidf"
+    assert table_options(object(), {"numeric": "maxabs"}) == {"numeric": "maxabs"}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)) * [1, 10, 100]
+    y = (X[:, 0] * 10 + X[:, 1] > 0).astype(int)
+    steps = [("scale", StandardScaler()), ("model", VotedPerceptronClassifier(random_state=0))]
+    return ClassifierPipeline(steps).fit(X, y), X, y
+
+
+def test_a_pipeline_has_what_its_classifier_has(fitted, tmp_path):
+    model, X, _ = fitted
+    rows = model[:-1].transform(X)
+    assert model.record_ is model[-1].record_
+    assert model.n_mistakes_.tolist() == model[-1].n_mistakes_.tolist()
+    last = model.with_rule("last")
+    assert isinstance(last, ClassifierPipeline)
+    np.testing.assert_array_equal(last.predict(X), model[-1].with_rule("last").predict(rows))
+    for (moment, ours), (same, theirs) in zip(
+        model.staged_decision_function(X, at=[1]), model[-1].staged_decision_function(rows, at=[1]), strict=True
+    ):
+        assert moment == same
+        np.testing.assert_array_equal(ours[("vote", False)], theirs[("vote", False)])
+    assert model.explain(X[:1])[0].label == model.predict(X[:1])[0]
+    compact = model.compact()
+    np.testing.assert_array_equal(compact.predict(X), model.predict(X))
+    model.save(tmp_path / "m.votron")
+    again = load(tmp_path / "m.votron")
+    assert again.record_.equals(model.record_)
+    np.testing.assert_array_equal(again.with_rule("average").predict(X), model.with_rule("average").predict(X))
+
+
+def test_it_is_a_pipeline_and_no_more_where_that_matters(fitted):
+    model, X, y = fitted
+    assert isinstance(clone(model), ClassifierPipeline)
+    assert not hasattr(clone(model), "record_")
+    for name in ("partial_fit", "transform", "_vectors", "no_such_thing"):
+        assert not hasattr(model, name), name
+    assert Pipeline(model.steps).score(X, y) == model.score(X, y)
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        model.no_such_thing  # noqa: B018  # asking is the test
+
+
+def test_public_modules_are_there_after_import_and_loaded_when_asked_for():
+    code = (
+        "import sys, votron; assert 'votron.exporting' not in sys.modules; assert 'sklearn' not in sys.modules; "
+        "assert votron.exporting.to_onnx and votron.data.read_examples and votron.saving; "
+        "assert 'exporting' in dir(votron)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

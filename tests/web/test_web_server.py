@@ -1,0 +1,288 @@
+"""Who is answered, and how much of everything there is: hosts, origins, token, limits; and the schema, fuzzed."""
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from schemathesis.checks import load_all_checks
+from schemathesis.specs.openapi.checks import response_schema_conformance
+from serving import serving
+
+from votron.errors import MissingPackageError, VotronError
+from votron.web import _server as server
+from votron.web import export_lecture, pieces, play
+from votron.web._app import STATIC
+from votron.web._game import PlaneGame
+from votron.web._games import Games, NoSuchGameError, TooManyGamesError
+from votron.web._limits import Limits
+from votron.web._schemas import Setup
+from votron.web._workshop import Piece, Trained, Workshop, bundled_pieces
+
+load_all_checks()
+SMALL = Limits(body=2000, examples=3, games=2, request=1.0)
+
+
+@pytest.fixture(scope="module")
+def small():
+    with serving(limits=SMALL) as address, httpx.Client(base_url=address) as client:
+        yield client
+
+
+# -- who is answered --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"host": "votron.example"}, 421),
+        ({"host": "localhost"}, 421),
+        ({"origin": "http://votron.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "same-site"}, 403),
+        ({"sec-fetch-site": "same-origin"}, 200),
+    ],
+)
+def test_other_sites_are_refused(small, headers, status):
+    assert small.get("/api/runs", headers=headers).status_code == status
+
+
+def test_its_own_page_is_answered(small):
+    own = str(small.base_url).rstrip("/")
+    assert small.post("/api/games", json={}, headers={"origin": own}).status_code in (201, 503)
+    assert small.get("/", headers={"sec-fetch-site": "cross-site"}).status_code == 200  # a link that was followed
+
+
+def test_forms_of_other_pages_cannot_begin_a_game(small):
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
+        assert small.post("/api/games", content="{}", headers={"content-type": kind}).status_code == 415
+
+
+def test_every_answer_has_its_headers(small):
+    for path, status in (
+        ("/", 200),
+        ("/static/main.js", 200),
+        ("/api/runs", 200),
+        ("/api/none", 404),
+        ("/static/../app.py", 404),
+    ):
+        answer = small.get(path)
+        assert answer.status_code == status
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["x-frame-options"] == "DENY"
+
+
+def test_nothing_comes_from_elsewhere():
+    files = sorted(STATIC.iterdir())
+    assert len(files) > 10
+    for file in files:
+        text = file.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert re.findall(r"(?:https?:)?//[a-z][\w.-]*\.[a-z]{2,}", text) == []
+
+
+def test_a_token_is_asked_for_where_others_can_come():
+    with serving(token="a-token-of-sixteen") as address, httpx.Client(base_url=address) as client:
+        for path in ("/", "/api/runs", "/?token=wrong", "/api/runs?token=a-token-of-sixteen"):
+            assert client.get(path).status_code == 401
+        let_in = client.get("/?token=a-token-of-sixteen")
+        assert (let_in.status_code, let_in.headers["location"]) == (303, "/")
+        assert "HttpOnly" in let_in.headers["set-cookie"]
+        assert "SameSite=Strict" in let_in.headers["set-cookie"]
+        assert client.get("/api/runs").status_code == 200
+        assert httpx.get(f"{address}/api/runs", headers={"cookie": "votron=wrong"}).status_code == 401
+        assert httpx.get(f"{address}/api/runs", headers={"cookie": ";;=,"}).status_code == 401
+
+
+# -- limits -----------------------------------------------------------------------------------------------------------
+
+
+def test_requests_are_small(small):
+    answer = small.post("/api/games", json={"moves": [{"x": [0.1, 0.1], "y": 1}] * 200})
+    assert (answer.status_code, answer.json()["detail"]) == (413, "A request has 2,000 bytes at most.")
+    pieces = (b" " * 500 for _ in range(10))  # without a length that could be looked at
+    assert small.post("/api/games", content=pieces, headers={"content-type": "application/json"}).status_code == 413
+
+
+def test_games_are_few_and_short():
+    with serving(limits=SMALL) as address, httpx.Client(base_url=f"{address}/api") as client:
+        first = client.post("/games", json={}).json()["id"]
+        assert client.post("/games", json={}).status_code == 201
+        full = client.post("/games", json={})
+        assert (full.status_code, "too many games" in full.json()["detail"]) == (503, True)
+        client.delete(f"/games/{first}")
+        game = client.post("/games", json={"setup": {"mode": "free"}}).json()["id"]
+        answers = [client.post(f"/games/{game}/examples", json={"x": [0.1, 0.2], "y": 1}) for _ in range(4)]
+        assert [answer.status_code for answer in answers] == [200, 200, 200, 409]
+        assert answers[-1].json()["rule"] == "limit"
+
+
+def test_games_are_forgotten():
+    now = [0.0]
+    games = Games(Limits(games=2, idle=100), clock=lambda: now[0])
+    first, second = games.add(PlaneGame(Setup())), games.add(PlaneGame(Setup()))
+    with pytest.raises(TooManyGamesError):
+        games.add(PlaneGame(Setup()))
+    now[0] = 60.0
+    assert games[first].rounds == []
+    now[0] = 120.0
+    assert len(games) == 1
+    assert games[first].rounds == []
+    with pytest.raises(NoSuchGameError):
+        games[second]
+    games.end(first)
+    games.end(first)
+    assert len(games) == 0
+
+
+def test_a_request_that_does_not_come_is_given_up(small):
+    host, port = small.base_url.host, small.base_url.port
+    with socket.create_connection((host, port), timeout=10) as slow:
+        slow.sendall(
+            f"POST /api/games HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
+            "Content-Length: 100\r\n\r\n{".encode()
+        )
+        assert b" 503 " in slow.recv(4096).partition(b"\r\n")[0] + b" "
+
+
+def test_what_is_not_ready_says_so():
+    waiting = Piece("digits", "digits", "images", lambda tell: Trained(None))
+    broken = Piece("mnist", "mnist", "images", lambda tell: Trained(None), problem="There is no such data.")
+    with serving(Workshop([waiting, broken])) as address, httpx.Client(base_url=f"{address}/api") as client:
+        assert client.get("/runs/digits").status_code == 503
+        assert client.get("/runs/mnist").json()["detail"] == "There is no such data."
+        assert client.get("/runs/none").status_code == 404
+        assert client.get("/digit").json()["ready"] is False
+        assert client.post("/digit", json={"pixels": [0] * 784}).status_code == 503
+        assert [run["ready"] for run in client.get("/runs").json()] == [False, False]
+    with serving() as address:
+        assert httpx.get(f"{address}/api/digit").status_code == 404
+
+
+# -- the schema -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def schema():
+    """The server's own schema, of a server with one run and one model."""
+    workshop = Workshop([bundled_pieces()[0], bundled_pieces()[2]])
+    workshop._work()
+    with serving(workshop, Limits(games=10_000)) as address:
+        yield schemathesis.openapi.from_url(f"{address}/api/openapi.json")
+
+
+@pytest.mark.slow
+def test_the_schema_is_kept_by_whatever_comes(schema):
+    """Every route with requests as described, and with others: no error of the server, and answers as described."""
+    base = schema.get_base_url().removesuffix("/")
+    routes = [found.ok() for found in schema.get_all_operations()]
+    assert len(routes) == 17
+    for route in routes:
+        for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+            _fuzz(route, mode, base)
+
+
+def _fuzz(route, mode, base):
+    known = {"game": httpx.post(f"{base}/api/games", json={}).json()["id"], "run": "moons", "index": 3}
+    places = {name: value for name, value in known.items() if f"{{{name}}}" in route.path} or None
+    if mode is GenerationMode.NEGATIVE:
+        places = None
+
+    n = 3 if os.environ.get("VOTRON_QUICK") else 12
+
+    @settings(max_examples=n, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(case=st.data())
+    def check(case):
+        one = case.draw(route.as_strategy(mode, path_parameters=places))
+        answer = one.call(headers={"content-type": "application/json"})
+        assert answer.status_code < 500, (route.label, answer.content)
+        if answer.status_code in (200, 201, 409):
+            one.validate_response(answer, checks=[response_schema_conformance])
+
+    with contextlib.suppress(Unsatisfiable):  # there are routes without anything that could be wrong
+        check()
+
+
+# -- the process ------------------------------------------------------------------------------------------------------
+
+
+def started(*options):
+    """``votron play`` as a process, and its address."""
+    command = [sys.executable, "-m", "votron", "play", "--no-browser", "--quiet", *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return process, process.stdout.readline().strip()
+
+
+@pytest.mark.slow
+def test_a_signal_ends_it_at_once():
+    process, address = started()
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+    with httpx.Client(base_url=address) as client:
+        while True:
+            try:
+                assert client.get("/api/runs").status_code == 200  # and the connection stays open
+                break
+            except httpx.ConnectError:
+                time.sleep(0.05)
+        began = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (0, "", "")
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.slow
+def test_another_bind_prints_a_token():
+    process, address = started("--host", "0.0.0.0")
+    try:
+        found = re.fullmatch(r"http://0\.0\.0\.0:(\d+)/\?token=([\w-]{32})", address)
+        assert found
+        base = f"http://127.0.0.1:{found[1]}"
+        while True:
+            try:
+                assert httpx.get(f"{base}/api/runs").status_code == 401
+                break
+            except httpx.ConnectError:
+                time.sleep(0.05)
+        assert httpx.get(f"{base}/?token={found[2]}").status_code == 303
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+    assert process.returncode == 0
+
+
+def test_a_port_that_is_taken_is_a_sentence():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(
+            VotronError, match=r"Cannot listen on 127\.0\.0\.1 port \d+: .*\. Choose another with --port\."
+        ):
+            server.listening("127.0.0.1", taken.getsockname()[1])
+
+
+def test_without_the_extra_it_is_a_sentence(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    for act in (lambda: play([]), lambda: export_lecture("a.html", pieces()[0])):
+        with pytest.raises(MissingPackageError, match=r'pip install "votron\[web\]"'):
+            act()
+
+
+def test_which_addresses_are_loopback():
+    assert [server.is_loopback(host) for host in ("127.0.0.1", "127.8.8.8", "::1", "localhost")] == [True] * 4
+    assert [server.is_loopback(host) for host in ("0.0.0.0", "::", "192.168.0.7", "votron.example")] == [False] * 4
