@@ -9,11 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -qq
 
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
-.PHONY: help run test quick lint processors fuzz coverage faults mnist exact bench reference clean
-=======
-.PHONY: help run play test quick lint processors fuzz coverage mnist exact load bench reference clean
->>>>>>> main
+.PHONY: help run play test quick lint processors fuzz coverage faults mnist exact load bench reference clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

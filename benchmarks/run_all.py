@@ -7,11 +7,6 @@ import subprocess
 import sys
 
 MODULES = (
-<<<<<<< HEAD
-    "products", "speed", "inseparable", "peers", "memory", "scaling", "linear", "margins", "libsvm", "suspects",
-    "cluster",
-)  # fmt: skip
-=======
     "products",
     "speed",
     "inseparable",
@@ -23,8 +18,8 @@ MODULES = (
     "libsvm",
     "suspects",
     "probabilities",
+    "cluster",
 )
->>>>>>> main
 
 
 def main() -> int:

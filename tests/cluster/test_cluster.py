@@ -157,6 +157,8 @@ def test_prediction_is_lazy_and_blockwise(client, digits):
     for moment, expected in model.staged_decision_function(X, at=[0.5, 2], rules=["vote", ("last", True)]):
         for name, values in expected.items():
             assert np.array_equal(stages[moment][name].compute(), values)
+    assert np.array_equal(model.predict_proba(rows).compute(), model.predict_proba(X))
+    assert np.array_equal(voted().fit(rows, y).predict_proba(X), model.predict_proba(X))
     with pytest.raises(ValueError, match="features"):
         model.predict(rows[:, :5])
 

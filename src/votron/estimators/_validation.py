@@ -125,6 +125,11 @@ def examples_of(rows: Rows | SpreadRows) -> Rows:
     return rows.witnesses if isinstance(rows, SpreadRows) else rows
 
 
+def rows_at(rows: Rows | SpreadRows, some: Index) -> Rows:
+    """Return a few rows, here."""
+    return rows.brought(some) if isinstance(rows, SpreadRows) else rows[some]
+
+
 def refuse_spread(rows: Rows | SpreadRows, what: str) -> None:
     """Refuse to hold rows out that are not here."""
     if isinstance(rows, SpreadRows):

@@ -250,12 +250,8 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
         trainer = self._new_trainer()
         sampled = self._sampling(trainer, rows, codes, order, min(n_steps, len(order)))
         if self.early_stopping:
-<<<<<<< HEAD
             _validation.refuse_spread(rows, "Early stopping")
-            run, trainer = self._train_until_best(trainer, rows, codes, order, n_steps, held_out, weights.each)
-=======
             run, trainer = self._train_until_best(trainer, rows, codes, order, n_steps, held_out, weights.each, sampled)
->>>>>>> main
         else:
             run = self._train(trainer, rows, codes, order, n_steps, weights.each, sampled)
             self.__dict__.pop("validation_scores_", None)
@@ -401,16 +397,11 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
         after_pass: Callable[[], bool] | None = None,
     ) -> TrainingRun:
         """Run the engine."""
-<<<<<<< HEAD
         if isinstance(rows, SpreadRows):
             run: Callable[..., TrainingRun] = rows.presenter(trainer, weights=weights)
         else:
-            n_threads = effective_threads(self.n_jobs)
-            run = partial(trainer.run, weights=weights, n_threads=n_threads, after_pass=after_pass)
-=======
-        run = partial(trainer.run, weights=weights, n_threads=effective_threads(self.n_jobs), after_pass=after_pass)
-        run = partial(run, pauses=sampled.pauses)
->>>>>>> main
+            run = partial(trainer.run, weights=weights, n_threads=effective_threads(self.n_jobs), after_pass=after_pass)
+            run = partial(run, pauses=sampled.pauses)
         return self._in_epochs(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
     def _train_until_best(

@@ -243,6 +243,14 @@ class SpreadRows:
         edges = [length * i // n for i in range(n + 1)]
         return list(pairwise(edges))
 
+    def brought(self, some: Index) -> Rows:
+        """Return a few rows, here, in the order of their numbers given."""
+        given = some if self.kept is None else self.kept[some]
+        by_number = np.argsort(given, kind="stable")
+        parts = np.split(given[by_number], np.searchsorted(given[by_number], self._starts[1:-1]))
+        mine = [part - start for part, start in zip(parts, self._starts, strict=False)]
+        return stacked(self._each(_kept, mine))[np.argsort(by_number, kind="stable")]
+
     # -- what training asks -------------------------------------------------------------------------------------------
 
     @cached_property
@@ -257,6 +265,11 @@ class SpreadRows:
         n = self.shape[0] * self.shape[1] if sp.issparse(self.witnesses) else n
         density = sum(facts.n_nonzero for facts in self.facts) / max(1, n)
         return replace(found, density=density) if kernel.reads_features else found
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of all rows."""
+        return sum(facts.n_bytes for facts in self.facts)
 
     @property
     def n_stored(self) -> int:
