@@ -52,7 +52,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
     Parameters
     ----------
     kernels : "auto" or list, default="auto"
-        Kernels to try, as `VotedPerceptronClassifier` takes them, except "precomputed". "auto": "rbf" and "poly".
+        Kernels to try, as `VotedPerceptronClassifier` takes them, except "precomputed". "auto": "rbf".
     gammas : "auto" or list, default="auto"
         Values of gamma, numbers, "scale" or "auto", both of all rows given to `fit`. "auto" begins with 1/4, 1 and 4
         times "scale" for the Gaussian kernel and others, and with "scale" for the polynomial one. Where the best value
@@ -64,11 +64,11 @@ class VotedPerceptronClassifierCV(WeightedFit):
     margins : "auto" or list of float or dict, default="auto"
         Values of τ, each a number, or a dict by class. "auto" begins with 0.5 and 2, and goes on by factors
         of 4, to 32 where the best is the largest, to 1/32 where it is the least.
-    rules : list of str, default=("vote", "average", "last")
+    rules : list of str, default=("vote", "average")
         Rules to choose among.
     epochs : float or "auto", default="auto"
         Passes of each fit, of which the best moment is chosen: 0.5, 1, 2, 3, 4, 6, 8, 12 and so on. "auto" begins with
-        32, and goes on to 128 where the best moment is in the last pass.
+        32, and goes on to 128 and 512 where the best moment is in the last pass.
     coef0 : float, default=1.0
         Constant of the polynomial and of the Gaussian kernel: what gives a vector its threshold.
     normalize_kernel : bool, default=False
@@ -181,7 +181,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         gammas: Any = "auto",
         degrees: Any = "auto",
         margins: Any = "auto",
-        rules: Any = ("vote", "average", "last"),
+        rules: Any = ("vote", "average"),
         epochs: float | str = "auto",
         coef0: float = 1.0,
         normalize_kernel: bool = False,
