@@ -14,7 +14,7 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from votron._progress import Progress
 from votron._resources import effective_threads, parse_memory_limit
@@ -238,7 +238,9 @@ class VotedPerceptronClassifierCV(WeightedFit):
         deadline = seconds_left(self.time_limit if isinstance(self.time_limit, Real) else None)
         with _validation.unchanged_on_error(self):
             rows, labels, weights = self._checked(X, y, sample_weight=sample_weight)
-            given = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), len(y))
+            given = None
+            if sample_weight is not None:
+                given = np.broadcast_to(np.asarray(sample_weight, float), _num_samples(y))
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             fixed = self._fixed(seed)
             with Progress(None, self.verbose > 0, label="Tuning", erase=True) as progress:

@@ -115,7 +115,8 @@ def default_grid(estimator: str = "voted", kernel: str = "poly") -> Grid:
     """Return the values that a search begins with, of each parameter, where it is told nothing else.
 
     Of the voted perceptron: the Gaussian kernel with gamma of 1, 4 and 1/4 times "scale", and margins 0.5 and 2; six
-    settings in all, and of each two rules at eleven moments of training, up to 32 epochs. Values stand in the order in which they are tried.
+    settings in all, and of each two rules at eleven moments of training, up to 32 epochs. Values stand in the order in
+    which they are tried.
 
     Parameters
     ----------
