@@ -127,6 +127,7 @@ def test_one_fit_a_fold_gives_all_epochs_and_rules(monkeypatch):
         "degree": [1, 2],
         "margin": [0.0],
         "epochs": [1, 8, 3],
+        "rule": ["vote", "average", "last"],
         "normalize_vectors": [False, True],
     }
     result = tune(*IRIS, grid=grid, folds=3)
