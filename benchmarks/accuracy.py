@@ -22,6 +22,8 @@ import scipy.stats
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC, LinearSVC
 
 from benchmarks._common import RESULTS, Results, parser
@@ -83,8 +85,15 @@ def learners(args: Any) -> dict[str, Callable[[Any], Any]]:
         "AveragedPerceptronClassifier": lambda X: AveragedPerceptronClassifier(random_state=0, n_jobs=n_jobs),
         "LogisticRegressionCV": lambda X: LogisticRegressionCV(cv=INNER_FOLDS, max_iter=1000, n_jobs=n_jobs),
         "LinearSVC": lambda X: LinearSVC(random_state=0),
-        "HistGradientBoosting": lambda X: HistGradientBoostingClassifier(random_state=0),
+        "HistGradientBoosting": lambda X: make_pipeline(
+            FunctionTransformer(dense, accept_sparse=True), HistGradientBoostingClassifier(random_state=0)
+        ),
     }
+
+
+def dense(X: Any) -> Any:
+    """Return rows as an array, which trees want."""
+    return X.toarray() if hasattr(X, "toarray") else X
 
 
 # -- measuring --------------------------------------------------------------------------------------------------------
