@@ -15,6 +15,7 @@ MODULES = (
     "scaling",
     "linear",
     "margins",
+    "accuracy",
     "libsvm",
     "suspects",
     "probabilities",
