@@ -1,9 +1,10 @@
 """How long training still takes: a model of its cost, fed with what is seen while it runs.
 
-A row that is visited has to hear of every mistake since its last visit. So the step at time t costs a + b·(M(t) − M(t − n)),
-where M counts mistakes and n rows are a pass: more and more during the first pass, then as much as a pass has mistakes. For
-weight vectors b is about 0. Both follow from the times measured so far. M goes on as a power of t, whose exponent is what
-the last doubling of t shows, near 1 on noisy data: to be off by a little in that exponent is the range.
+A row that is visited has to hear of every mistake since its last visit. So the step at time t costs a + b·(M(t) −
+M(t − n)), where M counts mistakes and a pass has n rows: more and more during the first pass, then as much as a
+pass has mistakes. For weight vectors b is about 0. Both follow from the times measured so far. M goes on as a power
+of t, whose exponent is what the last doubling of t shows, near 1 on noisy data; the range is what other exponents
+near it give.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from votron._types import Floats
 
-LONG_SECONDS = 60.0
+LONG_SECONDS = 30.0
 """What training takes at least to be called long."""
 SETTLING_SECONDS = 3.0
 """How long training is watched before anything is said."""
@@ -40,7 +41,7 @@ Moment = tuple[float, int, int]
 
 
 def seconds_left(moments: Sequence[Moment], n_rows: int, n_steps: int) -> tuple[float, float] | None:
-    """Return how many seconds training still takes, at least and at most, from moments of it; None if they tell nothing.
+    """Return how many seconds training still takes, at least and at most, from moments of it; None if these are few.
 
     Parameters
     ----------
@@ -89,8 +90,8 @@ def _work(steps: Floats, mistakes: Floats, at: Floats, n_rows: int) -> Floats:
 def _prices(seconds: Floats, steps: Floats, work: Floats) -> list[Floats]:
     """Return what a step and what a unit of work may take, in seconds, neither below 0: all that fits about as well.
 
-    Least squares in which the latest count most: with both, with steps alone, with work alone. Early on these are hard to
-    tell from each other, and far from each other in what they foretell.
+    Least squares in which the latest count most: with both, with steps alone, with work alone. Early on these are hard
+    to tell from each other, and far from each other in what they foretell.
     """
     weight = np.arange(1, len(seconds) + 1) / len(seconds)
     A, y = np.stack([steps, work], axis=1) * weight[:, None], seconds * weight

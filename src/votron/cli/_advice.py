@@ -1,8 +1,7 @@
-"""What `votron train` and `tune` say unasked: of labels that are a quantity, of long work, and of mistakes that stay."""
+"""What `votron train` says unasked: of labels that are a quantity, of long work, and of mistakes that stay."""
 
 from __future__ import annotations
 
-import math
 import shlex
 from typing import Any
 
@@ -43,8 +42,8 @@ def remark_on_label(y: NDArray[Any], label: str | None, *, is_table: bool) -> st
     >>> remark_on_label(np.arange(500) ** 2, "price", is_table=True)
     Traceback (most recent call last):
     votron.errors.DataError: The label 'price' holds 500 different numbers in 500 rows, from 0 to 249001; half of them \
-have 1 row each at most. That looks like a quantity, and each number would become a class: choose another column, or cut \
-this one into a few classes first, such as low and high. If these numbers are classes, add --discrete price.
+have 1 row each at most. That looks like a quantity, and each number would become a class: choose another column, or \
+cut this one into a few classes first, such as low and high. If these numbers are classes, add --discrete price.
     """
     if y.dtype.kind not in "iu" or not len(y):
         return None
@@ -64,7 +63,9 @@ this one into a few classes first, such as low and high. If these numbers are cl
             "this one into a few classes first, such as low and high. If these numbers are classes, add --discrete "
             f"{shlex.quote(label)}."
         )
-    return f"{holds} Each becomes a class. If they are a quantity, cut it into a few classes first, such as low and high."
+    return (
+        f"{holds} Each becomes a class. If they are a quantity, cut it into a few classes first, such as low and high."
+    )
 
 
 # -- meanwhile --------------------------------------------------------------------------------------------------------
@@ -77,7 +78,7 @@ def long_work(low: float, high: float, estimator: Any) -> str:
     --------
     >>> from votron import AveragedPerceptronClassifier
     >>> long_work(840, 1230, AveragedPerceptronClassifier())
-    'Training takes about 14 to 21 minutes more. Fewer --epochs take less.'
+    'Training takes about 14 to 20 minutes more. Fewer --epochs take less.'
     """
     ways_out = "Fewer --epochs take less."
     if hasattr(estimator, "kernel"):
@@ -86,18 +87,19 @@ def long_work(low: float, high: float, estimator: Any) -> str:
 
 
 def _in_words(low: float, high: float) -> str:
-    """Return a range of times, rounded up.
+    """Return a range of times, rounded.
 
     Examples
     --------
-    >>> _in_words(40, 70), _in_words(61, 100), _in_words(4000, 9000)
-    ('1 to 2 minutes', '2 minutes', '1.1 to 2.5 hours')
+    >>> _in_words(31, 56), _in_words(100, 170), _in_words(4000, 9000), _in_words(141, 142)
+    ('30 to 60 seconds', '2 to 3 minutes', '1.1 to 2.5 hours', '2 minutes')
     """
-    if high >= 2 * 3600:
-        ends, unit = [f"{seconds / 3600:.1f}" for seconds in (low, high)], "hours"
+    if high < 90:
+        ends, unit = [f"{max(10, round(seconds, -1)):.0f}" for seconds in (low, high)], "seconds"
+    elif high < 2 * 3600:
+        ends, unit = [f"{max(1, round(seconds / 60))}" for seconds in (low, high)], "minutes"
     else:
-        ends, unit = [str(math.ceil(seconds / 60)) for seconds in (low, high)], "minutes"
-        unit = "minute" if ends[1] == "1" else unit
+        ends, unit = [f"{seconds / 3600:.1f}" for seconds in (low, high)], "hours"
     return f"{' to '.join(dict.fromkeys(ends))} {unit}"
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from votron._progress import Progress
 from votron._sentences import duration, rounded_bytes
 from votron.cli import _options
-from votron.cli._models import save_model
 from votron.cli._advice import remark_on_label
+from votron.cli._models import save_model
 from votron.cli._output import Notes, check_output_path, percent, print_json, printable, table, wrapped
 from votron.cli._parser import Parser, UsageError, as_arguments, positive, whole_number
 from votron.cli._reading import encoder_for, provenance_of, read_labelled, typed_reading
