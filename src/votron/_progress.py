@@ -24,6 +24,10 @@ _MIN_BAR = 5
 _SMOOTHING = 0.3  # the weight of the newest speed: later epochs are much faster than the first
 
 
+Left = Callable[[], tuple[float, float] | None]
+"""Returns how many seconds are left, at least and at most, if it is known."""
+
+
 class Progress:
     """Show how far something is that takes long.
 
@@ -86,9 +90,9 @@ class Progress:
         self._shown: float = 0
         self._speed = 0.0  # in a second
         self._drawn = False
-        self._pending: tuple[float, str] | None = None  # the newest state, where it is not shown
+        self._pending: tuple[float, str, Left | None] | None = None  # the newest state, where it is not shown
 
-    def update(self, done: float, note: str = "") -> None:
+    def update(self, done: float, note: str = "", left: Left | None = None) -> None:
         """Tell how far it is; shown only when it is time to.
 
         Parameters
@@ -97,6 +101,8 @@ class Progress:
             How much is done, of the total.
         note : str
             What else there is to say.
+        left : callable, optional
+            Returns the seconds that are left, at least and at most, or None; by default they follow from the speed.
 
         Examples
         --------
@@ -113,9 +119,22 @@ class Progress:
             due = waited >= _LINE_SECONDS or (done == 0 and not self._drawn)
             due = due or (self.total is not None and done - self._shown >= _LINE_SHARE * max(1, self.total))
         if due:
-            self._show(now, done, note)
+            self._show(now, done, note, left)
         else:
-            self._pending = (done, note)
+            self._pending = (done, note, left)
+
+    def clear(self) -> None:
+        """Make room on a terminal for something else; the line is there again at the next update.
+
+        Examples
+        --------
+        >>> from votron._progress import Progress
+        >>> Progress(1000, enabled=False).clear()
+        """
+        if self._enabled and self._on_terminal and self._drawn:
+            self._stream.write("\r" + " " * (_width(self._stream) - 1) + "\r")
+            self._stream.flush()
+            self._drawn = False
 
     def close(self) -> None:
         """Show the newest state if it is not shown yet, and end the line. A second call does nothing.
@@ -130,8 +149,10 @@ class Progress:
         gone = self._erase and self._on_terminal
         if self._pending and not gone:
             self._show(self._clock(), *self._pending)
-        if self._on_terminal and self._drawn:
-            self._stream.write("\r" + " " * (_width(self._stream) - 1) + "\r" if gone else "\n")
+        if gone:
+            self.clear()
+        elif self._on_terminal and self._drawn:
+            self._stream.write("\n")
             self._stream.flush()
         self._enabled = False
 
@@ -143,14 +164,16 @@ class Progress:
     ) -> None:
         self.close()
 
-    def _show(self, now: float, done: float, note: str) -> None:
+    def _show(self, now: float, done: float, note: str, left: Left | None = None) -> None:
         self._measure(now, done)
         share = None if self.total is None else min(1.0, done / max(1, self.total))
         head = self._label if share is None else f"{self._label} {int(100 * share):3d}%"
         facts = [note] if note else []
         if self._unit and self._speed > 0:
             facts.append(f"{self._speed:,.0f} {self._unit}/s")
-        if self.total is not None and self._speed > 0:
+        if forecast := None if left is None else left():
+            facts.append(f"{_span(*forecast)} left")
+        elif self.total is not None and self._speed > 0:
             facts.append(f"{_minutes(max(0, self.total - done) / self._speed)} left")
         if self._on_terminal:
             self._stream.write("\r" + self._bar_line(head, share, ", ".join(facts)))
@@ -216,3 +239,15 @@ def _minutes(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def _span(low: float, high: float) -> str:
+    """Return a range of times, or one where both ends read the same.
+
+    Examples
+    --------
+    >>> _span(40, 71), _span(0.6, 1.4)
+    ('0:40 to 1:11', '0:01')
+    """
+    ends = _minutes(low), _minutes(high)
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)

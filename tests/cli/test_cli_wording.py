@@ -114,7 +114,7 @@ def imports_of_the_command_line():
         yield name, found
 
 
-SHARED = {"_files", "_frames", "_plotting", "_progress", "_resources", "_sentences", "_text_tables"}
+SHARED = {"_files", "_forecast", "_frames", "_plotting", "_progress", "_resources", "_sentences", "_text_tables"}
 """Modules that all of Votron shares: the docstring of `votron.cli` has the rule."""
 
 

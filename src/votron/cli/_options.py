@@ -174,7 +174,9 @@ def add_encoding(parser: Parser) -> argparse._ArgumentGroup:
 
 def add_discrete(group: argparse._ArgumentGroup) -> None:
     """Add which columns hold names."""
-    add_columns(group, "--discrete", "column whose numbers are categories, such as postcodes; may be repeated")
+    add_columns(
+        group, "--discrete", "column whose numbers are categories, such as postcodes, or the label; may be repeated"
+    )
 
 
 def add_columns(group: argparse._ArgumentGroup, option: str, words: str) -> None:

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from votron._forecast import announcing_long_work
 from votron._sentences import counted, duration, first_of, rounded_bytes
 from votron.cli import _options
+from votron.cli._advice import long_work, remark_on_label, remark_on_mistakes
 from votron.cli._models import (
     beside_majority,
     classifier_of,
@@ -189,6 +191,9 @@ def run(args: argparse.Namespace) -> int:
     size = save_model(trained.model, args.output, trained.provenance, trained.certificate)
     if (remark := remark_on_size(trained.model, size)) is not None:
         notes(remark)
+    remark = remark_on_mistakes(trained.estimator, trained.error, tuned=trained.tuning is not None)
+    if remark is not None:
+        notes(remark)
     if args.json and args.output != "-":
         print_json(_document(args, trained, size))
     elif args.output != "-":
@@ -235,6 +240,8 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
             raise UsageError(f"--{name} is for --stream, which was not given.")
     column = weight_column(args, estimator)
     data, y = read_labelled(args.data, **typed_reading(args))
+    if (remark := remark_on_label(y, data.label, is_table=data.columns is not None)) is not None:
+        notes(remark)
     data, names = _row_names(args, estimator, data)
     settle_labels(args, estimator, y)
     X, weights = data.X, None
@@ -255,7 +262,8 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
         if args.resume is not None:
             raise UsageError("--resume is for --tune, which was not given.")
         model = make_model(args, estimator, data, X)
-        _fit(model, X, y, weights)
+        with announcing_long_work(lambda low, high: notes(long_work(low, high, estimator))):
+            _fit(model, X, y, weights)
         tuned = None
     else:
         from votron.cli import _tune  # most who train know their parameters

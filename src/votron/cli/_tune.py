@@ -10,6 +10,7 @@ from typing import Any
 from votron._progress import Progress
 from votron._sentences import duration, rounded_bytes
 from votron.cli import _options
+from votron.cli._advice import remark_on_label
 from votron.cli._models import save_model
 from votron.cli._output import Notes, check_output_path, percent, print_json, printable, table, wrapped
 from votron.cli._parser import Parser, UsageError, as_arguments, positive, whole_number
@@ -257,7 +258,9 @@ def run(args: argparse.Namespace, reading: Sequence[str]) -> int:
         for value in values:
             if not str(value).startswith("scale*"):
                 _options.make_estimator(args.estimator, {name: value})  # refuses what is out of range before the work
-    data, _ = read_labelled(args.data, **typed_reading(args))
+    data, y = read_labelled(args.data, **typed_reading(args))
+    if (remark := remark_on_label(y, data.label, is_table=data.columns is not None)) is not None:
+        notes(remark)
     names = list(dict.fromkeys([args.estimator, *args.also]))
     encoders = {}
     for name in names:  # the encoder of a table may be another for another classifier

@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from votron._forecast import Forecast
 from votron._progress import Progress
 from votron._resources import available_memory
 from votron._sentences import rounded_bytes
@@ -250,17 +251,18 @@ class WatchedClassifier(CallbackSupportMixin, ScoreClassifier):
         known: bool = True,
         unit: str = "examples",
         words: Callable[[int, int], str] = "epoch {}, {:,} mistakes".format,
+        forecast: Forecast | None = None,
     ) -> tuple[T, bool]:
         """Train, and return what comes of it and whether Ctrl-C or a `Deadline` ended it, after a block.
 
         Callbacks hear of parts of ``size`` steps; unless it is ``known`` how many parts there are, ``total_steps`` has
-        the most. ``words`` says what the bar shows of an epoch and its mistakes.
+        the most. ``words`` says what the bar shows of an epoch and its mistakes, ``forecast`` how long it still takes.
         """
 
         def work(_: Any) -> tuple[T, bool]:
             tasks = _Tasks(self, part, total_steps, size, known) if hasattr(self, "_skl_callbacks") else None
             with Progress(total_steps, True, unit=unit) if self.verbose else nullcontext() as progress:
-                watch = Watch(progress, words, None if tasks is None else tasks.reach)
+                watch = Watch(progress, words, None if tasks is None else tasks.reach, forecast)
                 with _ctrl_c(watch):
                     found = train(watch)
             if tasks is not None:
@@ -319,7 +321,9 @@ class EpochClassifier(WatchedClassifier):
 
     def _in_epochs(self, n_steps: int, n_examples: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
         """Train under watch, and return what happened."""
-        run, interrupted = self._watched(train, n_steps, n_examples, known=self.epochs is not None)
+        known = self.epochs is not None
+        forecast = Forecast(n_examples, n_steps) if known else None
+        run, interrupted = self._watched(train, n_steps, n_examples, known=known, forecast=forecast)
         return replace(run, interrupted=interrupted)
 
     def _check_trained(self) -> None:
@@ -429,9 +433,13 @@ class Watch:
     """Tells a progress bar and callbacks where training is, and training whether the user wants it to stop."""
 
     def __init__(
-        self, progress: Progress | None, words: Callable[[int, int], str], reach: Callable[[int], None] | None
+        self,
+        progress: Progress | None,
+        words: Callable[[int, int], str],
+        reach: Callable[[int], None] | None,
+        forecast: Forecast | None = None,
     ) -> None:
-        self._progress, self._words, self._reach = progress, words, reach
+        self._progress, self._words, self._reach, self._forecast = progress, words, reach, forecast
         self._deadline = _DEADLINE.get()
         self.interrupted, self.late = False, False
         self.before = 0
@@ -440,10 +448,21 @@ class Watch:
     def update(self, step: int, epoch: int, mistakes: int) -> None:
         """Pass the news on."""
         step += self.before
+        if self._forecast is not None:
+            self._forecast.update(step, mistakes)
+            self._announce(self._forecast)
         if self._progress is not None:
-            self._progress.update(step, self._words(epoch, mistakes))
+            left = None if self._forecast is None else self._forecast.left
+            self._progress.update(step, self._words(epoch, mistakes), left)
         if self._reach is not None:
             self._reach(step)
+
+    def _announce(self, forecast: Forecast) -> None:
+        """Have it said if this takes long."""
+        if (say := forecast.long()) is not None:
+            if self._progress is not None:
+                self._progress.clear()
+            say()
 
     def should_stop(self) -> bool:
         """Tell whether Ctrl-C was pressed, or time is over."""
