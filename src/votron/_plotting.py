@@ -66,11 +66,11 @@ def write_name(
 
 def name_ends(axes: Any, ends: Mapping[str, tuple[float, str]], gap: float = 0.065, size: float = 10) -> None:
     """Write the names of lines to the right of the axes, at the height and in the colour of each, none on another."""
-    below = axes.transData.transform
-    box = axes.transAxes.inverted().transform
-    heights = {name: float(box(below((axes.get_xlim()[1], y)))[1]) for name, (y, _) in ends.items()}
+    as_fraction = (axes.transData + axes.transAxes.inverted()).transform
+    heights = {name: float(as_fraction((axes.get_xlim()[1], y))[1]) for name, (y, _) in ends.items()}
     order = sorted(ends, key=lambda name: heights[name])
-    for name, height in zip(order, spread_out([heights[name] for name in order], gap), strict=True):
+    for i, (name, height) in enumerate(zip(order, spread_out([heights[name] for name in order], gap), strict=True)):
+        height = max(height, 0.04 + i * gap)  # not beside the axis below
         how = {"ha": "left", "xycoords": "axes fraction", "annotation_clip": False, "fontsize": size}
         write_name(axes, name, ends[name][1], (1, height), (8, 0), **how)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,13 +19,26 @@ from votron.cli._models import (
     SavedModel,
     beside_majority,
     clopper_pearson,
-    labelled_batches,
+    labelled_examples,
     load_model,
     majority_of,
     section,
 )
-from votron.cli._output import Notes, bold, percent, print_json, printable, table, width, wrapped
-from votron.cli._parser import Parser, fraction
+from votron.cli._output import (
+    Notes,
+    bold,
+    check_figure,
+    check_output_path,
+    percent,
+    print_json,
+    printable,
+    table,
+    width,
+    wrapped,
+    write_figure,
+    writing,
+)
+from votron.cli._parser import Parser, UsageError, file_argument, fraction
 from votron.cli._reading import base_name
 from votron.cli._weights import WeightColumn, weights_in_words
 from votron.errors import VotronError
@@ -33,6 +48,8 @@ from votron.rules import RULES
 MOST_CLASSES = 20
 """Classes up to which the confusion matrix is printed, where it is not too wide."""
 _SHOWN = 15
+_MOST_PROBABILITIES = 1 << 24
+"""Numbers, rows times classes, up to which they are kept for the area under the curve."""
 
 RuleChoice = tuple[str, bool]
 """The name of a rule, and whether vectors are normalised first."""
@@ -40,6 +57,7 @@ RuleChoice = tuple[str, bool]
 EXAMPLES = [
     ("votron evaluate digits.votron digits --part test", "error, confusion matrix, classes"),
     ("votron evaluate digits.votron digits --part test --all-rules", "every rule of a voted model"),
+    ("votron evaluate digits.votron digits --part test --figure errors.png --wrong wrong.csv", "seen, and listed"),
     ("votron evaluate days.votron days.csv --label Play --json", "as JSON"),
 ]
 
@@ -49,7 +67,9 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     parser.describe(
         "votron evaluate MODEL DATA [--label COL] [options]",
         "Compare a model's predictions with the labels of DATA: the error with an exact confidence interval (Clopper "
-        "and Pearson), the confusion matrix, and precision, recall and F1 of each class.",
+        "and Pearson), balanced accuracy, macro F1 and, where the model has probabilities, log-loss and the area under "
+        "the ROC curve (AUC; of several classes the mean of each against the rest), the confusion matrix, and "
+        "precision, recall and F1 of each class.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
@@ -68,6 +88,20 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         metavar="P",
         help="confidence level of the interval (default: 0.95)",
     )
+    file_argument(
+        parser,
+        "--figure",
+        metavar="FILE",
+        help="draw confusions, reliability of the probabilities, rules over the time of training, and images that are "
+        "wrong, as far as there are any, on one page: an .svg, .png or .pdf file",
+    )
+    file_argument(
+        parser,
+        "--wrong",
+        metavar="FILE",
+        help="write the wrong rows as CSV: number of the row, line or file of images, true and predicted label, scores "
+        "and probabilities, and the columns of a table",
+    )
     _options.add_common(parser)
     group = _options.add_reading(parser, missing=False, for_model=True)
     group.add_argument(
@@ -77,6 +111,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Predict batch by batch, count, and print."""
+    _check_files(args)
     saved = load_model(args)
     notes = Notes(args.quiet)
     if args.all_rules:
@@ -85,25 +120,82 @@ def run(args: argparse.Namespace) -> int:
     weights = None if args.sample_weight is None else WeightedError(WeightColumn(args.sample_weight))
     if weights is not None:
         reading |= weights.column.beside(reading)
-    found = Confusion()
+    found, page = Confusion(), None if args.figure is None else Page(saved)
     rules = {rule: Confusion() for rule in _rules_of(saved)} if args.all_rules else {}
-    for rows, y in labelled_batches(args.data, reading, notes.once):
-        X = saved.transformed(rows)
-        predicted = _predicted(saved, X, y, found)
-        found.add(y, predicted)
-        if weights is not None:
-            weights.add(predicted != y, weights.column.taken(rows, base_name(args.data))[1])
-        for rule, labels in _by_rule(saved, X, list(rules)):
-            rules[rule].add(y, labels)
+    with ExitStack() as files:
+        wrong = _wrong_rows(args, saved, files)
+        for batch in labelled_examples(args.data, reading, notes.once):
+            rows, y = batch.X, np.asarray(batch.y)
+            X = saved.transformed(rows)
+            predicted = _predicted(saved, X, y, found)
+            found.add(y, predicted)
+            if weights is not None:
+                weights.add(predicted != y, weights.column.taken(rows, base_name(args.data))[1])
+            for rule, labels in _by_rule(saved, X, list(rules)):
+                rules[rule].add(y, labels)
+            for each in filter(None, (wrong, page)):
+                each.add(batch, X, predicted)
+        if not found.n:
+            raise VotronError(f"There are no rows in {args.data!r} to evaluate on.")
     for remark in saved.unseen.sentences():
         notes(remark)
-    if not found.n:
-        raise VotronError(f"There are no rows in {args.data!r} to evaluate on.")
+    if page is not None:
+        heading = f"{base_name(args.model)} on {base_name(args.data)}: {_error_words(found, args.confidence)}"
+        write_figure(lambda: page.drawn(heading, found, _labels(saved, found)), Path(args.figure))
     if args.json:
         print_json(_document(saved, found, rules, args.confidence, weights))
     else:
         print(_text(saved, found, rules, args, weights))
     return 0
+
+
+def _check_files(args: argparse.Namespace) -> None:
+    """Refuse places that cannot be written to, before the work."""
+    if args.figure is not None:
+        check_figure(args.figure)
+    if args.wrong == "-":
+        raise UsageError("--wrong must be a file, since standard output has the errors.")
+    if args.wrong is not None:
+        check_output_path(args.wrong, "the wrong rows", "--wrong", inputs=[args.model, args.data])
+
+
+def _wrong_rows(args: argparse.Namespace, saved: SavedModel, files: ExitStack) -> Any:
+    """Return what writes the wrong rows, if they are asked for."""
+    if args.wrong is None:
+        return None
+    from votron.cli._wrong import WrongRows
+
+    return WrongRows(files.enter_context(writing(args.wrong)), saved)
+
+
+class Page:
+    """What is drawn of an evaluation, counted batch by batch."""
+
+    def __init__(self, saved: SavedModel) -> None:
+        from votron.cli._figures import RulesOverTime, WrongImages
+
+        estimator = saved.estimator
+        self.rules = RulesOverTime(estimator) if hasattr(estimator, "staged_decision_function") else None
+        self.images = WrongImages(estimator)
+
+    def add(self, batch: Any, X: Any, predicted: NDArray[Any]) -> None:
+        """Count a batch."""
+        if self.rules is not None:
+            self.rules.add(X, batch.y)
+        self.images.add(batch, X, predicted)
+
+    def drawn(self, heading: str, found: Confusion, labels: list[Any]) -> Any:
+        """Return the figure."""
+        from votron.cli import _figures
+
+        sure, right = found.sure()
+        return _figures.evaluation_page(
+            heading,
+            _figures.ConfusionsDisplay(found.matrix(labels), labels),
+            _figures.reliability_of(sure, right) if len(sure) else None,
+            None if self.rules is None else self.rules.display(),
+            self.images.display(),
+        )
 
 
 def _predicted(saved: SavedModel, X: Any, y: NDArray[Any], found: Confusion) -> NDArray[Any]:
@@ -113,6 +205,7 @@ def _predicted(saved: SavedModel, X: Any, y: NDArray[Any], found: Confusion) -> 
     logs = saved.estimator.predict_log_proba(X)  # the largest is that of the predicted label
     known = y[:, None] == saved.classes[None, :]
     found.log_loss -= float(logs[known].sum()) if known.any(axis=1).all() else -np.inf
+    found.add_probabilities(logs, known)
     return np.asarray(saved.classes[logs.argmax(axis=1)])
 
 
@@ -169,6 +262,52 @@ class Confusion:
     counts: dict[tuple[Any, Any], int] = field(default_factory=dict)
     log_loss: float = 0.0
     """The sum over rows of minus the logarithm of the true label's probability; 0 where there are none."""
+    logs: list[NDArray[np.float64]] = field(default_factory=list)
+    """Logarithms of probabilities, batch by batch: of two classes of the second, of more of each; while they are few
+    enough."""
+    known: list[NDArray[np.bool_]] = field(default_factory=list)
+    """Beside them, whether that is the true label."""
+    certain: list[tuple[NDArray[np.float64], NDArray[np.bool_]]] = field(default_factory=list)
+    """The probability of the predicted label, and whether it is right."""
+
+    def add_probabilities(self, logs: NDArray[np.float64], known: NDArray[np.bool_]) -> None:
+        """Keep the probabilities of a batch."""
+        best = logs.argmax(axis=1)[:, None]
+        right = np.take_along_axis(known, best, axis=1)[:, 0]
+        self.certain.append((np.exp(np.take_along_axis(logs, best, axis=1)[:, 0]), right))
+        columns = slice(1, None) if logs.shape[1] == 2 else slice(None)
+        self.logs.append(logs[:, columns])
+        self.known.append(known[:, columns])
+        if sum(each.size for each in self.logs) > _MOST_PROBABILITIES:
+            self.logs[:] = [np.zeros((0, each.shape[1])) for each in self.logs[:1]]
+            self.known[:] = [np.zeros(each.shape, dtype=np.bool_) for each in self.logs]
+
+    def sure(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the probability of each predicted label, and whether it is right; nothing without probabilities."""
+        if not self.certain:
+            return np.zeros(0), np.zeros(0, dtype=np.bool_)
+        sure, right = zip(*self.certain, strict=True)
+        return np.concatenate(sure), np.concatenate(right)
+
+    @property
+    def auc(self) -> float | None:
+        """The area under the ROC curve: of several classes the mean of each that occurs, against the rest."""
+        from sklearn.metrics import roc_auc_score
+
+        if not self.logs or sum(map(len, self.logs)) != self.n:
+            return None
+        logs, known = np.concatenate(self.logs), np.concatenate(self.known)
+        both = [j for j in range(known.shape[1]) if 0 < np.count_nonzero(known[:, j]) < len(known)]
+        areas = [float(roc_auc_score(known[:, j], logs[:, j])) for j in both]
+        return float(np.mean(areas)) if areas else None
+
+    def means(self, labels: list[Any]) -> dict[str, float]:
+        """Return balanced accuracy and macro F1: means of recall and F1 over the labels that have one."""
+        rows = self.by_class(labels)
+        names = {"balanced_accuracy": "recall", "macro_f1": "f1"}
+        return {
+            name: float(np.mean([row[each] for row in rows if row[each] is not None])) for name, each in names.items()
+        }
 
     def add(self, true: NDArray[Any], predicted: NDArray[Any]) -> None:
         """Count a batch."""
@@ -271,11 +410,9 @@ def _text(
     weights: WeightedError | None,
 ) -> str:
     labels = _labels(saved, found)
-    low, high = clopper_pearson(found.wrong, found.n, args.confidence)
     parts = [
-        f"error {percent(found.error)}: {found.wrong:,} of {counted(found.n, 'row')} wrong\n"
-        f"{100 * args.confidence:g} % interval {percent(low)} to {percent(high)}\n"
-        f"majority {beside_majority(found.wrong, found.majority)}"
+        f"{_error_words(found, args.confidence, chr(10))}\nmajority {beside_majority(found.wrong, found.majority)}\n"
+        f"{_mean_words(found, labels)}"
     ]
     if (log_loss := _log_loss(found)) is not None:
         parts[0] += f"\nlog-loss {log_loss:.4g} by the probabilities of the labels"
@@ -292,6 +429,20 @@ def _text(
         parts.append(_rule_table(rules, args.confidence))
     parts += [_confusion_text(found, labels), _class_table(found, labels)]
     return "\n\n".join(filter(None, parts))
+
+
+def _error_words(found: Confusion, confidence: float, between: str = "; ") -> str:
+    low, high = clopper_pearson(found.wrong, found.n, confidence)
+    return (
+        f"error {percent(found.error)}: {found.wrong:,} of {counted(found.n, 'row')} wrong{between}"
+        f"{100 * confidence:g} % interval {percent(low)} to {percent(high)}"
+    )
+
+
+def _mean_words(found: Confusion, labels: list[Any]) -> str:
+    means, area = found.means(labels), found.auc
+    words = f"balanced accuracy {percent(means['balanced_accuracy'])}, macro F1 {means['macro_f1']:.3f}"
+    return words if area is None else f"{words}, AUC {area:.4f}"
 
 
 def _trained_with(saved: SavedModel) -> str:
@@ -352,6 +503,8 @@ def _document(
         **_numbers(found, confidence),
         "confidence": confidence,
         "majority": found.majority,
+        **found.means(labels),
+        **({} if (area := found.auc) is None else {"auc": area}),
         **({} if (log_loss := _log_loss(found)) is None else {"log_loss": log_loss}),
         "classes": found.by_class(labels),
         "labels": labels,

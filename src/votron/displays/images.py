@@ -38,9 +38,14 @@ class ImagesDisplay(Display):
     def _size(self) -> tuple[float, float]:
         return 0.86 * self._n_columns + 0.4, 1.12 * self._n_lines + 0.9
 
+    def page_height(self, width: float, columns: int = 20) -> float:
+        """Return how high the sheet is on a page of this width, in inches, with so many images to a line."""
+        self.columns = columns
+        return 1.3 * self._n_lines * (width - 0.5) / self._n_columns + 0.8
+
     @property
     def _n_columns(self) -> int:
-        return min(self.columns, max(5, len(self.images)))
+        return self.columns if self.columns > _COLUMNS else min(self.columns, max(5, len(self.images)))
 
     @property
     def _n_lines(self) -> int:

@@ -75,7 +75,7 @@ class ConfusionsDisplay(Display):
         n, of_row = len(self.labels), self.counts.sum(axis=1, keepdims=True)
         shares = self.counts / np.maximum(of_row, 1)
         colours = np.where(np.eye(n, dtype=bool)[..., None], to_rgb(FOR), to_rgb(AGAINST))
-        strength = np.where(np.eye(n, dtype=bool), 0.75 * shares, np.minimum(1, 0.85 * np.sqrt(shares)))[..., None]
+        strength = np.where(np.eye(n, dtype=bool), 0.8 * shares, (shares > 0) * (0.18 + 0.8 * np.sqrt(shares)))[..., None]
         ax.imshow(1 - strength * (1 - colours), interpolation="nearest")
         few = n <= _MOST_NUMBERS
         for i, j in zip(*np.nonzero(self.counts), strict=True) if few else ():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from votron.displays._base import Display, check_offers
+from votron.errors import VotronError
 
 __all__ = ["CertificateDisplay", "ExplanationDisplay"]
 
@@ -77,8 +78,8 @@ class ExplanationDisplay(Display):
     >>> from votron.displays import ExplanationDisplay
     >>> X, y = load_digits(return_X_y=True)
     >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:600], y[:600])
-    >>> int(ExplanationDisplay.from_estimator(model, X[[1201]]).explanation.label)
-    1
+    >>> str(ExplanationDisplay.from_estimator(model, X[[1201]]).explanation.label)
+    '7'
     """
 
     def __init__(self, explanation: Any, image_shape: tuple[int, int] | None = None):
@@ -106,8 +107,6 @@ class ExplanationDisplay(Display):
         check_offers(estimator, "explain", cls.__name__, "classifiers that explain themselves")
         found = estimator.explain(X, **options)
         if len(found) != 1:
-            from votron.errors import VotronError
-
             raise VotronError(f"{cls.__name__} shows one row, as in X[[7]]. Got {len(found):,} rows instead.")
         return cls(found[0], image_shape).plot(ax)
 

@@ -102,9 +102,8 @@ class RulesDisplay(Display):
             colour = COLOURS[i % len(COLOURS)]
             ax.plot(self.epochs, 100 * errors, color=colour, linewidth=1.9, zorder=3 + len(self.errors) - i)
             ends[rule_words(rule)] = 100 * float(errors[-1]), colour
-        ax.set_ylim(0, None)
-        ax.set_ylabel("error, %")
         epoch_axis(ax, self.epochs)
+        error_axis(ax, np.concatenate(list(self.errors.values())))
         name_ends(ax, ends)
         of = "" if self.n_rows is None else f" of {self.n_rows:,} rows"
         title(ax, "Rules over time", f"share{of} that each gets wrong, from one training")
@@ -130,8 +129,8 @@ class VotesDisplay(Display):
     >>> X, y = load_digits(return_X_y=True)
     >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:600], y[:600])
     >>> shown = VotesDisplay.from_estimator(model, X[[1201]])
-    >>> len(shown.votes), max(shown.votes, key=lambda label: shown.votes[label][-1]) == model.predict(X[[1201]])[0]
-    (10, True)
+    >>> max(shown.votes, key=lambda label: shown.votes[label][-1]), model.predict(X[[1201]]).tolist()
+    (7, [7])
     """
 
     def __init__(self, epochs: Sequence[float], votes: Mapping[Any, Sequence[float]], top: int = 4):
@@ -176,7 +175,7 @@ class VotesDisplay(Display):
         for i, label in enumerate(order):
             named = i < self.top and i < len(COLOURS)
             colour = COLOURS[i] if named else "#d0d0d0"
-            ax.plot(self.epochs, self.votes[label], color=colour, linewidth=1.9 if named else 1.2, zorder=4 - named)
+            ax.plot(self.epochs, self.votes[label], color=colour, linewidth=1.9 if named else 1.2, zorder=2.5 + named)
             if named:
                 ends[str(label)] = float(self.votes[label][-1]), colour
         ax.axhline(0, color=AXIS, linewidth=1)
@@ -250,15 +249,37 @@ class MistakesDisplay(Display):
 
 
 def epoch_axis(ax: Any, epochs: Floats) -> None:
-    """Make the x axis one of epochs, logarithmic, with ticks that read as numbers."""
+    """Make the x axis one of epochs, logarithmic where they are far from one another."""
     low, high = float(epochs[0]), float(epochs[-1])
     plain(ax)
     ax.set_xlabel("epochs of training")
-    if high / low < 2:
-        return
-    ax.set_xscale("log")
-    ax.set_xlim(low, high)
-    ticks = [m * 10.0**k for k in range(-6, 7) for m in (1, 2, 5)]
+    if high >= 2 * low:
+        ax.set_xscale("log")
+        ax.set_xlim(low, high)
+        _number_ticks(ax.xaxis, low, high)
+
+
+def error_axis(ax: Any, errors: Floats) -> None:
+    """Make the y axis one of errors in per cent, logarithmic where none is 0 and they are far from one another."""
+    ax.set_ylabel("error, %")
+    low, high = 100 * float(errors.min()), 100 * float(errors.max())
+    if low > 0 and high >= 4 * low:
+        ax.set_yscale("log")
+        ax.set_ylim(0.85 * low, 1.1 * high)
+        _number_ticks(ax.yaxis, 0.85 * low, 1.1 * high)
+    else:
+        ax.set_ylim(0, max(1.1 * high, 1.0))
+
+
+def _number_ticks(axis: Any, low: float, high: float) -> None:
+    """Put ticks that read as numbers on a logarithmic axis."""
+    ticks = [m * 10.0**k for k in range(-7, 8) for m in (1, 2, 5)]
     within = [tick for tick in ticks if low * 0.999 <= tick <= high * 1.001]
-    ax.set_xticks(within, [f"{tick:g}" for tick in within])
-    ax.minorticks_off()
+    axis.set_ticks(within, labels=[f"{tick:g}" for tick in within])
+    axis.set_minor_locator(_no_ticks())
+
+
+def _no_ticks() -> Any:
+    from matplotlib.ticker import NullLocator
+
+    return NullLocator()
