@@ -18,6 +18,8 @@ __all__ = ["ConfusionsDisplay", "MarginsDisplay", "ReliabilityDisplay"]
 _MOST_NUMBERS = 20
 """Classes up to which the counts of confusions are written into their cells, and all labels beside them."""
 _LONGEST = 18
+_WIDEST = 40
+"""Characters that labels below one another's columns may take together, before they are turned."""
 
 
 class ConfusionsDisplay(Display):
@@ -90,9 +92,10 @@ class ConfusionsDisplay(Display):
         names = [shortened(str(self.labels[i]), _LONGEST) for i in at]
         plain(ax)
         ax.grid(False)
+        ax.set_anchor("NW")
         ax.spines[:].set_visible(False)
         ax.set_yticks(list(at), names)
-        upright = max(map(len, names)) <= 3
+        upright = max(map(len, names)) * len(names) <= _WIDEST
         ax.set_xticks(list(at), names, rotation=0 if upright else 40, ha="center" if upright else "right")
         if not upright:
             ax.tick_params(axis="x", pad=2)
