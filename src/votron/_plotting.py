@@ -71,8 +71,8 @@ def name_ends(axes: Any, ends: Mapping[str, tuple[float, str]], gap: float = 0.0
     order = sorted(ends, key=lambda name: heights[name])
     for i, (name, height) in enumerate(zip(order, spread_out([heights[name] for name in order], gap), strict=True)):
         height = max(height, 0.04 + i * gap)  # not beside the axis below
-        how = {"ha": "left", "xycoords": "axes fraction", "annotation_clip": False, "fontsize": size}
-        write_name(axes, name, ends[name][1], (1, height), (8, 0), **how)
+        how: dict[str, Any] = {"xycoords": "axes fraction", "annotation_clip": False, "fontsize": size}
+        write_name(axes, name, ends[name][1], (1, height), (8, 0), ha="left", **how)
 
 
 def spread_out(heights: Sequence[float], gap: float) -> list[float]:

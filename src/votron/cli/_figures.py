@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from votron._plotting import MUTED, STYLE, pyplot
+from votron.cli._confusion import Confusion
 from votron.displays import ConfusionsDisplay, MistakesDisplay, ReliabilityDisplay, RulesDisplay, WrongImagesDisplay
 from votron.displays.images import images_of
 from votron.displays.predictions import reliability_points, score_margins
@@ -16,6 +18,8 @@ from votron.record import labels_of
 
 MOST_IMAGES = 40
 """Wrong images on a page."""
+_COLUMNS = 20
+"""Images in a line of it."""
 
 
 class RulesOverTime:
@@ -65,12 +69,32 @@ class WrongImages:
         if not self.kept:
             return None
         _, images, true, given = zip(*self.kept, strict=True)
-        return WrongImagesDisplay(np.array(images), true, given, self.n_wrong)
+        return WrongImagesDisplay(np.array(images), true, given, self.n_wrong, columns=_COLUMNS)
 
 
-def reliability_of(sure: NDArray[np.float64], right: NDArray[np.bool_]) -> ReliabilityDisplay:
-    """Return the reliability of labels with these probabilities."""
-    return ReliabilityDisplay(*reliability_points(sure, right), len(sure))
+class EvaluationPage:
+    """What is drawn of an evaluation, counted batch by batch."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.rules = RulesOverTime(estimator) if hasattr(estimator, "staged_decision_function") else None
+        self.images = WrongImages(estimator)
+
+    def add(self, batch: Any, X: Any, predicted: NDArray[Any]) -> None:
+        """Count a batch, of which X are the rows as the classifier takes them."""
+        if self.rules is not None:
+            self.rules.add(X, batch.y)
+        self.images.add(batch, X, predicted)
+
+    def drawn(self, heading: str, found: Confusion, labels: list[Any]) -> Any:
+        """Return the figure."""
+        sure, right = found.sure()
+        return evaluation_page(
+            heading,
+            ConfusionsDisplay(found.matrix(labels), labels),
+            ReliabilityDisplay(*reliability_points(sure, right), len(sure)) if len(sure) else None,
+            None if self.rules is None else self.rules.display(),
+            self.images.display(),
+        )
 
 
 def evaluation_page(
@@ -84,7 +108,7 @@ def evaluation_page(
     plt = pyplot()
     beside = [each for each in (reliability, rules) if each is not None]
     top = 7.4 if len(beside) == 2 else 5.2
-    below = 0.0 if images is None else images.page_height(12.5)
+    below = 0.0 if images is None else 0.8 + 0.78 * math.ceil(len(images.images) / _COLUMNS)
     with plt.rc_context(STYLE):
         figure = plt.figure(figsize=(12.5 if beside else 7.0, top + below + 0.6), layout="constrained")
         figure.get_layout_engine().set(w_pad=0.15, h_pad=0.15, hspace=0.03, wspace=0.03)

@@ -243,8 +243,7 @@ def _tested(
 def _draw_curve(args: argparse.Namespace, trained: Trained) -> None:
     from votron.cli._figures import training_page
 
-    of = f"{trained.rows:,} of {trained.data.n_rows:,} rows" if isinstance(args.test, float) else f"{trained.rows:,} rows"
-    heading = f"{base_name(args.data)}: trained on {of}, tested on {trained.curve.n:,}"
+    heading = f"{base_name(args.data)}: trained on {counted(trained.rows, 'row')}, tested on {trained.curve.n:,}"
     write_figure(lambda: training_page(trained.curve.display(), trained.estimator, heading), Path(args.curve))
 
 

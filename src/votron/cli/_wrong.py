@@ -51,7 +51,7 @@ class WrongRows:
         wanted = {"decision_function": names}
         if hasattr(estimator, "predict_proba"):
             wanted["predict_proba"] = [f"p_{name}" for name in classes]
-        columns = {}
+        columns: dict[str, list[Any]] = {}
         for method, heads in wanted.items():
             none = np.zeros((0, len(heads)))
             values = np.asarray(getattr(estimator, method)(X)).reshape(-1, len(heads)) if X.shape[0] else none

@@ -453,8 +453,6 @@ def _slices(whole: Examples, batch_bytes: int) -> Iterator[Examples]:
     n = max(1, int(whole.n_rows * batch_bytes // max(n_bytes, 1)))
     for begin in range(0, whole.n_rows, n):
         y = None if whole.y is None else whole.y[begin : begin + n]
-        files, rows, lines = (
-            None if each is None else each[begin : begin + n] for each in (whole.files, whole.rows, whole.lines)
-        )
-        X = whole.X[begin : begin + n]
-        yield replace(whole, X=X, y=y, first_row=begin, files=files, rows=rows, lines=lines)
+        about: dict[str, Any] = {name: getattr(whole, name) for name in ("files", "rows", "lines")}
+        about = {name: None if values is None else values[begin : begin + n] for name, values in about.items()}
+        yield replace(whole, X=whole.X[begin : begin + n], y=y, first_row=begin, **about)

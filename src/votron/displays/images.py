@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -18,7 +19,7 @@ from votron.errors import VotronError
 
 __all__ = ["SupportImagesDisplay", "WrongImagesDisplay"]
 
-_COLUMNS = 10
+_COLUMNS, _FEWEST_COLUMNS = 10, 5
 _LONGEST = 11
 
 
@@ -26,44 +27,33 @@ class ImagesDisplay(Display):
     """A sheet of images on one pair of axes, each with two words beneath it, in colours of their own."""
 
     heading, note = "", ""
-    columns = _COLUMNS
 
-    def __init__(self, images: NDArray[Any], left: Sequence[Any], right: Sequence[Any] = ()):
-        self.images, self.left, self.right = np.asarray(images), list(left), list(right)
+    def __init__(self, images: NDArray[Any], columns: int | None = None):
+        self.images = np.asarray(images)
+        self.columns = min(_COLUMNS, max(_FEWEST_COLUMNS, len(self.images))) if columns is None else columns
 
+    @abstractmethod
     def _words(self, i: int) -> list[tuple[str, str]]:
-        """Return what stands beneath an image, with its colour."""
-        raise NotImplementedError
+        """Return what stands beneath an image, at the left and at the right, with its colour."""
 
     def _size(self) -> tuple[float, float]:
-        return 0.86 * self._n_columns + 0.4, 1.12 * self._n_lines + 0.9
-
-    def page_height(self, width: float, columns: int = 20) -> float:
-        """Return how high the sheet is on a page of this width, in inches, with so many images to a line."""
-        self.columns = columns
-        return 1.3 * self._n_lines * (width - 0.5) / self._n_columns + 0.8
-
-    @property
-    def _n_columns(self) -> int:
-        return self.columns if self.columns > _COLUMNS else min(self.columns, max(5, len(self.images)))
+        return 0.86 * self.columns + 0.4, 1.12 * self._n_lines + 0.9
 
     @property
     def _n_lines(self) -> int:
-        return max(1, math.ceil(len(self.images) / self._n_columns))
+        return max(1, math.ceil(len(self.images) / self.columns))
 
     def _draw(self, ax: Any) -> None:
         for i, image in enumerate(self.images):
-            line, column = divmod(i, self._n_columns)
+            line, column = divmod(i, self.columns)
             x, y = 1.16 * column, 1.5 * line
             grey = {"cmap": "gray_r", "vmin": min(0.0, float(image.min())), "vmax": max(1e-300, float(image.max()))}
             shown = image if image.ndim == 2 else image / max(1.0, float(image.max()))
             ax.imshow(shown, extent=(x, x + 1, y + 1, y), interpolation="nearest", **(grey if image.ndim == 2 else {}))
             ax.add_patch(_frame(x, y))
-            for j, (text, colour) in enumerate(words := self._words(i)):
-                at = (x + 0.5, y + 1.06) if len(words) == 1 else (x + j, y + 1.06)
-                ha = "center" if len(words) == 1 else ("left", "right")[j]
-                ax.text(*at, text, color=colour, fontsize=8.5, fontweight="bold", ha=ha, va="top")
-        ax.set_xlim(-0.02, 1.16 * self._n_columns - 0.12)
+            for at, ha, (text, colour) in zip((x, x + 1), ("left", "right"), self._words(i), strict=True):
+                ax.text(at, y + 1.06, text, color=colour, fontsize=8.5, fontweight="bold", ha=ha, va="top")
+        ax.set_xlim(-0.02, 1.16 * self.columns - 0.12)
         ax.set_ylim(1.5 * self._n_lines - 0.05, -0.02)
         ax.set_aspect("equal")
         ax.set_axis_off()
@@ -97,8 +87,12 @@ class SupportImagesDisplay(ImagesDisplay):
     ----------
     images : array of shape (n, height, width)
         The images; with a fourth axis, in colour.
-    left, right : sequences
-        The label of each, and the number of mistakes on it.
+    labels : sequence
+        The label of each.
+    mistakes : sequence of int
+        How many were made on it.
+    columns : int, optional
+        Images in a line; by default 10 at most.
 
     Examples
     --------
@@ -108,11 +102,17 @@ class SupportImagesDisplay(ImagesDisplay):
     >>> X, y = load_digits(return_X_y=True)
     >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:600], y[:600])
     >>> shown = SupportImagesDisplay.from_estimator(model, n=20)
-    >>> shown.images.shape, bool(shown.right[0] >= shown.right[-1])
+    >>> shown.images.shape, shown.mistakes[0] >= shown.mistakes[-1]
     ((20, 8, 8), True)
     """
 
     heading, note = "Support images", "their labels, and how many mistakes of all vectors were made on them"
+
+    def __init__(
+        self, images: NDArray[Any], labels: Sequence[Any], mistakes: Sequence[int], columns: int | None = None
+    ):
+        super().__init__(images, columns)
+        self.labels, self.mistakes = list(labels), list(mistakes)
 
     @classmethod
     def from_estimator(
@@ -142,7 +142,7 @@ class SupportImagesDisplay(ImagesDisplay):
         return cls(images_of(model.support_vectors_[first], image_shape), labels, counts[first].tolist()).plot(ax)
 
     def _words(self, i: int) -> list[tuple[str, str]]:
-        return [(shortened(str(self.left[i]), _LONGEST), FOR), (f"{self.right[i]:,}", MUTED)]
+        return [(shortened(str(self.labels[i]), _LONGEST), FOR), (f"{self.mistakes[i]:,}", MUTED)]
 
 
 class WrongImagesDisplay(ImagesDisplay):
@@ -152,10 +152,12 @@ class WrongImagesDisplay(ImagesDisplay):
     ----------
     images : array of shape (n, height, width)
         The images; with a fourth axis, in colour.
-    left, right : sequences
+    true, given : sequences
         True labels, and those that were given.
     n_wrong : int, optional
         How many there are in all, where not all are shown.
+    columns : int, optional
+        Images in a line; by default 10 at most.
 
     Examples
     --------
@@ -163,14 +165,22 @@ class WrongImagesDisplay(ImagesDisplay):
     >>> from votron.displays import WrongImagesDisplay
     >>> X, y = load_digits(return_X_y=True)
     >>> shown = WrongImagesDisplay.from_predictions(y[:3], [0, 7, 2], X[:3])
-    >>> shown.left, shown.right
+    >>> shown.true, shown.given
     ([1], [7])
     """
 
     heading = "Wrong images"
 
-    def __init__(self, images: NDArray[Any], left: Sequence[Any], right: Sequence[Any], n_wrong: int | None = None):
-        super().__init__(images, left, right)
+    def __init__(
+        self,
+        images: NDArray[Any],
+        true: Sequence[Any],
+        given: Sequence[Any],
+        n_wrong: int | None = None,
+        columns: int | None = None,
+    ):
+        super().__init__(images, columns)
+        self.true, self.given = list(true), list(given)
         self.n_wrong = len(self.images) if n_wrong is None else n_wrong
         shown = "" if self.n_wrong == len(self.images) else f"{len(self.images)} of {self.n_wrong:,}; "
         self.note = f"{shown}left the true label, right the one given"
@@ -229,6 +239,6 @@ class WrongImagesDisplay(ImagesDisplay):
 
     def _words(self, i: int) -> list[tuple[str, str]]:
         return [
-            (shortened(str(self.left[i]), _LONGEST), FOR),
-            (shortened(str(self.right[i]), _LONGEST), AGAINST),
+            (shortened(str(self.true[i]), _LONGEST), FOR),
+            (shortened(str(self.given[i]), _LONGEST), AGAINST),
         ]

@@ -75,13 +75,13 @@ class ConfusionsDisplay(Display):
         from matplotlib.colors import to_rgb
 
         n, of_row = len(self.labels), self.counts.sum(axis=1, keepdims=True)
-        shares = self.counts / np.maximum(of_row, 1)
-        colours = np.where(np.eye(n, dtype=bool)[..., None], to_rgb(FOR), to_rgb(AGAINST))
-        strength = np.where(np.eye(n, dtype=bool), 0.8 * shares, (shares > 0) * (0.18 + 0.8 * np.sqrt(shares)))[..., None]
-        ax.imshow(1 - strength * (1 - colours), interpolation="nearest")
+        shares, right = self.counts / np.maximum(of_row, 1), np.eye(n, dtype=bool)
+        colours = np.where(right[..., None], to_rgb(FOR), to_rgb(AGAINST))
+        strength = np.where(right, 0.8 * shares, (shares > 0) * (0.18 + 0.8 * np.sqrt(shares)))
+        ax.imshow(1 - strength[..., None] * (1 - colours), interpolation="nearest")
         few = n <= _MOST_NUMBERS
         for i, j in zip(*np.nonzero(self.counts), strict=True) if few else ():
-            ink = "white" if strength[i, j, 0] > 0.5 else INK
+            ink = "white" if strength[i, j] > 0.5 else INK
             size = 9.5 if n <= 12 else 7.5
             ax.text(j, i, f"{self.counts[i, j]:,}", ha="center", va="center", color=ink, fontsize=size)
         self._label(ax, range(n) if few else range(0, n, -(-n // _MOST_NUMBERS)))
@@ -257,4 +257,4 @@ def score_margins(y: NDArray[Any], scores: Floats, classes: NDArray[Any]) -> Flo
         )
     true = np.where(own, scores, -np.inf).max(axis=1)
     other = np.where(own, -np.inf, scores).max(axis=1)
-    return np.where(np.isfinite(true), true, 0.0) - other
+    return np.asarray(np.where(np.isfinite(true), true, 0.0) - other)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from votron._plotting import AXIS, COLOURS, name_ends, plain, title
 from votron._types import Floats
@@ -62,7 +63,7 @@ class RulesDisplay(Display):
     (True, 'epochs of training')
     """
 
-    def __init__(self, epochs: Sequence[float], errors: Mapping[Any, Sequence[float]], n_rows: int | None = None):
+    def __init__(self, epochs: ArrayLike, errors: Mapping[Any, ArrayLike], n_rows: int | None = None):
         self.epochs = np.asarray(epochs, dtype=np.float64)
         self.errors = {rule: np.asarray(each, dtype=np.float64) for rule, each in errors.items()}
         self.n_rows = n_rows
@@ -133,7 +134,7 @@ class VotesDisplay(Display):
     (7, [7])
     """
 
-    def __init__(self, epochs: Sequence[float], votes: Mapping[Any, Sequence[float]], top: int = 4):
+    def __init__(self, epochs: ArrayLike, votes: Mapping[Any, ArrayLike], top: int = 4):
         self.epochs = np.asarray(epochs, dtype=np.float64)
         self.votes = {label: np.asarray(each, dtype=np.float64) for label, each in votes.items()}
         self.top = top
@@ -210,7 +211,7 @@ class MistakesDisplay(Display):
     (True, True)
     """
 
-    def __init__(self, epochs: Sequence[float], mistakes: Sequence[int], support: Sequence[int]):
+    def __init__(self, epochs: ArrayLike, mistakes: ArrayLike, support: ArrayLike):
         self.epochs = np.asarray(epochs, dtype=np.float64)
         self.mistakes, self.support = np.asarray(mistakes), np.asarray(support)
 
