@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help run play test quick lint processors fuzz coverage mnist exact load bench reference clean
+.PHONY: help run play test quick lint processors fuzz coverage faults mnist exact load bench reference clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ fuzz: .venv/.ready  ## open 10,000 damaged or forged model files, and as many da
 
 coverage: .venv/.ready  ## how often each guarantee is false on data with repeated rows, of known distributions (some ten minutes)
 	$(BIN)/python tests/theory/coverage_of_bounds.py
+
+faults: .venv/.ready  ## 20 faults in the middle of training on a Dask cluster: each time the same record (some ten minutes)
+	$(BIN)/python tests/cluster/faults.py 20
 
 mnist: .venv/.ready  ## the same on MNIST, beside the papers' numbers: make mnist DATA=folder (or set VOTRON_DATA)
 	VOTRON_DATA="$(DATA)" $(BIN)/votron reproduce --data mnist

@@ -5,8 +5,8 @@ CalibratedClassifierCV(cv=5, ensemble=False), which trains six times, by tempera
 with the slope that would have been best on the test data. Models have their default parameters where nothing else is
 said. MNIST and Fashion-MNIST are 5,000 training examples each, by
 default. Risk: the error on the rows that are kept, if those with the most doubt are left out first; its mean over all
-shares kept is the area under the curve. Cost: what sampling rows takes of a fit of one epoch, and the first call of
-predict_proba.
+shares kept is the area under the curve. With --costs: what sampling rows takes of a fit of one epoch, and the
+first call of predict_proba.
 """
 
 from __future__ import annotations
@@ -42,9 +42,13 @@ def main() -> int:
     options = parser(f"{__doc__.splitlines()[0]} Takes about five minutes.")
     options.add_argument("--fashion", default=FASHION, metavar="FOLDER", help="Fashion-MNIST (default: %(default)s)")
     options.add_argument("--figure", metavar="FILE", help="draw reliability and risk, as FILE.svg and FILE.png")
+    options.add_argument("--costs", action="store_true", help="print what sampling costs, alone: on a quiet machine")
     args = options.parse_args()
     warnings.simplefilter("ignore")
     results = Results("probabilities", args)
+    if args.costs:
+        results.table("Cost", list(costs(args)))
+        return 0
     drawn: dict[str, dict[str, Any]] = {}
     rows, risks = [], []
     for name, make, data in problems(args):
@@ -56,7 +60,6 @@ def main() -> int:
             risks += list(risk_rows(name, found))
     results.table("Log-loss and Brier score on test data", rows)
     results.table("Area under the risk-coverage curve, in per cent of error", risks)
-    results.table("Cost", list(costs(args)))
     results.close()
     if args.figure:
         draw(drawn, Path(args.figure))

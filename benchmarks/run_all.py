@@ -15,9 +15,11 @@ MODULES = (
     "scaling",
     "linear",
     "margins",
+    "accuracy",
     "libsvm",
     "suspects",
     "probabilities",
+    "cluster",
 )
 
 

@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as hnp
 
 from votron import products
 from votron.blocks import DotCache
-from votron.engine import DualTrainer, TrainingRun, dual
+from votron.engine import DualTrainer, TrainingRun, dual, events
 from votron.kernels import (
     CallableKernel,
     ConjunctionKernel,
@@ -111,9 +111,10 @@ class How:
     @contextmanager
     def in_force(self) -> Any:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(dual, "EVENTS_AT_ONCE", self.events)
+            patch.setattr(events, "EVENTS_AT_ONCE", self.events)
             patch.setattr(dual, "CANDIDATES_AT_ONCE", self.candidates)
-            patch.setattr(dual, "WORTH_A_THREAD", self.worth_a_thread)
+            for module in (dual, events):
+                patch.setattr(module, "WORTH_A_THREAD", self.worth_a_thread)
             if self.at_once:
                 patch.setattr(products, "WORTH_KEEPING", 0)
             if self.capacity is not None:

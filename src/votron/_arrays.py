@@ -77,5 +77,9 @@ class Growing:
         self._data[self.n : needed] = more
         self.n = needed
 
+    def truncate(self, n: int) -> None:
+        """Keep the first n entries."""
+        self.n = min(self.n, n)
+
     def __getstate__(self) -> dict[str, Any]:
         return {"_data": self.values.copy(), "n": self.n}

@@ -78,15 +78,12 @@ class DotCache:
 
     def place(self, slots: Index) -> Index:
         """Return the indices of supports, -1 for those without."""
+        self._make_room(slots)
         return self._place[slots]
 
     def note(self, slots: Index) -> Index:
         """Hear which supports were asked for, in order; return where in ``slots`` one got its index."""
-        top = int(slots.max(initial=-1)) + 1
-        if top > len(self._place):
-            size = max(top, 2 * len(self._place))
-            self._place = np.concatenate([self._place, np.full(size - len(self._place), -1)])
-            self._asked = np.concatenate([self._asked, np.zeros(size - len(self._asked), dtype=np.int64)])
+        self._make_room(slots)
         room = len(self._slots) - self.n
         if room == 0:
             return np.empty(0, dtype=np.int64)
@@ -98,6 +95,13 @@ class DotCache:
         self._place[slots[due]] = np.arange(self.n, self.n + len(due))
         self.n += len(due)
         return due
+
+    def _make_room(self, slots: Index) -> None:
+        top = int(slots.max(initial=-1)) + 1
+        if top > len(self._place):
+            size = max(top, 2 * len(self._place))
+            self._place = np.concatenate([self._place, np.full(size - len(self._place), -1)])
+            self._asked = np.concatenate([self._asked, np.zeros(size - len(self._asked), dtype=np.int64)])
 
 
 def _occurrence(values: Index) -> Index:
@@ -152,6 +156,10 @@ class KernelBlock:
         if self._block is None:
             self._block = self.products.block(self._X, self.rows)
         return self._block
+
+    def rows_at(self, at: Index) -> Rows:
+        """Return rows of the block, by their numbers in it."""
+        return self._X[self.rows[at]]
 
     @property
     def held(self) -> int:

@@ -160,6 +160,10 @@ class Store(ABC):
     def append(self, other: Any, picks: Index) -> None:
         """Append the picked rows of a store of the same kind."""
 
+    def truncate(self, n: int) -> None:
+        """Keep the first n."""
+        self.n = min(self.n, n)
+
 
 class Products(ABC):
     """One arithmetic: makes blocks and stores, and multiplies them."""
@@ -446,6 +450,10 @@ class RowStore(Store):
 
     def __init__(self, rows: Rows) -> None:
         self.n, self._rows = rows.shape[0], rows
+
+    def truncate(self, n: int) -> None:
+        """Keep the first n."""
+        self.n, self._rows = min(self.n, n), self._rows[:n]
 
     @property
     def rows(self) -> Rows:

@@ -113,7 +113,7 @@ def test_without_callbacks_in_scikit_learn():
         "import sys, sklearn.model_selection, sklearn.pipeline, sklearn.linear_model, sklearn.preprocessing\n"
         "sys.modules['sklearn.callback'] = None\n"
         "from votron import KernelAdatronClassifier, VotedPerceptronClassifier\n"
-        "for model in (paper_perceptron(), KernelAdatronClassifier()):\n"
+        "for model in (VotedPerceptronClassifier(), KernelAdatronClassifier()):\n"
         "    assert not hasattr(model, 'set_callbacks')\n"
         "    assert model.fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]).predict([[1.0, 0.0]]).tolist() == [1]\n"
     )

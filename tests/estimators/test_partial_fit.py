@@ -32,7 +32,11 @@ def model(name, **more):
 def kernel_of(name):
     p = KERNELS[name]
     return make_kernel(
-        p["kernel"], degree=p.get("degree", 3), gamma=p.get("gamma", 1.0), normalize=p.get("normalize_kernel", False)
+        p["kernel"],
+        degree=p.get("degree", 3),
+        gamma=p.get("gamma", 1.0),
+        coef0=0.0 if p["kernel"] == "rbf" else 1.0,
+        normalize=p.get("normalize_kernel", False),
     )
 
 

@@ -22,9 +22,10 @@ from votron import (
     load,
     save,
 )
-from votron.estimators._search.grids import GROWTH
+from votron.estimators._search.grids import GROWTH, moments_until
 from votron.estimators.base import Deadline, OutOfTime
 from votron.saving.models import read_manifest
+from votron.tuning import tune
 
 IRIS = load_iris(return_X_y=True)
 NOISY = make_classification(300, 8, n_informative=4, flip_y=0.2, random_state=0)
@@ -93,19 +94,27 @@ def test_grids_go_on_where_the_best_is_at_their_edge():
 
 def test_halving_goes_on_with_the_best_third():
     X, y = make_classification(3000, 6, n_informative=4, flip_y=0.1, random_state=0)
-    params = {"kernels": ["rbf"], "gammas": [0.01, 0.1, 1.0], "margins": [0, 0.5, 1, 2], "epochs": 2, "cv": 2}
-    model = VotedPerceptronClassifierCV(**params, random_state=0).fit(X, y)
+    gammas, margins, seed = [0.01, 0.1, 1.0], [0.0, 0.5, 1.0, 2.0], int(np.random.RandomState(0).randint(2**31 - 1))
+    splits = list(StratifiedKFold(2, shuffle=True, random_state=seed).split(X, y))
+    params = {"kernels": ["rbf"], "gammas": gammas, "margins": margins, "epochs": 2, "cv": splits, "random_state": 0}
+    model = VotedPerceptronClassifierCV(**params).fit(X, y)
     results = model.cv_results_
     assert sorted(set(results["n_resources"])) == [500, 1500]
     assert np.bincount(results["iter"]).tolist() == [12, 4]
-    first = [(p["gamma"], p["margin"]) for p, k in zip(results["params"], results["iter"], strict=True) if k == 0]
     last = [(p["gamma"], p["margin"]) for p, k in zip(results["params"], results["iter"], strict=True) if k == 1]
-    ranked = np.argsort(-results["mean_test_score"][:12], kind="stable")[:4]
-    assert last == [first[i] for i in ranked]
+    grid = {"kernel": ["rbf"], "gamma": gammas, "margin": margins, "epochs": moments_until(2)}
+    table = tune(X, y, grid=grid, folds=2, random_state=seed, halving=True)  # has every point, so that it can be ranked
+    ranked = [row.params for row in table.settings() if row.n_rows == 500]
+    assert len(ranked) == 12
+    assert last == [(each["gamma"], each["margin"]) for each in ranked[:4]]
     assert results["iter"][model.best_index_] == 1
-    whole = VotedPerceptronClassifierCV(**params, halving=False, random_state=0).fit(X, y)
+    assert {**model.best_params_, "normalize_vectors": False} == table.best
+    whole = VotedPerceptronClassifierCV(**params, halving=False).fit(X, y)
     assert set(whole.cv_results_["n_resources"]) == {1500}
-    assert whole.best_score_ >= model.best_score_
+    on_all = dict(zip(map(str, whole.cv_results_["params"]), whole.cv_results_["mean_test_score"], strict=True))
+    shared = [i for i in range(12, 16) if str(results["params"][i]) in on_all]
+    assert len(shared) >= 3  # what was chosen may be at another moment than by itself
+    assert all(results["mean_test_score"][i] == on_all[str(results["params"][i])] for i in shared)
 
 
 @pytest.mark.parametrize("scoring", ["roc_auc", "f1", "balanced_accuracy", "accuracy"])

@@ -22,13 +22,16 @@ from sklearn.preprocessing import StandardScaler
 from strategies import thorough
 
 from votron import VotedPerceptronClassifier, VotedPerceptronClassifierCV, VotronError, tabular_encoder
+from votron.estimators._search.choosing import ORDERED, best_first, steadied
 from votron.estimators._search.folds import Folds
-from votron.estimators._search.grids import GROWTH
-from votron.estimators._search.settings import Candidate, beyond
+from votron.estimators._search.grids import FREE, GROWTH, KEPT_SHARE, LEAST_KEPT, STARTS, moments_until
+from votron.estimators._search.settings import Candidate, beyond, multiple_of_scale
 from votron.estimators._validation import resolved_gamma
 from votron.tuning import ESTIMATORS, TuningResult, TuningRow, default_grid, tune
 
 IRIS = load_iris(return_X_y=True)
+GAMMAS, DEGREES = default_grid("voted", "rbf")["gamma"], default_grid("voted", "poly")["degree"]
+N_SETTINGS = (len(GAMMAS) + len(DEGREES)) * len(STARTS["voted"]["margin"])
 SMALL = {"kernel": ["poly"], "degree": [1], "normalize_kernel": [True], "margin": [0.0], "epochs": [1]}
 
 
@@ -124,6 +127,7 @@ def test_one_fit_a_fold_gives_all_epochs_and_rules(monkeypatch):
         "degree": [1, 2],
         "margin": [0.0],
         "epochs": [1, 8, 3],
+        "rule": ["vote", "average", "last"],
         "normalize_vectors": [False, True],
     }
     result = tune(*IRIS, grid=grid, folds=3)
@@ -140,15 +144,91 @@ def result_of(*rows, **changes):
     return dataclasses.replace(made, **changes)
 
 
-def test_the_best_has_the_least_error_and_of_equal_ones_the_better_neighbours():
-    errors = {9: (0.1, 0.3), 2: (0.3, 0.1), 1: (0.3, 0.2), 8: (0.5, 0.5)}
+def test_the_best_has_the_least_error_averaged_with_its_neighbours():
+    errors = {9: (0.0, 0.1), 2: (0.1, 0.1), 1: (0.1, 0.2), 3: (0.0, 0.2), 8: (0.5, 0.5)}
     result = result_of(*[({"epochs": epochs}, each) for epochs, each in errors.items()])
+    # the means 0.15, 0.1, 0.1, 0.5, 0.05 of 1, 2, 3, 8, 9 become 0.1375, 0.1125, 0.2, 0.2875, 0.1625
     assert result.best == {"epochs": 2}
-    assert result.best_error == 0.2
-    assert [row.params["epochs"] for row in result.ranked()] == [2, 9, 1, 8]
+    assert result.best_error == 0.1  # its own, and not the least
+    assert [row.params["epochs"] for row in result.ranked()] == [2, 1, 9, 3, 8]
+    alone = result_of(*[({"rule": rule}, each) for rule, each in zip("abcde", errors.values(), strict=True)])
+    assert [row.params["rule"] for row in alone.ranked()] == ["a", "b", "d", "c", "e"]  # no neighbours: by themselves
+    more_rows = result_of(({"epochs": 1}, (0.1, 0.1)), ({"epochs": 2}, (0.1, 0.1)))
+    more = dataclasses.replace(more_rows.table[0], errors=(0.3, 0.3), n_rows=9)
+    assert dataclasses.replace(more_rows, table=(*more_rows.table, more)).best_row == more
+
+
+def test_of_equal_ones_the_best_has_the_larger_margin_and_fewer_epochs():
     margins = [({"margin": m, "epochs": e}, (0.1, 0.2)) for m, e in ((0.5, 1), (2.0, 5), (2.0, 2), (0.0, 1))]
     assert result_of(*margins).best == {"margin": 2.0, "epochs": 2}
     assert result_of(({"margin": 0.5}, (0.1,)), ({"margin": {0: 1.0}}, (0.1,))).best == {"margin": {0: 1.0}}
+
+
+NO_NUMBERS = {
+    "kernel": st.sampled_from(["rbf", "poly"]),
+    "rule": st.sampled_from(["vote", "last"]),
+    "gamma": st.just("auto"),
+    "margin": st.sampled_from([{"a": 1.0}, {"a": 2.0}]),
+    "multiclass": st.sampled_from(["joint", "ovr"]),
+}
+NUMBERS = {
+    "epochs": st.sampled_from([0.5, 1, 2, 3]),
+    "gamma": st.sampled_from(["scale", "scale*4", "scale*0.25", 0.25, 1.0, "auto"]),
+    "margin": st.sampled_from([0.5, 2.0, 8.0, {"a": 1.0}]),
+    "degree": st.integers(1, 3),
+    "C": st.sampled_from([1.0, 10.0]),
+}
+
+
+@st.composite
+def scored(draw, values):
+    """Settings that differ from each other in few parameters, so that many are neighbours; scores; numbers of rows."""
+    varied = draw(st.lists(st.sampled_from(sorted(values)), min_size=1, max_size=3, unique=True))
+    params = st.fixed_dictionaries({name: values[name] for name in varied})
+    each = st.tuples(params, st.sampled_from([500, 1500]))
+    found = draw(st.lists(each, min_size=1, max_size=30, unique_by=lambda one: str((sorted(one[0].items()), one[1]))))
+    scores = draw(st.lists(st.floats(-1, 1, allow_subnormal=False), min_size=len(found), max_size=len(found)))
+    return [params for params, _ in found], scores, [n for _, n in found]
+
+
+@given(found=scored(NO_NUMBERS | NUMBERS), shuffle=st.randoms(use_true_random=False), constant=st.floats(-1, 1))
+@thorough(200)
+def test_steady_scores(found, shuffle, constant):
+    params, scores, n_rows = found
+    steady = steadied(params, scores, n_rows)
+    assert steadied(params, [constant] * len(params), n_rows) == pytest.approx([constant] * len(params))
+    order = shuffle.sample(range(len(params)), len(params))
+    again = steadied([params[i] for i in order], [scores[i] for i in order], [n_rows[i] for i in order])
+    assert again == [steady[i] for i in order]
+    for n in set(n_rows):  # those on other rows have no say
+        mine = [i for i in range(len(params)) if n_rows[i] == n]
+        assert min(scores[i] for i in mine) <= min(steady[i] for i in mine)
+        assert max(steady[i] for i in mine) <= max(scores[i] for i in mine)
+        alone = steadied([params[i] for i in mine], [scores[i] for i in mine], [n] * len(mine))
+        assert alone == [steady[i] for i in mine]
+    assert sorted(best_first(params, scores, n_rows)) == list(range(len(params)))
+
+
+@given(found=scored(NO_NUMBERS))
+@thorough(200)
+def test_what_is_no_number_has_no_neighbours(found):
+    params, scores, n_rows = found
+    assert steadied(params, scores, n_rows) == scores
+
+
+@given(scores=st.lists(st.floats(-1, 1), min_size=3, max_size=8), name=st.sampled_from(ORDERED))
+@thorough(200)
+def test_a_steady_score_is_half_its_own_and_a_quarter_of_each_neighbours(scores, name):
+    params = [{name: 2.0**k, "rule": "vote"} for k in range(len(scores))]
+    padded = [scores[0], *scores, scores[-1]]
+    assert steadied(params, scores, [9] * len(scores)) == pytest.approx(np.convolve(padded, [0.25, 0.5, 0.25], "valid"))
+    apart = [params[0], params[1] | {"rule": "last"}, *params[2:]]
+    assert steadied(apart, scores, [9] * len(scores))[1] == scores[1]
+
+
+def test_multiples_of_the_scale_are_no_neighbours_of_numbers():
+    params = [{"gamma": gamma} for gamma in ("scale", 2.0, "scale*4", 8.0)]
+    assert steadied(params, [0.0, 0.25, 1.0, 0.25], [9] * 4) == [0.25, 0.25, 0.75, 0.25]
 
 
 def test_within_one_standard_error_the_simplest_is_chosen():
@@ -179,10 +259,10 @@ def test_a_multiple_of_the_scale_becomes_the_number_it_is_on_all_rows():
 
 def test_the_default_grid_is_small_and_varies_nothing_that_does_not_matter():
     result = tune(*IRIS, folds=2)
-    assert (result.n_settings, result.n_tried) == (18, 18)
+    assert result.n_settings == result.n_tried == N_SETTINGS <= 12
     settings = {str({k: v for k, v in row.params.items() if k not in ("epochs", "rule", "normalize_vectors")})
                 for row in result.table}  # fmt: skip
-    assert len(settings) == 18
+    assert len(settings) == N_SETTINGS
     assert all(("degree" in row.params) == (row.params["kernel"] == "poly") for row in result.table)
     for estimator in ESTIMATORS:
         assert set(default_grid(estimator)) <= set(ESTIMATORS[estimator]().get_params())
@@ -274,7 +354,7 @@ def test_a_class_may_have_fewer_rows_than_folds():
 def test_time_runs_out():
     result = tune(*IRIS, folds=2, max_seconds=1e-9)
     assert (result.n_tried, result.stopped) == (1, "out of time")
-    assert "1 of 18 settings (out of time)" in result.to_text()
+    assert f"1 of {N_SETTINGS} settings (out of time)" in result.to_text()
 
 
 @pytest.mark.slow
@@ -424,21 +504,33 @@ def test_margins_degrees_and_epochs_go_on():
     point = {"epochs": 10, "rule": "last", "normalize_vectors": False}
     tried = [replace(best, setting=setting | {"margin": 0.0, "degree": 2}), best]
     margin, degree, longer = beyond(best, point, tried, every)
-    assert margin.setting == setting | {"margin": 1.0}
+    assert margin.setting == setting | {"margin": 0.5 * GROWTH["margin"].step}
     assert degree.setting == setting | {"degree": 5}
-    assert (longer.setting, longer.free["epochs"]) == (setting, [11, 12, 14, 16, 18, 20])
+    assert (longer.setting, longer.free["epochs"]) == (setting, moments_until(10 * GROWTH["epochs"].step, after=10))
+    assert longer.free["epochs"] == [12, 16, 24, 32, 40]
     assert beyond(best, point | {"epochs": 1}, tried, frozenset({"epochs"})) == []
     assert beyond(best, point, [*tried, longer], frozenset({"epochs"})) == []
-    longest = replace(best, free=best.free | {"epochs": [80]})
-    assert beyond(longest, point | {"epochs": 80}, [longest], frozenset({"epochs"})) == []
-    top = replace(best, setting={"kernel": "poly", "degree": 6, "margin": 32.0})
-    assert beyond(top, point | {"epochs": 1}, [top], every) == []
+    most = GROWTH["epochs"].most
+    nearly = replace(best, free=best.free | {"epochs": [most / 2]})
+    [last] = beyond(nearly, point | {"epochs": most / 2}, [nearly], frozenset({"epochs"}))
+    assert max(last.free["epochs"]) == most
+    longest = replace(best, free=best.free | {"epochs": [most]})
+    assert beyond(longest, point | {"epochs": most}, [longest], frozenset({"epochs"})) == []
+    inner = replace(best, setting={"kernel": "poly", "degree": 5, "margin": 1.0})
+    top = replace(best, setting={"kernel": "poly", "degree": GROWTH["degree"].most, "margin": GROWTH["margin"].most})
+    bottom = replace(best, setting={"kernel": "poly", "degree": 1, "margin": GROWTH["margin"].least})
+    for end in (top, bottom):
+        assert beyond(end, point | {"epochs": 1}, [top, inner, bottom], every) == []
+    low = replace(best, setting={"kernel": "poly", "degree": 1, "margin": 0.5})
+    [lower] = beyond(low, point | {"epochs": 1}, [low, inner], every)
+    assert lower.setting == low.setting | {"margin": 0.5 / GROWTH["margin"].step}
     uneven = replace(best, setting={"kernel": "rbf", "gamma": 4.0, "margin": {"a": 1.0}})
     found = beyond(uneven, point, [uneven], frozenset({"gamma", "margin"}))
     assert [each.setting["gamma"] for each in found] == [16, 1]
     small = replace(best, setting={"kernel": "rbf", "gamma": 0.01, "margin": 2.0})
     found = beyond(small, point, [small], frozenset({"gamma", "margin"}), scale=1e-5)  # gamma ends at 1024 of these
-    assert [(each.setting["gamma"], each.setting["margin"]) for each in found] == [(0.0025, 2.0), (0.01, 4.0)]
+    expected = [(0.0025, 2.0), (0.01, 2.0 * GROWTH["margin"].step), (0.01, 2.0 / GROWTH["margin"].step)]
+    assert [(each.setting["gamma"], each.setting["margin"]) for each in found] == expected
 
 
 def test_alpha_goes_on():
@@ -453,10 +545,37 @@ def test_what_is_only_as_good_is_not_followed_far():
     X = np.r_[np.zeros((30, 2)), np.ones((30, 2))] + np.random.default_rng(0).normal(size=(60, 2)) / 50
     result = tune(X, np.repeat([0, 1], 30), folds=3, extend=True)
     assert result.best_error == 0
-    assert max(row.params["margin"] for row in result.table) <= 4
+    starts, step = STARTS["voted"]["margin"], GROWTH["margin"].step
+    margins = {row.params["margin"] for row in result.table}
+    assert min(starts) / step <= min(margins) <= max(margins) <= max(starts) * step < GROWTH["margin"].most
+    scales = [multiple_of_scale(gamma) or 1.0 for gamma in GAMMAS]
+    gammas = {multiple_of_scale(row.params["gamma"]) or 1.0 for row in result.table}
+    assert min(scales) / 4 <= min(gammas) <= max(gammas) <= max(scales) * 4
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_better_edge_is_left_unfollowed(seed):
+    X, y = make_classification(200, 6, n_informative=3, flip_y=0.2, random_state=seed)
+    grid = {"kernel": ["rbf"], "gamma": ["scale"], "epochs": [1, 2, 4]}
+    result = tune(X, y, grid=grid, folds=3, extend=True)
+    margins, growth, best = {row.params["margin"] for row in result.table}, GROWTH["margin"], result.best_row
+    scores = [-row.error for row in result.table]
+    steady = steadied([row.params for row in result.table], scores, [row.n_rows for row in result.table])
+    others = [s for row, s in zip(result.table, steady, strict=True) if row.params["margin"] != best.params["margin"]]
+    better = steady[result.table.index(best)] > max(others) + 1e-12
+    for edge, end in ((max(margins), growth.most), (min(margins), growth.least)):
+        assert best.params["margin"] != edge or edge == end or not better
 
 
 # -- one search, all faces --------------------------------------------------------------------------------------------
+
+
+def names(rows):
+    return {row.estimator for row in rows}
+
+
+def setting_of(row):
+    return str((row.estimator, {k: v for k, v in row.params.items() if k not in FREE[row.estimator]}))
 
 
 def test_halving_and_several_classifiers():
@@ -466,7 +585,15 @@ def test_halving_and_several_classifiers():
     assert sorted({row.n_rows for row in result.table}) == [533, 1600]
     last = [row for row in result.settings() if row.n_rows == 1600]
     assert {row.estimator for row in last} == {"voted", "averaged"}
-    assert len(result.settings()) == 6 + 9 + len(last)  # margins and gammas; margins and epochs
+    averaged = STARTS["averaged"]
+    n_voted = 2 * len(STARTS["voted"]["margin"])  # gammas and margins
+    n_averaged = len(averaged["margin"]) * len(averaged["epochs"])  # of two classes there is one way
+    first = [row for row in result.settings() if row.n_rows == 533]
+    assert [row.estimator for row in result.table if row.n_rows == 533 and row in first].count("voted") == n_voted
+    assert len(first) == n_voted + n_averaged
+    n_kept = max(LEAST_KEPT, math.ceil(len(first) / KEPT_SHARE))
+    going_on = [first[k] for k in range(len(first)) if k < n_kept or first[k].estimator not in names(first[:k])]
+    assert sorted(map(setting_of, last)) == sorted(map(setting_of, going_on))
     assert result.best_row == last[0]
     assert result.estimator == last[0].estimator
     row = next(row for row in last if row.estimator == "voted")

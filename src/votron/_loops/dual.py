@@ -126,6 +126,67 @@ def find_mistakes(F, codes, threshold, start, stop, out):
 
 
 @compiled
+def fold_checked(
+    pending,
+    event_starts,
+    first_event,
+    classes,
+    coefficients,
+    event_places,
+    places,
+    codes,
+    threshold,
+    r,
+    stop,
+    low,
+    high,
+    room,
+    F,
+    wrong,
+):
+    """Do as `fold`, and before each event check the rows r .. stop - 1 whose places come before its own.
+
+    Marks in ``wrong`` the rows that are wrong when their turn comes, and are not an event's own. Returns the row that
+    is to be checked next.
+    """  # fmt: skip
+    row, spare = room[0, : high - low], room[1]
+    for k in range(pending.source.shape[0]):
+        e = first_event + k
+        r = check_until(event_places[k], places, codes, threshold, r, stop, F, wrong)
+        if r < stop and places[r] == event_places[k]:
+            r += 1
+        _kernel_row(pending.numbers[pending.source[k], low:high], k, low, pending.steps, row, spare)
+        for j in range(event_starts[e], event_starts[e + 1]):
+            _add_row(row, coefficients[j], F[classes[j], low:high])
+    return r
+
+
+@compiled
+def check_until(place, places, codes, threshold, r, stop, F, wrong):
+    """Mark the rows from r on that are wrong now and whose places come before ``place``. Returns the next row."""
+    while r < stop and places[r] < place:
+        for c in range(F.shape[0]):
+            score = F[c, r] if codes[r] == c else -F[c, r]
+            if score <= threshold[r]:
+                wrong[r] = True
+                break
+        r += 1
+    return r
+
+
+@compiled
+def smallest_margins(F, codes, threshold, start, stop, out):
+    """List for each row how far the worst class is from being wrong; 0 or less: it is."""
+    for r in range(start, stop):
+        least = np.inf
+        for c in range(F.shape[0]):
+            score = F[c, r] if codes[r] == c else -F[c, r]
+            if score - threshold[r] < least:
+                least = score - threshold[r]
+        out[r - start] = least
+
+
+@compiled
 def walk(
     F, codes, threshold, diagonal, weights, start, stop, row_of, K, norm2, n_mistakes, rows, classes, scores, norms
 ):

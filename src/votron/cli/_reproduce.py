@@ -6,8 +6,9 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from votron._sentences import duration
 from votron._text_tables import wants_colour
@@ -70,6 +71,11 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         metavar="N",
         help="number of runs at a time (default: as many as processors and memory allow)",
     )
+    add(
+        "--dask",
+        metavar="ADDRESS|local[:N]",
+        help="run on the workers of a Dask cluster, by the address of its scheduler, or on N processes of this machine",
+    )
     add("--resume", action="store_true", help="continue from finished runs in DIR, which is the default")
     add("--quiet", action="store_true", help="print only where the report is")
 
@@ -86,7 +92,8 @@ def run(args: argparse.Namespace) -> int:
         data = load_image_set(args.data, progress=progress)
     out = args.out or Path("reports") / data.name
     _check_out(out)
-    results = reproduce(settings, data, RunStore(out / "runs"), command=args.command_line, quiet=args.quiet)
+    with _workers(args):
+        results = reproduce(settings, data, RunStore(out / "runs"), command=args.command_line, quiet=args.quiet)
     written = [*write_tables(results, out), *write_report(results, out)]
     remove_stale(out, written)
     if not args.quiet:
@@ -94,6 +101,17 @@ def run(args: argparse.Namespace) -> int:
         print("Figures: " + ", ".join(sorted({path.name for path in written if path.suffix == ".svg"})))
     print(f"Report: {next(path for path in written if path.name == 'report.html')}")
     return 0
+
+
+def _workers(args: argparse.Namespace) -> AbstractContextManager[Any]:
+    """Return the cluster that runs are done on, if one was asked for."""
+    if args.dask is None:
+        return nullcontext()
+    if args.jobs is not None:
+        raise UsageError("--jobs is for processes of this machine: leave it out with --dask.")
+    from votron.cli._cluster import cluster
+
+    return cluster(args.dask, Notes(args.quiet))
 
 
 def _settings(args: argparse.Namespace) -> Settings:

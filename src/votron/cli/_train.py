@@ -62,6 +62,7 @@ EXAMPLES = [
     ("votron train days.csv --label Play -o best.votron --tune 60", "with parameters found in a minute"),
     ("votron train text.csv --label topic --text words --estimator averaged -o text.votron", "text"),
     ("votron train large.svm --stream --estimator averaged -o large.votron", "data larger than memory"),
+    ("votron train parts --label -1 --dask local:4 -o parts.votron", "a folder of .npy files, on four processes"),
     ("votron train days.csv --label Play --class-weight yes=2,no=1 -o days.votron", "with weights of labels"),
 ]
 
@@ -127,6 +128,12 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     )
     _options.add_common(parser, json="print the summary as JSON")
     _add_stream(parser)
+    parser.add_argument_group("data larger than one machine").add_argument(
+        "--dask",
+        metavar="ADDRESS|local[:N]",
+        help="train on a Dask cluster, by the address of its scheduler, or on N processes of this machine; DATA is a "
+        "folder of .npy or Parquet parts, or a pattern, which the workers read",
+    )
     _options.add_reading(parser)
     _options.add_encoding(parser)
     _options.add_estimator_options(parser, arguments)
@@ -198,7 +205,8 @@ def run(args: argparse.Namespace) -> int:
     args.test = _checked_test(args.test, args.stream)
     estimator, seed = _estimator(args, notes)
     _check_curve(args, estimator)
-    trained = (_train_on_stream if args.stream else _train)(args, estimator, seed, notes)
+    train = _train_on_cluster if args.dask else _train_on_stream if args.stream else _train
+    trained = train(args, estimator, seed, notes)
     if hasattr(trained.estimator, "verbose"):
         trained.estimator.set_params(verbose=0)  # whoever opens the file has another terminal
     size = save_model(trained.model, args.output, trained.provenance, trained.certificate)
@@ -358,6 +366,22 @@ def _fit(model: Any, X: Any, y: Any, weights: Any) -> None:
     """Train, on rows with weights if they have any."""
     name = "model__sample_weight" if hasattr(model, "steps") else "sample_weight"
     model.fit(X, y, **({} if weights is None else {name: weights}))
+
+
+def _train_on_cluster(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) -> Trained:
+    from votron.cli._cluster import Parts, check_options, cluster  # most who train have no cluster
+
+    check_options(args)
+    with cluster(args.dask, notes) as client:
+        start = time.monotonic()
+        parts = Parts(args, estimator, client)
+        settle_labels(args, estimator, parts.y)
+        trained = Trained(parts.train(), parts.first, parts.rows, time.monotonic() - start)
+    trained.provenance = provenance_of(args, parts.first, parts.rows)
+    if args.test:
+        trained.error = _error_on_file(args, trained)
+    trained.provenance["test"] = _test_provenance(args.test, seed, trained.error)
+    return trained
 
 
 def _train_on_stream(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) -> Trained:

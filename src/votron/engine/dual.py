@@ -24,7 +24,7 @@ one block, whose kernel values are kept: then a pass is a walk, and nothing else
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,21 +34,18 @@ from votron._arrays import Growing
 from votron._loops import dual as _loops
 from votron._resources import Team, team
 from votron._types import Floats, Index, Rows
-from votron.blocks import DotCache, KernelBlock, scratch
+from votron.blocks import DotCache, KernelBlock
+from votron.engine.events import WORTH_A_THREAD, Events
 from votron.engine.run import TrainingRun, Watcher
 from votron.errors import IndefiniteKernelError, NotRepresentableError
 from votron.kernels import Kernel
-from votron.products import GramProducts, Products, Store, Traits, padded
+from votron.products import GramProducts, Products, Traits, padded
 from votron.record import MistakeRecord
 
-EVENTS_AT_ONCE = 256
-"""Events whose kernel values are held at a time, so that they stay in the processor's cache."""
 CANDIDATES_AT_ONCE = 512
 """Rows whose kernel values with the block are computed ahead of the walk, at most."""
 FEW_ROWS = 4096
 """Rows that make one block, if they are visited again and again and there is memory for their kernel values."""
-WORTH_A_THREAD = 40_000
-"""Kernel values from which a second thread pays."""
 WORKING_MEMORY = 96 << 20
 """Bytes set aside for packed rows and kernel values when memory is shared out."""
 _NEGATIVE_NORM = 1e-7
@@ -82,15 +79,11 @@ class DualTrainer:
         self.kernel, self.n_vectors, self.margin = kernel, n_vectors, margin
         self.time = 0
         self.norm2 = np.zeros(n_vectors)
-        self._example, self._vector, self._sign = Growing(np.int64), Growing(np.int32), Growing(np.int8)
-        self._when, self._score, self._norm2 = Growing(np.int64), Growing(np.float64), Growing(np.float64)
-        self._coefficient: Growing | None = None  # sign times weight, once there are weights
-        self._event_starts, self._event_slot = Growing(np.int64), Growing(np.int64)
-        self._event_starts.extend([0])
+        self.events = Events()
+        self._example, self._when = Growing(np.int64), Growing(np.int64)
+        self._score, self._norm2 = Growing(np.float64), Growing(np.float64)
         self._traits: Traits | None = None
         self._products: Products | None = None
-        self._store: Store | None = None
-        self._terms = np.empty((0, 0))
         self._largest = 0.0
         self.support_rows: Rows = None
 
@@ -105,25 +98,25 @@ class DualTrainer:
         for c in range(record.n_vectors):
             mine = record.norm2[record.vector == c]
             trainer.norm2[c] = mine[-1] if len(mine) else 0.0
-        columns = ("_example", "_vector", "_sign", "_when", "_score", "_norm2")
-        for column, name in zip(columns, ("example", "vector", "sign", "time", "score", "norm2"), strict=True):
+        columns = ("_example", "_when", "_score", "_norm2")
+        for column, name in zip(columns, ("example", "time", "score", "norm2"), strict=True):
             getattr(trainer, column).extend(getattr(record, name))
         if record.weight is not None:
-            trainer._take_weights().values[:] = record.coefficient
-        trainer._event_starts.extend(record.event_starts[1:])
-        trainer._event_slot.extend(record.slot[record.event_starts[:-1]])
+            trainer.events.take_weights()
+        firsts = record.event_starts[:-1]
+        trainer.events.add(record.slot[firsts], firsts, record.vector, record.coefficient)
         trainer.support_rows = support_rows
         return trainer
 
     @property
     def n_events(self) -> int:
         """Steps with a mistake so far."""
-        return self._event_slot.n
+        return self.events.n
 
     @property
     def n_mistakes(self) -> int:
         """Mistakes so far, of all classes."""
-        return self._example.n
+        return self.events.n_mistakes
 
     @property
     def n_support(self) -> int:
@@ -133,23 +126,19 @@ class DualTrainer:
     def record(self, n_examples: int, n_steps: int | None = None) -> MistakeRecord:
         """Return the record so far, counting ``n_steps`` steps in all (default: those taken)."""
         return MistakeRecord(
-            example=self._example.values, vector=self._vector.values, sign=self._sign.values, time=self._when.values,
-            score=self._score.values, norm2=self._norm2.values,
+            example=self._example.values, vector=self.events.vector.values, sign=self.events.sign.values,
+            time=self._when.values, score=self._score.values, norm2=self._norm2.values,
             n_vectors=self.n_vectors, n_examples=n_examples, n_steps=self.time if n_steps is None else n_steps,
-            weight=None if self._coefficient is None else np.abs(self._coefficient.values),
+            weight=np.abs(self.events.coefficients) if self.events.weighted else None,
         )  # fmt: skip
 
-    @property
-    def _coefficients(self) -> NDArray[Any]:
-        """What each mistake's example was added with: its sign, or sign times weight."""
-        return (self._sign if self._coefficient is None else self._coefficient).values
-
-    def _take_weights(self) -> Growing:
-        """Keep coefficients from now on; those so far are signs."""
-        if self._coefficient is None:
-            self._coefficient = Growing(np.float64)
-            self._coefficient.extend(self._sign.values)
-        return self._coefficient
+    def write(self, mistakes: Mistakes) -> None:
+        """Write mistakes down, whose supports the events know."""
+        self.events.add(mistakes.slots, mistakes.firsts, mistakes.vector, mistakes.coefficients)
+        self._example.extend(mistakes.example)
+        self._when.extend(mistakes.time)
+        self._score.extend(mistakes.score)
+        self._norm2.extend(mistakes.norm2)
 
     # -- training
     # -----------------------------------------------------------------------------------------------------------------
@@ -214,26 +203,29 @@ class DualTrainer:
         return TrainingRun(self.time - first, self.time - last_mistake >= n, interrupted)
 
     def _adopt(self, X: Rows) -> Products:
-        """Choose the arithmetic for these rows beside the supports there are, and bring the supports into its form."""
+        """Choose the arithmetic for these rows beside the supports there are."""
+        return self.adopt(self.kernel.traits(X), X[:0])
+
+    def adopt(self, traits: Traits, none: Rows) -> Products:
+        """Choose the arithmetic for rows of these traits, and bring the supports, or ``none``, into its form."""
         if self._traits is None and self.support_rows is not None:
             self._traits = self.kernel.traits(self.support_rows)
-        traits = self.kernel.traits(X)
         self._traits = traits if self._traits is None else self._traits.joined(traits)
         products = self.kernel.products(self._traits)
         if self._products is None or products.form != self._products.form:
-            kept = X[:0] if self.support_rows is None else self.support_rows
-            self._store, squares = products.restore(kept, self._example.values[:0])
-            self._terms = self.kernel.terms(squares)
+            kept = none if self.support_rows is None else self.support_rows
+            self.events.store, squares = products.restore(kept, self._example.values[:0])
+            self.events.terms = self.kernel.terms(squares)
             self._largest = max(self._largest, squares.max(initial=0.0))
         self._products = products
         return products
 
-    def _add_terms(self, more: Floats) -> None:
-        self._terms = np.hstack([self._terms, more])
-
     def _remember(self, X: Rows, visit: _Visits) -> None:
         """Keep the rows of the new supports."""
-        fresh = visit.products.keep(X, np.array(visit.new_supports, dtype=np.int64))
+        self.remember(visit.products.keep(X, np.array(visit.new_supports, dtype=np.int64)))
+
+    def remember(self, fresh: Rows) -> None:
+        """Keep the rows of new supports."""
         old = self.support_rows
         if old is None or old.shape[0] == 0:
             self.support_rows = fresh
@@ -241,6 +233,62 @@ class DualTrainer:
             self.support_rows = sp.vstack([old, sp.csr_matrix(fresh)], format="csr")
         else:
             self.support_rows = np.concatenate([old, fresh.toarray() if sp.issparse(fresh) else fresh])
+
+
+class Mistakes(NamedTuple):
+    """Mistakes in order: of each event its support and the first of its mistakes, and of each mistake the rest."""
+
+    slots: Index
+    firsts: Index
+    example: Index
+    vector: NDArray[np.int32]
+    coefficients: NDArray[Any]
+    time: Index
+    score: Floats
+    norm2: Floats
+
+
+class Limits(NamedTuple):
+    """What numbers may become: the largest kernel value, its rounding, and the largest weight."""
+
+    kernel: Kernel
+    bound: float
+    rounding: float
+    largest_weight: float
+
+    def check(self, norm2: Floats, diagonal: Floats, names: Index, n_before: int) -> None:
+        """Catch a kernel that is none, and numbers that have grown out of reach, after ``n_before`` mistakes."""
+        scale = np.maximum(diagonal, np.abs(norm2).max(initial=0.0))
+        # ‖v‖² of k mistakes is a sum of k² kernel values
+        rounded = self.rounding * self.largest_weight**2 * np.square(n_before + np.arange(1.0, len(norm2) + 1))
+        bad = np.flatnonzero(norm2 < -_NEGATIVE_NORM * scale - rounded)
+        if len(bad):
+            raise IndefiniteKernelError(
+                f"{self.kernel!r} is not positive semi-definite on these data: ‖v‖² became {norm2[bad[0]]:g} "
+                f"after the mistake on row {names[bad[0]]}; its Gram matrix must have no negative eigenvalue."
+            )
+        if not (np.isfinite(norm2).all() and (n_before + len(norm2)) * self.largest_weight * self.bound < 1e307):
+            raise NotRepresentableError(
+                f"Sums of {self.kernel!r} exceed the largest float64 on these data: lower the degree, "
+                "or scale the data or gamma down."
+            )
+
+
+def finite_bound(kernel: Kernel, largest: float) -> float:
+    """Return what no kernel value of rows with x·x up to ``largest`` exceeds, or refuse such rows."""
+    bound = kernel.bound(largest)
+    if not math.isfinite(bound):
+        raise NotRepresentableError(
+            f"{kernel!r} exceeds the largest float64 on these data (x·x is up to {largest:g}): "
+            "lower the degree, or scale the data or gamma down."
+        )
+    return bound
+
+
+def rounding_of(kernel: Kernel, products: Products, bound: float) -> float:
+    """Return how far a kernel value may be off that is made of dot products."""
+    exact = kernel.reads_features and products.dtype is not np.float32
+    return bound * float(np.finfo(np.float64 if exact else np.float32).eps)
 
 
 class _Visits:
@@ -268,13 +316,8 @@ class _Visits:
         self.largest = max(trainer._largest, float(squares.max(initial=0.0)))
         trainer._largest = self.largest
         diagonal = self.kernel.diagonal(squares)
-        self.bound = self.kernel.bound(self.largest)
-        if not math.isfinite(self.bound):
-            raise NotRepresentableError(
-                f"{self.kernel!r} exceeds the largest float64 on these data (x·x is up to {self.largest:g}): "
-                "lower the degree, or scale the data or gamma down."
-            )
-        self.rounding = self._rounding(squares, diagonal)
+        bound = finite_bound(self.kernel, self.largest)
+        rounding = self._rounding(squares, diagonal, bound)
         self.slot_of = np.full(X.shape[0], -1, dtype=np.int64)
         self.new_supports: list[int] = []
         self.codes = self._in_blocks(np.asarray(codes, dtype=np.int32), np.int32)
@@ -282,12 +325,14 @@ class _Visits:
         margin = np.asarray(trainer.margin, dtype=np.float64)
         self.threshold = (margin[self.codes] if margin.ndim else margin) * self.diagonal
         self.weights = np.empty((self.n_blocks, 0))
-        self.largest_weight = 1.0
+        largest_weight = 1.0
         if weights is not None:
-            trainer._take_weights()
+            trainer.events.take_weights()
             self.weights = self._in_blocks(np.asarray(weights, dtype=np.float64), np.float64)
-        if trainer._coefficient is not None:
-            self.largest_weight = max(self.weights.max(initial=1.0), np.abs(trainer._coefficients).max(initial=1.0))
+        if trainer.events.weighted:
+            so_far = np.abs(trainer.events.coefficients).max(initial=1.0)
+            largest_weight = float(max(self.weights.max(initial=1.0), so_far))
+        self.limits = Limits(self.kernel, bound, rounding, largest_weight)
         terms = self.kernel.terms(squares)
         self.own = np.zeros((self.n_blocks, len(terms), self.width))
         for k, term in enumerate(terms):
@@ -296,7 +341,7 @@ class _Visits:
         self.F = np.zeros((self.n_blocks, trainer.n_vectors, self.width))
         self.seen = np.zeros(self.n_blocks, dtype=np.int64)
         self._share_out(memory)
-        self.cache.note(trainer._event_slot.values)
+        self.cache.note(trainer.events.slot.values)
 
     def _in_blocks(self, values: NDArray[Any], dtype: Any) -> NDArray[Any]:
         out = np.zeros((self.n_blocks, self.width), dtype=dtype)
@@ -351,28 +396,11 @@ class _Visits:
 
     def _catch_up(self, b: int, block: KernelBlock, threads: Team) -> None:
         """Add the events since the last visit to the scores."""
-        trainer = self.trainer
-        first, last = int(self.seen[b]), trainer.n_events
-        if first == last:
+        events, first = self.trainer.events, int(self.seen[b])
+        if first == events.n:
             return
-        store, terms = trainer._store, trainer._terms
-        assert store is not None
-        event_slot, event_starts = trainer._event_slot.values, trainer._event_starts.values
-        vector, coefficients = trainer._vector.values, trainer._coefficients
-        must_pack = not block.packed and block.needs_products(event_slot[first:last])
-
-        def work(low: int, high: int) -> None:
-            if must_pack:
-                block.prepare(low, high)
-            held, room = block.held, scratch("room", 2, self.width, np.float64)
-            for e in range(first, last, EVENTS_AT_ONCE):
-                slots = event_slot[e : min(e + EVENTS_AT_ONCE, last)]
-                values, held = block.values(store, slots, terms[:, slots], low, high, held)
-                _loops.fold(values, event_starts, e, vector, coefficients, low, high, room, self.F[b])
-
-        threads.over(block.width, work, worth_it=(last - first) * block.width > WORTH_A_THREAD)
-        block.packed |= must_pack
-        self.seen[b], self.cache.held[b] = last, self.cache.n
+        events.fold(block, self.F[b], first, events.n, threads)
+        self.seen[b], self.cache.held[b] = events.n, self.cache.n
 
     def _walk(self, b: int, block: KernelBlock, stop: int, threads: Team) -> None:
         trainer = self.trainer
@@ -390,7 +418,7 @@ class _Visits:
             )  # fmt: skip
             if r < stop:
                 ahead.fetch(r, stop)
-        self._check(norm2[:n], b, at[:n], block.rows)
+        self.limits.check(norm2[:n], self.diagonal[b, at[:n]], block.rows[at[:n]], trainer.n_mistakes)
         self._commit(b, block.rows, ahead, at[:n], vector[:n], score[:n], norm2[:n])
 
     def _commit(
@@ -398,62 +426,33 @@ class _Visits:
     ) -> None:
         """Write a block's mistakes down: in the record, among the supports, in the cache."""
         trainer = self.trainer
-        store = trainer._store
-        assert store is not None
+        events = trainer.events
+        assert events.store is not None
         first_of_event = np.flatnonzero(np.diff(at, prepend=-1))
         where = at[first_of_event]
         examples = rows[where]
         fresh = np.flatnonzero(self.slot_of[examples] < 0)
         if len(fresh):
-            n_before = store.n
-            store.append(self.products.pack(self.X, examples[fresh]), np.arange(len(fresh)))
-            self.slot_of[examples[fresh]] = np.arange(n_before, store.n)
+            n_before = events.store.n
+            new = self.products.pack(self.X, examples[fresh])
+            events.add_supports(new, self.all_terms[:, examples[fresh]])
+            self.slot_of[examples[fresh]] = np.arange(n_before, n_before + new.n)
             self.new_supports.extend(examples[fresh].tolist())
-            trainer._add_terms(self.all_terms[:, examples[fresh]])
         n_before = self.cache.n
         indexed = self.cache.note(self.slot_of[examples])
         self.cache.data[b, n_before : self.cache.n] = ahead.dots[ahead.row_of[where[indexed]]]
-        trainer._event_starts.extend(trainer.n_mistakes + np.append(first_of_event[1:], len(at)))
-        trainer._event_slot.extend(self.slot_of[examples])
-        trainer._example.extend(self.ids[rows[at]])
-        trainer._vector.extend(vector)
         signs = np.where(self.codes[b, at] == vector, 1, -1)
-        trainer._sign.extend(signs)
-        if trainer._coefficient is not None:
-            trainer._coefficient.extend(signs * self.weights[b, at] if self.weights.size else signs)
-        trainer._when.extend(trainer.time + at + 1)
-        trainer._score.extend(score)
-        trainer._norm2.extend(norm2)
+        coefficients = signs * self.weights[b, at] if self.weights.size else signs
+        slots, when = self.slot_of[examples], trainer.time + at + 1
+        trainer.write(Mistakes(slots, first_of_event, self.ids[rows[at]], vector, coefficients, when, score, norm2))
         self.seen[b], self.cache.held[b] = trainer.n_events, self.cache.n
 
-    def _rounding(self, squares: Floats, diagonal: Floats) -> float:
+    def _rounding(self, squares: Floats, diagonal: Floats, bound: float) -> float:
         """Return how far a kernel value may be off; one given as a whole number may have been rounded down to it."""
         if isinstance(self.products, GramProducts) and self.X.dtype.kind in "iub":
             some = squares > 0
             return float((diagonal[some] / squares[some]).max(initial=0.0))
-        exact = self.kernel.reads_features and self.products.dtype is not np.float32
-        return self.bound * float(np.finfo(np.float64 if exact else np.float32).eps)
-
-    def _check(self, norm2: Floats, b: int, at: Index, rows: Index) -> None:
-        """Catch a kernel that is none, and numbers that have grown out of reach."""
-        scale = np.maximum(self.diagonal[b, at], np.abs(norm2).max(initial=0.0))
-        # ‖v‖² of k mistakes is a sum of k² kernel values
-        rounded = (
-            self.rounding * self.largest_weight**2 * np.square(self.trainer.n_mistakes + np.arange(1.0, len(at) + 1))
-        )
-        bad = np.flatnonzero(norm2 < -_NEGATIVE_NORM * scale - rounded)
-        if len(bad):
-            raise IndefiniteKernelError(
-                f"{self.kernel!r} is not positive semi-definite on these data: ‖v‖² became {norm2[bad[0]]:g} "
-                f"after the mistake on row {rows[at[bad[0]]]}; its Gram matrix must have no negative eigenvalue."
-            )
-        if not (
-            np.isfinite(norm2).all() and (self.trainer.n_mistakes + len(at)) * self.largest_weight * self.bound < 1e307
-        ):
-            raise NotRepresentableError(
-                f"Sums of {self.kernel!r} exceed the largest float64 on these data: lower the degree, "
-                "or scale the data or gamma down."
-            )
+        return rounding_of(self.kernel, self.products, bound)
 
 
 class _Ahead:

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from votron._resources import effective_threads
 from votron._types import Floats, Index, Rows
 from votron.errors import VotronError
+from votron.estimators._collections import on_collections
 from votron.estimators._progressive import (
     AVERAGE,
     ENOUGH,
@@ -36,7 +37,7 @@ from votron.estimators._progressive import (
     slope_of,
 )
 from votron.estimators._score_functions import linear_scores
-from votron.estimators._validation import AvailableWhere, validated
+from votron.estimators._validation import AvailableWhere, rows_at, validated
 from votron.estimators.base import ScoreClassifier, outside_votron
 from votron.record import labels_of
 from votron.rules import RULES, Vectors
@@ -58,6 +59,7 @@ class WithProbabilities(ScoreClassifier):
     """Those that were, by choice of the predictor."""
 
     @partial(AvailableWhere, _why_none)
+    @on_collections
     def predict_proba(self, X: Any) -> Floats:
         """Return how probable each class is, by temperature scaling of the scores.
 
@@ -80,6 +82,7 @@ class WithProbabilities(ScoreClassifier):
         return _favoured(np.exp(self._log_probabilities(scores)), self._numbers(scores))
 
     @partial(AvailableWhere, _why_none)
+    @on_collections
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithms of the probabilities.
 
@@ -253,7 +256,7 @@ class RecordProbabilities(WithProbabilities):
         """Return a sample of rows presented in this order, when so many steps of training were over."""
         at = second_half(order, steps, rows) if not first else evenly(min(steps, len(order)), SAMPLE)
         labels = class_numbers(codes[order[at]], self._vectors.record.n_vectors)
-        return Sample(rows[order[at]], labels, first + at, grouped=come_grouped(codes[order]))
+        return Sample(rows_at(rows, order[at]), labels, first + at, grouped=come_grouped(codes[order]))
 
     def _n_steps_and_vectors(self) -> tuple[int, int]:
         return self._vectors.record.n_steps, self._vectors.record.n_vectors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from numbers import Integral, Real
 from typing import Any
 
@@ -16,12 +16,13 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import binarize
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from votron._arrays import chunks, rows_in_bytes
 from votron._frames import columns_of_words, is_frame
 from votron._registry import Registry
 from votron._types import Index, Rows
+from votron.engine.cluster.rows import SpreadRows, is_collection
 from votron.errors import DataError, NotRepresentableError, Parameter, Phrase, VotronError
 from votron.kernels import KERNELS, Kernel, make_kernel
 from votron.kernels.base import as_rows, is_precomputed, kernel_class, negative_diagonal
@@ -53,18 +54,86 @@ def validated(
 
     What the user gave is not written to. A kernel that is made already also says whether the data are for it.
     """
+    if is_collection(X):
+        return spread(estimator, X, y, kernel=kernel, reset=reset)
     if not isinstance(X, np.ndarray):
         _refuse_text(X, type(estimator).__name__)
     found = validate_data(estimator, X, y, accept_sparse=False if is_precomputed(kernel) else "csr", reset=reset)
     X, y = found if isinstance(found, tuple) else (found, None)
+    X = _in_form(X)
+    if isinstance(kernel, Kernel):
+        kernel.check(X)
+    return X, y
+
+
+def _in_form(X: Rows) -> Rows:
+    """Return a matrix as the engine takes it."""
     if X.dtype == np.float16 or (X.dtype.kind == "f" and X.dtype.itemsize > 8):
         X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
     if not X.dtype.isnative:
         X = X.astype(X.dtype.newbyteorder("="))
-    X = as_rows(X)
-    if isinstance(kernel, Kernel):
-        kernel.check(X)
-    return X, y
+    return as_rows(X)
+
+
+# -- rows on a cluster -------------------------------------------------------------------------------------------------
+
+
+def spread(estimator: BaseEstimator, X: Any, y: Any, *, kernel: Any, reset: bool) -> tuple[SpreadRows, Any]:
+    """Return the rows of a Dask collection, which stay where they are, and the labels, which come here."""
+    owner = type(estimator).__name__
+    if is_precomputed(kernel):
+        raise VotronError(
+            f"{owner} takes no Dask collections with kernel='precomputed': give it the rows and a kernel."
+        )
+    validate_data(
+        estimator, getattr(X, "_meta_nonempty", np.empty((1, *X.shape[1:]))), reset=reset, skip_check_array=True
+    )
+    rows = SpreadRows(X, checked_chunk, owner)
+    if not rows.shape[0]:
+        raise VotronError(
+            f"Found array with 0 sample(s) (shape={rows.shape}) while a minimum of 1 is required by {owner}."
+        )
+    return rows, None if isinstance(y, str) else column_or_1d(gathered(y, rows, "labels"), warn=True)
+
+
+def checked_chunk(chunk: Any, owner: str) -> Rows:
+    """Return a chunk as the engine takes it, or refuse it; this runs on a worker."""
+    if not isinstance(chunk, np.ndarray):
+        _refuse_text(chunk, owner)
+    return _in_form(check_array(chunk, accept_sparse="csr", ensure_min_samples=0, estimator=owner, input_name="X"))
+
+
+def gathered(values: Any, rows: SpreadRows, what: str) -> Any:
+    """Return one number or word for each row, such as its label, here; refuse those that do not go with the rows."""
+    if is_collection(values):
+        parts = rows.client.gather(rows.client.compute(np.ravel(values.to_delayed()).tolist()))
+        lengths = [len(part) for part in parts]
+        if sum(lengths) == rows.shape[0] and lengths != rows.lengths:
+            raise DataError(
+                f"The {what} must have chunks as long as those of X, so that each goes with its row: "
+                f"{_listed(np.array(rows.lengths))}. Got {_listed(np.array(lengths))} instead."
+            )
+        values = np.concatenate([np.asarray(part) for part in parts])
+    values = np.asarray(values)
+    if values.ndim and len(values) != rows.shape[0]:
+        raise DataError(f"The {what} must be as many as the rows of X, {rows.shape[0]}. Got {len(values)} instead.")
+    return values
+
+
+def examples_of(rows: Rows | SpreadRows) -> Rows:
+    """Return rows by which a kernel can tell what suits all: all of them, or those that stand for them."""
+    return rows.witnesses if isinstance(rows, SpreadRows) else rows
+
+
+def rows_at(rows: Rows | SpreadRows, some: Index) -> Rows:
+    """Return a few rows, here."""
+    return rows.brought(some) if isinstance(rows, SpreadRows) else rows[some]
+
+
+def refuse_spread(rows: Rows | SpreadRows, what: str) -> None:
+    """Refuse to hold rows out that are not here."""
+    if isinstance(rows, SpreadRows):
+        raise VotronError(f"{what} would bring held-out rows together here: on Dask collections, train without.")
 
 
 def _refuse_text(X: Any, owner: str) -> None:
@@ -355,10 +424,10 @@ def reads_gamma(kernel: Any) -> bool:
     return cls is not None and "gamma" in cls.parameters()
 
 
-def kernel_on(model: BaseEstimator, X: Rows) -> Kernel:
+def kernel_on(model: BaseEstimator, X: Rows | SpreadRows) -> Kernel:
     """Return the kernel that the model's parameters stand for on these data."""
     if is_precomputed(model.kernel):
-        check_gram(X)
+        check_gram(examples_of(X))
     gamma = model.gamma
     if isinstance(gamma, str):
         gamma = resolved_gamma(gamma, X) if reads_gamma(model.kernel) else 1.0
@@ -369,23 +438,26 @@ def kernel_on(model: BaseEstimator, X: Rows) -> Kernel:
         coef0=float(model.coef0),
         normalize=bool(model.normalize_kernel),
     )
-    kernel.check(X)
+    kernel.check(examples_of(X))
     model._gamma_from_data = reads_gamma(model.kernel) and model.gamma == "scale"
     return kernel
 
 
-def resolved_gamma(gamma: str, rows: Rows) -> float:
+def resolved_gamma(gamma: str, rows: Rows | SpreadRows) -> float:
     """Return the number that "scale" or "auto" stands for, as in scikit-learn's SVC."""
     n_features = int(rows.shape[1])
     if gamma == "auto":
         return 1.0 / n_features
-    values, n = rows.data if sp.issparse(rows) else rows, rows.shape[0] * n_features
+    n, integer = rows.shape[0] * n_features, describe(examples_of(rows)).integer
+    if isinstance(rows, SpreadRows):
+        n_stored, sums = rows.n_stored, rows.sums
+    else:
+        values = rows.data if sp.issparse(rows) else rows
+        n_stored, sums = values.size, partial(_sums, values)
     with np.errstate(over="ignore", invalid="ignore"):
-        parts = list(chunks(len(values), rows_in_bytes(values)))
-        mean = np.sum([values[part].sum(dtype=np.float64) for part in parts]) / n
-        centre = np.rint(mean) if describe(rows).integer else mean  # sums of integers are exact, dense or sparse
-        squares = np.sum([np.square(values[part].astype(np.float64) - centre).sum() for part in parts])
-        variance = (squares + (n - values.size) * centre**2) / n - (mean - centre) ** 2
+        mean = np.sum(sums(None)) / n
+        centre = np.rint(mean) if integer else mean  # sums of integers are exact, dense or sparse
+        variance = (np.sum(sums(centre)) + (n - n_stored) * centre**2) / n - (mean - centre) ** 2
     if not np.isfinite(variance):
         raise NotRepresentableError(
             "The variance of X, which gamma='scale' divides by, exceeds the largest float64: scale the data down."
@@ -393,9 +465,19 @@ def resolved_gamma(gamma: str, rows: Rows) -> float:
     return float(1.0 / (n_features * variance)) if variance > 0 else 1.0
 
 
-def learnable_rows(rows: Rows, kernel: Kernel) -> Index:
+def _sums(values: Any, centre: float | None) -> list[Any]:
+    """Return the sums of parts of the values, or of their squared distances from a centre."""
+    parts = chunks(len(values), rows_in_bytes(values))
+    if centre is None:
+        return [values[part].sum(dtype=np.float64) for part in parts]
+    return [np.square(values[part].astype(np.float64) - centre).sum() for part in parts]
+
+
+def learnable_rows(rows: Rows | SpreadRows, kernel: Kernel) -> Index:
     """Return the numbers of the rows with K(x, x) > 0."""
-    diagonal = kernel.diag(rows)
+    diagonal = (
+        kernel.finite(kernel.diagonal(rows.squares(kernel))) if isinstance(rows, SpreadRows) else kernel.diag(rows)
+    )
     if (diagonal < 0).any():
         raise negative_diagonal(kernel, diagonal)
     return np.flatnonzero(diagonal != 0)

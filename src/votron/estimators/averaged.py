@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from votron._resources import effective_threads
 from votron._types import Floats, Index, Rows
 from votron.engine import PrimalTrainer, TrainingRun
+from votron.engine.cluster.rows import SpreadRows
 from votron.estimators import _validation
 from votron.estimators._best_moment import counted
 from votron.estimators._evidence import check_none_left_out, passes_of, trained_model
@@ -249,6 +250,7 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
         trainer = self._new_trainer()
         sampled = self._sampling(trainer, rows, codes, order, min(n_steps, len(order)))
         if self.early_stopping:
+            _validation.refuse_spread(rows, "Early stopping")
             run, trainer = self._train_until_best(trainer, rows, codes, order, n_steps, held_out, weights.each, sampled)
         else:
             run = self._train(trainer, rows, codes, order, n_steps, weights.each, sampled)
@@ -376,6 +378,10 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
         """Return the numbers of the rows that can be learnt, and tell of the others."""
         if self.fit_intercept:
             return np.arange(rows.shape[0])
+        if isinstance(rows, SpreadRows):
+            return self._learnable_of(
+                rows, _validation.learnable_rows(rows, LinearKernel()), at_least, "no value but 0"
+            )
         nonzero = (rows != 0).sum(axis=1) if sp.issparse(rows) else (rows != 0).any(axis=1)
         return self._learnable_of(rows, np.flatnonzero(np.asarray(nonzero)), at_least, "no value but 0")
 
@@ -391,8 +397,11 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
         after_pass: Callable[[], bool] | None = None,
     ) -> TrainingRun:
         """Run the engine."""
-        run = partial(trainer.run, weights=weights, n_threads=effective_threads(self.n_jobs), after_pass=after_pass)
-        run = partial(run, pauses=sampled.pauses)
+        if isinstance(rows, SpreadRows):
+            run: Callable[..., TrainingRun] = rows.presenter(trainer, weights=weights)
+        else:
+            run = partial(trainer.run, weights=weights, n_threads=effective_threads(self.n_jobs), after_pass=after_pass)
+            run = partial(run, pauses=sampled.pauses)
         return self._in_epochs(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
 
     def _train_until_best(

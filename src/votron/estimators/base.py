@@ -27,6 +27,7 @@ from votron._sentences import rounded_bytes
 from votron._types import Floats, Index, Rows
 from votron.engine import TrainingRun
 from votron.errors import Parameter, VotronError
+from votron.estimators._collections import on_collections
 from votron.estimators._reasons import ExplainedClassifier
 from votron.estimators._validation import (
     check_same_classes,
@@ -140,6 +141,7 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
         self._after_fit(run)
         return self
 
+    @on_collections
     def decision_function(self, X: Any) -> Floats:
         """Return the scores of rows: the class says what they are.
 
@@ -158,6 +160,7 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
         rows, _ = validated(self, X, kernel=getattr(self, "kernel_", None), reset=False)
         return self._shaped(self._scores(rows))
 
+    @on_collections
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels.
 

@@ -20,6 +20,7 @@ from votron._arrays import n_bytes
 from votron._resources import effective_threads, parse_memory_limit
 from votron._types import Floats, Index, Rows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
+from votron.engine.cluster.rows import SpreadRows, is_collection
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
 from votron.estimators._best_moment import (
@@ -31,6 +32,7 @@ from votron.estimators._best_moment import (
     moments_within,
     validation_table,
 )
+from votron.estimators._collections import staged
 from votron.estimators._evidence import RecordClassifier
 from votron.estimators._probabilities import RecordProbabilities
 from votron.estimators._score_functions import Form, Sequence, form_of_vectors
@@ -156,6 +158,8 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
         highest, the first among equals (with the rule "holdout", which knows its moment, at the end of training).
     kernel_ : Kernel
         The kernel, with its numbers.
+    cluster_account_ : Account
+        After training on Dask collections: where time and bytes went.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -264,6 +268,8 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
         """Train, and set the attributes."""
         rng = check_random_state(self.random_state)
         learnable, hold_out = self._learnable(rows, at_least=1), self.early_stopping or needs_held_out(self.rule)
+        if hold_out:
+            _validation.refuse_spread(rows, "Early stopping and the rules 'holdout' and 'auto'")
         order, held_out = self._presentation(learnable, codes, rng, hold_out=hold_out)
         n_steps, seed = self._n_steps(len(order)), _new_seed(rng)
         trainer = self._new_trainer(rows, n_steps, weighted=weights.each is not None)
@@ -345,7 +351,7 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
     def _new_trainer(self, rows: Rows, n_steps: int, weighted: bool = False) -> DualTrainer | LinearTrainer:
         """Return the engine that is fastest on these data; the record is the same. The linear one knows no weights."""
         # early stopping asks for the record on the way, which the linear engine has at the end only
-        exact = not (self.early_stopping or self._largest_margin or weighted)
+        exact = not (self.early_stopping or self._largest_margin or weighted or isinstance(rows, SpreadRows))
         linear = exact and self.kernel_.affine() is not None
         if linear and LinearTrainer.suits(self.kernel_, rows, self._n_vectors, n_steps):
             return LinearTrainer(self.kernel_, self._n_vectors)
@@ -366,7 +372,7 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
         if hasattr(self, "record_"):
             return DualTrainer.resume(self.kernel_, self._margins, self.record_, self.support_vectors_)
         trainer = DualTrainer(self.kernel_, self._n_vectors, self._margins)
-        trainer.support_rows = rows[:0]
+        trainer.support_rows = _validation.examples_of(rows)[:0]
         return trainer
 
     def _checked(
@@ -397,7 +403,8 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
         self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
         _validation.check_two_classes(self.classes_, X.shape)
         if not isinstance(self.kernel, Kernel):  # one that was given is taken as it is
-            kernel = kernel.suited_to(X) if first else self.kernel_.still_suited_to(X)
+            some = _validation.examples_of(X)
+            kernel = kernel.suited_to(some) if first else self.kernel_.still_suited_to(some)
         self.kernel_ = kernel
         return X, codes, weights
 
@@ -425,7 +432,10 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
         def train(watch: Watch) -> TrainingRun:
             return run(rows, codes, order, n_steps, watcher=watch if stop is None else stop.beside(watch))
 
-        return self._in_epochs(n_steps, len(order), train)
+        done = self._in_epochs(n_steps, len(order), train)
+        if isinstance(rows, SpreadRows):
+            self.cluster_account_ = rows.account
+        return done
 
     def _train_until_best(
         self,
@@ -499,6 +509,9 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
         weights: Floats | None = None,
     ) -> Callable[..., TrainingRun]:
         """Return the engine's ``run``, with the threads and the memory that it may use."""
+        if isinstance(rows, SpreadRows):
+            assert isinstance(trainer, DualTrainer)
+            return rows.runner(trainer, ids=ids, weights=weights, memory_limit=self.memory_limit)
         run = partial(trainer.run, n_threads=effective_threads(self.n_jobs))
         if isinstance(trainer, DualTrainer):
             repeats = n_steps > len(order) or trainer.n_events > trainer.n_support
@@ -715,6 +728,8 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
         10 {'vote': (150, 3), ('last', True): (150, 3)}
         """
         check_is_fitted(self)
+        if is_collection(X):
+            return staged(self, X, at, rules)
         rows, _ = _validation.validated(self, X, kernel=self.kernel_, reset=False)
         moments = moments_of(self.record_, self.n_epochs_, at)
         times = [round(moment * self.record_.n_examples) for moment in moments]

@@ -14,7 +14,7 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from votron._progress import Progress
 from votron._resources import effective_threads, parse_memory_limit
@@ -52,7 +52,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
     Parameters
     ----------
     kernels : "auto" or list, default="auto"
-        Kernels to try, as `VotedPerceptronClassifier` takes them, except "precomputed". "auto": "rbf" and "poly".
+        Kernels to try, as `VotedPerceptronClassifier` takes them, except "precomputed". "auto": "rbf".
     gammas : "auto" or list, default="auto"
         Values of gamma, numbers, "scale" or "auto", both of all rows given to `fit`. "auto" begins with 1/4, 1 and 4
         times "scale" for the Gaussian kernel and others, and with "scale" for the polynomial one. Where the best value
@@ -64,11 +64,11 @@ class VotedPerceptronClassifierCV(WeightedFit):
     margins : "auto" or list of float or dict, default="auto"
         Values of τ, each a number, or a dict by class. "auto" begins with 0.5 and 2, and goes on by factors
         of 4, to 32 where the best is the largest, to 1/32 where it is the least.
-    rules : list of str, default=("vote", "average", "last")
+    rules : list of str, default=("vote", "average")
         Rules to choose among.
     epochs : float or "auto", default="auto"
         Passes of each fit, of which the best moment is chosen: 0.5, 1, 2, 3, 4, 6, 8, 12 and so on. "auto" begins with
-        32, and goes on to 128 where the best moment is in the last pass.
+        32, and goes on to 128 and 512 where the best moment is in the last pass.
     coef0 : float, default=1.0
         Constant of the polynomial and of the Gaussian kernel: what gives a vector its threshold.
     normalize_kernel : bool, default=False
@@ -181,7 +181,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         gammas: Any = "auto",
         degrees: Any = "auto",
         margins: Any = "auto",
-        rules: Any = ("vote", "average", "last"),
+        rules: Any = ("vote", "average"),
         epochs: float | str = "auto",
         coef0: float = 1.0,
         normalize_kernel: bool = False,
@@ -238,7 +238,9 @@ class VotedPerceptronClassifierCV(WeightedFit):
         deadline = seconds_left(self.time_limit if isinstance(self.time_limit, Real) else None)
         with _validation.unchanged_on_error(self):
             rows, labels, weights = self._checked(X, y, sample_weight=sample_weight)
-            given = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), len(y))
+            given = None
+            if sample_weight is not None:
+                given = np.broadcast_to(np.asarray(sample_weight, float), _num_samples(y))
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             fixed = self._fixed(seed)
             with Progress(None, self.verbose > 0, label="Tuning", erase=True) as progress:

@@ -155,7 +155,7 @@ class Kernel:
         for part in chunks(Y.shape[0], 512):
             rows = np.arange(part.start, part.stop)
             out[:, part] = self.block_values(products, store, mine, Y, rows, theirs[:, part])
-        return self._finite(out)
+        return self.finite(out)
 
     def block_values(
         self, products: Products, store: Store, terms: Floats, X: Rows, rows: Index, own: Floats
@@ -172,7 +172,8 @@ class Kernel:
         self.from_dots(dots, slots, 0, block.width, terms, padded_own, out)
         return out[:, : block.n_rows]
 
-    def _finite(self, values: Floats) -> Floats:
+    def finite(self, values: Floats) -> Floats:
+        """Return values that are numbers, or refuse them."""
         if not np.isfinite(values).all():
             raise NotRepresentableError(
                 f"{self!r} exceeds the largest float64 on these data: lower the degree, "
@@ -184,7 +185,7 @@ class Kernel:
         """Return K(x, x) for each row of X."""
         X = as_rows(X)
         self.check(X)
-        return self._finite(self.diagonal(self.products_for(X).squares(X)))
+        return self.finite(self.diagonal(self.products_for(X).squares(X)))
 
     def products_for(self, *matrices: Rows) -> Products:
         """Return the arithmetic that makes this kernel's dot products between these matrices."""

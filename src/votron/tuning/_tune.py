@@ -98,9 +98,9 @@ def tune(
         far.
     extend : bool, default=False
         Go on where the best value of a default list is its least or its largest: ``gamma`` four times as large or
-        small, to 1024 times "scale" and 1/1024; ``margin`` twice as large, to 32; ``degree`` one more, to 6; ``epochs``
-        twice as many, to 80; ``C`` and ``alpha`` ten times as large or small, from 0.01 to 10,000 and from 0.0001 to
-        1000. Lists that are given stay as they are.
+        small, to 1024 times "scale" and 1/1024; ``margin`` four times as large or small, to 32 and 1/32; ``degree`` one
+        more, to 6; ``epochs`` of the voted perceptron four times as many, to 128; ``C`` and ``alpha`` ten times as
+        large or small, from 0.01 to 10,000 and from 0.0001 to 1000. Lists that are given stay as they are.
     halving : bool, default=False
         Try settings on a part of the training rows first, 500 at least, each time a third of the next; a third of the
         settings, four at least and the best of each classifier, go on. Rows of the table say how many rows they had.

@@ -42,9 +42,20 @@ def best_first(params: Sequence[Params], scores: Sequence[float], n_rows: Sequen
     >>> best_first([{"margin": 0.5}, {"margin": 2.0}], [0.9, 0.9], [10, 10])
     [1, 0]
     """
-    steady = steadied(params, scores, n_rows)
-    keys = [rank(*each) for each in zip(params, scores, steady, n_rows, strict=True)]
+    keys = ranks(params, scores, n_rows)
     return sorted(range(len(keys)), key=keys.__getitem__)
+
+
+def ranks(params: Sequence[Params], scores: Sequence[float], n_rows: Sequence[int]) -> list[tuple[float, ...]]:
+    """Return the `rank` of each setting, its steady score by its neighbours among them.
+
+    Examples
+    --------
+    >>> ranks([{"epochs": 1}, {"epochs": 2}], [0.5, 1.0], [10, 10])
+    [(-10, -0.625, -0.5, -0.0, 1.0), (-10, -0.875, -1.0, -0.0, 2.0)]
+    """
+    steady = steadied(params, scores, n_rows)
+    return [rank(*each) for each in zip(params, scores, steady, n_rows, strict=True)]
 
 
 def rank(params: Params, score: float, steady: float, n_rows: int) -> tuple[float, ...]:
@@ -64,6 +75,8 @@ def rank(params: Params, score: float, steady: float, n_rows: int) -> tuple[floa
 def steadied(params: Sequence[Params], scores: Sequence[float], n_rows: Sequence[int]) -> list[float]:
     """Return scores of which each is averaged with its neighbours, half by half, in one parameter after another.
 
+    Neighbours have all else in common. Numbers and multiples of "scale" are not compared with each other.
+
     Examples
     --------
     >>> steadied([{"epochs": 1}, {"epochs": 4}, {"epochs": 2}], [0.25, 1.0, 0.75], [10] * 3)
@@ -76,8 +89,8 @@ def steadied(params: Sequence[Params], scores: Sequence[float], n_rows: Sequence
         lines: dict[tuple[Any, ...], list[int]] = {}
         for i, each in enumerate(texts):
             if values[i][name] is not None:
-                same = tuple(item for item in each.items() if item[0] != name)
-                lines.setdefault((n_rows[i], same), []).append(i)
+                same = frozenset(item for item in each.items() if item[0] != name)
+                lines.setdefault((n_rows[i], isinstance(params[i][name], str), same), []).append(i)
         place = [each[name] or 0.0 for each in values]
         found = _averaged(found, [sorted(line, key=place.__getitem__) for line in lines.values()])
     return found

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from votron.errors import VotronError
-from votron.estimators._search.choosing import best_first
 from votron.estimators._search.folds import Folds
 from votron.estimators._search.grids import KEPT_SHARE, LEAST_KEPT, LEAST_ROWS, Params, plain
 from votron.estimators._search.kept import KeptTrials
 from votron.estimators._search.settings import Candidate, beyond, merged
-from votron.estimators._search.trials import Score, Trial, fold_scores
+from votron.estimators._search.trials import Point, Score, Trial, fold_scores, points_of
 from votron.estimators.base import OutOfTime
 
 Report = Callable[[int, int, Trial, Trial], None]
@@ -102,12 +101,9 @@ class Search:
     def _chosen(self) -> Trial:
         """Return the best trial of those on the most rows, with its point, by the neighbours among all of them."""
         top = max(trial.rung for trial in self.trials)
-        points = [(each, k) for each in self.trials if each.rung == top for k in range(len(each.candidate.points))]
-        params = [{"estimator": each.candidate.estimator, **each.params(k)} for each, k in points]
-        scores = [float(each.scores[:, k].mean()) for each, k in points]
-        trial, point = points[best_first(params, scores, [top] * len(points))[0]]
-        trial.point = point
-        return trial
+        best = points_of([trial for trial in self.trials if trial.rung == top])[0]
+        best.trial.point = best.k
+        return best.trial
 
     def _failure(self) -> ValueError:
         if not self._errors:
@@ -144,7 +140,7 @@ class Search:
         """Try settings on so many rows, and what lies beyond the edges; return those to go on with, the best first."""
         done: list[Candidate] = []
         mine: list[Trial] = []
-        self._queue, before = list(candidates), -math.inf
+        self._queue, followed = list(candidates), None
         while self._queue:
             trial = self._tried(self._queue[0], rung)
             done.append(self._queue.pop(0))
@@ -153,20 +149,22 @@ class Search:
                 self.trials.append(trial)
                 self.report(len(done), len(done) + len(self._queue), trial, self.best)
             if not self._queue and mine:
-                best = min(mine, key=lambda trial: trial.rank)
-                if best.score > before:  # as long as what lies beyond is better, and not only as good
-                    self._queue, before = self._beyond(best, done), best.score
+                points = points_of(mine)
+                if followed is None or points[0].is_better_than(followed, points):  # and not only as good
+                    followed = points[0]
+                    self._queue = self._beyond(followed, done)
         return self._kept(mine)
 
-    def _beyond(self, best: Trial, done: list[Candidate]) -> list[Candidate]:
+    def _beyond(self, best: Point, done: list[Candidate]) -> list[Candidate]:
         """Return what lies beyond the edges at which the best is, if anything does."""
-        space, known = self.spaces[best.candidate.estimator], [*done, *self._known()]
-        return beyond(best.candidate, best.candidate.points[best.best], known, space.grows, space.scale)
+        candidate = best.trial.candidate
+        space, known = self.spaces[candidate.estimator], [*done, *self._known()]
+        return beyond(candidate, candidate.points[best.k], known, space.grows, space.scale)
 
     def _kept(self, trials: Sequence[Trial]) -> list[Candidate]:
         """Return the settings to go on with, the best first, each with the moments of all its fits."""
         settings: dict[str, list[Trial]] = {}
-        for trial in sorted(trials, key=lambda each: each.rank):
+        for trial in dict.fromkeys(point.trial for point in points_of(trials)):
             candidate = trial.candidate
             settings.setdefault(f"{candidate.estimator} {plain(candidate.setting)}", []).append(trial)
         n = max(LEAST_KEPT, math.ceil(len(settings) / KEPT_SHARE))

@@ -140,7 +140,7 @@ def beyond(
 
 
 def _longer(best: Candidate, point: Params, mine: Sequence[Candidate], growth: Growth) -> list[Candidate]:
-    """Return the best with the moments of twice as many epochs, where its best moment is in the last of them."""
+    """Return the best with the moments of more epochs, where its best moment is in the last of them."""
     same = [each for each in mine if _equal(each.setting, best.setting)]
     most = max(max(each.free["epochs"]) for each in same)
     longest = min(most * growth.step, growth.most)

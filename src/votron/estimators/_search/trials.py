@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from sklearn.utils.validation import has_fit_parameter
 from votron._types import Floats
 from votron.errors import VotronError
 from votron.estimators._by_name import ESTIMATORS
-from votron.estimators._search.choosing import rank, steadied
+from votron.estimators._search.choosing import ranks
 from votron.estimators._search.folds import Fold
 from votron.estimators._search.grids import Params
 from votron.estimators._search.settings import Candidate, multiple_of_scale
@@ -56,21 +56,18 @@ class Trial:
         return np.array([fold.scores for fold in self.folds])
 
     @cached_property
-    def _ranked(self) -> tuple[tuple[float, ...], int]:
-        params = [self.params(k) for k in range(len(self.candidate.points))]
-        means, rungs = self.scores.mean(axis=0).tolist(), [self.rung] * len(params)
-        steady = steadied(params, means, rungs)
-        return min((rank(*each), k) for k, each in enumerate(zip(params, means, steady, rungs, strict=True)))
+    def _own_best(self) -> Point:
+        return points_of([self])[0]
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """What sorts before that of another trial if this one is better."""
-        return self._ranked[0]
+        """What sorts before that of another trial if this one is better, each by itself."""
+        return self._own_best.rank
 
     @property
     def best(self) -> int:
         """The place of the best point."""
-        return self._ranked[1] if self.point is None else self.point
+        return self._own_best.k if self.point is None else self.point
 
     @property
     def score(self) -> float:
@@ -84,6 +81,30 @@ class Trial:
     def times(self, name: str) -> Floats:
         """Return the seconds of each fold, of its "fit" or its "score"."""
         return np.array([getattr(fold, f"{name}_time") for fold in self.folds])
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a trial, and its rank among those of several."""
+
+    trial: Trial
+    k: int
+    rank: tuple[float, ...]
+
+    def is_better_than(self, other: Point, among: Sequence[Point]) -> bool:
+        """Tell whether the steady score is higher than another point has by now, which is among these."""
+        [now] = [each for each in among if each.trial is other.trial and each.k == other.k]
+        return self.rank[:2] < now.rank[:2]
+
+
+def points_of(trials: Sequence[Trial]) -> list[Point]:
+    """Return the points of trials, the best first, by the neighbours among all of them."""
+    places = [(trial, k) for trial in trials for k in range(len(trial.candidate.points))]
+    params = [{"estimator": trial.candidate.estimator, **trial.params(k)} for trial, k in places]
+    scores = [mean for trial in trials for mean in trial.scores.mean(axis=0).tolist()]
+    keys = ranks(params, scores, [trial.rung for trial, _ in places])
+    found = [Point(trial, k, key) for (trial, k), key in zip(places, keys, strict=True)]
+    return sorted(found, key=lambda point: point.rank)
 
 
 def fold_scores(candidate: Candidate, fixed: Params, fold: Fold, score: Score, end: float) -> FoldScores:

@@ -1,0 +1,137 @@
+"""``--dask``: training on data in parts that the workers of a Dask cluster read."""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from votron.cli._output import Notes
+from votron.cli._parser import UsageError
+from votron.cli._reading import base_name, behind_encoder, encoder_for, read_labelled, typed_reading
+from votron.errors import DataError, MissingPackageError, VotronError
+
+_ESTIMATORS = ("voted", "averaged")
+
+
+@contextmanager
+def cluster(where: str, notes: Notes) -> Iterator[Any]:
+    """Yield a client of the cluster that was asked for, and say where its dashboard is."""
+    try:
+        import distributed
+    except ImportError:
+        raise MissingPackageError("--dask takes the package distributed: pip install 'votron[cluster]'.") from None
+    name, _, number = where.partition(":")
+    if name == "local":
+        if number and not (number.isdecimal() and int(number) > 0):
+            raise UsageError(f"--dask must be an address, local or local:N, N workers. Got {where!r} instead.")
+        options = {"n_workers": int(number)} if number else {}
+        with (
+            distributed.LocalCluster(threads_per_worker=1, dashboard_address=":0", silence_logs=50, **options) as made,
+            distributed.Client(made, direct_to_workers=True) as client,
+        ):
+            yield _introduced(client, notes)
+        return
+    try:
+        client = distributed.Client(where, timeout=10)
+    except (OSError, ValueError) as error:
+        raise VotronError(f"No Dask scheduler answers at {where}: {str(error).splitlines()[0].rstrip('.')}.") from None
+    with client:
+        yield _introduced(client, notes)
+
+
+def _introduced(client: Any, notes: Notes) -> Any:
+    workers = len(client.nthreads())
+    link = client.dashboard_link
+    where = f"dashboard at {link}" if link else "without a dashboard"
+    notes(f"Dask cluster of {workers} worker{'' if workers == 1 else 's'}, {where}")
+    return client
+
+
+def check_options(args: argparse.Namespace) -> None:
+    """Refuse options that do not go together with --dask."""
+    for name, why in {
+        "stream": "--stream reads the data here",
+        "tune": "--tune needs all data at once: tune on a part of the data",
+        "certificate": "--certificate needs all data at once: run `votron certify` on a part of the data later",
+        "sample_weight": "--sample-weight is for data that are read here",
+    }.items():
+        if getattr(args, name, None):
+            raise UsageError(f"{why}; leave it out with --dask.")
+    if args.estimator not in _ESTIMATORS:
+        raise UsageError(f"--dask trains the estimators {' and '.join(_ESTIMATORS)}. Got {args.estimator!r} instead.")
+    if isinstance(args.test, float):
+        raise UsageError("--test must be a file with --dask, since rows are not here to be drawn from.")
+
+
+def parts_of(where: str) -> list[str]:
+    """Return the files that data consist of: those of a folder, of a pattern, or the one file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("b.npy", "a.npy", ".hidden"):
+    ...         open(os.path.join(folder, name), "w").close()
+    ...     [os.path.basename(part) for part in parts_of(folder)]
+    ['a.npy', 'b.npy']
+    """
+    pattern = os.path.join(glob.escape(where), "*") if os.path.isdir(where) else where
+    found = [where] if os.path.isfile(where) else sorted(glob.glob(pattern))
+    found = [os.path.abspath(path) for path in found if os.path.isfile(path)]
+    if not found:
+        raise DataError(f"--dask takes a folder of parts, such as .npy or Parquet files, or a pattern. Got {where!r}.")
+    return found
+
+
+class Parts:
+    """Data in parts, as Dask collections, and the model to train on them."""
+
+    def __init__(self, args: argparse.Namespace, estimator: Any, client: Any) -> None:
+        import dask.array as da
+        from dask.delayed import delayed
+
+        files, reading = parts_of(args.data), typed_reading(args)
+        self.first, y = read_labelled(files[0], **reading)
+        encoder = None
+        if hasattr(self.first.X, "columns"):
+            if args.numeric != "keep":
+                raise UsageError("--dask takes tables with --numeric keep: scaling would need all rows first.")
+            encoder = encoder_for(args, self.first, self.first.X).fit(self.first.X)
+        self.classifier, self.model = estimator, behind_encoder(encoder, estimator)
+        read = [delayed(_read)(path, reading, encoder) for path in files]
+        both = client.compute([part for each in read for part in (each[0], each[1])])
+        sizes = client.gather(client.map(_size, both[::2], pure=False))
+        widths = [width for _, width in sizes]
+        if len(set(widths)) > 1:
+            odd = next(k for k, width in enumerate(widths) if width != widths[0])
+            raise DataError(
+                f"All parts must have the same features: {base_name(files[0])} has {widths[0]}. "
+                f"Got {widths[odd]} in {base_name(files[odd])} instead."
+            )
+        self.rows, self.y_of_first = sum(n for n, _ in sizes), y
+        self.X = da.concatenate([
+            da.from_delayed(delayed(part), size, dtype=np.float64)
+            for part, size in zip(both[::2], sizes, strict=True)
+        ])  # fmt: skip
+        self.y = np.concatenate(client.gather(both[1::2]))
+
+    def train(self) -> Any:
+        """Return the model, trained where the rows are."""
+        self.classifier.fit(self.X, self.y)
+        return self.model
+
+
+def _read(path: str, reading: dict[str, Any], encoder: Any) -> tuple[Any, Any]:
+    """Return the rows and labels of a file; this runs on a worker."""
+    data, y = read_labelled(path, **reading)
+    return data.X if encoder is None else encoder.transform(data.X), y
+
+
+def _size(X: Any) -> tuple[int, int]:
+    return int(X.shape[0]), int(X.shape[1])

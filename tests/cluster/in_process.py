@@ -1,0 +1,83 @@
+"""Shards in this process, some of which are lost and made again on the way: the algorithm without a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from votron.engine import DualTrainer, TrainingRun
+from votron.engine.cluster.messages import NewEvents, Numbers, Reply, Step
+from votron.engine.cluster.shard import Shard
+from votron.engine.cluster.walk import ClusterRun, Presented
+
+
+class InProcess:
+    """Shards, each made from its rows; ``lost`` says of each step which are made again before it."""
+
+    def __init__(self, make: list[Callable[[], Shard]], lost: Callable[[int], list[int]] = lambda step: []) -> None:
+        self.make, self.lost = make, lost
+        self.shards = [new() for new in make]
+        self.fresh = set(range(len(make)))
+        self.steps = 0
+
+    def step(self, step: Step, log: Callable[[], NewEvents]) -> list[Reply]:
+        for i in self.lost(self.steps):
+            self.shards[i % len(self.make)] = self.make[i % len(self.make)]()
+            self.fresh.add(i % len(self.make))
+        self.steps += 1
+        for i in self.fresh:
+            self.shards[i].replay(log())
+        self.fresh.clear()
+        return [shard.step(step) for shard in self.shards]
+
+    def prepare(self, start: int, seconds: float) -> None:
+        for shard in self.shards:
+            shard.prepare(start, seconds)
+
+    def settle(self) -> None:
+        """Nobody comes or goes."""
+
+
+def train(
+    problem: Any,
+    owner: np.ndarray,
+    *,
+    page_size: int = 64,
+    memory: int = 0,
+    n_threads: int = 1,
+    folder: Any = None,
+    lost: Callable[[int], list[int]] = lambda step: [],
+    tweak: Callable[[ClusterRun], None] = lambda run: None,
+) -> tuple[TrainingRun, DualTrainer, ClusterRun]:
+    """Train on rows of which ``owner`` says whose each is."""
+    X, kernel, order = problem.X, problem.kernel, problem.order
+    X = X.tocsr() if sp.issparse(X) else X
+    numbers = Numbers(kernel, kernel.traits(X), problem.n_vectors, problem.margin, page_size)
+    places = np.full(X.shape[0], -1)
+    places[order] = np.arange(len(order))
+
+    def maker(w: int) -> Callable[[], Shard]:
+        def make() -> Shard:
+            where = None
+            if folder is not None:
+                where = folder / f"{w}-{np.random.default_rng().integers(2**62)}"
+                where.mkdir()
+            shard = Shard(numbers, memory, n_threads, where)
+            mine = np.flatnonzero(owner == w)
+            for part in np.array_split(mine, 3):
+                shard.take(places[part], X[part], problem.codes[part])
+            shard.begin(X[:0], problem.weights is not None)
+            return shard
+
+        return make
+
+    shards = InProcess([maker(w) for w in range(int(owner.max()) + 1)], lost)
+    trainer = DualTrainer(kernel, problem.n_vectors, problem.margin)
+    largest = float(kernel.products_for(X).squares(X).max(initial=0.0))
+    presented = Presented(order, problem.codes, weights=problem.weights)
+    run = ClusterRun(trainer, shards, numbers.traits, X[:0], presented, largest, page_size)
+    tweak(run)
+    return run.run(problem.n_steps), trainer, run
