@@ -1,6 +1,7 @@
 """What all tests and doctests stand on."""
 
 import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -20,3 +21,11 @@ def _registries_as_they_were() -> Iterator[None]:
         if each != content:
             each.clear()
             each.update(content)
+
+
+@pytest.fixture(autouse=True)
+def _figures_closed() -> Iterator[None]:
+    """Close the figures that a test has drawn: matplotlib keeps them, and warns where there are many."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

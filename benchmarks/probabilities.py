@@ -29,6 +29,7 @@ from benchmarks._common import FASHION, Results, best_of, load, load_fashion, pa
 from benchmarks._text import zipf_documents
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier
 from votron._plotting import STYLE, plain, pyplot, save, title
+from votron.displays.predictions import reliability_points
 from votron.estimators import averaged
 from votron.estimators._progressive import columns_of, slope_of
 
@@ -165,13 +166,6 @@ def risk_rows(name: str, found: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"data": name, "by": by, "area": float(curve.mean()), **kept}
 
 
-def reliability(p: Any, place: Any) -> tuple[Any, Any]:
-    """Return mean probability and accuracy of the predicted class, in bins with equally many rows."""
-    sure, right = p.max(axis=1), p.argmax(axis=1) == place
-    parts = np.array_split(np.argsort(sure, kind="stable"), BINS)
-    return np.array([sure[part].mean() for part in parts]), np.array([right[part].mean() for part in parts])
-
-
 def costs(args: Any) -> Iterator[dict[str, Any]]:
     """Yield what sampling takes of a fit of one epoch, and how long the first call of predict_proba takes."""
     X, y, _, _ = load(args)
@@ -237,7 +231,8 @@ def draw_reliability(axes: Any, name: str, found: dict[str, Any]) -> None:
     axes.plot([0, 1], [0, 1], color="#999999", linewidth=1, linestyle=(0, (4, 3)))
     low = 1.0
     for key, words in names.items():
-        sure, right = reliability(*found[key])
+        p, place = found[key]
+        sure, right = reliability_points(p.max(axis=1), p.argmax(axis=1) == place, BINS)
         low = min(low, sure.min(), right.min())
         axes.plot(sure, right, "o-", color=COLOURS[key], linewidth=1.8, markersize=5, label=words)
     axes.set_xlim(low - 0.03, 1.01)

@@ -66,6 +66,7 @@ _HOMES = {
 _MODULES = (
     *(
         "data",
+        "displays",
         "estimators",
         "experiments",
         "exporting",

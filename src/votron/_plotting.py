@@ -9,6 +9,7 @@ import io
 import re
 import struct
 import zlib
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,12 @@ from votron._files import write_bytes
 from votron.errors import VotronError
 
 INK, MUTED, GRID, AXIS = "#333333", "#666666", "#e6e6e6", "#999999"
+FOR, AGAINST = "#1f4e9c", "#c8641b"
+"""What is right or speaks for a class, and what is wrong or speaks against it."""
+COLOURS = ("#1f4e9c", "#3f9a6a", "#dd8330", "#a3a3a3", "#7a4ea3", "#b03a5b", "#0b6e99", "#8a6d1d")
+"""Of several lines, in their order."""
+IMAGE_SHAPES = {784: (28, 28), 64: (8, 8)}
+"""Rows without names of so many features are taken for images."""
 
 STYLE = {"font.family": "DejaVu Sans", "font.size": 11, "text.color": INK, "axes.labelcolor": INK}
 """For ``rc_context``. The font comes with matplotlib, so the figures are the same wherever they are drawn."""
@@ -57,16 +64,49 @@ def write_name(
     axes.annotate(text, at, offset, textcoords="offset points", **how)
 
 
+def name_ends(axes: Any, ends: Mapping[str, tuple[float, str]], gap: float = 0.065, size: float = 10) -> None:
+    """Write the names of lines to the right of the axes, at the height and in the colour of each, none on another."""
+    as_fraction = (axes.transData + axes.transAxes.inverted()).transform
+    heights = {name: float(as_fraction((axes.get_xlim()[1], y))[1]) for name, (y, _) in ends.items()}
+    order = sorted(ends, key=lambda name: heights[name])
+    for i, (name, height) in enumerate(zip(order, spread_out([heights[name] for name in order], gap), strict=True)):
+        height = max(height, 0.04 + i * gap)  # not beside the axis below
+        how: dict[str, Any] = {"xycoords": "axes fraction", "annotation_clip": False, "fontsize": size}
+        write_name(axes, name, ends[name][1], (1, height), (8, 0), ha="left", **how)
+
+
+def spread_out(heights: Sequence[float], gap: float) -> list[float]:
+    """Return heights, which ascend, moved up and down so that no two are closer than a gap.
+
+    Examples
+    --------
+    >>> spread_out([0.0, 1.0, 1.0], 0.5)
+    [0.0, 0.75, 1.25]
+    """
+    groups: list[list[float]] = []
+    for height in heights:
+        groups.append([height])
+        while len(groups) > 1 and _centre(groups[-1]) - _centre(groups[-2]) < gap * (len(groups[-1] + groups[-2])) / 2:
+            last = groups.pop()
+            groups[-1] += last
+    return [_centre(group) + gap * (i - (len(group) - 1) / 2) for group in groups for i in range(len(group))]
+
+
+def _centre(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def pyplot() -> Any:
-    """Return matplotlib's pyplot, which draws to files only; without matplotlib, say what to install."""
+def pyplot(*, screen: bool = False) -> Any:
+    """Return matplotlib's pyplot, for files or as the user has it; without matplotlib, say what to install."""
     try:
         import matplotlib
     except ImportError as error:
-        raise VotronError("Drawing needs matplotlib: pip install matplotlib.") from error
-    matplotlib.use("Agg")
+        raise VotronError('Drawing needs matplotlib: pip install "votron[plot]".') from error
+    if not screen:
+        matplotlib.use("Agg")
     from matplotlib import pyplot
 
     return pyplot

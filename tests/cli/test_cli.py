@@ -17,7 +17,7 @@ from cli_files import write_files
 from installed_packages import run_beside
 
 import votron as library
-from votron.cli import COMMANDS, _evaluate, _models, _options, _parser, _reference, build, main
+from votron.cli import COMMANDS, _confusion, _models, _options, _parser, _reference, build, main
 from votron.errors import BoundViolatedError, VotronError
 from votron.kernels import KERNELS
 from votron.rules import RULES
@@ -480,7 +480,7 @@ def test_confusions_are_scikit_learns():
 
     rng = np.random.RandomState(0)
     true, predicted = rng.choice(list("abcd"), 200), rng.choice(list("abcd"), 200)
-    found = _evaluate.Confusion()
+    found = _confusion.Confusion()
     for part in np.array_split(np.arange(200), 3):
         found.add(true[part], predicted[part])
     labels = list("abcd")
@@ -494,7 +494,7 @@ def test_confusions_are_scikit_learns():
 
 
 def test_labels_of_different_lengths_are_not_cut():
-    found = _evaluate.Confusion()
+    found = _confusion.Confusion()
     found.add(np.array(["a"]), np.array(["abc"]))
     assert found.counts == {("a", "abc"): 1}
 

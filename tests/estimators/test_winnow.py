@@ -819,4 +819,4 @@ def test_without_matplotlib_it_is_a_sentence():
         "import sys; sys.modules['matplotlib'] = None; from votron.experiments import winnow; sys.exit(winnow.main([]))"
     )
     done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (2, "Drawing needs matplotlib: pip install matplotlib.\n")
+    assert (done.returncode, done.stderr) == (2, 'Drawing needs matplotlib: pip install "votron[plot]".\n')

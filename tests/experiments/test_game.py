@@ -220,7 +220,7 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path, capsys):
 def test_without_matplotlib_it_is_a_sentence():
     ask = "import sys; sys.modules['matplotlib'] = None; from votron.experiments import game; sys.exit(game.main([]))"
     done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (2, "Drawing needs matplotlib: pip install matplotlib.\n")
+    assert (done.returncode, done.stderr) == (2, 'Drawing needs matplotlib: pip install "votron[plot]".\n')
     assert done.stdout == ""
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,30 @@ from numpy.typing import NDArray
 from votron._sentences import counted, first_of
 from votron._text_tables import as_text
 from votron.cli import _options
+from votron.cli._confusion import Confusion, WeightedError
 from votron.cli._models import (
     SavedModel,
     beside_majority,
     clopper_pearson,
-    labelled_batches,
+    labelled_examples,
     load_model,
-    majority_of,
     section,
 )
-from votron.cli._output import Notes, bold, percent, print_json, printable, table, width, wrapped
-from votron.cli._parser import Parser, fraction
+from votron.cli._output import (
+    Notes,
+    bold,
+    check_figure,
+    check_output_path,
+    percent,
+    print_json,
+    printable,
+    table,
+    width,
+    wrapped,
+    write_figure,
+    writing,
+)
+from votron.cli._parser import Parser, UsageError, file_argument, fraction
 from votron.cli._reading import base_name
 from votron.cli._weights import WeightColumn, weights_in_words
 from votron.errors import VotronError
@@ -40,6 +54,7 @@ RuleChoice = tuple[str, bool]
 EXAMPLES = [
     ("votron evaluate digits.votron digits --part test", "error, confusion matrix, classes"),
     ("votron evaluate digits.votron digits --part test --all-rules", "every rule of a voted model"),
+    ("votron evaluate digits.votron digits --part test --figure errors.png --wrong wrong.csv", "seen, and listed"),
     ("votron evaluate days.votron days.csv --label Play --json", "as JSON"),
 ]
 
@@ -49,7 +64,9 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     parser.describe(
         "votron evaluate MODEL DATA [--label COL] [options]",
         "Compare a model's predictions with the labels of DATA: the error with an exact confidence interval (Clopper "
-        "and Pearson), the confusion matrix, and precision, recall and F1 of each class.",
+        "and Pearson), balanced accuracy, macro F1 and, where the model has probabilities, log-loss and the area under "
+        "the ROC curve (AUC; of several classes the mean of each against the rest), the confusion matrix, and "
+        "precision, recall and F1 of each class.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
@@ -68,6 +85,20 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         metavar="P",
         help="confidence level of the interval (default: 0.95)",
     )
+    file_argument(
+        parser,
+        "--figure",
+        metavar="FILE",
+        help="draw confusions, reliability of the probabilities, rules over the time of training, and images that are "
+        "wrong, as far as there are any, on one page: an .svg, .png or .pdf file",
+    )
+    file_argument(
+        parser,
+        "--wrong",
+        metavar="FILE",
+        help="write the wrong rows as CSV: number of the row, line or file of images, true and predicted label, scores "
+        "and probabilities, and the columns of a table",
+    )
     _options.add_common(parser)
     group = _options.add_reading(parser, missing=False, for_model=True)
     group.add_argument(
@@ -77,6 +108,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Predict batch by batch, count, and print."""
+    _check_files(args)
     saved = load_model(args)
     notes = Notes(args.quiet)
     if args.all_rules:
@@ -85,25 +117,61 @@ def run(args: argparse.Namespace) -> int:
     weights = None if args.sample_weight is None else WeightedError(WeightColumn(args.sample_weight))
     if weights is not None:
         reading |= weights.column.beside(reading)
-    found = Confusion()
+    found, page = Confusion(drawn=args.figure is not None), _page(args, saved)
     rules = {rule: Confusion() for rule in _rules_of(saved)} if args.all_rules else {}
-    for rows, y in labelled_batches(args.data, reading, notes.once):
-        X = saved.transformed(rows)
-        predicted = _predicted(saved, X, y, found)
-        found.add(y, predicted)
-        if weights is not None:
-            weights.add(predicted != y, weights.column.taken(rows, base_name(args.data))[1])
-        for rule, labels in _by_rule(saved, X, list(rules)):
-            rules[rule].add(y, labels)
+    with ExitStack() as files:
+        wrong = _wrong_rows(args, saved, files)
+        for batch in labelled_examples(args.data, reading, notes.once):
+            rows, y = batch.X, np.asarray(batch.y)
+            X = saved.transformed(rows)
+            predicted = _predicted(saved, X, y, found)
+            found.add(y, predicted)
+            if weights is not None:
+                weights.add(predicted != y, weights.column.taken(rows, base_name(args.data))[1])
+            for rule, labels in _by_rule(saved, X, list(rules)):
+                rules[rule].add(y, labels)
+            for each in filter(None, (wrong, page)):
+                each.add(batch, X, predicted)
+        if not found.n:
+            raise VotronError(f"There are no rows in {args.data!r} to evaluate on.")
     for remark in saved.unseen.sentences():
         notes(remark)
-    if not found.n:
-        raise VotronError(f"There are no rows in {args.data!r} to evaluate on.")
+    if page is not None:
+        heading = f"{base_name(args.model)} on {base_name(args.data)}: {_error_words(found, args.confidence)}"
+        write_figure(lambda: page.drawn(heading, found, _labels(saved, found)), Path(args.figure))
     if args.json:
         print_json(_document(saved, found, rules, args.confidence, weights))
     else:
         print(_text(saved, found, rules, args, weights))
     return 0
+
+
+def _check_files(args: argparse.Namespace) -> None:
+    """Refuse places that cannot be written to, before the work."""
+    if args.figure is not None:
+        check_figure(args.figure)
+    if args.wrong == "-":
+        raise UsageError("--wrong must be a file, since standard output has the errors.")
+    if args.wrong is not None:
+        check_output_path(args.wrong, "the wrong rows", "--wrong", inputs=[args.model, args.data])
+
+
+def _wrong_rows(args: argparse.Namespace, saved: SavedModel, files: ExitStack) -> Any:
+    """Return what writes the wrong rows, if they are asked for."""
+    if args.wrong is None:
+        return None
+    from votron.cli._wrong import WrongRows
+
+    return WrongRows(files.enter_context(writing(args.wrong)), saved)
+
+
+def _page(args: argparse.Namespace, saved: SavedModel) -> Any:
+    """Return what is drawn, if it is asked for."""
+    if args.figure is None:
+        return None
+    from votron.cli._figures import EvaluationPage
+
+    return EvaluationPage(saved.estimator)
 
 
 def _predicted(saved: SavedModel, X: Any, y: NDArray[Any], found: Confusion) -> NDArray[Any]:
@@ -113,6 +181,7 @@ def _predicted(saved: SavedModel, X: Any, y: NDArray[Any], found: Confusion) -> 
     logs = saved.estimator.predict_log_proba(X)  # the largest is that of the predicted label
     known = y[:, None] == saved.classes[None, :]
     found.log_loss -= float(logs[known].sum()) if known.any(axis=1).all() else -np.inf
+    found.add_probabilities(logs, known)
     return np.asarray(saved.classes[logs.argmax(axis=1)])
 
 
@@ -149,111 +218,6 @@ def _rule_words(rule: RuleChoice) -> str:
     return f"{rule[0]}, normalised" if rule[1] else rule[0]
 
 
-# -- counts -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Confusion:
-    """Counts of true and predicted labels, added up batch by batch.
-
-    Examples
-    --------
-    >>> found = Confusion()
-    >>> found.add(np.array(["a", "b", "b"]), np.array(["a", "b", "a"]))
-    >>> found.n, found.wrong
-    (3, 1)
-    >>> found.largest()
-    [('b', 'a', 1)]
-    """
-
-    counts: dict[tuple[Any, Any], int] = field(default_factory=dict)
-    log_loss: float = 0.0
-    """The sum over rows of minus the logarithm of the true label's probability; 0 where there are none."""
-
-    def add(self, true: NDArray[Any], predicted: NDArray[Any]) -> None:
-        """Count a batch."""
-        labels, codes = np.unique(np.concatenate([true, predicted]), return_inverse=True)
-        names, m = labels.tolist(), len(labels)
-        found, counts = np.unique(codes[: len(true)] * m + codes[len(true) :], return_counts=True)
-        for code, count in zip(found.tolist(), counts.tolist(), strict=True):
-            key = names[code // m], names[code % m]
-            self.counts[key] = self.counts.get(key, 0) + count
-
-    @property
-    def n(self) -> int:
-        """Rows."""
-        return sum(self.counts.values())
-
-    @property
-    def wrong(self) -> int:
-        """Rows with a wrong prediction."""
-        return sum(count for (true, predicted), count in self.counts.items() if true != predicted)
-
-    @property
-    def error(self) -> float:
-        """Their share."""
-        return self.wrong / self.n
-
-    @property
-    def majority(self) -> dict[str, Any]:
-        """The most frequent label, and how often one errs who always says so."""
-        counts: dict[Any, int] = {}
-        for (true, _), count in self.counts.items():
-            counts[true] = counts.get(true, 0) + count
-        return majority_of(counts)
-
-    def largest(self) -> list[tuple[Any, Any, int]]:
-        """Return true label, predicted label and how often, of wrong predictions, the most frequent first."""
-        found = [(*key, count) for key, count in self.counts.items() if key[0] != key[1]]
-        return sorted(found, key=lambda entry: (-entry[2], str(entry[0]), str(entry[1])))
-
-    def matrix(self, labels: list[Any]) -> NDArray[np.int64]:
-        """Return the counts, a row for each true label and a column for each predicted one."""
-        place = {label: i for i, label in enumerate(labels)}
-        counts = np.zeros((len(labels), len(labels)), dtype=np.int64)
-        for (true, predicted), n in self.counts.items():
-            counts[place[true], place[predicted]] += n
-        return counts
-
-    def by_class(self, labels: list[Any]) -> list[dict[str, Any]]:
-        """Return precision, recall, F1 and the number of rows of each label; None for 0/0."""
-        counts = self.matrix(labels)
-        rows = []
-        for i, label in enumerate(labels):
-            hits, predicted, actual = int(counts[i, i]), int(counts[:, i].sum()), int(counts[i].sum())
-            rows.append(
-                {
-                    "label": label,
-                    "precision": hits / predicted if predicted else None,
-                    "recall": hits / actual if actual else None,
-                    "f1": 2 * hits / (predicted + actual) if predicted + actual else None,
-                    "rows": actual,
-                }
-            )
-        return rows
-
-
-@dataclass
-class WeightedError:
-    """The share of the weights of rows that is predicted wrong, added up batch by batch."""
-
-    column: WeightColumn
-    wrong: float = 0.0
-    total: float = 0.0
-
-    def add(self, wrong: NDArray[np.bool_], weights: NDArray[np.float64]) -> None:
-        """Add up a batch."""
-        self.wrong += float(weights[wrong].sum())
-        self.total += float(weights.sum())
-
-    @property
-    def error(self) -> float:
-        """The share."""
-        if not self.total:
-            raise VotronError(f"The weights in column {self.column.name!r} must not all be zero.")
-        return self.wrong / self.total
-
-
 # -- what is printed --------------------------------------------------------------------------------------------------
 
 
@@ -271,11 +235,9 @@ def _text(
     weights: WeightedError | None,
 ) -> str:
     labels = _labels(saved, found)
-    low, high = clopper_pearson(found.wrong, found.n, args.confidence)
     parts = [
-        f"error {percent(found.error)}: {found.wrong:,} of {counted(found.n, 'row')} wrong\n"
-        f"{100 * args.confidence:g} % interval {percent(low)} to {percent(high)}\n"
-        f"majority {beside_majority(found.wrong, found.majority)}"
+        f"{_error_words(found, args.confidence, chr(10))}\nmajority {beside_majority(found.wrong, found.majority)}\n"
+        f"{_mean_words(found, labels)}"
     ]
     if (log_loss := _log_loss(found)) is not None:
         parts[0] += f"\nlog-loss {log_loss:.4g} by the probabilities of the labels"
@@ -292,6 +254,20 @@ def _text(
         parts.append(_rule_table(rules, args.confidence))
     parts += [_confusion_text(found, labels), _class_table(found, labels)]
     return "\n\n".join(filter(None, parts))
+
+
+def _error_words(found: Confusion, confidence: float, between: str = "; ") -> str:
+    low, high = clopper_pearson(found.wrong, found.n, confidence)
+    return (
+        f"error {percent(found.error)}: {found.wrong:,} of {counted(found.n, 'row')} wrong{between}"
+        f"{100 * confidence:g} % interval {percent(low)} to {percent(high)}"
+    )
+
+
+def _mean_words(found: Confusion, labels: list[Any]) -> str:
+    means, area = found.means(labels), found.auc
+    words = f"balanced accuracy {percent(means['balanced_accuracy'])}, macro F1 {means['macro_f1']:.3f}"
+    return words if area is None else f"{words}, AUC {area:.4f}"
 
 
 def _trained_with(saved: SavedModel) -> str:
@@ -352,6 +328,8 @@ def _document(
         **_numbers(found, confidence),
         "confidence": confidence,
         "majority": found.majority,
+        **found.means(labels),
+        **({} if (area := found.auc) is None else {"auc": area}),
         **({} if (log_loss := _log_loss(found)) is None else {"log_loss": log_loss}),
         "classes": found.by_class(labels),
         "labels": labels,

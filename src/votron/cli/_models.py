@@ -36,7 +36,7 @@ _LARGE, _MANY_FEATURES = 50_000_000, 1 << 16
 """Bytes of a model, and features, that are remarked upon."""
 
 if TYPE_CHECKING:
-    from votron.data import Unseen
+    from votron.data import Examples, Unseen
     from votron.saving import Manifest
 
 
@@ -325,15 +325,22 @@ def note_other_data(saved: SavedModel, path: str, notes: Callable[[str], None]) 
         notes(f"{path} is not the file that the model was trained on, as its SHA-256 tells.")
 
 
-def labelled_batches(
+def labelled_examples(
     path: str, reading: dict[str, Any], remark: Callable[..., None] | None = None
-) -> Iterator[tuple[Any, NDArray[Any]]]:
-    """Yield features and labels, batch by batch."""
+) -> Iterator[Examples]:
+    """Yield examples that have labels, batch by batch."""
     for batch in read_batches(path, **reading):
         if remark is not None:
             remark(batch.notes)
         if batch.y is None:
             raise DataError(f"{base_name(path)} has no labels to compare with: say where they are with --label.")
+        yield batch
+
+
+def labelled_batches(path: str, reading: dict[str, Any]) -> Iterator[tuple[Any, NDArray[Any]]]:
+    """Yield features and labels, batch by batch."""
+    for batch in labelled_examples(path, reading):
+        assert batch.y is not None
         yield batch.X, batch.y
 
 

@@ -261,11 +261,11 @@ FIGURES = (".svg", ".png", ".pdf")
 """How the names of files end that figures are written to."""
 
 
-def check_figure(path: str) -> None:
+def check_figure(path: str, option: str = "--figure") -> None:
     """Refuse a file that no figure can be written to, before the work; and see that there is matplotlib."""
     if Path(path).suffix.lower() not in FIGURES:
-        raise UsageError(f"--figure must be a file that ends in {', '.join(FIGURES)}. Got {path!r} instead.")
-    check_output_path(path, "the figure", "--figure")
+        raise UsageError(f"{option} must be a file that ends in {', '.join(FIGURES)}. Got {path!r} instead.")
+    check_output_path(path, "the figure", option)
     try:
         import matplotlib
     except ImportError:

@@ -6,9 +6,12 @@ import argparse
 import secrets
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
+
+from numpy.typing import NDArray
 
 from votron._forecast import announcing_long_work
 from votron._sentences import counted, duration, first_of, rounded_bytes
@@ -23,8 +26,17 @@ from votron.cli._models import (
     remark_on_size,
     save_model,
 )
-from votron.cli._output import Notes, check_output_path, pairs, percent, print_json, refuse_terminal
-from votron.cli._parser import Parser, UsageError, positive, size, whole_number
+from votron.cli._output import (
+    Notes,
+    check_figure,
+    check_output_path,
+    pairs,
+    percent,
+    print_json,
+    refuse_terminal,
+    write_figure,
+)
+from votron.cli._parser import Parser, UsageError, file_argument, positive, size, whole_number
 from votron.cli._reading import (
     base_name,
     hold_out,
@@ -48,6 +60,7 @@ EXAMPLES = [
     ("votron train digits -o digits.votron", "scikit-learn's digits"),
     ("votron train days.csv --label Play -o days.votron", "a table"),
     ("votron train days.csv --label Play --test 0.2 --kernel rbf -o days.votron", "with a fifth held out"),
+    ("votron train digits --test 0.2 --curve curve.png -o digits.votron", "with the errors over time drawn"),
     ("votron train days.csv --label Play -o best.votron --tune 60", "with parameters found in a minute"),
     ("votron train text.csv --label topic --text words --estimator averaged -o text.votron", "text"),
     ("votron train large.svm --stream --estimator averaged -o large.votron", "data larger than memory"),
@@ -71,6 +84,13 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         "--test",
         metavar="FRACTION|FILE",
         help="fraction of the rows to hold out, or a file of test data, to measure the error on",
+    )
+    file_argument(
+        parser,
+        "--curve",
+        metavar="FILE",
+        help="with --test, of --estimator voted: draw the errors of the rules on the test data against epochs, and "
+        "mistakes and support beside them, of this one training: an .svg, .png or .pdf file",
     )
     parser.add_argument(
         "--sample-weight",
@@ -170,6 +190,8 @@ class Trained:
     """What --tune tried, as a table."""
     tuning: dict[str, Any] | None = None
     weights: WeightColumn | None = None
+    curve: Any = None
+    """The errors of rules over time, where --curve asks for them."""
 
     @property
     def estimator(self) -> Any:
@@ -184,11 +206,14 @@ def run(args: argparse.Namespace) -> int:
     refuse_terminal(args.output, "A model file")
     args.test = _checked_test(args.test, args.stream)
     estimator, seed = _estimator(args, notes)
+    _check_curve(args, estimator)
     train = _train_on_cluster if args.dask else _train_on_stream if args.stream else _train
     trained = train(args, estimator, seed, notes)
     if hasattr(trained.estimator, "verbose"):
         trained.estimator.set_params(verbose=0)  # whoever opens the file has another terminal
     size = save_model(trained.model, args.output, trained.provenance, trained.certificate)
+    if trained.curve is not None:
+        _draw_curve(args, trained)
     if (remark := remark_on_size(trained.model, size)) is not None:
         notes(remark)
     remark = remark_on_mistakes(trained.estimator, trained.error, tuned=trained.tuning is not None)
@@ -201,6 +226,38 @@ def run(args: argparse.Namespace) -> int:
     elif not args.quiet:
         print("\n\n".join(filter(None, [pairs(_words(args, trained, size)), trained.tried])), file=sys.stderr)
     return 0
+
+
+def _check_curve(args: argparse.Namespace, estimator: Any) -> None:
+    """Refuse a curve that cannot be drawn, before the work."""
+    if args.curve is None:
+        return
+    check_figure(args.curve, "--curve")
+    if args.test is None:
+        raise UsageError("--curve needs rows to test with: hold some out with --test 0.2, or give a file to --test.")
+    if not hasattr(estimator, "staged_decision_function"):
+        raise UsageError(f"--curve is for --estimator voted. Got {args.estimator!r} instead.")
+
+
+def _tested(
+    args: argparse.Namespace, trained: Trained, batches: Iterable[tuple[Any, NDArray[Any]]]
+) -> Iterator[tuple[Any, NDArray[Any]]]:
+    """Yield batches of test data, which may be read once only, and count on the way what --curve draws."""
+    if args.curve is not None:
+        from votron.cli._figures import RulesOverTime
+
+        trained.curve = RulesOverTime(trained.estimator)
+    for X, y in batches:
+        if trained.curve is not None:
+            trained.curve.add(trained.model[:-1].transform(X) if hasattr(trained.model, "steps") else X, y)
+        yield X, y
+
+
+def _draw_curve(args: argparse.Namespace, trained: Trained) -> None:
+    from votron.cli._figures import training_page
+
+    heading = f"{base_name(args.data)}: trained on {counted(trained.rows, 'row')}, tested on {trained.curve.n:,}"
+    write_figure(lambda: training_page(trained.curve.display(), trained.estimator, heading), Path(args.curve))
 
 
 def _checked_test(typed: str | None, stream: bool) -> float | str | None:
@@ -282,7 +339,7 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
     if isinstance(args.test, str):
         trained.error = _error_on_file(args, trained)
     elif held_out is not None:
-        trained.error = errors_of(model, [held_out], on="test")
+        trained.error = errors_of(model, _tested(args, trained, [held_out]), on="test")
     else:
         trained.error = errors_of(model, [(X, y)], on="training")
     trained.provenance["test"] = _test_provenance(args.test, seed, trained.error)
@@ -361,7 +418,7 @@ def _train_on_stream(args: argparse.Namespace, estimator: Any, seed: int, notes:
 def _error_on_file(args: argparse.Namespace, trained: Trained, **more: Any) -> dict[str, Any]:
     """Return the errors on the data of --test."""
     reading = reading_for_model(args, args.test, trained.model, trained.provenance, beside=True) | more
-    return errors_of(trained.model, labelled_batches(args.test, reading), on="test")
+    return errors_of(trained.model, _tested(args, trained, labelled_batches(args.test, reading)), on="test")
 
 
 def _test_provenance(test: float | str | None, seed: int, error: dict[str, Any]) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,6 +57,11 @@ class Examples:
         What users should know about the reading, in sentences.
     unlabelled : int
         How many of those that were left out have no label.
+    rows : int array or None
+        Where some were left out, the number of each that is left, among all of the source, the first being 0; None
+        where none was: then they are numbered from ``first_row`` on.
+    lines : sequence of int or None
+        For CSV, TSV and JSON Lines, the line of the source in which each begins, the first being 1; None otherwise.
 
     Examples
     --------
@@ -82,6 +88,20 @@ class Examples:
     first_row: int = 0
     notes: tuple[str, ...] = ()
     unlabelled: int = 0
+    rows: NDArray[np.int64] | None = None
+    lines: Sequence[int] | NDArray[np.int64] | None = None
+
+    @property
+    def row_numbers(self) -> NDArray[np.int64]:
+        """The number of each example among all of the source, counted from 1, those left out included.
+
+        Examples
+        --------
+        >>> from votron.data import read_examples
+        >>> read_examples("digits").row_numbers[:3].tolist()
+        [1, 2, 3]
+        """
+        return 1 + (np.arange(self.first_row, self.first_row + self.n_rows) if self.rows is None else self.rows)
 
     @property
     def n_rows(self) -> int:
@@ -115,6 +135,12 @@ class Examples:
         what = "features" if self.columns is None else "columns"
         classes = "no labels" if self.y is None else f"{len(np.unique(self.y)):,} classes"
         return f"<Examples of {self.source!r}: {self.n_rows:,} rows, {self.X.shape[1]:,} {what}, {classes}>"
+
+
+def with_numbers_of(about: Examples, kept: NDArray[np.bool_]) -> Examples:
+    """Return what is known of examples, with the numbers and lines of those of them that are kept."""
+    lines = None if about.lines is None else np.asarray(about.lines)[kept]
+    return replace(about, rows=about.first_row + np.flatnonzero(kept), lines=lines)
 
 
 # -- arrays -----------------------------------------------------------------------------------------------------------

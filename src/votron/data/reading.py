@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from votron.data._sources import STDIN, Location, Source
-from votron.data.examples import Examples, array_examples, convert_labels
+from votron.data.examples import Examples, array_examples, convert_labels, with_numbers_of
 from votron.data.formats import FORMATS, Format, Part, format_named, format_of_suffix
 from votron.data.options import BatchOptions, ReadOptions, options_of
 from votron.data.tables import frame_examples, polars, polars_errors
@@ -394,7 +394,8 @@ def _check_part(
     X = part.X
     if options.drop_unlabelled and y is not None and y.dtype.kind == "f" and (there := ~np.isnan(y)).sum() < len(y):
         n = int(len(y) - there.sum())
-        X, y, about = X[there], y[there], replace(about, dropped=n, unlabelled=n)
+        X, y = X[there], y[there]
+        about = replace(with_numbers_of(about, there), dropped=n, unlabelled=n)
     return _finish(array_examples(X, y, about, source.name, part.label), options)
 
 
@@ -421,7 +422,10 @@ def _join_parts(parts: Iterator[Part], name: str) -> Iterator[Part]:
         return
     every = [first, *others]
     y = None if first.y is None else np.concatenate([part.y for part in every])
-    yield replace(first, X=_stacked([part.X for part in every], name), y=y, place=_place_in(every))
+    about = dict(first.about)
+    if "lines" in about:
+        about["lines"] = np.concatenate([np.asarray(part.about["lines"]) for part in every])
+    yield replace(first, X=_stacked([part.X for part in every], name), y=y, place=_place_in(every), about=about)
 
 
 def _stacked(parts: list[Any], name: str) -> Any:
@@ -449,5 +453,6 @@ def _slices(whole: Examples, batch_bytes: int) -> Iterator[Examples]:
     n = max(1, int(whole.n_rows * batch_bytes // max(n_bytes, 1)))
     for begin in range(0, whole.n_rows, n):
         y = None if whole.y is None else whole.y[begin : begin + n]
-        files = None if whole.files is None else whole.files[begin : begin + n]
-        yield replace(whole, X=whole.X[begin : begin + n], y=y, first_row=begin, files=files)
+        about: dict[str, Any] = {name: getattr(whole, name) for name in ("files", "rows", "lines")}
+        about = {name: None if values is None else values[begin : begin + n] for name, values in about.items()}
+        yield replace(whole, X=whole.X[begin : begin + n], y=y, first_row=begin, **about)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from votron import _frames
 from votron._moved import moved
 from votron.data.dates import dates_in, first_undated
-from votron.data.examples import Examples, check_length, short_repr, tidy_labels
+from votron.data.examples import Examples, check_length, short_repr, tidy_labels, with_numbers_of
 from votron.errors import DataError, Parameter, Phrase
 
 Place = Callable[[int], str]
@@ -151,6 +151,7 @@ def frame_examples(frame: Any, options: TableOptions, place: Place, about: Examp
     kept = _rows_to_keep(X, y, unlabelled, options, place, name)
     n_dropped = n_unlabelled = 0
     if kept is not None:
+        about = with_numbers_of(about, kept.to_numpy())
         n_dropped, n_unlabelled = int((~kept).sum()), 0 if unlabelled is None else int(unlabelled.sum())
         X, y = X.filter(kept), None if y is None else y.filter(kept)
     for column in frame.select(wanted).get_columns():

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._plotting import MUTED, STYLE, plain, pyplot
+from votron._plotting import MUTED, STYLE, plain, pyplot, spread_out
 from votron.experiments._disagreements import Disagreement, disagreements
 from votron.experiments.runs import LINES, RunResult
 from votron.experiments.tables import Runs, at_all_moments
@@ -256,30 +256,9 @@ def _name_ends(axes: Any, ends: dict[int, tuple[float, float, str]]) -> None:
     (low, high), right = np.log(axes.get_ylim()), axes.get_xlim()[1]
     places = {d: ((x, y), "data") for d, (x, y, _) in ends.items() if x < 0.9 * right}
     order = sorted(ends.keys() - places.keys(), key=lambda degree: ends[degree][1])
-    heights = apart([(math.log(ends[degree][1]) - low) / (high - low) for degree in order], 0.065)
+    heights = spread_out([(math.log(ends[degree][1]) - low) / (high - low) for degree in order], 0.065)
     places |= {degree: ((1, height), "axes fraction") for degree, height in zip(order, heights, strict=True)}
     how = {"textcoords": "offset points", "fontweight": "bold", "fontsize": 8.5, "va": "center"}
     for degree, (at, coordinates) in places.items():
         colour = ends[degree][2]
         axes.annotate(f"d = {degree}", at, (5, 0), xycoords=coordinates, color=colour, annotation_clip=False, **how)
-
-
-def apart(heights: Sequence[float], gap: float) -> list[float]:
-    """Return heights, which ascend, moved up and down so that no two are closer than a gap.
-
-    Examples
-    --------
-    >>> apart([0.0, 1.0, 1.0], 0.5)
-    [0.0, 0.75, 1.25]
-    """
-    groups: list[list[float]] = []
-    for height in heights:
-        groups.append([height])
-        while len(groups) > 1 and _centre(groups[-1]) - _centre(groups[-2]) < gap * (len(groups[-1] + groups[-2])) / 2:
-            last = groups.pop()
-            groups[-1] += last
-    return [_centre(group) + gap * (i - (len(group) - 1) / 2) for group in groups for i in range(len(group))]
-
-
-def _centre(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

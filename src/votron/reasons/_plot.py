@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from votron._plotting import AXIS, MUTED, STYLE, plain, title, write_name
+from votron._plotting import AGAINST, AXIS, FOR, IMAGE_SHAPES, MUTED, STYLE, plain, pyplot, title, write_name
 from votron._types import Floats, Rows
 from votron.errors import VotronError
 from votron.reasons._text import headline
@@ -15,19 +15,13 @@ from votron.reasons._text import headline
 if TYPE_CHECKING:
     from votron.reasons.explanation import Explanation, History, Terms
 
-FOR, AGAINST = "#1f4e9c", "#c8641b"
-_SHAPES = {784: (28, 28), 64: (8, 8)}
-"""Rows without names of so many features are taken for images."""
 _LONGEST = 46
 _SPANS = 100
 
 
 def draw(found: Explanation, ax: Any, image_shape: tuple[int, int] | None) -> Any:
     """Draw an explanation; see `Explanation.plot`."""
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise VotronError("Drawing needs matplotlib: pip install matplotlib.") from error
+    plt = pyplot(screen=True)
     shape = _shape(found, image_shape)
     terms = _chosen(found, shape)
     if terms is None:
@@ -59,7 +53,7 @@ def _shape(found: Explanation, given: tuple[int, int] | None) -> tuple[int, int]
     if row is None or not row.shape[1]:
         return None
     if given is None:
-        return _SHAPES.get(row.shape[1])
+        return IMAGE_SHAPES.get(row.shape[1])
     if given[0] * given[1] != row.shape[1]:
         raise VotronError(
             f"The 'image_shape' must have as many pixels as rows have features, {row.shape[1]}. Got {given} instead."

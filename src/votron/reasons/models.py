@@ -133,7 +133,7 @@ def explained(
     namer = Namer(
         support=form.support if has_examples else np.empty(0, dtype=np.int64),
         support_rows=form.support_rows,
-        support_labels=_support_labels(form.dual_coef, classes) if has_examples else [],
+        support_labels=support_labels(form.dual_coef, classes) if has_examples else [],
         row_names=row_names,
         feature_names=feature_names,
         first=first,
@@ -222,7 +222,7 @@ def _same(label: Any) -> VotronError:
     return VotronError(f"The 'label' and the class 'against' it must differ. Got {label!r} twice instead.")
 
 
-def _support_labels(coefficients: Floats, classes: Any) -> list[str]:
+def support_labels(coefficients: Floats, classes: Any) -> list[str]:
     """Return the class of each example, as far as its coefficients tell: above 0 they are for its own class."""
     if len(classes) == 2:
         return [str(classes[int(each > 0)]) for each in coefficients[0]]

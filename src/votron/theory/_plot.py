@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from votron._plotting import INK, MUTED, STYLE, plain, title
-from votron.errors import VotronError
+from votron._plotting import INK, MUTED, STYLE, plain, pyplot, title
 from votron.theory._rendering import error_groups, percent
 from votron.theory.evidence import Measured
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE
@@ -25,10 +24,7 @@ Lines = list[tuple[str, Any]]
 
 def draw(found: Certificate, ax: Any = None) -> Any:
     """Draw the bounds on errors; see `Certificate.plot`."""
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise VotronError("Drawing needs matplotlib: pip install matplotlib.") from error
+    plt = pyplot(screen=True)
     lines, low = _lines(found), _lowest(found)
     with plt.rc_context(STYLE):
         own = ax is None

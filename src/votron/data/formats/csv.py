@@ -16,6 +16,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from votron.data._sources import (
     HEAD,
     MAX_SPLIT,
@@ -92,7 +95,7 @@ class Csv(Format):
             rows = read_rows(data, layout, line)
             found = _with_kinds_seen(layout, rows), n_header - taken
             if rows.frame.height:
-                yield Part(rows.frame, place=rows.place, about=_dialect_of(layout))
+                yield Part(rows.frame, place=rows.place, about={**_dialect_of(layout), "lines": rows.lines()})
             elif batch_bytes is None:
                 raise DataError(f"There are no examples in {source.name}: it has a header and no rows.")
             del rows, data  # not to be in memory while the next are read
@@ -178,6 +181,17 @@ class CsvRows:
     def place(self, row: int) -> str:
         """Return where a row is, in words."""
         return f"line {self.first_line - 1 + self.records.line_of(self.data, row)}"
+
+    def lines(self) -> range | NDArray[np.int64]:
+        """Return the line of each row: numbers one after another, unless lines are blank or records have several."""
+        n = len(self.records.starts)
+        if n and self.data.count(b"\n") + (not self.data.endswith(b"\n")) == n:
+            return range(self.first_line, self.first_line + n)
+        starts = self.records.starts
+        ends = np.frombuffer(self.data, dtype=np.uint8) == ord("\n")
+        within = np.add.reduceat(ends, starts, dtype=np.int64) if n else np.zeros(0, dtype=np.int64)
+        before = np.count_nonzero(ends[: int(starts[0])]) if n else 0
+        return np.asarray(self.first_line + before + np.cumsum(within) - within)
 
 
 def read_rows(data: bytes, layout: Layout, first_line: int) -> CsvRows:

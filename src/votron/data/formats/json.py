@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+import numpy as np
+
 from votron.data._sources import (
     IN_BATCHES,
     MAX_SPLIT,
@@ -262,7 +264,8 @@ class _Rows:
             values.extend([None] * (self.n - len(values)))
             frame[name] = self._column(name, values, kinds.get(name), name == label)
             self._known.setdefault(name, None)
-        return Part(polars().DataFrame(frame), place=self.place)
+        about = {"lines": np.array(self._lines)} if self._lines else {}
+        return Part(polars().DataFrame(frame), place=self.place, about=about)
 
     def _flat(self, row: dict[str, Any]) -> list[tuple[str, Any]]:
         """Return the values of an object, those within objects under names with points."""

@@ -1,0 +1,167 @@
+"""Counts of an evaluation, added up batch by batch: confusions and probabilities, and errors by weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron.cli._models import majority_of
+from votron.cli._weights import WeightColumn
+from votron.errors import VotronError
+
+_MOST_PROBABILITIES = 1 << 24
+"""Numbers, rows times classes, up to which they are kept for the area under the curve."""
+
+
+@dataclass
+class Confusion:
+    """Counts of true and predicted labels, added up batch by batch.
+
+    Examples
+    --------
+    >>> found = Confusion()
+    >>> found.add(np.array(["a", "b", "b"]), np.array(["a", "b", "a"]))
+    >>> found.n, found.wrong
+    (3, 1)
+    >>> found.largest()
+    [('b', 'a', 1)]
+    """
+
+    counts: dict[tuple[Any, Any], int] = field(default_factory=dict)
+    log_loss: float = 0.0
+    """The sum over rows of minus the logarithm of the true label's probability; 0 where there are none."""
+    logs: list[NDArray[np.float64]] = field(default_factory=list)
+    """Logarithms of probabilities, batch by batch: of two classes of the second, of more of each; while they are few
+    enough."""
+    known: list[NDArray[np.bool_]] = field(default_factory=list)
+    """Beside them, whether that is the true label."""
+    drawn: bool = False
+    """Whether to keep what reliability is drawn of."""
+    certain: list[tuple[NDArray[np.float64], NDArray[np.bool_]]] = field(default_factory=list)
+    """The probability of the predicted label, and whether it is right."""
+
+    def add_probabilities(self, logs: NDArray[np.float64], known: NDArray[np.bool_]) -> None:
+        """Keep the probabilities of a batch."""
+        if self.drawn:
+            best = logs.argmax(axis=1)[:, None]
+            right = np.take_along_axis(known, best, axis=1)[:, 0]
+            self.certain.append((np.exp(np.take_along_axis(logs, best, axis=1)[:, 0]), right))
+        columns = slice(1, None) if logs.shape[1] == 2 else slice(None)
+        self.logs.append(logs[:, columns])
+        self.known.append(known[:, columns])
+        if sum(each.size for each in self.logs) > _MOST_PROBABILITIES:
+            self.logs[:] = [np.zeros((0, each.shape[1])) for each in self.logs[:1]]
+            self.known[:] = [np.zeros(each.shape, dtype=np.bool_) for each in self.logs]
+
+    def sure(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the probability of each predicted label, and whether it is right; nothing without probabilities."""
+        if not self.certain:
+            return np.zeros(0), np.zeros(0, dtype=np.bool_)
+        sure, right = zip(*self.certain, strict=True)
+        return np.concatenate(sure), np.concatenate(right)
+
+    @property
+    def auc(self) -> float | None:
+        """The area under the ROC curve: of several classes the mean of each that occurs, against the rest."""
+        from sklearn.metrics import roc_auc_score
+
+        if not self.logs or sum(map(len, self.logs)) != self.n:
+            return None
+        logs, known = np.concatenate(self.logs), np.concatenate(self.known)
+        both = [j for j in range(known.shape[1]) if 0 < np.count_nonzero(known[:, j]) < len(known)]
+        areas = [float(roc_auc_score(known[:, j], logs[:, j])) for j in both]
+        return float(np.mean(areas)) if areas else None
+
+    def means(self, labels: list[Any]) -> dict[str, float]:
+        """Return balanced accuracy and macro F1: means of recall and F1 over the labels that have one."""
+        rows = self.by_class(labels)
+        names = {"balanced_accuracy": "recall", "macro_f1": "f1"}
+        return {
+            name: float(np.mean([row[each] for row in rows if row[each] is not None])) for name, each in names.items()
+        }
+
+    def add(self, true: NDArray[Any], predicted: NDArray[Any]) -> None:
+        """Count a batch."""
+        labels, codes = np.unique(np.concatenate([true, predicted]), return_inverse=True)
+        names, m = labels.tolist(), len(labels)
+        found, counts = np.unique(codes[: len(true)] * m + codes[len(true) :], return_counts=True)
+        for code, count in zip(found.tolist(), counts.tolist(), strict=True):
+            key = names[code // m], names[code % m]
+            self.counts[key] = self.counts.get(key, 0) + count
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return sum(self.counts.values())
+
+    @property
+    def wrong(self) -> int:
+        """Rows with a wrong prediction."""
+        return sum(count for (true, predicted), count in self.counts.items() if true != predicted)
+
+    @property
+    def error(self) -> float:
+        """Their share."""
+        return self.wrong / self.n
+
+    @property
+    def majority(self) -> dict[str, Any]:
+        """The most frequent label, and how often one errs who always says so."""
+        counts: dict[Any, int] = {}
+        for (true, _), count in self.counts.items():
+            counts[true] = counts.get(true, 0) + count
+        return majority_of(counts)
+
+    def largest(self) -> list[tuple[Any, Any, int]]:
+        """Return true label, predicted label and how often, of wrong predictions, the most frequent first."""
+        found = [(*key, count) for key, count in self.counts.items() if key[0] != key[1]]
+        return sorted(found, key=lambda entry: (-entry[2], str(entry[0]), str(entry[1])))
+
+    def matrix(self, labels: list[Any]) -> NDArray[np.int64]:
+        """Return the counts, a row for each true label and a column for each predicted one."""
+        place = {label: i for i, label in enumerate(labels)}
+        counts = np.zeros((len(labels), len(labels)), dtype=np.int64)
+        for (true, predicted), n in self.counts.items():
+            counts[place[true], place[predicted]] += n
+        return counts
+
+    def by_class(self, labels: list[Any]) -> list[dict[str, Any]]:
+        """Return precision, recall, F1 and the number of rows of each label; None for 0/0."""
+        counts = self.matrix(labels)
+        rows = []
+        for i, label in enumerate(labels):
+            hits, predicted, actual = int(counts[i, i]), int(counts[:, i].sum()), int(counts[i].sum())
+            rows.append(
+                {
+                    "label": label,
+                    "precision": hits / predicted if predicted else None,
+                    "recall": hits / actual if actual else None,
+                    "f1": 2 * hits / (predicted + actual) if predicted + actual else None,
+                    "rows": actual,
+                }
+            )
+        return rows
+
+
+@dataclass
+class WeightedError:
+    """The share of the weights of rows that is predicted wrong, added up batch by batch."""
+
+    column: WeightColumn
+    wrong: float = 0.0
+    total: float = 0.0
+
+    def add(self, wrong: NDArray[np.bool_], weights: NDArray[np.float64]) -> None:
+        """Add up a batch."""
+        self.wrong += float(weights[wrong].sum())
+        self.total += float(weights.sum())
+
+    @property
+    def error(self) -> float:
+        """The share."""
+        if not self.total:
+            raise VotronError(f"The weights in column {self.column.name!r} must not all be zero.")
+        return self.wrong / self.total

@@ -1,0 +1,136 @@
+"""Pages of figures that commands draw, made of displays, and what is counted for them batch by batch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._plotting import MUTED, STYLE, pyplot
+from votron.cli._confusion import Confusion
+from votron.displays import ConfusionsDisplay, MistakesDisplay, ReliabilityDisplay, RulesDisplay, WrongImagesDisplay
+from votron.displays.images import images_of
+from votron.displays.predictions import reliability_points, score_margins
+from votron.displays.training import moments_within, rule_choices
+from votron.record import labels_of
+
+MOST_IMAGES = 40
+"""Wrong images on a page."""
+_COLUMNS = 20
+"""Images in a line of it."""
+
+
+class RulesOverTime:
+    """How often each rule errs after so many epochs, counted batch by batch; each takes one scan over the record."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+        self.epochs, self.n = moments_within(estimator.record_), 0
+        self.wrong = {rule: np.zeros(len(self.epochs), dtype=np.int64) for rule in rule_choices()}
+
+    def add(self, X: Any, y: NDArray[Any]) -> None:
+        """Count a batch, of rows as the classifier takes them."""
+        stages = self.estimator.staged_decision_function(X, at=self.epochs, rules=list(self.wrong))
+        for moment, (_, scores) in enumerate(stages):
+            for rule, each in scores.items():
+                self.wrong[rule][moment] += np.count_nonzero(self.estimator.classes_[labels_of(each)] != y)
+        self.n += len(y)
+
+    def display(self) -> RulesDisplay:
+        """Return the picture."""
+        return RulesDisplay(self.epochs, {rule: wrong / self.n for rule, wrong in self.wrong.items()}, self.n)
+
+
+class WrongImages:
+    """The images that are wrong by the most, of all batches."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator, self.n_wrong = estimator, 0
+        self.kept: list[tuple[float, NDArray[Any], Any, Any]] = []
+
+    def add(self, batch: Any, X: Any, predicted: NDArray[Any]) -> None:
+        """Keep those of a batch, if its rows are images."""
+        wrong = np.flatnonzero(predicted != batch.y)
+        if batch.image_shape is None or not len(wrong):
+            return
+        self.n_wrong += len(wrong)
+        scores = np.asarray(self.estimator.decision_function(X[wrong]), dtype=np.float64)
+        margins = score_margins(batch.y[wrong], scores, np.asarray(self.estimator.classes_))
+        most = np.argsort(margins, kind="stable")[:MOST_IMAGES]
+        images = images_of(batch.X[wrong[most]], batch.image_shape)
+        true, given = batch.y[wrong[most]].tolist(), predicted[wrong[most]].tolist()
+        self.kept += zip(margins[most].tolist(), images, true, given, strict=True)
+        self.kept = sorted(self.kept, key=lambda each: each[0])[:MOST_IMAGES]
+
+    def display(self) -> WrongImagesDisplay | None:
+        """Return the sheet, if there is anything on it."""
+        if not self.kept:
+            return None
+        _, images, true, given = zip(*self.kept, strict=True)
+        return WrongImagesDisplay(np.array(images), true, given, self.n_wrong, columns=_COLUMNS)
+
+
+class EvaluationPage:
+    """What is drawn of an evaluation, counted batch by batch."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.rules = RulesOverTime(estimator) if hasattr(estimator, "staged_decision_function") else None
+        self.images = WrongImages(estimator)
+
+    def add(self, batch: Any, X: Any, predicted: NDArray[Any]) -> None:
+        """Count a batch, of which X are the rows as the classifier takes them."""
+        if self.rules is not None:
+            self.rules.add(X, batch.y)
+        self.images.add(batch, X, predicted)
+
+    def drawn(self, heading: str, found: Confusion, labels: list[Any]) -> Any:
+        """Return the figure."""
+        sure, right = found.sure()
+        return evaluation_page(
+            heading,
+            ConfusionsDisplay(found.matrix(labels), labels),
+            ReliabilityDisplay(*reliability_points(sure, right), len(sure)) if len(sure) else None,
+            None if self.rules is None else self.rules.display(),
+            self.images.display(),
+        )
+
+
+def evaluation_page(
+    heading: str,
+    confusions: ConfusionsDisplay,
+    reliability: ReliabilityDisplay | None,
+    rules: RulesDisplay | None,
+    images: WrongImagesDisplay | None,
+) -> Any:
+    """Draw what there is on one page: confusions at the left, the others beside them, images below."""
+    plt = pyplot()
+    beside = [each for each in (reliability, rules) if each is not None]
+    top = 7.4 if len(beside) == 2 else 5.2
+    below = 0.0 if images is None else 0.8 + 0.78 * math.ceil(len(images.images) / _COLUMNS)
+    with plt.rc_context(STYLE):
+        figure = plt.figure(figsize=(12.5 if beside else 7.0, top + below + 0.6), layout="constrained")
+        figure.get_layout_engine().set(w_pad=0.15, h_pad=0.15, hspace=0.03, wspace=0.03)
+        ratios = [top, below] if images is not None else [top]
+        grid = figure.add_gridspec(len(ratios), 1, height_ratios=ratios)
+        upper = grid[0].subgridspec(max(1, len(beside)), 2 if beside else 1)
+        confusions.plot(figure.add_subplot(upper[:, 0]))
+        for line, display in enumerate(beside):
+            display.plot(figure.add_subplot(upper[line, 1]))
+        if images is not None:
+            images.plot(figure.add_subplot(grid[1]))
+        figure.suptitle(heading, x=0.012, ha="left", fontsize=11, color=MUTED)
+    return figure
+
+
+def training_page(rules: RulesDisplay, estimator: Any, heading: str) -> Any:
+    """Draw the errors of the rules, and beside them mistakes and support, of one training."""
+    plt = pyplot()
+    with plt.rc_context(STYLE):
+        figure, (left, right) = plt.subplots(1, 2, figsize=(12.5, 4.9), layout="constrained")
+        figure.get_layout_engine().set(w_pad=0.15, h_pad=0.12, wspace=0.05)
+        rules.plot(left)
+        MistakesDisplay.from_estimator(estimator, ax=right)
+        figure.suptitle(heading, x=0.012, ha="left", fontsize=11, color=MUTED)
+    return figure

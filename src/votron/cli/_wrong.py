@@ -1,0 +1,59 @@
+"""The file of wrong rows: where each stands, its true and its given label, scores, and what is in it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron.cli._models import SavedModel
+
+
+class WrongRows:
+    """Writes the rows that a model gets wrong, batch by batch, as CSV."""
+
+    def __init__(self, file: BinaryIO, saved: SavedModel) -> None:
+        self.file, self.saved, self.n = file, saved, 0
+        self._begun = False
+
+    def add(self, batch: Any, X: Any, predicted: NDArray[Any]) -> None:
+        """Write those of a batch."""
+        wrong = np.flatnonzero(predicted != batch.y)
+        columns = self._places(batch, wrong)
+        columns |= {"true": batch.y[wrong].tolist(), "predicted": predicted[wrong].tolist()}
+        columns |= self._scores(X[wrong])
+        for name in batch.columns or ():
+            columns[f"{name} (data)" if name in columns else name] = batch.X[name].gather(wrong).to_list()
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        if not self._begun:
+            writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+        self.file.write(out.getvalue().encode("utf-8", "backslashreplace"))
+        self._begun, self.n = True, self.n + len(wrong)
+
+    def _places(self, batch: Any, wrong: NDArray[np.int64]) -> dict[str, list[Any]]:
+        """Return the number of each row, as `votron explain --row` takes it, and its line or file."""
+        columns: dict[str, list[Any]] = {"row": batch.row_numbers[wrong].tolist()}
+        if batch.lines is not None:
+            columns["line"] = np.asarray(batch.lines)[wrong].tolist()
+        if batch.files is not None:
+            columns["file"] = [batch.files[row] for row in wrong]
+        return columns
+
+    def _scores(self, X: Any) -> dict[str, list[Any]]:
+        """Return the scores of the classes, of two a single one, and their probabilities, where there are any."""
+        estimator, classes = self.saved.estimator, [str(label) for label in self.saved.classes.tolist()]
+        names = ["score"] if len(classes) == 2 else [f"score_{name}" for name in classes]
+        wanted = {"decision_function": names}
+        if hasattr(estimator, "predict_proba"):
+            wanted["predict_proba"] = [f"p_{name}" for name in classes]
+        columns: dict[str, list[Any]] = {}
+        for method, heads in wanted.items():
+            none = np.zeros((0, len(heads)))
+            values = np.asarray(getattr(estimator, method)(X)).reshape(-1, len(heads)) if X.shape[0] else none
+            columns |= dict(zip(heads, values.T.tolist(), strict=True))
+        return columns
