@@ -282,8 +282,7 @@ def _estimator(args: argparse.Namespace, notes: Notes) -> tuple[Any, int]:
         seed = 0 if args.resume is not None else secrets.randbelow(2**31)
     typed = _options.typed_parameters(args)
     estimator = _options.make_estimator(args.estimator, typed)
-    if args.tune is None or "kernel" in typed:  # else the kernel is among what is searched
-        _options.check_read_by_kernel(estimator, typed)
+    _options.check_read_by_kernel(estimator, typed)
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=seed)
     if "verbose" in estimator.get_params() and notes.live:

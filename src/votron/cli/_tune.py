@@ -255,7 +255,8 @@ def _check_read_by_kernels(estimator: str, grid: dict[str, list[Any]]) -> None:
         readers = _readers(name)
         if readers and kernels and all(isinstance(each, str) and each not in readers for each in kernels):
             raise UsageError(
-                f"--{_ALIASES[name]} is not for --kernels {','.join(kernels)}: add --kernels {readers[0]}, or leave it out."
+                f"--{_ALIASES[name]} is not for --kernels {','.join(kernels)}: add --kernels {readers[0]}, "
+                "or leave it out."
             )
 
 
