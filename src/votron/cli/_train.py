@@ -64,7 +64,7 @@ EXAMPLES = [
     ("votron train days.csv --label Play -o best.votron --tune 60", "with parameters found in a minute"),
     ("votron train text.csv --label topic --text words --estimator averaged -o text.votron", "text"),
     ("votron train large.svm --stream --estimator averaged -o large.votron", "data larger than memory"),
-    ("votron train parts --label -1 --dask local:4 -o parts.votron", "a folder of .npy files, on four processes"),
+    ("votron train parts --label -1 --dask local:2 -o parts.votron", "a folder of .npy files, on two processes"),
     ("votron train days.csv --label Play --class-weight yes=2,no=1 -o days.votron", "with weights of labels"),
 ]
 
