@@ -102,8 +102,9 @@ class WithProbabilities(ScoreClassifier):
     def _log_probabilities(self, scores: Floats) -> Floats:
         if self._sample is not None and self._sample.grouped:
             warnings.warn(
-                "Classes were presented one after another (shuffle=False), so rows of the first pass say little of "
-                "how sure the model is: shuffle them, or calibrate on held-out rows.",
+                "Classes were presented one after another, so rows that were scored before they were learnt say little "
+                "of how sure the model is: present them in random order (in fit: shuffle=True), or calibrate on "
+                "held-out rows.",
                 UserWarning,
                 stacklevel=outside_votron(),
             )
@@ -133,7 +134,7 @@ class WithProbabilities(ScoreClassifier):
 
     def _take_sample(self, sample: Sample | None) -> None:
         """Have slopes computed from these rows from now on, if there are any."""
-        self._sample, self._slopes = sample, {}
+        self._sample, self._slopes = sample or None, {}
 
     def _take_pass(self, sample: Sample | None) -> None:
         """Have slopes computed from rows of the first pass; what was shuffled came in no order but by chance."""
@@ -142,12 +143,16 @@ class WithProbabilities(ScoreClassifier):
     def _sample_held_out(self, rows: Rows, codes: NDArray[Any]) -> Self:
         """Have slopes computed from rows that were held out, if they are enough; or from those that there are."""
         n_steps, n_vectors = self._n_steps_and_vectors()
-        before = None if self._sample is None else self._sample.part(np.flatnonzero(self._sample.times <= n_steps))
-        if before is not None and len(before) and len(codes) < ENOUGH:
-            self._take_sample(before)
-            return self
+        if len(codes) < ENOUGH:
+            if self._sample is None:
+                return self  # what a file says stays
+            before = self._sample.part(np.flatnonzero(self._sample.times <= n_steps))
+            if len(before):
+                self._take_sample(before)
+                return self
         some = evenly(len(codes), SAMPLE)
-        self._take_sample(Sample(rows[some], class_numbers(codes[some], n_vectors), np.full(len(some), n_steps)))
+        labels, times = class_numbers(codes[some], n_vectors), np.full(len(some), n_steps)
+        self._take_sample(Sample(rows[some], labels, times, held_out=True))
         return self
 
     def _n_steps_and_vectors(self) -> tuple[int, int]:
@@ -156,16 +161,19 @@ class WithProbabilities(ScoreClassifier):
 
     def _add_to_sample(self, sample: Sample | None) -> None:
         """Have slopes computed from rows of a further batch too; what a file says stays until there are enough."""
-        if sample is None or (self._sample is None and self._slopes and len(sample) < ENOUGH):
-            return
-        self._take_sample(sample if self._sample is None else self._sample.then(sample))
+        if self._sample is not None:
+            self._take_sample(self._sample.then(sample))
+        elif not self._slopes or (sample and len(sample) >= ENOUGH):
+            self._take_sample(sample)
 
     def _why_no_probabilities(self) -> VotronError | None:
         if self._sample is not None or self._predictor_key() in self._slopes:
             return None
+        trained = "_sample" in vars(self)  # training sets it, even to None
+        why = "no row was scored before it was learnt" if trained else "it comes from a file or a model without them"
         return VotronError(
-            f"This {type(self).__name__} has no probabilities, since it comes from a file or a model without them: fit "
-            "it again, or give held-out rows to CalibratedClassifierCV(FrozenEstimator(model), method='temperature')."
+            f"This {type(self).__name__} has no probabilities, since {why}: fit it again, or give held-out rows to "
+            "CalibratedClassifierCV(FrozenEstimator(model), method='temperature')."
         )
 
     def _predictor_key(self) -> Any:

@@ -31,7 +31,7 @@ from votron.rules import Vectors
 from votron.rules.scan import Choice
 
 SAMPLE = 1024
-"""Rows of the first pass that are kept; fewer, where these would take more than `SAMPLE_BYTES`."""
+"""Rows that are kept; fewer, where these would take more than `SAMPLE_BYTES`."""
 SAMPLE_ON_THE_WAY = 512
 """The same, where they are scored in training."""
 SAMPLE_BYTES = 16 << 20
@@ -68,6 +68,8 @@ class Sample:
         Their scores at that time, by choice of the predictor, where they cannot be computed later.
     grouped : bool
         Whether classes were presented one after another, so that the sample lacks some.
+    held_out : bool
+        Whether the rows were held out from training.
     """
 
     rows: Rows
@@ -75,6 +77,7 @@ class Sample:
     times: Index
     before: Mapping[Any, Floats] = field(default_factory=dict)
     grouped: bool = False
+    held_out: bool = False
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -84,19 +87,21 @@ class Sample:
         order = np.argsort(self.times, kind="stable")
         return [(int(self.times[part[0]]), part) for part in np.array_split(order, _GROUPS) if len(part)]
 
-    def then(self, more: Sample) -> Sample:
-        """Return these rows and those of a later batch, thinned out where they are too many."""
-        if not len(more):
+    def then(self, more: Sample | None) -> Sample:
+        """Return these rows and those of a later batch, without the oldest where they are too many.
+
+        Rows that were held out stay alone: they are better than rows that were learnt.
+        """
+        if not more or self.held_out:
             return self
         both = Sample(
             _stacked(self.rows, more.rows),
             np.concatenate([self.labels, more.labels]),
             np.concatenate([self.times, more.times]),
             {key: np.concatenate([scores, more.before[key]]) for key, scores in self.before.items()},
-            self.grouped,
         )
-        late = np.flatnonzero(both.times >= both.times.max() // 2)
-        return both.part(late if len(late) <= 2 * SAMPLE else late[evenly(len(late), SAMPLE)])
+        both = both.part(np.arange(len(both))[-_room(both.rows, SAMPLE) :])
+        return replace(both, grouped=come_grouped(both.labels))
 
     def part(self, rows: Index) -> Sample:
         """Return some of the rows."""
@@ -156,8 +161,13 @@ def evenly(n: int, most: int) -> Index:
 def second_half(order: Index, presented: int, rows: Rows, most: int = SAMPLE) -> Index:
     """Return the steps before which rows are sampled: of those presented in the first pass, the second half."""
     n = min(presented, len(order))
-    size = max(1, n_bytes(rows) // max(1, rows.shape[0]))
-    return n // 2 + evenly(n - n // 2, max(1, min(most, SAMPLE_BYTES // size)))
+    return n // 2 + evenly(n - n // 2, _room(rows, most))
+
+
+def _room(rows: Rows, most: int) -> int:
+    """Return how many such rows a sample may have."""
+    size: int = max(1, n_bytes(rows) // max(1, rows.shape[0]))
+    return max(1, min(most, SAMPLE_BYTES // size))
 
 
 def class_numbers(codes: NDArray[Any], n_vectors: int) -> NDArray[np.int64]:

@@ -314,12 +314,13 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
             )
             order = self._learnable(rows, at_least=0)
             trainer = self._new_trainer() if first else self._trainer
-            run = TrainingRun(0, False, False)
+            run, sample = TrainingRun(0, False, False), None
             if len(order):
                 with trainer.undone_on_error(rows):
                     sampled = self._sampling(trainer, rows, codes, order, len(order))
                     run = self._train(trainer, rows, codes, order, len(order), weights.each, sampled)
-                self._add_to_sample(sampled.sample())
+                sample = sampled.sample()
+            self._add_to_sample(sample)
             self._keep(trainer, 1.0 if first else self.n_epochs_ + 1.0, False)
             seen, given = (0, 0) if first else (self._n_seen, self._n_given)
             self._n_seen, self._n_given = seen + len(order), given + rows.shape[0]
