@@ -91,7 +91,9 @@ def test_suspects_print_and_convert():
 @pytest.mark.parametrize("n_new", [1, 30])
 def test_epochs_are_those_of_fit_after_partial_fit(n_new):
     labels, _ = planted(100, 0.1)
-    model = VotedPerceptronClassifier(kernel="poly", degree=1, gamma=0.01, margin=0.5, random_state=0).fit(X[:100], labels)
+    model = VotedPerceptronClassifier(kernel="poly", degree=1, gamma=0.01, margin=0.5, random_state=0).fit(
+        X[:100], labels
+    )
     before = {each["row"]: each for each in model.suspects().rows()}
     assert max(each["last"] for each in before.values()) > 5
     for start in (100, 100 + n_new):
