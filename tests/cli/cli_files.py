@@ -33,6 +33,11 @@ def write_files(folder):
     texts = "".join(f'"{text}",{topic}\n' for topic, texts in TOPICS.items() for text in texts)
     (folder / "text.csv").write_text(f"words,topic\n{texts}", encoding="utf-8")
     (folder / "large.svm").write_text(svmlight(300, 20), encoding="utf-8")
+    (folder / "parts").mkdir(exist_ok=True)
+    rows = np.random.RandomState(0).randint(0, 9, (120, 6))
+    rows[:, -1] = rows[:, 0] > rows[:, 1]  # the label
+    for k, part in enumerate(np.array_split(rows, 3)):
+        np.save(folder / "parts" / f"{k}.npy", part)
 
 
 def svmlight(n_rows, n_features, seed=0):

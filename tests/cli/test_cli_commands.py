@@ -612,7 +612,7 @@ def test_tuning_goes_on_and_chooses_among_estimators(here, capsys):
     assert fixed["settings"] == 3
     assert "among voted" in run(capsys, "tune", "digits", "--also", "forest", status=2).err
     text = " ".join(run(capsys, "tune", "--help").out.split())
-    assert "scale,scale*4,scale*0.25 for rbf; scale for poly" in text
+    assert "scale,scale*4,scale*0.25" in text
 
 
 @pytest.mark.parametrize("estimator", ["voted", "averaged"])

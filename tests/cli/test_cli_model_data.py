@@ -127,7 +127,9 @@ def test_labels_of_one_class_are_of_the_kind_that_the_model_learnt(case, label, 
     rows = [line for line in content.splitlines()[1:] if line.endswith("," + alone)]
     (here / "one.csv").write_text("a,b,y\n" + "\n".join(rows) + "\n")
     given = [] if label is None else ["--label", label]
-    made = trained(capsys, "all.csv", "--label", label or "y", "--test", "one.csv", "--kernel", "linear")
+    made = trained(
+        capsys, "all.csv", "--label", label or "y", "--test", "one.csv", "--kernel", "linear", "--margin", "0"
+    )
     assert len(made["classes"]) == 2
     found = run_json(capsys, "evaluate", "m.votron", "one.csv", *given)
     assert (found["wrong"], found["rows"]) == (0, len(rows))

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_classification, make_moons
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import get_scorer, make_scorer
 from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -43,15 +44,15 @@ def test_the_table_is_that_of_plain_cross_validation():
         scores = cross_val_score(plain, X, y, cv=StratifiedKFold(3))
         assert [results[f"split{i}_test_score"][k] for i in range(3)] == pytest.approx(scores)
         assert results["mean_test_score"][k] == pytest.approx(scores.mean())
-        # no moment and no rule would have been better
-        for epochs in (0.25, 1, 2, 4):
-            for rule in ("vote", "average", "last"):
-                other = plain.set_params(epochs=epochs, rule=rule)
-                assert cross_val_score(other, X, y, cv=StratifiedKFold(3)).mean() <= scores.mean() + 1e-12
+    best = VotedPerceptronClassifier(**model.best_params_, random_state=seed)
+    for rule, table in model.scores_.items():
+        for moment, column in zip(model.moments_, table.T, strict=True):
+            other = best.set_params(epochs=moment, rule=rule)
+            assert cross_val_score(other, X, y, cv=StratifiedKFold(3)) == pytest.approx(column)
     assert model.best_score_ == results["mean_test_score"][model.best_index_] <= results["mean_test_score"].max()
     assert results["params"][model.best_index_] == model.best_params_
-    assert results["rank_test_score"][model.best_index_] == 1
-    assert max(scores.mean(axis=0).max() for scores in model.scores_.values()) == pytest.approx(model.best_score_)
+    at_best = model.scores_[model.best_params_["rule"]][:, model.moments_ == model.best_params_["epochs"]]
+    assert at_best.mean() == pytest.approx(model.best_score_)
     assert model.scores_["vote"].shape == (3, len(model.moments_))
     again = VotedPerceptronClassifier(**model.best_params_, random_state=seed).fit(X, y)
     assert again.record_.equals(model.best_estimator_.record_)
@@ -126,9 +127,64 @@ def test_scorers_by_name(scoring):
     assert model.best_score_ == pytest.approx(expected)
 
 
-def test_what_needs_probabilities_is_refused():
-    with pytest.raises((AttributeError, ValueError)):
-        VotedPerceptronClassifierCV(**FEW, scoring="neg_log_loss").fit(*NOISY)
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "roc_auc_ovr", get_scorer("neg_brier_score")])
+def test_what_needs_probabilities_is_refused_before_the_first_fit(scoring, monkeypatch):
+    fitted = []
+    monkeypatch.setattr(VotedPerceptronClassifier, "fit", lambda *args, **more: fitted.append(1))
+    with pytest.raises(VotronError, match="must be a scorer of labels or scores, since a search has no probabilities"):
+        VotedPerceptronClassifierCV(**FEW, scoring=scoring).fit(*NOISY)
+    assert not fitted
+
+
+def right(model, X, y):
+    return float(np.mean(model.predict(X) == y))
+
+
+def weighted(model, X, y, sample_weight=None):
+    return float(np.average(model.predict(X) == y, weights=sample_weight))
+
+
+def test_scorers_get_weights_if_they_take_them():
+    X, y = make_classification(200, 5, weights=[0.8], flip_y=0.2, random_state=0)
+    found = {}
+    scorers = {"function": right, "metric": make_scorer(lambda y, p: np.mean(y == p)), "weighted": weighted}
+    for name, scoring in {**scorers, "accuracy": None}.items():
+        model = VotedPerceptronClassifierCV(**FEW, class_weight="balanced", scoring=scoring).fit(X, y)
+        found[name] = [model.cv_results_["mean_test_score"].tolist(), model.best_score_]
+    assert found["function"] == found["metric"]
+    assert found["weighted"] == found["accuracy"] != found["function"]
+
+
+def test_settings_whose_score_is_nan_come_last():
+    X, y = IRIS
+
+    def some(model, X, y):
+        share = right(model, X, y)
+        return share if share < 0.95 else float("nan")
+
+    def none(model, X, y):
+        return float("nan")
+
+    model = VotedPerceptronClassifierCV(**{**FEW, "gammas": [1e-4, 1.0]}, scoring=some).fit(X, y)
+    scores, ranks = model.cv_results_["mean_test_score"], model.cv_results_["rank_test_score"]
+    assert np.isfinite(model.best_score_)
+    assert np.isnan(scores).any()
+    assert ranks[model.best_index_] < ranks[np.isfinite(scores)].max() + 1 == ranks[np.isnan(scores)].min()
+    with pytest.raises(VotronError, match="No setting could be scored: the score of each is NaN"):
+        model.set_params(scoring=none).fit(X, y)
+
+
+def test_kernels_of_one_name_are_different_settings():
+    X, y = make_classification(2400, 4, n_informative=3, n_redundant=0, flip_y=0.1, random_state=0)
+    kernels = [lambda A, B, c=c: (c + A @ B.T) ** 2 for c in (0.0, 1.0, 9.0)]
+    params = {"margins": [0.0], "epochs": 1, "cv": 3, "random_state": 0}
+    model = VotedPerceptronClassifierCV(kernels=kernels, **params).fit(X, y)
+    results = model.cv_results_
+    assert np.bincount(results["iter"]).tolist() == [3, 3]  # halving goes on with each of the three
+    assert model.moments_.tolist() == moments_until(1)
+    alone = VotedPerceptronClassifierCV(kernels=[model.best_params_["kernel"]], **params).fit(X, y)
+    for rule, scores in alone.scores_.items():
+        assert np.array_equal(model.scores_[rule], scores)
 
 
 def test_time_is_kept_to():
@@ -293,6 +349,24 @@ def test_a_search_goes_on_from_its_file(tmp_path, monkeypatch):
         model.set_params(coef0=2.0).fit(X, y)
     with pytest.raises(VotronError, match="the score is not what it was"):
         model.set_params(coef0=1.0, scoring="balanced_accuracy").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"random_state": None}, "'random_state' parameter of .* must be a number with resume"),
+        ({"random_state": np.random.RandomState(0)}, "'random_state' parameter of .* must be a number with resume"),
+        ({"scoring": right}, "'scoring' parameter of .* must be the name of a scorer with resume.* Got right instead"),
+        ({"scoring": get_scorer("f1")}, "must be the name of a scorer with resume"),
+        ({"scoring": "neg_log_loss"}, "must be a scorer of labels or scores"),
+        ({"kernels": [lambda A, B: A @ B.T]}, "With resume, kernels must have names"),
+    ],
+)
+def test_what_no_file_could_go_on_with_is_refused(tmp_path, params, words):
+    path = tmp_path / "search.jsonl"
+    with pytest.raises(VotronError, match=words):
+        VotedPerceptronClassifierCV(**{**FEW, **params}, resume=path).fit(*IRIS)
+    assert not path.exists()
 
 
 def test_a_deadline_ends_training_with_what_was_learnt():

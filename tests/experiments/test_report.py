@@ -16,12 +16,12 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from votron._plotting import png
+from votron._plotting import png, spread_out
 from votron.data import ImageSet, load_image_set
 from votron.experiments import _report_tables, report
 from votron.experiments._disagreements import SHOWN_RULES
 from votron.experiments.claims import Claim
-from votron.experiments.figures import apart, disagreements, figure2, learning_curves
+from votron.experiments.figures import disagreements, figure2, learning_curves
 from votron.experiments.papers import Fact
 from votron.experiments.reproduce import Settings, reproduce
 from votron.experiments.runs import LINES, RULES, RunKey, RunStore
@@ -338,10 +338,10 @@ def test_names_are_moved_apart():
     rng = np.random.default_rng(0)
     for _ in range(50):
         heights = np.sort(rng.random(6)).tolist()
-        moved = apart(heights, 0.1)
+        moved = spread_out(heights, 0.1)
         assert np.diff(moved).min() > 0.1 - 1e-9
         assert np.mean(moved) == pytest.approx(np.mean(heights))
-    assert apart([0.1, 0.5, 0.9], 0.1) == pytest.approx([0.1, 0.5, 0.9])
+    assert spread_out([0.1, 0.5, 0.9], 0.1) == pytest.approx([0.1, 0.5, 0.9])
 
 
 def test_colours_of_figures_have_counterparts_in_the_dark(page):

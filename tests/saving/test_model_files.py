@@ -893,3 +893,15 @@ def test_vectors_that_contradictions_bring_back_to_nothing(rule, tmp_path):
             each.save(tmp_path / "m")
             assert np.isfinite(each.decision_function(X)).all()
             np.testing.assert_array_equal(load(tmp_path / "m").decision_function(X), each.decision_function(X))
+
+
+def test_gaussian_models_of_before_there_was_a_constant_learn_on(tmp_path):
+    """Their files say coef0=1.0, which the kernel did not read, and the kernel has none."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), np.arange(60) % 3
+    model = VotedPerceptronClassifier(kernel="rbf", gamma=0.1, coef0=0.0, random_state=0).fit(X, y)
+    model.coef0 = 1.0  # as it was written then
+    model.save(tmp_path / "m.votron")
+    found = load(tmp_path / "m.votron")
+    assert found.coef0 == found.kernel_.coef0 == 0.0
+    assert found.partial_fit(X, y).predict(X).shape == y.shape

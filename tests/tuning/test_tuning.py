@@ -21,12 +21,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from strategies import thorough
 
-from votron import VotedPerceptronClassifier, VotedPerceptronClassifierCV, VotronError, tabular_encoder
+from votron import VotedPerceptronClassifier, VotedPerceptronClassifierCV, VotronError, __version__, tabular_encoder
 from votron.estimators._search.choosing import ORDERED, best_first, steadied
 from votron.estimators._search.folds import Folds
 from votron.estimators._search.grids import FREE, GROWTH, KEPT_SHARE, LEAST_KEPT, STARTS, moments_until
 from votron.estimators._search.settings import Candidate, beyond, multiple_of_scale
 from votron.estimators._validation import resolved_gamma
+from votron.kernels import CallableKernel, GaussianKernel, NormalizedKernel
 from votron.tuning import ESTIMATORS, TuningResult, TuningRow, default_grid, tune
 
 IRIS = load_iris(return_X_y=True)
@@ -229,6 +230,38 @@ def test_a_steady_score_is_half_its_own_and_a_quarter_of_each_neighbours(scores,
 def test_multiples_of_the_scale_are_no_neighbours_of_numbers():
     params = [{"gamma": gamma} for gamma in ("scale", 2.0, "scale*4", 8.0)]
     assert steadied(params, [0.0, 0.25, 1.0, 0.25], [9] * 4) == [0.25, 0.25, 0.75, 0.25]
+
+
+def test_nan_is_worse_than_any_score_and_no_neighbour():
+    nan = float("nan")
+    params = [{"epochs": epochs} for epochs in (1, 2, 4, 8)]
+    assert steadied(params, [0.5, nan, 1.0, 0.0], [9] * 4) == pytest.approx([0.625, nan, 0.625, 0.25], nan_ok=True)
+    assert best_first(params, [0.5, nan, 1.0, 0.0], [9] * 4) == [2, 0, 3, 1]
+    assert best_first(params, [nan, -1.0, nan, -2.0], [9, 9, 27, 27]) == [3, 1, 0, 2]  # also on more rows
+
+
+def product_kernel(factor):
+    """Functions of one name, and different."""
+
+    def product(A, B):
+        return factor + A @ B.T
+
+    return product
+
+
+@pytest.mark.parametrize("wrapped", [lambda f: f, CallableKernel])
+def test_kernels_of_one_name_are_different_settings(wrapped):
+    X, y = IRIS
+    kernels = [wrapped(product_kernel(factor)) for factor in (1.0, 400.0)]
+    free = {"margin": [0.0], "epochs": [1, 2], "rule": ["vote"], "normalize_kernel": [False]}
+    result = tune(X, y, grid={"kernel": kernels, **free}, folds=3)
+    assert result.n_tried == result.n_settings == len(result.settings()) == 2
+    for kernel in kernels:
+        alone = tune(X, y, grid={"kernel": [kernel], **free}, folds=3)
+        mine = [row.errors for row in result.table if row.params["kernel"] == kernel]
+        assert mine == [row.errors for row in alone.table]
+    params = [{"kernel": kernel, "epochs": epochs} for kernel, epochs in zip(kernels, (1, 2), strict=True)]
+    assert steadied(params, [0.25, 0.75], [9, 9]) == [0.25, 0.75]
 
 
 def test_within_one_standard_error_the_simplest_is_chosen():
@@ -694,10 +727,41 @@ def test_a_file_of_another_search_is_refused(tmp_path, change):
 
 def test_other_files_are_refused(tmp_path):
     path = tmp_path / "notes.txt"
-    for content in ("hello", "hello\n", '{"kind": "other"}\n', '{"kind": "votron search 1"}\n[]\n'):
+    for content in ("hello", "hello\n", "[]\n", '{"kind": "other"}\n', '{"kind": "votron search 1"}\n[]\n'):
         path.write_text(content)
         with pytest.raises(VotronError, match="is no file of a search"):
             tune(*IRIS, grid=SMALL, folds=2, resume=path)
         assert path.read_text() == content
     with pytest.raises(VotronError, match="Cannot read the file of a search"):
         tune(*IRIS, grid=SMALL, folds=2, resume=tmp_path)
+
+
+@pytest.mark.parametrize("written", [{}, {"votron": "0.0.9"}])
+def test_a_file_of_another_version_is_refused(tmp_path, written):
+    path = tmp_path / "search.jsonl"
+    tune(*IRIS, grid=SMALL, folds=2, resume=path)
+    first, *others = path.read_text().splitlines(keepends=True)
+    assert json.loads(first) == {"kind": "votron search 1", "votron": __version__}
+    content = json.dumps({"kind": "votron search 1", **written}) + "\n" + "".join(others)
+    path.write_text(content)
+    with pytest.raises(VotronError, match=f"wrote it and this is Votron {__version__}"):
+        tune(*IRIS, grid=SMALL, folds=2, resume=path)
+    assert path.read_text() == content
+
+
+def test_a_file_takes_kernels_with_names_only(tmp_path):
+    path, function = tmp_path / "search.jsonl", product_kernel(1.0)
+    for kernel in (function, CallableKernel(function), NormalizedKernel(CallableKernel(function))):
+        with pytest.raises(VotronError, match=r"With resume, kernels must have names.* Got .*product"):
+            tune(*IRIS, grid={"kernel": ["linear", kernel]}, folds=2, resume=path)
+        assert not path.exists()
+    named = ["linear", GaussianKernel(0.5), NormalizedKernel(GaussianKernel(0.25))]
+    assert tune(*IRIS, grid={"kernel": named, "margin": [0.0]}, folds=2, resume=path).n_tried >= 3
+
+
+def test_sparse_rows_of_another_width_are_other_data():
+    rows, y, splits = sp.csr_matrix(np.eye(4)), np.array([0, 1, 0, 1]), [(np.array([0, 1]), np.array([2, 3]))]
+    wider = sp.csr_matrix((rows.data, rows.indices, rows.indptr), shape=(4, 5))
+    same = sp.csr_matrix(np.eye(4))
+    digests = [Folds(X, y, splits, 0).digest() for X in (rows, wider, same)]
+    assert digests[0] == digests[2] != digests[1]

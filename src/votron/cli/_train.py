@@ -64,7 +64,7 @@ EXAMPLES = [
     ("votron train days.csv --label Play -o best.votron --tune 60", "with parameters found in a minute"),
     ("votron train text.csv --label topic --text words --estimator averaged -o text.votron", "text"),
     ("votron train large.svm --stream --estimator averaged -o large.votron", "data larger than memory"),
-    ("votron train parts --label -1 --dask local:4 -o parts.votron", "a folder of .npy files, on four processes"),
+    ("votron train parts --label -1 --dask local:2 -o parts.votron", "a folder of .npy files, on two processes"),
     ("votron train days.csv --label Play --class-weight yes=2,no=1 -o days.votron", "with weights of labels"),
 ]
 
@@ -282,8 +282,7 @@ def _estimator(args: argparse.Namespace, notes: Notes) -> tuple[Any, int]:
         seed = 0 if args.resume is not None else secrets.randbelow(2**31)
     typed = _options.typed_parameters(args)
     estimator = _options.make_estimator(args.estimator, typed)
-    if args.tune is None or "kernel" in typed:  # else the kernel is among what is searched
-        _options.check_read_by_kernel(estimator, typed)
+    _options.check_read_by_kernel(estimator, typed)
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=seed)
     if "verbose" in estimator.get_params() and notes.live:

@@ -45,7 +45,7 @@ _WIDTH = 80
 _ON_OFF = {"on": True, "off": False}
 
 EXAMPLES = [
-    ("votron tune days.csv --label Play --folds 3 --degrees 1,2 --rules vote,last", "a small search"),
+    ("votron tune days.csv --label Play --folds 3 --kernels poly --degrees 1,2 --rules vote,last", "a small search"),
     (
         "votron tune digits --kernels poly --degrees 2-3 --margins 0 -o best.votron",
         "and train the best setting on all rows",
@@ -246,6 +246,27 @@ def _typed(value: Any) -> str:
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
+def _check_read_by_kernels(estimator: str, grid: dict[str, list[Any]]) -> None:
+    """Refuse values of a parameter that no kernel of the search reads."""
+    from votron.tuning import default_grid
+
+    kernels = grid.get("kernel", default_grid(estimator).get("kernel", []))
+    for name in grid:
+        readers = _readers(name)
+        if readers and kernels and all(isinstance(each, str) and each not in readers for each in kernels):
+            raise UsageError(
+                f"--{_ALIASES[name]} is not for --kernels {','.join(kernels)}: add --kernels {readers[0]}, "
+                "or leave it out."
+            )
+
+
+def _readers(parameter: str) -> list[str]:
+    """Return the kernels that read a parameter, by name."""
+    from votron.kernels import KERNELS
+
+    return [name for name, cls in KERNELS.items() if parameter in cls.parameters()]
+
+
 def run(args: argparse.Namespace, reading: Sequence[str]) -> int:
     """Search, print the table, and train the best if asked to; ``reading`` has the options of reading, as typed."""
     notes = Notes(args.quiet)
@@ -258,6 +279,7 @@ def run(args: argparse.Namespace, reading: Sequence[str]) -> int:
         for value in values:
             if not str(value).startswith("scale*"):
                 _options.make_estimator(args.estimator, {name: value})  # refuses what is out of range before the work
+    _check_read_by_kernels(args.estimator, grid)
     data, y = read_labelled(args.data, **typed_reading(args))
     if (remark := remark_on_label(y, data.label, is_table=data.columns is not None)) is not None:
         notes(remark)

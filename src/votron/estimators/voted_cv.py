@@ -26,7 +26,7 @@ from votron.estimators._search.folds import Folds
 from votron.estimators._search.grids import GROWTH, Params, moments_until, plain, shown
 from votron.estimators._search.kept import KeptTrials
 from votron.estimators._search.searching import Search, Space, seconds_left
-from votron.estimators._search.settings import Candidate, multiple_of_scale, settings_of
+from votron.estimators._search.settings import Candidate, check_for_file, equal, multiple_of_scale, settings_of
 from votron.estimators._search.trials import Trial, score_by
 from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, weighed
 from votron.estimators.base import Deadline, outside_votron
@@ -80,6 +80,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         The folds, as scikit-learn's tools take them: a number stands for so many stratified ones.
     scoring : str, callable or None, default=None
         What is best: the name of a scorer, or one, that needs labels or scores and no probabilities. None: accuracy.
+        Weights are given to it if it takes ``sample_weight``.
     halving : bool, default=True
         Try settings on a part of the training rows first, 500 at least, each time a third of the next. False: on all.
     time_limit : float or None, default=None
@@ -97,7 +98,8 @@ class VotedPerceptronClassifierCV(WeightedFit):
         Weights of the classes, as in `VotedPerceptronClassifier`; they count in the scores as well.
     resume : str, path-like or None, default=None
         A file in which every fold that was tried is kept. If it is there, the search goes on where it ended, however
-        that was; data, folds, scores and ``random_state``, which must be a number, must be the same.
+        that was; data, folds, scores and ``random_state``, which must be a number, must be the same, and the version
+        of Votron. Kernels and ``scoring`` must have names then, functions are refused.
 
     Attributes
     ----------
@@ -261,12 +263,29 @@ class VotedPerceptronClassifierCV(WeightedFit):
         owner = type(self).__name__
         parse_memory_limit(self.memory_limit, owner)
         effective_threads(self.n_jobs, owner)
+        self._check_resume(owner)
         rows, labels = _validation.validated(self, X, y, kernel=None, reset=True)
         weights = weighed(self, labels, sample_weight, scaled=True)
         some, known = weights.of(rows, labels, None)
         self.classes_, _ = _validation.encode_labels(known)
         _validation.check_two_classes(self.classes_, some.shape)
         return rows, np.asarray(labels), weights
+
+    def _check_resume(self, owner: str) -> None:
+        """Refuse what a file could not go on with."""
+        if self.resume is None:
+            return
+        if not isinstance(self.random_state, Integral):
+            raise VotronError(
+                Parameter("random_state", of=owner),
+                f" must be a number with resume, or no search could go on. Got {self.random_state!r} instead.",
+            )
+        if callable(self.scoring):
+            raise VotronError(
+                Parameter("scoring", of=owner),
+                " must be the name of a scorer with resume, since a file cannot tell one function from another. "
+                f"Got {shown(self.scoring)} instead.",
+            )
 
     def _fixed(self, seed: int) -> Params:
         names = ("coef0", "normalize_kernel", "memory_limit", "n_jobs", "class_weight")
@@ -289,6 +308,9 @@ class VotedPerceptronClassifierCV(WeightedFit):
         scale, candidates = self._candidates(rows)
         grows = {name for several, name in {**_GRIDS, "epochs": "epochs"}.items() if _is_auto(getattr(self, several))}
         space = Space(candidates, data, fixed, frozenset(grows & set(GROWTH)), scale)
+        score = score_by(self.scoring)
+        if self.resume is not None:
+            check_for_file(candidates)
         kept = KeptTrials(self.resume)
         if self.resume is not None:
             same = {name: value for name, value in fixed.items() if name not in ("memory_limit", "n_jobs")}
@@ -299,7 +321,6 @@ class VotedPerceptronClassifierCV(WeightedFit):
             said = ", ".join(f"{name}={_short(value)}" for name, value in _params(best).items())
             progress.update(done, f"{done} of {total} settings on {best.n_rows:,} rows, best {best.score:.4f}: {said}")
 
-        score = score_by(self.scoring)
         return Search({"voted": space}, score, bool(self.halving), deadline, rows.shape[0], kept, report)
 
     def _splits(self, labels: NDArray[Any], weights: RowWeights) -> list[tuple[Any, Any]]:
@@ -372,9 +393,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         self.best_params_, self.best_score_ = _params(best), best.score
         self.cv_results_ = _results(trials)
         mine = [
-            each
-            for each in trials
-            if each.rung == best.rung and plain(each.candidate.setting) == plain(best.candidate.setting)
+            each for each in trials if each.rung == best.rung and equal(each.candidate.setting, best.candidate.setting)
         ]
         rules = best.candidate.free["rule"]
         moments = np.concatenate([each.candidate.free["epochs"] for each in mine])
@@ -572,7 +591,9 @@ def _results(trials: Sequence[Trial]) -> dict[str, Any]:
     found |= {f"split{k}_test_score": column for k, column in enumerate(at_best.T)}
     means = at_best.mean(axis=1)
     rungs = np.array([trial.rung for trial in trials])
-    keys: list[tuple[float, float]] = [(-int(rung), -float(mean)) for rung, mean in zip(rungs, means, strict=True)]
+    keys: list[tuple[float, float]] = [
+        (1, 0.0) if np.isnan(mean) else (-int(rung), -float(mean)) for rung, mean in zip(rungs, means, strict=True)
+    ]
     ranked = sorted(keys)
     return found | {
         "mean_test_score": means,

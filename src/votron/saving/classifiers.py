@@ -27,7 +27,7 @@ from votron.estimators.naive_bayes import NaiveBayesLinearClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.estimators.winnow import _FIXED as WINNOW_FIXED
 from votron.estimators.winnow import WinnowClassifier
-from votron.kernels.base import is_precomputed
+from votron.kernels.base import is_precomputed, kernel_class
 from votron.rules import RULES, HoldoutCurve, Vectors
 from votron.saving.fields import LARGEST, Fields
 from votron.saving.values import (
@@ -228,6 +228,7 @@ class Voted(StoredClassifier):
     def build(self, model: VotedPerceptronClassifier, fields: Fields) -> None:
         """Set kernel, record, support vectors and held-out errors."""
         model.kernel_ = kernel_from(fields.part("kernel"))
+        _take_constant(model)
         model._n_named = fields.count("n_named")
         model._n_left_out = _rows_left_out(fields, model._n_named)
         limit = min(model._n_named, model.n_features_in_) if is_precomputed(model.kernel_) else model._n_named
@@ -337,6 +338,7 @@ class KernelAdatron(StoredClassifier):
         model._weighted = fields.flag("weighted") if fields.has("weighted") else False
         form = expansion_from(fields, n, model.n_features_in_, model._n_rows)
         model.kernel_, model._support_rows = form.kernel, form.support_rows
+        _take_constant(model)
         model.support_, model._dual_coef = form.support, form.coefficients
         model.support_vectors_ = form.support_rows[:, :0] if is_precomputed(form.kernel) else form.support_rows
         model.n_support_ = counts(fields, "n_support", n)
@@ -587,6 +589,12 @@ def _sequence_from(model: CompactClassifier, fields: Fields) -> Sequence:
     vectors = Vectors(record, kernel, rows, fields.count("seed"))
     rules = [name for name, rule in RULES.items() if not rule.one_vector]
     return Sequence(vectors, fields.text("by", rules), fields.flag("normalized"))
+
+
+def _take_constant(model: Any) -> None:
+    """Take coef0 from the kernel, where that has one: that of Gaussian kernels in early files was 0, and not read."""
+    if kernel_class(model.kernel) is not None and hasattr(innermost := model.kernel_.innermost, "coef0"):
+        model.coef0 = innermost.coef0
 
 
 _FORMS: dict[str, Callable[[CompactClassifier, Fields], Form]] = {

@@ -12,7 +12,7 @@ from votron._text_tables import as_text
 from votron.estimators import ESTIMATORS
 from votron.estimators._search.choosing import best_first
 from votron.estimators._search.grids import FREE, Params, plain, shown
-from votron.estimators._search.settings import multiple_of_scale
+from votron.estimators._search.settings import alike, multiple_of_scale
 from votron.kernels import make_kernel
 
 
@@ -179,12 +179,12 @@ class TuningResult:
         >>> [row.params for row in TuningResult("voted", rows, 2, 10, 10, 2, 2, (), 1.5).settings()]
         [{'margin': 0.5, 'epochs': 5}, {'margin': 2.0, 'epochs': 1}]
         """
-        found: dict[str, TuningRow] = {}
-        for row in self.ranked():
+        rows, settings = self.ranked(), []
+        for row in rows:
             free = FREE.get(row.estimator, ())
-            setting = {name: plain(value) for name, value in row.params.items() if name not in free}
-            found.setdefault(f"{row.estimator} {row.n_rows} {setting}", row)
-        return list(found.values())
+            setting = {name: value for name, value in row.params.items() if name not in free}
+            settings.append({"estimator": row.estimator, "n_rows": row.n_rows, **setting})
+        return [rows[places[0]] for places in alike(settings)]
 
     def to_text(self, n: int = 20) -> str:
         """Return the ``n`` rows of least error as a table to read, and the choice.

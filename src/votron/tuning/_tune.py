@@ -24,7 +24,7 @@ from votron.estimators._search.folds import Folds, scale_of
 from votron.estimators._search.grids import GROWTH, check_estimator, plain
 from votron.estimators._search.kept import KeptTrials
 from votron.estimators._search.searching import Search, Space, seconds_left
-from votron.estimators._search.settings import multiple_of_scale, settings_of
+from votron.estimators._search.settings import check_for_file, multiple_of_scale, settings_of
 from votron.estimators._search.trials import Trial, minus_error
 from votron.estimators._weights import weighed
 from votron.estimators.base import Deadline
@@ -278,6 +278,8 @@ def _drawn(rows: _Rows, max_rows: int | None, seed: int) -> _Rows:
 
 def _kept(resume: Any, spaces: dict[str, Space]) -> KeptTrials:
     """Return what is known from a search before, if it was of these data."""
+    if resume is not None:
+        check_for_file([each for space in spaces.values() for each in space.candidates])
     kept = KeptTrials(resume)
     if resume is not None:
         for name, space in spaces.items():

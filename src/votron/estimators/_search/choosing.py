@@ -4,15 +4,18 @@ The largest of hundreds of scores owes its place to chance as much as to merit: 
 about as good. A parameter that is a number has neighbours, though, which are about as good too, and whose luck is
 another. So settings are compared by **steady** scores: each is averaged with its neighbours in time, gamma, margin and
 so on, one parameter after another. More training rows come first, then the higher steady score, then the higher score
-itself, the larger margin, fewer epochs, and what was tried first.
+itself, the larger margin, fewer epochs, and what was tried first. A score that is NaN is worse than any, and no
+neighbour of others.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
-from votron.estimators._search.settings import number_of
+from votron.estimators._search.settings import alike, number_of
 
 Params = dict[str, Any]
 
@@ -65,10 +68,14 @@ def rank(params: Params, score: float, steady: float, n_rows: int) -> tuple[floa
     --------
     >>> rank({"margin": 2.0, "epochs": 3}, 0.9, 0.8, 100)
     (-100, -0.8, -0.9, -2.0, 3.0)
+    >>> rank({"margin": 2.0, "epochs": 3}, math.nan, math.nan, 100)
+    (0, inf, inf, -2.0, 3.0)
     """
     margin = params.get("margin", 0.0)
     largest = max(margin.values(), default=0.0) if isinstance(margin, dict) else margin
     epochs = float(params.get("epochs", 0))
+    if math.isnan(score):
+        return (0, math.inf, math.inf, -float(largest), epochs)
     return (-n_rows, -round(steady, _DIGITS), -round(score, _DIGITS), -float(largest), epochs)
 
 
@@ -83,17 +90,28 @@ def steadied(params: Sequence[Params], scores: Sequence[float], n_rows: Sequence
     [0.375, 0.9375, 0.6875]
     """
     values = [{name: number_of(each.get(name)) for name in ORDERED} for each in params]
-    texts = [{name: repr(value) for name, value in each.items()} for each in params]
+    texts = _texts(params)
     found = list(scores)
     for name in ORDERED:
         lines: dict[tuple[Any, ...], list[int]] = {}
         for i, each in enumerate(texts):
-            if values[i][name] is not None:
+            if values[i][name] is not None and not math.isnan(scores[i]):
                 same = frozenset(item for item in each.items() if item[0] != name)
                 lines.setdefault((n_rows[i], isinstance(params[i][name], str), same), []).append(i)
         place = [each[name] or 0.0 for each in values]
         found = _averaged(found, [sorted(line, key=place.__getitem__) for line in lines.values()])
     return found
+
+
+def _texts(params: Sequence[Params]) -> list[dict[str, str]]:
+    """Return settings with a text for each value, the same for equal values only, which functions do not have."""
+    others = [value for each in params for value in each.values() if not isinstance(value, str | Real)]
+    numbers = {id(others[i]): k for k, places in enumerate(alike(others)) for i in places}
+
+    def text(value: Any) -> str:
+        return repr(value) if isinstance(value, str | Real) else f"#{numbers[id(value)]}"
+
+    return [{name: text(value) for name, value in each.items()} for each in params]
 
 
 def _averaged(scores: list[float], lines: Sequence[Sequence[int]]) -> list[float]:

@@ -171,7 +171,10 @@ def _size(X: Any) -> int:
 def _arrays_of(part: Any) -> list[NDArray[Any]]:
     if part is None:
         return []
-    return [part.data, part.indices, part.indptr] if sp.issparse(part) else [np.asarray(part)]
+    if not sp.issparse(part):
+        return [np.asarray(part)]
+    rows = part.tocsr()
+    return [np.array(rows.shape), rows.data, rows.indices, rows.indptr]  # columns of zeros are in the shape only
 
 
 def _with_every_class_first(rows: Index, codes: NDArray[np.int64], rng: Any) -> Index:

@@ -111,7 +111,7 @@ OF_KERNEL = ("degree", "gamma", "coef0", "normalize_kernel")
 """Parameters that are for some kernels only."""
 
 
-def default_grid(estimator: str = "voted", kernel: str = "poly") -> Grid:
+def default_grid(estimator: str = "voted", kernel: str = "rbf") -> Grid:
     """Return the values that a search begins with, of each parameter, where it is told nothing else.
 
     Of the voted perceptron: the Gaussian kernel with gamma of 1, 4 and 1/4 times "scale", and margins 0.5 and 2; six
@@ -122,7 +122,7 @@ def default_grid(estimator: str = "voted", kernel: str = "poly") -> Grid:
     ----------
     estimator : {"voted", "averaged", "adatron", "winnow", "naive-bayes"}, default="voted"
         Which classifier.
-    kernel : str, default="poly"
+    kernel : str, default="rbf"
         Which values of its parameters: each kernel says what is worth trying.
 
     Returns

@@ -1,9 +1,9 @@
 """A file of what a search has tried, from which a search that was ended, or killed, goes on.
 
-It is text, one JSON object a line: for each classifier what its data and folds were, and for each setting, number of
-rows and fold the scores. A line is added when a fold is complete, so that all but the fold at work is there whatever
-happens; a last line that was not written to its end is dropped. A search with other settings on the same data takes
-what it can use.
+It is text, one JSON object a line: the version of Votron, for each classifier what its data and folds were, and for
+each setting, number of rows and fold the scores. A line is added when a fold is complete, so that all but the fold at
+work is there whatever happens; a last line that was not written to its end is dropped. A search with other settings on
+the same data takes what it can use.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ import os
 from pathlib import Path
 from typing import Any
 
+from votron import __version__
 from votron._files import write_bytes
 from votron.errors import VotronError
 from votron.estimators._search.trials import FoldScores
 
 _KIND = "votron search 1"
+_HEADER = {"kind": _KIND, "votron": __version__}
 _SAME = {
     "data": "the data, the folds or the encoder are not what they were",
     "scoring": "the score is not what it was",
@@ -57,7 +59,7 @@ class KeptTrials:
             content = path.read_bytes() if path.exists() else b""
             whole = content[: content.rfind(b"\n") + 1]
             lines = [json.loads(line) for line in whole.splitlines()]
-            if (lines and lines[0] != {"kind": _KIND}) or (content and not whole):
+            if (lines and lines[0]["kind"] != _KIND) or (content and not whole):
                 raise ValueError
             for line in lines[1:]:
                 self._take(line)
@@ -67,8 +69,13 @@ class KeptTrials:
             raise VotronError(
                 f"{str(path)!r} is no file of a search: give the name of one, or of a file that is not there yet."
             ) from None
+        if lines and lines[0] != _HEADER:
+            raise VotronError(
+                f"The search in {str(path)!r} cannot go on, since Votron {lines[0].get('votron', '(an older one)')} "
+                f"wrote it and this is Votron {__version__}: give another file, or go on with that version."
+            )
         if whole != content or not lines:
-            self._write(lambda: write_bytes(path, whole or (json.dumps({"kind": _KIND}) + "\n").encode()))
+            self._write(lambda: write_bytes(path, whole or (json.dumps(_HEADER) + "\n").encode()))
 
     def _take(self, line: dict[str, Any]) -> None:
         if "estimator" in line:

@@ -11,9 +11,9 @@ from typing import Any
 
 from votron.errors import VotronError
 from votron.estimators._search.folds import Folds
-from votron.estimators._search.grids import KEPT_SHARE, LEAST_KEPT, LEAST_ROWS, Params, plain
+from votron.estimators._search.grids import KEPT_SHARE, LEAST_KEPT, LEAST_ROWS, Params
 from votron.estimators._search.kept import KeptTrials
-from votron.estimators._search.settings import Candidate, beyond, merged
+from votron.estimators._search.settings import Candidate, alike, beyond, merged
 from votron.estimators._search.trials import Point, Score, Trial, fold_scores, points_of
 from votron.estimators.base import OutOfTime
 
@@ -100,9 +100,10 @@ class Search:
 
     def _chosen(self) -> Trial:
         """Return the best trial of those on the most rows, with its point, by the neighbours among all of them."""
-        top = max(trial.rung for trial in self.trials)
-        best = points_of([trial for trial in self.trials if trial.rung == top])[0]
+        best = points_of(self.trials)[0]
         best.trial.point = best.k
+        if math.isnan(best.trial.score):
+            raise VotronError("No setting could be scored: the score of each is NaN in one fold at least.")
         return best.trial
 
     def _failure(self) -> ValueError:
@@ -120,13 +121,13 @@ class Search:
     @property
     def n_tried(self) -> int:
         """Settings that were tried on all folds."""
-        return len({trial.candidate.key for trial in self.trials if trial.rung == 0})
+        return sum(trial.rung == 0 for trial in self.trials)
 
     @property
     def n_settings(self) -> int:
         """Settings that were to be tried, with those beyond the edges."""
-        waiting = {each.key for each in self._queue} if not max((t.rung for t in self.trials), default=0) else set()
-        return self.n_tried + len(waiting) + len({each.key for each, _ in self.skipped})
+        waiting = self._queue if not max((t.rung for t in self.trials), default=0) else []
+        return self.n_tried + len(waiting) + len(self.skipped)
 
     def _end(self) -> float:
         """Return when to begin the training at the end: it takes time with the square of the rows, half at most."""
@@ -163,16 +164,14 @@ class Search:
 
     def _kept(self, trials: Sequence[Trial]) -> list[Candidate]:
         """Return the settings to go on with, the best first, each with the moments of all its fits."""
-        settings: dict[str, list[Trial]] = {}
-        for trial in dict.fromkeys(point.trial for point in points_of(trials)):
-            candidate = trial.candidate
-            settings.setdefault(f"{candidate.estimator} {plain(candidate.setting)}", []).append(trial)
+        fitted = [trial.candidate for trial in dict.fromkeys(point.trial for point in points_of(trials))]
+        settings = alike([{"estimator": each.estimator, **each.setting} for each in fitted])
         n = max(LEAST_KEPT, math.ceil(len(settings) / KEPT_SHARE))
         found: list[Candidate] = []
-        for fits in settings.values():
-            first = fits[0].candidate
+        for places in settings:
+            first = fitted[places[0]]
             if len(found) < n or all(each.estimator != first.estimator for each in found):
-                found.append(replace(first, free=merged([fit.candidate.free for fit in fits])))
+                found.append(replace(first, free=merged([fitted[i].free for i in places])))
         return found
 
     def _known(self) -> list[Candidate]:

@@ -26,9 +26,10 @@ from votron.estimators._search.grids import (
     default_grid,
     moments_until,
     plain,
+    shown,
 )
 from votron.estimators.parameters import check_parameters
-from votron.kernels.base import is_precomputed, kernel_class
+from votron.kernels.base import KERNELS, Kernel, is_precomputed, kernel_class
 from votron.rules import RULES
 
 _MULTIPLE = "scale*"
@@ -45,7 +46,7 @@ class Candidate:
 
     @cached_property
     def key(self) -> str:
-        """A text that no other candidate has."""
+        """What stands for it in a file: a text that no other candidate has, if its kernel has a name."""
         return json.dumps([self.estimator, plain(self.setting), plain(self.free)], sort_keys=True)
 
     @cached_property
@@ -124,7 +125,7 @@ def beyond(
         if name not in grows or (name not in best.setting and name not in point):
             continue
         mine = [each for each in tried if each.estimator == best.estimator]
-        mine = [each for each in mine if all(_equal(each.setting.get(k), best.setting.get(k)) for k in growth.within)]
+        mine = [each for each in mine if all(equal(each.setting.get(k), best.setting.get(k)) for k in growth.within)]
         if name in point:
             found += _longer(best, point, mine, growth)
             continue
@@ -141,7 +142,7 @@ def beyond(
 
 def _longer(best: Candidate, point: Params, mine: Sequence[Candidate], growth: Growth) -> list[Candidate]:
     """Return the best with the moments of more epochs, where its best moment is in the last of them."""
-    same = [each for each in mine if _equal(each.setting, best.setting)]
+    same = [each for each in mine if equal(each.setting, best.setting)]
     most = max(max(each.free["epochs"]) for each in same)
     longest = min(most * growth.step, growth.most)
     if point["epochs"] <= most - 1 or longest <= most:
@@ -151,7 +152,7 @@ def _longer(best: Candidate, point: Params, mine: Sequence[Candidate], growth: G
 
 def _all_free(best: Candidate, mine: Sequence[Candidate]) -> Grid:
     """Return what is free of a setting, with the moments of all its fits."""
-    same = [each.free for each in mine if _equal(each.setting, best.setting)]
+    same = [each.free for each in mine if equal(each.setting, best.setting)]
     return merged([best.free, *same])
 
 
@@ -249,17 +250,43 @@ def _check_values(given: Grid) -> None:
 
 def _distinct(values: list[Any]) -> list[Any]:
     """Return the values without repetitions; a kernel given as a function compares, but need not hash."""
-    found: list[Any] = []
-    for value in values:
-        if not any(_equal(value, other) for other in found):
-            found.append(value)
+    return [values[places[0]] for places in alike(values)]
+
+
+def alike(values: Sequence[Any]) -> list[list[int]]:
+    """Return the places of equal values, or settings, together; functions are equal only to themselves.
+
+    Examples
+    --------
+    >>> alike([{"kernel": max}, {"kernel": min}, {"kernel": max}])
+    [[0, 2], [1]]
+    """
+    found: list[list[int]] = []
+    for i, value in enumerate(values):
+        same = next((places for places in found if equal(values[places[0]], value)), None)
+        if same is None:
+            found.append([i])
+        else:
+            same.append(i)
     return found
 
 
-def _equal(a: Any, b: Any) -> bool:
+def check_for_file(candidates: Sequence[Candidate]) -> None:
+    """Refuse kernels that have nothing but the name of a function, by which a file cannot know them."""
+    for candidate in candidates:
+        kernel = candidate.setting.get("kernel")
+        known = kernel.innermost if isinstance(kernel, Kernel) else kernel
+        if callable(known) and not (isinstance(known, Kernel) and KERNELS.find(known.name) is type(known)):
+            raise VotronError(
+                "With resume, kernels must have names, since a file cannot tell one function from another: make the "
+                f"kernel known by register_kernel, or search without resume. Got {shown(kernel)} instead."
+            )
+
+
+def equal(a: Any, b: Any) -> bool:
     """Tell whether two values, or settings, are the same; arrays among them are compared as a whole."""
     if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(_equal(a[name], b[name]) for name in a)
+        return a.keys() == b.keys() and all(equal(a[name], b[name]) for name in a)
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return bool(np.array_equal(a, b))
     return bool(a == b) and type(a) is type(b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils.validation import has_fit_parameter
 
 from votron._types import Floats
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 from votron.estimators._by_name import ESTIMATORS
 from votron.estimators._search.choosing import ranks
 from votron.estimators._search.folds import Fold
@@ -199,8 +200,23 @@ def score_by(scoring: Any) -> Score:
     if scoring is None or scoring == "accuracy":
         return accuracy
     scorer = get_scorer(scoring)
+    asked = getattr(scorer, "_response_method", "predict")
+    if not any(hasattr(Scored, name) for name in ([asked] if isinstance(asked, str) else asked)):
+        raise VotronError(
+            Parameter("scoring", of="VotedPerceptronClassifierCV"),
+            f" must be a scorer of labels or scores, since a search has no probabilities. Got {scoring!r} instead.",
+        )
+    weighs = _takes_weights(scorer)
 
     def score(model: Any, X: Any, y: NDArray[Any], weight: Floats | None) -> float:
-        return float(scorer(model, X, y) if weight is None else scorer(model, X, y, sample_weight=weight))
+        return float(
+            scorer(model, X, y, sample_weight=weight) if weighs and weight is not None else scorer(model, X, y)
+        )
 
     return score
+
+
+def _takes_weights(scorer: Any) -> bool:
+    """Tell whether a scorer, or the function of labels that it was made of, has a parameter for weights."""
+    known = inspect.signature(getattr(scorer, "_score_func", scorer)).parameters
+    return "sample_weight" in known or any(each.kind is each.VAR_KEYWORD for each in known.values())
