@@ -86,3 +86,26 @@ def test_suspects_print_and_convert():
         model.suspects(top="all")
     with pytest.raises(VotronError, match="Suspects are found in the record of a VotedPerceptronClassifier"):
         suspects(AveragedPerceptronClassifier())
+
+
+@pytest.mark.parametrize("n_new", [1, 30])
+def test_epochs_are_those_of_fit_after_partial_fit(n_new):
+    labels, _ = planted(100, 0.1)
+    model = VotedPerceptronClassifier(kernel="poly", degree=1, gamma=0.01, margin=0.5, random_state=0).fit(
+        X[:100], labels
+    )
+    before = {each["row"]: each for each in model.suspects().rows()}
+    assert max(each["last"] for each in before.values()) > 5
+    for start in (100, 100 + n_new):
+        model.partial_fit(X[start : start + n_new], y[start : start + n_new])
+    after = {each["row"]: each for each in model.suspects().rows()}
+    assert {row: after[row] for row in before} == before
+    assert all(each["last"] > 10 for row, each in after.items() if row not in before)
+
+
+def test_all_calls_of_partial_fit_are_one_epoch():
+    model = VotedPerceptronClassifier(gamma=0.001, random_state=0)
+    for start in (0, 50):
+        model.partial_fit(X[start : start + 50], y[start : start + 50], classes=range(10))
+    found = model.suspects()
+    assert {each["row"]: each["last"] for each in found.rows()} == {row: (row + 1) / 100 for row in found.row.tolist()}

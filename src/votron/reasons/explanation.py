@@ -31,7 +31,8 @@ class Term:
     share : float
         What it adds to the score; above 0 it speaks for the class that is explained.
     value : float
-        The kernel value of the example with the row, or the feature's value in the row, before any scaling.
+        The kernel value of the example with the row, or the feature's value in the row: before the scaling of a
+        pipeline's last steps, as far back as each step can be undone, else as the classifier gets it.
     label : str
         Of an example: its class, as far as its mistakes tell, such as "3" or "not 3"; empty for features.
     about : str

@@ -32,20 +32,30 @@ class FeatureNames(list[str]):
         """Return a value as it was before scaling."""
         return float(value * self.scale[i] + self.offset[i])
 
+    def units_of(self, places: Any) -> tuple[Floats, Floats]:
+        """Return scale and offset of the features at these places; -1 stands for one that is new."""
+        there = np.asarray(places, dtype=np.int64)
+        if not len(self):
+            return np.ones(len(there)), np.zeros(len(there))
+        return np.where(there < 0, 1.0, self.scale[there]), np.where(there < 0, 0.0, self.offset[there])
 
-def names_after(steps: list[Any], X: Any = None) -> FeatureNames | None:
+
+def names_after(steps: list[Any], X: Any = None, before: FeatureNames | None = None) -> FeatureNames | None:
     """Return the names of the features that fitted steps give, or None where some have none.
 
     Words that are hashed have no names, but those of the rows X, if they are given, are known: they are called by them.
+    What the features are called before the steps, and in which units they are, may be given as well.
     """
-    names: FeatureNames | None = None
+    names = before
     for step in map(_unfrozen, steps):
+        if step is None or isinstance(step, str):  # "passthrough"
+            continue
         if hasattr(step, "transformers_"):
-            names = _names_of_columns(step, X)
+            names = _names_of_columns(step, X, names)
         elif hasattr(step, "steps"):
-            names = names_after([each for _, each in step.steps], X)
+            names = names_after([each for _, each in step.steps], X, names)
         elif hasattr(step, "build_analyzer"):
-            names = FeatureNames(_words_of(step, X))
+            names = _names_of_words(step, X, names)
         else:
             names = _names_of(step, names)
         if names is None:
@@ -58,49 +68,88 @@ def _unfrozen(step: Any) -> Any:
     return step.estimator if isinstance(step, FrozenEstimator) else step
 
 
-def _names_of(step: Any, before: Any) -> FeatureNames | None:
+def _names_of(step: Any, before: FeatureNames | None) -> FeatureNames | None:
+    given = getattr(step, "feature_names_in_", before)
     try:
-        names = step.get_feature_names_out() if before is None else step.get_feature_names_out(list(before))
+        names = step.get_feature_names_out(None if given is None else np.array(given, dtype=object))
     except (AttributeError, ValueError, NotImplementedError, TypeError):
         return None
-    return FeatureNames(names, *_units(step, len(names)))
+    return FeatureNames(names, *_units(step, list(names), before, given))
 
 
-def _names_of_columns(encoder: Any, X: Any) -> FeatureNames:
+def _names_of_columns(encoder: Any, X: Any, before: FeatureNames | None) -> FeatureNames:
     """Return the names of a table's encoder, part by part, since parts that hash have none."""
-    names: list[str] = []
-    scales, offsets = [], []
-    for key, part, columns in encoder.transformers_:
+    parts = []
+    for key, part, _ in encoder.transformers_:
         where = encoder.output_indices_[key]
         n = where.stop - where.start
         if not n:
             continue
-        found, last = _part_names(_unfrozen(part), list(columns), X)
-        names += found if found is not None and len(found) == n else [f"{columns[0]}[{i}]" for i in range(n)]
-        scale, offset = _units(last, n)
-        scales.append(scale)
-        offsets.append(offset)
-    return FeatureNames(names, np.concatenate(scales), np.concatenate(offsets))
+        columns = _columns_of(encoder, key, before)
+        found = _names_of_part(_unfrozen(part), columns, _texts_of(encoder, key, X))
+        numbered = FeatureNames(f"{columns[0]}[{i}]" for i in range(n))
+        parts.append(found if found is not None and len(found) == n else numbered)
+    names = [name for part in parts for name in part]
+    return FeatureNames(names, *(np.concatenate([[], *each]) for each in zip(*map(_both, parts), strict=True)))
 
 
-def _part_names(part: Any, columns: list[str], X: Any) -> tuple[list[str] | None, Any]:
-    """Return the names that a part of an encoder gives its features, and its last step."""
-    last = _unfrozen(part.steps[-1][1]) if hasattr(part, "steps") else part
-    if hasattr(last, "build_analyzer"):
-        texts = X[columns[0]].to_list() if hasattr(X, "columns") else None
-        return [f"{columns[0]}: {word}" for word in _words_of(last, texts)], last
-    try:
-        return list(part.get_feature_names_out(np.array(columns, dtype=object))), last
-    except (AttributeError, ValueError, NotImplementedError, TypeError):
-        return None, last
+def _both(names: FeatureNames) -> tuple[Floats, Floats]:
+    return names.scale, names.offset
 
 
-def _units(step: Any, n: int) -> tuple[Floats, Floats]:
-    """Return scale and offset that take features back to the units of the data, if the step is one that scales."""
-    if not hasattr(step, "inverse_transform") or not hasattr(step, "scale_"):
-        return np.ones(n), np.zeros(n)
-    offset, one = np.asarray(step.inverse_transform(np.array([[0.0] * n, [1.0] * n])))
-    return one - offset, offset
+def _columns_of(encoder: Any, key: str, before: FeatureNames | None) -> FeatureNames:
+    """Return the columns that a part takes, however they were chosen: by name, number, slice, mask or function."""
+    places = encoder._transformer_to_input_indices[key]
+    known = getattr(encoder, "feature_names_in_", before)
+    names = [f"x{i}" if known is None else known[i] for i in places]
+    return FeatureNames(names) if before is None else FeatureNames(names, *before.units_of(places))
+
+
+def _texts_of(encoder: Any, key: str, X: Any) -> Any:
+    """Return the first column that a part takes of the rows, or None where there are no rows."""
+    places = encoder._transformer_to_input_indices[key]
+    if X is None or sp.issparse(X) or not places:
+        return None
+    if hasattr(X, "columns") and hasattr(encoder, "feature_names_in_"):
+        return X[encoder.feature_names_in_[places[0]]].to_list()
+    return np.asarray(X, dtype=object)[:, places[0]].tolist()
+
+
+def _names_of_part(part: Any, columns: FeatureNames, texts: Any) -> FeatureNames | None:
+    """Return the names that a part of an encoder gives its features."""
+    steps = [step for _, step in part.steps] if hasattr(part, "steps") else [part]
+    last = _unfrozen(steps[-1])
+    if hasattr(last, "build_analyzer"):  # what comes before it passes texts on
+        return _names_of_words(last, texts, columns)
+    return names_after(steps, texts, columns)
+
+
+def _names_of_words(vectorizer: Any, texts: Any, before: FeatureNames | None) -> FeatureNames:
+    column = "" if before is None else f"{before[0]}: "
+    return FeatureNames(f"{column}{word}" for word in _words_of(vectorizer, texts))
+
+
+def _units(step: Any, names: list[str], before: FeatureNames | None, given: Any) -> tuple[Floats, Floats]:
+    """Return scale and offset that take features back to the units of the data, as far as steps can be undone.
+
+    A scaler is undone, after it what came before. Imputers and steps that choose features leave values as they are.
+    After any other step its values are the data.
+    """
+    n = len(names)
+    new = np.ones(n), np.zeros(n)
+    if hasattr(step, "inverse_transform") and hasattr(step, "scale_"):
+        offset, one = np.asarray(step.inverse_transform(np.array([[0.0] * n, [1.0] * n])))
+        earlier, start = new if before is None else (before.scale, before.offset)
+        return earlier * (one - offset), earlier * offset + start
+    if before is None or not _keeps_values(step):
+        return new
+    places = {name: i for i, name in enumerate(given)}
+    return before.units_of([places.get(name, -1) for name in names])
+
+
+def _keeps_values(step: Any) -> bool:
+    """Tell whether a step chooses features, fills gaps, or does nothing."""
+    return hasattr(step, "get_support") or hasattr(step, "indicator_") or getattr(step, "func", step) is None
 
 
 def _words_of(vectorizer: Any, texts: Any) -> list[str]:

@@ -128,6 +128,8 @@ def explained(
     """Return why rows have their scores, given the form that made them."""
     if top is not None and (isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0):
         raise VotronError(f"The 'top' must be a number of terms, 0 or more, or None for all. Got {top!r} instead.")
+    _check_length("names", names, "row", rows.shape[0])
+    _check_length("feature_names", feature_names, "feature", rows.shape[1])
     choice = _Choice(classes, scores, ties_to_first, label, against)
     has_examples = form.support_rows is not None
     namer = Namer(
@@ -160,6 +162,11 @@ def explained(
             )
         )
     return Explanations(out)
+
+
+def _check_length(name: str, given: Any, what: str, n: int) -> None:
+    if given is not None and len(given) != n:
+        raise VotronError(f"The {name!r} must have one for each {what}, {n:,} in all. Got {len(given):,} instead.")
 
 
 def _plain(label: Any) -> Any:
