@@ -16,6 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from votron import _moved  # noqa: F401  # finds modules that are gone
+from votron._version import __version__
 
 if TYPE_CHECKING:
     from votron.data import tabular_encoder
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from votron.reductions import add_bias, normalize_examples
     from votron.saving.models import load, save
     from votron.theory import certify
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "AveragedPerceptronClassifier": "votron.estimators",

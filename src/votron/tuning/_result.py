@@ -111,7 +111,7 @@ class TuningResult:
     >>> X, y = load_iris(return_X_y=True)
     >>> result = tune(X, y, grid={"kernel": ["poly"], "degree": [1, 2], "margin": [0.0], "epochs": [1, 10]}, folds=3)
     >>> result.n_tried, len(result.table)
-    (2, 12)
+    (2, 8)
     >>> model = VotedPerceptronClassifier(**result.best, random_state=0).fit(X, y)
     """
 

@@ -13,8 +13,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from votron import __version__
 from votron._files import write_bytes
+from votron._version import __version__
 from votron.errors import VotronError
 from votron.estimators._search.trials import FoldScores
 
