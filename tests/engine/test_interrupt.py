@@ -190,7 +190,7 @@ SCRIPT = """
 
     rng = np.random.RandomState(0)
     X, y = rng.randint(0, 9, (200, 5)), rng.randint(0, 2, 200)
-    model = paper_perceptron(kernel=kernel, epochs=1e9, memory_limit=0, random_state=0)
+    model = VotedPerceptronClassifier(kernel=kernel, margin=0.0, epochs=1e9, memory_limit=0, random_state=0)
     try:
         model.fit(X, y)
     except KeyboardInterrupt as stop:

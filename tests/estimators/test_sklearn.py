@@ -168,11 +168,14 @@ def exemptions(name, model):
     """The checks that an estimator fails, and why."""
     if isinstance(model, KernelAdatronClassifier):
         return _of_adatron(model)
-    if not isinstance(model, VotedPerceptronClassifier | AveragedPerceptronClassifier):
+    voted = VotedPerceptronClassifier | VotedPerceptronClassifierCV
+    if not isinstance(model, voted | AveragedPerceptronClassifier):
         return {}
     found = {f"check_sample_weight_equivalence_on_{form}_data": _NOT_TWICE for form in ("dense", "sparse")}
     if isinstance(model, AveragedPerceptronClassifier):
         return found if model.epochs == 1000 else {**found, "check_class_weight_classifiers": _SMALL_BIAS}
+    if isinstance(model, VotedPerceptronClassifierCV):
+        return found
     if model.early_stopping:
         found["check_class_weight_classifiers"] = _NO_BIAS if model.gamma == 0.5 else _FIVE_ROWS
     if "precomputed" in name:
