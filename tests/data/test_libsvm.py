@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from paper import paper_perceptron
 from requirements import requires
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import MinMaxScaler
 
-from votron import VotedPerceptronClassifier
 from votron.data import Examples, read_examples, write_examples
 
 PROGRAMS = ("svm-train", "svm-predict", "svm-scale", "svm-checkdata")
@@ -64,7 +64,7 @@ def test_the_same_files_through_both(digits, kernel, tmp_path):
     found = re.fullmatch(r"Accuracy = ([\d.]+)% \((\d+)/(\d+)\) \(classification\)\n", said)
     assert (int(found[2]), int(found[3])) == (right, 597)
     assert float(found[1]) == pytest.approx(100 * right / 597, abs=1e-3)
-    model = VotedPerceptronClassifier(**parameters, rule="average", random_state=0).fit(examples.X, examples.y)
+    model = paper_perceptron(**parameters, rule="average", random_state=0).fit(examples.X, examples.y)
     ours = np.mean(model.predict(truth.X) != truth.y)
     assert abs(ours - (1 - right / 597)) < apart
 
