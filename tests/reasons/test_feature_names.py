@@ -69,7 +69,7 @@ def test_a_column_of_texts_is_called_by_its_name(words, column):
         ["temp", "wind"],
         lambda frame: ["temp", "wind"],
     ],
-    ids=str,
+    ids=lambda columns: "a function" if callable(columns) else str(columns),
 )
 def test_columns_are_resolved_as_scikit_learn_does(columns):
     encoder = ColumnTransformer([("n", StandardScaler(), columns), ("s", OneHotEncoder(), ["sky"])])
