@@ -248,6 +248,7 @@ def test_the_keyboard_is_enough(browser, address):
         page.keyboard.press("ArrowRight")
         page.wait_for_selector("#run-stage:not([hidden])")
         assert page.evaluate("document.activeElement.id") == "tab-run"
+        until(page, "document.querySelector('#run-slider').dataset.time")
         page.focus("#run-slider")
         before = int(page.input_value("#run-slider"))
         page.keyboard.press("ArrowRight")
