@@ -63,9 +63,9 @@ class ExplainedClassifier:
         from votron.reasons.models import explained
 
         check_is_fitted(self)
-        model: Any = self
+        model = self._explained_model()
         rows, _ = validated(model, X, kernel=getattr(model, "kernel_", None), reset=False)
-        form = self._explained_form()
+        form = model._explained_form()
         if names is None and hasattr(X, "index") and hasattr(X, "columns"):
             names = list(map(str, X.index))
         known = getattr(model, "feature_names_in_", None) if feature_names is None else feature_names
@@ -73,7 +73,7 @@ class ExplainedClassifier:
             form,
             rows,
             form.scores(rows, effective_threads(getattr(model, "n_jobs", None))),
-            self.classes_,
+            model.classes_,
             rule=rule_of(model),
             label=label,
             against=against,
@@ -84,6 +84,10 @@ class ExplainedClassifier:
             row_names=getattr(model, "row_names_", {}),
             names=names,
         )
+
+    def _explained_model(self) -> Any:
+        """Return the classifier whose scores these are: this one, unless another predicts in its place."""
+        return self
 
     def _explained_form(self) -> Form:
         """Return what the model scores with."""

@@ -36,7 +36,7 @@ from votron.kernels.base import is_precomputed
 from votron.rules import RULES
 
 if TYPE_CHECKING:
-    from votron.reasons import Explanations
+    pass
 
 __all__ = ["VotedPerceptronClassifierCV"]
 
@@ -496,41 +496,9 @@ class VotedPerceptronClassifierCV(WeightedFit):
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.predict_log_proba(X))
 
-    def explain(
-        self,
-        X: Any,
-        label: Any = None,
-        against: Any = None,
-        *,
-        top: int | None = 5,
-        first: int = 0,
-        feature_names: Any = None,
-        names: Any = None,
-    ) -> Explanations:
-        """Explain scores, as `VotedPerceptronClassifier.explain` of ``best_estimator_`` does.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            Rows.
-        label, against : object, optional
-            The class whose score is explained, and the one to compare with.
-        top : int or None, default=5
-            How many terms are named one by one, for the class and against it; None: all.
-        first : int, default=0
-            Number of the first row and of the first feature, where they have no names.
-        feature_names, names : sequence of str, optional
-            What to call the features, and the rows of X.
-
-        Returns
-        -------
-        Explanations
-            One for each row.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.explain(
-            X, label, against, top=top, first=first, feature_names=feature_names, names=names
-        )
+    def _explained_model(self) -> VotedPerceptronClassifier:
+        """Return what predicts."""
+        return self.best_estimator_
 
     def _for_file(self) -> tuple[Any, dict[str, Any]]:
         """Return the classifier that was found, and what there is to say of the search."""
