@@ -5,22 +5,26 @@ Workers have one thread each, the engine of one process as many threads as there
 
 from __future__ import annotations
 
-import logging
+import math
 import resource
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import dask
 import dask.array as da
 import numpy as np
-from distributed import Client, LocalCluster
+from distributed import Client
+from scipy.optimize import nnls
 
 from benchmarks._common import PAPER, Results, load, parser, timed
 from votron import VotedPerceptronClassifier
 from votron.data import load_mnist_folder
+from votron.engine.cluster import walk
+from votron.engine.cluster.local import local_cluster
 from votron.experiments.images import Shift, with_copies
 
 SHIFTS = [Shift(a * step, b * step) for step in (1, 2) for a in (-1, 0, 1) for b in (-1, 0, 1) if a or b]
@@ -32,8 +36,7 @@ EXPONENT = 0.72
 @contextmanager
 def workers(n: int, **options: Any) -> Iterator[Client]:
     warnings.filterwarnings("ignore", "Sending large graph")
-    quiet = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
-    with LocalCluster(n_workers=n, **quiet, **options) as made, Client(made, direct_to_workers=True) as client:
+    with local_cluster(n_workers=n, **options) as (_, client):
         client.wait_for_workers(n)
         yield client
 
@@ -81,46 +84,59 @@ def measured(client: Client, name: str, X: Any, y: Any, repeats: int, local: boo
 # -- the model --------------------------------------------------------------------------------------------------------
 
 
-def parts_of(row: dict[str, Any]) -> dict[str, float]:
-    """Return the numbers of the model from one run: seconds of a pair, of a round trip, and of what is done once."""
-    trip = (row["walk ms"] + row["transfer ms"]) / 1e3
-    pair = row["products ms"] / 1e3 * row["trips"] * row["workers"] / row["pairs"]
-    once = max(0.0, row["cluster s"] - trip * row["trips"] - pair * row["pairs"] / row["workers"])
-    return {"pair": pair, "trip": trip, "once": once, "trips a mistake": row["trips"] / row["mistaken rows"]}
+def sizes_of(row: dict[str, Any]) -> list[float]:
+    """Return what the time of a run is made of: 1, rows, round trips, and pairs for each worker."""
+    return [1.0, row["rows"], row["trips"], row["pairs"] / row["workers"]]
 
 
-def predicted(parts: dict[str, float], pairs: float, mistakes: float, n_workers: int) -> float:
-    """T = once + trips · t + pairs · p / W."""
-    return parts["once"] + parts["trips a mistake"] * mistakes * parts["trip"] + pairs * parts["pair"] / n_workers
+def fitted_to(runs: list[dict[str, Any]]) -> dict[str, float]:
+    """Return the seconds of each, such that relative errors are least."""
+    sizes, times = np.array([sizes_of(row) for row in runs]), np.array([row["cluster s"] for row in runs])
+    found, _ = nnls(sizes / times[:, None], np.ones(len(runs)))
+    return dict(zip(("at all", "a row", "a trip", "a pair"), found.tolist(), strict=True))
 
 
-def extrapolated(parts: dict[str, float], row: dict[str, Any], n0: int) -> list[dict[str, Any]]:
-    """Return times for more rows and workers, and the workers at which half of the time is the sequential part."""
-    found = []
-    for n in (10**5, 10**6, 10**7, 10**8):
-        mistakes = row["mistaken rows"] * (n / n0) ** EXPONENT
-        pairs = row["pairs"] * (n / n0) ** (1 + EXPONENT)
-        half = pairs * parts["pair"] / (parts["trips a mistake"] * mistakes * parts["trip"])
-        times = {f"W={w}": predicted(parts, pairs, mistakes, w) for w in (1, 2, 10, 100)}
-        found.append({"rows": n, "mistaken rows": int(mistakes), **times, "half at W": half})
-    return found
+def predicted(seconds: dict[str, float], row: dict[str, Any]) -> float:
+    """T = a + b n + trips · t + pairs · p / W."""
+    return float(np.dot(list(seconds.values()), sizes_of(row)))
 
 
-def check_model(client_of: Any, X: Any, y: Any, sizes: list[int]) -> tuple[list[dict[str, Any]], dict[str, float], Any]:
-    """Fit the model to the largest run on two workers, and predict the others."""
+def checked_model(X: Any, y: Any) -> tuple[list[dict[str, Any]], dict[str, float], dict[str, Any]]:
+    """Fit the model to some runs on two workers, and predict others: more rows, other intervals, one worker."""
+    n = len(y) // 3
+    plan = [(2, n // 4, 2048), (2, n // 2, 1024), (2, n // 2, 2048), (2, n, 1024), (2, n, 2048), (2, n, 4096),
+            (2, 3 * n, 2048), (2, 3 * n, 1024), (1, n // 2, 2048), (1, n, 2048)]  # fmt: skip
     runs = []
-    for n_workers in (1, 2):
-        with client_of(n_workers) as client:
-            runs += [measured(client, f"{n:,} digits", X[:n], y[:n], 2, local=False) | {"rows": n} for n in sizes]
-    parts = parts_of(runs[-1])
+    for n_workers in (2, 1):
+        with workers(n_workers) as client:
+            for _, rows, candidates in (part for part in plan if part[0] == n_workers):
+                with mock.patch.multiple(walk, FEWEST_CANDIDATES=candidates, MOST_CANDIDATES=candidates):
+                    row = measured(client, f"{rows:,} digits", X[:rows], y[:rows], 2, local=False)
+                runs.append(row | {"rows": rows, "candidates": candidates, "fitted": n_workers == 2 and rows <= n})
+    seconds = fitted_to([row for row in runs if row["fitted"]])
+    names = ("data", "workers", "candidates", "trips", "fitted", "cluster s")
     table = []
     for row in runs:
-        time = predicted(parts, row["pairs"], row["mistaken rows"], row["workers"])
-        table.append(
-            {name: row[name] for name in ("data", "workers", "cluster s")}
-            | {"model s": time, "model / measured": time / row["cluster s"]}
+        time = predicted(seconds, row)
+        shown = {name: row[name] for name in names} | {"fitted": "yes" if row["fitted"] else "no"}
+        table.append(shown | {"model s": time, "model / measured": time / row["cluster s"]})
+    largest = max((row for row in runs if row["candidates"] == 2048), key=lambda row: row["rows"])
+    return table, seconds, largest
+
+
+def extrapolated(seconds: dict[str, float], row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return times for more rows and workers, and the workers at which half of the time is sequential."""
+    found = []
+    for n in (10**5, 10**6, 10**7, 10**8):
+        more = n / row["rows"]
+        at = {"rows": n, "trips": row["trips"] * more, "pairs": row["pairs"] * more ** (1 + EXPONENT)}
+        times = {f"W={w}": predicted(seconds, at | {"workers": w}) for w in (1, 2, 10, 100, 1000)}
+        sequential = predicted(seconds, at | {"workers": math.inf})
+        mistakes = int(row["mistaken rows"] * more**EXPONENT)
+        found.append(
+            {"rows": n, "mistaken rows": mistakes, **times, "half at W": at["pairs"] * seconds["a pair"] / sequential}
         )
-    return table, parts, runs[-1]
+    return found
 
 
 # -- beyond memory ----------------------------------------------------------------------------------------------------
@@ -171,10 +187,10 @@ def main() -> int:
         with workers(2) as client:
             results.table("With shifted copies", [measured(client, f"{len(many):,} digits", many, labels, 1)])
     if "model" in args.only:
-        table, parts, row = check_model(workers, X, y, [len(X) // 4, len(X) // 2, len(X)])
-        results.table("T = once + trips t + pairs p / W, from the last row", table)
-        results.table("Its numbers, in seconds", [parts])
-        results.table("Seconds for more rows, one pass", extrapolated(parts, row, len(X)))
+        table, seconds, largest = checked_model(*with_copies(X, y, SHIFTS[:2]))
+        results.table("T = a + b n + trips t + pairs p / W, fitted to some runs", table)
+        results.table("Its numbers, in nanoseconds", [{name: 1e9 * value for name, value in seconds.items()}])
+        results.table("Seconds for more rows, one pass", extrapolated(seconds, largest))
     if "beyond" in args.only:
         results.table("Rows beyond memory", [beyond_memory(args, len(X), y, 16, args.memory)])
     results.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,18 +9,13 @@ from typing import Any
 import dask
 from distributed import Client, LocalCluster
 
+from votron.engine.cluster.local import local_cluster
+
 
 @contextmanager
 def cluster_of(n_workers: int, *, lost_after: str = "30s", **options: Any) -> Iterator[tuple[LocalCluster, Client]]:
     """A cluster with workers of one thread, and a client that talks to them."""
     settings = {"votron.lost-after": lost_after, "distributed.admin.low-level-log-length": 0}
-    with (
-        dask.config.set(settings),
-        LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None,
-            silence_logs=logging.CRITICAL, **options,
-        ) as cluster,
-        Client(cluster, direct_to_workers=True) as client,
-    ):  # fmt: skip
+    with dask.config.set(settings), local_cluster(n_workers=n_workers, **options) as (cluster, client):
         client.wait_for_workers(n_workers, timeout=60)
         yield cluster, client

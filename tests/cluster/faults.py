@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import dask
 import dask.array as da
@@ -18,6 +19,7 @@ from clusters import cluster_of
 from sklearn.datasets import load_digits
 
 from votron.engine import DualTrainer
+from votron.engine.cluster import walk
 from votron.engine.cluster.rows import SpreadRows
 from votron.estimators._validation import checked_chunk
 from votron.kernels import PolynomialKernel
@@ -62,7 +64,8 @@ def expected(X: np.ndarray, y: np.ndarray, order: np.ndarray) -> MistakeRecord:
 def train(X: da.Array, y: np.ndarray, order: np.ndarray, at: int, harm: Callable[[], None]) -> tuple[Any, Any]:
     rows = SpreadRows(X, checked_chunk, "a test")
     trainer, fault = DualTrainer(KERNEL, 10), Fault(at, harm)
-    rows.run(trainer, y, order, EPOCHS * len(order), watcher=fault)
+    with mock.patch.multiple(walk, FEWEST_CANDIDATES=64, MOST_CANDIDATES=128):  # else a pass would be one interval
+        rows.run(trainer, y, order, EPOCHS * len(order), watcher=fault)
     assert fault.done
     return trainer.record(len(order), EPOCHS * len(order)), rows.account
 

@@ -10,8 +10,9 @@ import scipy.sparse as sp
 
 from votron.engine import DualTrainer, TrainingRun
 from votron.engine.cluster.messages import NewEvents, Numbers, Reply, Step
+from votron.engine.cluster.pool import Presented
 from votron.engine.cluster.shard import Shard
-from votron.engine.cluster.walk import ClusterRun, Presented
+from votron.engine.cluster.walk import ClusterRun
 
 
 class InProcess:
@@ -31,11 +32,11 @@ class InProcess:
         for i in self.fresh:
             self.shards[i].replay(log())
         self.fresh.clear()
-        return [shard.step(step) for shard in self.shards]
-
-    def prepare(self, start: int, seconds: float) -> None:
-        for shard in self.shards:
-            shard.prepare(start, seconds)
+        replies = [shard.step(step) for shard in self.shards]
+        for i, shard in enumerate(self.shards):  # each is interrupted after another while
+            pages = iter(range((self.steps + i) % 3))
+            shard.prepare(lambda pages=pages: next(pages, None) is None)
+        return replies
 
     def settle(self) -> None:
         """Nobody comes or goes."""
@@ -58,6 +59,7 @@ def train(
     numbers = Numbers(kernel, kernel.traits(X), problem.n_vectors, problem.margin, page_size)
     places = np.full(X.shape[0], -1)
     places[order] = np.arange(len(order))
+    squares = kernel.products_for(X).squares(X)
 
     def maker(w: int) -> Callable[[], Shard]:
         def make() -> Shard:
@@ -68,7 +70,7 @@ def train(
             shard = Shard(numbers, memory, n_threads, where)
             mine = np.flatnonzero(owner == w)
             for part in np.array_split(mine, 3):
-                shard.take(places[part], X[part], problem.codes[part])
+                shard.take(places[part], X[part], problem.codes[part], squares[part])
             shard.begin(X[:0], problem.weights is not None)
             return shard
 
@@ -76,8 +78,8 @@ def train(
 
     shards = InProcess([maker(w) for w in range(int(owner.max()) + 1)], lost)
     trainer = DualTrainer(kernel, problem.n_vectors, problem.margin)
-    largest = float(kernel.products_for(X).squares(X).max(initial=0.0))
-    presented = Presented(order, problem.codes, weights=problem.weights)
+    largest = float(squares.max(initial=0.0))
+    presented = Presented(order, problem.codes, squares, weights=problem.weights)
     run = ClusterRun(trainer, shards, numbers.traits, X[:0], presented, largest, page_size)
     tweak(run)
     return run.run(problem.n_steps), trainer, run

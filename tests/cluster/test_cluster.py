@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
 
 import dask
@@ -187,7 +188,7 @@ def test_joblib_on_the_cluster(client, digits):
 
 
 def test_rows_do_not_come_together(client):
-    n, d = 40_000, 500
+    n, d, size = 160_000, 500, 20_000
 
     def made(block_info: Any = None) -> np.ndarray:
         start, stop = block_info[None]["array-location"][0]
@@ -196,15 +197,15 @@ def test_rows_do_not_come_together(client):
         rows[:, 0] = np.where(np.arange(start, stop) % 2, 255, 0)
         return rows
 
-    X = da.map_blocks(made, chunks=((5000,) * 8, (d,)), dtype=np.uint8, meta=np.empty((0, 0), np.uint8))
-    y = da.from_array(np.arange(n) % 2, chunks=5000)
-    voted(epochs=0.05, degree=1, gamma=1.0).fit(X[:5000], y[:5000])
+    X = da.map_blocks(made, chunks=((size,) * 8, (d,)), dtype=np.uint8, meta=np.empty((0, 0), np.uint8))
+    y = da.from_array(np.arange(n) % 2, chunks=size)
+    voted(epochs=0.05, degree=1, gamma=1.0).fit(X[:size], y[:size])
     before = peak()
     model = voted(epochs=1, degree=1, gamma=1.0).fit(X, y)
     grown = peak() - before
-    size = model.support_vectors_.nbytes + 64 * len(model.record_)
-    assert n * d > 3 * size  # else this would say nothing
-    assert grown < 4 * size + (8 << 20)
+    most = 4 * (model.support_vectors_.nbytes + 64 * len(model.record_)) + 32 * n + (20 << 20)
+    assert n * d > 2 * most  # else this would say nothing
+    assert grown < most  # the model, what is known of each row, and the rows of one interval
 
 
 def peak() -> int:
@@ -241,3 +242,22 @@ def test_scattered_data_are_refused_or_replicated(client, digits):
         voted().fit(rows, labels)
     client.replicate(held, n=2)
     assert voted().fit(rows, labels).record_.equals(voted().fit(X, y).record_)
+
+
+def no_answer():
+    raise TimeoutError("no answer from the disk")
+
+
+def test_a_timeout_of_ones_own(client):
+    chunk = da.from_delayed(dask.delayed(no_answer)(), (5, 3), dtype=np.float64)
+    with pytest.raises(TimeoutError, match="no answer from the disk"):
+        voted().fit(chunk, np.arange(5) % 2)
+
+
+def test_the_first_error_is_told_at_once(client):
+    from votron.engine.cluster.client import results_of
+
+    start = time.monotonic()
+    with pytest.raises(ZeroDivisionError):
+        results_of(client, [client.submit(time.sleep, 30), client.submit(divmod, 1, 0)])
+    assert time.monotonic() - start < 20

@@ -66,7 +66,28 @@ def test_parquet_parts(address, folder, capsys):
     assert "--dask takes tables with --numeric keep" in " ".join(capsys.readouterr().err.split())
 
 
-def test_what_does_not_go_with_it(folder, capsys):
+def test_a_column_of_weights(address, folder, capsys):
+    import polars
+
+    X, y = load_digits(return_X_y=True)
+    frame = polars.DataFrame(X[:, :40], schema=[f"p{i}" for i in range(40)])
+    weights = np.random.default_rng(0).choice([0.0, 0.5, 2.0], len(y))
+    frame = frame.with_columns(digit=polars.Series(y), heft=polars.Series(weights))
+    (folder / "tables").mkdir()
+    for k, rows in enumerate(np.array_split(np.arange(len(y)), 3)):
+        frame[rows].write_parquet(folder / "tables" / f"{k}.parquet")
+    frame.write_parquet(folder / "whole.parquet")
+    read = ["--label", "digit", "--numeric", "keep", "--sample-weight", "heft", *OPTIONS]
+    whole, parts = folder / "whole.votron", folder / "tables.votron"
+    assert main(["train", str(folder / "whole.parquet"), *read, "-o", str(whole), "--no-certificate"]) == 0
+    assert main(["train", str(folder / "tables"), *read, "-o", str(parts), "--dask", address]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.count(f"of rows by heft (0.5 to 2, {np.count_nonzero(weights == 0)} rows of weight 0 left out)") == 2
+    assert votron.load(parts)[-1].record_.equals(votron.load(whole)[-1].record_)
+
+
+def test_what_does_not_go_with_it(folder, capsys, monkeypatch):
+    monkeypatch.setattr("votron.cli._cluster._ANSWERS_WITHIN", 0.5)
     parts = ["train", str(folder / "parts"), "--label", "-1", "-o", str(folder / "m.votron")]
     for more, told in {
         ("--dask", "local:0"): "--dask must be an address, local or local:N",

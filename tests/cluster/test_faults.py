@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -12,7 +16,9 @@ from clusters import cluster_of
 from faults import Fault, check, parts
 from sklearn.datasets import load_digits
 
+from votron import VotedPerceptronClassifier
 from votron.engine import DualTrainer
+from votron.engine.cluster.client import results_of
 from votron.engine.cluster.rows import SpreadRows
 from votron.errors import VotronError
 from votron.estimators._validation import checked_chunk
@@ -69,3 +75,88 @@ def test_workers_with_other_versions(tmp_path):
     told = r"All workers must have the numba of this process, .* Got numba 0\.1 on tcp"
     with cluster_of(1, preload=preload), pytest.raises(VotronError, match=told):
         SpreadRows(da.from_array(X, chunks=(900, -1)), checked_chunk, "a test")
+
+
+def test_a_worker_that_went_before_it_was_known():
+    def tell(dask_scheduler):
+        dask_scheduler.plugins["worker-status"].remove_worker(dask_scheduler, "tcp://127.0.0.1:1")
+
+    with cluster_of(1) as (cluster, client):
+        client.run_on_scheduler(tell)
+        cluster.scale(2)
+        client.wait_for_workers(2, timeout=60)
+        deadline = time.monotonic() + 30
+        while len(cluster.scheduler_info["workers"]) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert len(cluster.scheduler_info["workers"]) == 2, "the cluster no longer watches its workers"
+    assert cluster.status.name == "closed"
+
+
+def put(dask_worker, status):
+    from distributed import Status
+
+    dask_worker.status = Status[status]
+
+
+def pausing(k):
+    """Rows; the worker of the first of them does nothing after them, as if it were short of memory."""
+    from distributed import get_worker
+
+    if k == 0:
+        put(get_worker(), "paused")
+    return np.ones((5, 3))
+
+
+def test_workers_that_dask_has_paused(tmp_path):
+    X, y = parts(tmp_path)
+    one = r"The worker tcp\S* of the .* has been paused by Dask for 6 seconds, for want of memory: give workers more"
+    with cluster_of(2, lost_after="6s", memory_limit=None) as (_, client):
+        chunks = [da.from_delayed(dask.delayed(pausing)(k), (5, 3), dtype=np.float64) for k in range(12)]
+        with pytest.raises(VotronError, match=one):
+            VotedPerceptronClassifier().fit(da.concatenate(chunks), da.from_array(np.arange(60) % 2, chunks=5))
+        client.run(put, status="running")
+        rows = SpreadRows(X, checked_chunk, "a test")
+        client.run(put, status="paused", workers=[min(client.nthreads())])
+        with pytest.raises(VotronError, match=one):
+            rows.run(DualTrainer(PolynomialKernel(3, 0.01), 10), y, np.arange(len(y)), 9000)
+        client.run(put, status="paused")
+        with pytest.raises(VotronError, match=r"All workers of the .* have been paused by Dask for 6 seconds"):
+            SpreadRows(X, checked_chunk, "a test")
+
+
+def ending(n):
+    os._exit(1)
+
+
+def test_workers_that_go_time_and_again():
+    chunk = da.from_delayed(dask.delayed(ending)(5), (5, 3), dtype=np.float64)
+    told = "Workers of the Dask cluster were lost time and again, before they had done their part: give them more"
+    once = {"distributed.scheduler.allowed-failures": 1}
+    with dask.config.set(once), cluster_of(1), pytest.raises(VotronError, match=told):
+        VotedPerceptronClassifier().fit(chunk, np.arange(5) % 2)
+
+
+def test_chunks_that_can_not_be_read_again(tmp_path):
+    X, y = parts(tmp_path)
+
+    def lose(client):
+        for path in tmp_path.glob("*.npy"):
+            path.unlink()
+        os.kill(client.run(os.getpid)[min(client.nthreads())], signal.SIGKILL)
+
+    trainer = DualTrainer(PolynomialKernel(3, 0.01), 10)
+    with cluster_of(2) as (_, client):
+        rows = SpreadRows(X, checked_chunk, "a test")
+        with pytest.raises(FileNotFoundError, match="npy"):
+            rows.run(trainer, y, np.arange(len(y)), 9000, watcher=Fault(500, lambda: lose(client)))
+
+
+def test_nobody_waits_for_a_worker_that_is_frozen():
+    with cluster_of(1, lost_after="2s") as (_, client):
+        (pid,) = client.run(os.getpid).values()
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(VotronError, match="has had no worker for 2 seconds: start some, with more memory"):
+                results_of(client, [client.submit(time.sleep, 600)])
+        finally:
+            os.kill(pid, signal.SIGCONT)

@@ -15,17 +15,30 @@ from sklearn.datasets import load_digits
 from strategies import FAMILIES, PLENTY, How, Problem, problems, thorough
 
 from votron import VotedPerceptronClassifier
-from votron.engine.cluster.rows import witnesses_of
-from votron.engine.cluster.workers import Segment, _deliver, digest_of
+from votron.engine.cluster.actor import Segment, deliver
+from votron.engine.cluster.chunks import witnesses_of
+from votron.engine.cluster.messages import Numbers
+from votron.engine.cluster.shard import Shard
 from votron.errors import VotronError
-from votron.kernels import GaussianKernel, NormalizedKernel, PolynomialKernel
+from votron.kernels import GaussianKernel, LinearKernel, NormalizedKernel, PolynomialKernel
 from votron.products import describe
+from votron.products import squares as squared_lengths
 
 FEATURES = sorted(name for name in FAMILIES if "precomputed" not in name)
 
 
 def dense(rows: Any) -> np.ndarray:
     return rows.toarray() if sp.issparse(rows) else rows
+
+
+def short_intervals(fewest: int, nearby: float) -> Any:
+    """Few rows have short intervals then, and the walk misses some that turn wrong."""
+
+    def change(run: Any) -> None:
+        run.fewest = run.wanted = run.size = fewest
+        run.nearby = nearby
+
+    return change
 
 
 @thorough(150)
@@ -43,6 +56,7 @@ def test_is_the_textbook_record(data):
         memory=data.draw(st.sampled_from([0, PLENTY])),
         n_threads=data.draw(st.integers(1, 2)),
         lost=lambda step: [int(rng.integers(0, 5))] if rng.random() < often else [],
+        tweak=short_intervals(data.draw(st.sampled_from([1, 7, 4096])), data.draw(st.sampled_from([0.0, 0.1, 10.0]))),
     )
     run, local = problem.run(How(None))
     assert trainer.record(len(problem.order), problem.n_steps).equals(problem.textbook())
@@ -60,7 +74,8 @@ def test_digits_on_disk_and_in_memory(kernel, real, tmp_path):
     expected = problem.train(How(None))
     for n_shards, folder, memory in ((1, None, PLENTY), (3, tmp_path, 0), (4, None, 1 << 20)):
         owner = np.random.default_rng(n_shards).integers(0, n_shards, len(X))
-        _, trainer, run = train(problem, owner, page_size=128, folder=folder, memory=memory)
+        how = {"page_size": 128, "folder": folder, "memory": memory, "tweak": short_intervals(200, 0.1)}
+        _, trainer, run = train(problem, owner, **how)
         assert trainer.record(len(X), problem.n_steps).equals(expected)
         pairs = [shard["pairs"] for shard in run.account.shards]
         assert min(pairs) > 0.5 * sum(pairs) / n_shards
@@ -87,10 +102,17 @@ def test_shards_without_the_events_say_so():
 
 def test_rows_that_have_changed_are_refused():
     rows = np.arange(12.0).reshape(4, 3)
-    segment = Segment(7, 0, 4, 0, digest_of(rows))
-    for changed in (rows + 1e-9, rows.astype(np.float32), rows[::-1], sp.csr_matrix(rows)):
+    numbers = Numbers(LinearKernel(), describe(rows), 1, 0.0, 64)
+    segment, squares = Segment(7, 0, 4, 0), (rows**2).sum(axis=1)
+    what = segment, np.arange(4), np.zeros(4), squares
+    digest = deliver(Shard(numbers), rows, *what)
+    assert deliver(Shard(numbers), rows.copy(), *what, digest) == digest
+    for changed in (rows + 1e-9, rows[::-1]):
         with pytest.raises(VotronError, match="Chunk 7 of X has other rows than when it was first read"):
-            _deliver(None, changed, segment, np.arange(4), np.zeros(4))
+            deliver(Shard(numbers), changed, *what)
+    for changed in (rows + 1e-9, rows.astype(np.float32), rows[:, ::-1], sp.csr_matrix(rows)):
+        with pytest.raises(VotronError, match="Chunk 7 of X has other rows than when it was first read"):
+            deliver(Shard(numbers), changed, *what, digest)
 
 
 def test_witnesses_stand_for_all_rows():
@@ -99,7 +121,7 @@ def test_witnesses_stand_for_all_rows():
         X = rng.integers(-3, 4, rng.integers(1, 30, 2)) * rng.choice([1, 1, 0.5], 1)
         X = X * (rng.random(X.shape) < 0.5)
         for rows in (X, sp.csr_matrix(X), X.astype(np.float32)):
-            few = witnesses_of(rows)
+            few = witnesses_of(rows, squared_lengths(rows))
             assert few.shape[0] <= 5
             for gamma in (1e-3, 1e3):
                 assert (

@@ -14,9 +14,13 @@ import numpy as np
 from votron.cli._output import Notes
 from votron.cli._parser import UsageError
 from votron.cli._reading import base_name, behind_encoder, encoder_for, read_labelled, typed_reading
+from votron.cli._weights import WeightColumn
+from votron.engine.cluster.client import results_of
 from votron.errors import DataError, MissingPackageError, VotronError
 
 _ESTIMATORS = ("voted", "averaged")
+_ANSWERS_WITHIN = 10.0
+"""Seconds in which a scheduler has to answer."""
 
 
 @contextmanager
@@ -31,14 +35,13 @@ def cluster(where: str, notes: Notes) -> Iterator[Any]:
         if number and not (number.isdecimal() and int(number) > 0):
             raise UsageError(f"--dask must be an address, local or local:N, N workers. Got {where!r} instead.")
         options = {"n_workers": int(number)} if number else {}
-        with (
-            distributed.LocalCluster(threads_per_worker=1, dashboard_address=":0", silence_logs=50, **options) as made,
-            distributed.Client(made, direct_to_workers=True) as client,
-        ):
+        from votron.engine.cluster.local import local_cluster
+
+        with local_cluster(**options) as (_, client):
             yield _introduced(client, notes)
         return
     try:
-        client = distributed.Client(where, timeout=10)
+        client = distributed.Client(where, timeout=_ANSWERS_WITHIN)
     except (OSError, ValueError) as error:
         raise VotronError(f"No Dask scheduler answers at {where}: {str(error).splitlines()[0].rstrip('.')}.") from None
     with client:
@@ -59,7 +62,6 @@ def check_options(args: argparse.Namespace) -> None:
         "stream": "--stream reads the data here",
         "tune": "--tune needs all data at once: tune on a part of the data",
         "certificate": "--certificate needs all data at once: run `votron certify` on a part of the data later",
-        "sample_weight": "--sample-weight is for data that are read here",
     }.items():
         if getattr(args, name, None):
             raise UsageError(f"{why}; leave it out with --dask.")
@@ -92,21 +94,27 @@ def parts_of(where: str) -> list[str]:
 class Parts:
     """Data in parts, as Dask collections, and the model to train on them."""
 
-    def __init__(self, args: argparse.Namespace, estimator: Any, client: Any) -> None:
+    def __init__(
+        self, args: argparse.Namespace, estimator: Any, client: Any, column: WeightColumn | None = None
+    ) -> None:
         import dask.array as da
         from dask.delayed import delayed
 
         files, reading = parts_of(args.data), typed_reading(args)
         self.first, y = read_labelled(files[0], **reading)
+        table = self.first.X if column is None else column.taken(self.first)[0]
         encoder = None
-        if hasattr(self.first.X, "columns"):
+        if hasattr(table, "columns"):
             if args.numeric != "keep":
-                raise UsageError("--dask takes tables with --numeric keep: scaling would need all rows first.")
-            encoder = encoder_for(args, self.first, self.first.X).fit(self.first.X)
+                raise UsageError(
+                    "--dask takes tables with --numeric keep, since scaling and filling gaps need all rows first: "
+                    "scale and encode the parts beforehand, or train without --dask."
+                )
+            encoder = encoder_for(args, self.first, table).fit(table)
         self.classifier, self.model = estimator, behind_encoder(encoder, estimator)
-        read = [delayed(_read)(path, reading, encoder) for path in files]
-        both = client.compute([part for each in read for part in (each[0], each[1])])
-        sizes = client.gather(client.map(_size, both[::2], pure=False))
+        read = [delayed(_read)(path, reading, encoder, None if column is None else column.name) for path in files]
+        rows, *others = (client.compute([each[k] for each in read]) for k in range(4))
+        sizes = results_of(client, client.map(_size, rows, pure=False))
         widths = [width for _, width in sizes]
         if len(set(widths)) > 1:
             odd = next(k for k, width in enumerate(widths) if width != widths[0])
@@ -116,21 +124,31 @@ class Parts:
             )
         self.rows, self.y_of_first = sum(n for n, _ in sizes), y
         self.X = da.concatenate([
-            da.from_delayed(delayed(part), size, dtype=np.float64)
-            for part, size in zip(both[::2], sizes, strict=True)
+            da.from_delayed(delayed(part), size, dtype=np.float64) for part, size in zip(rows, sizes, strict=True)
         ])  # fmt: skip
-        self.y = np.concatenate(client.gather(both[1::2]))
+        labels, weights, columns = (results_of(client, part) for part in others)
+        self.y = np.concatenate(labels)
+        self.weights = None if column is None else np.concatenate(weights)
+        for found in columns:
+            if column is not None:
+                column.join(found)
 
     def train(self) -> Any:
         """Return the model, trained where the rows are."""
-        self.classifier.fit(self.X, self.y)
+        more = {} if self.weights is None else {"sample_weight": self.weights}
+        self.classifier.fit(self.X, self.y, **more)
         return self.model
 
 
-def _read(path: str, reading: dict[str, Any], encoder: Any) -> tuple[Any, Any]:
-    """Return the rows and labels of a file; this runs on a worker."""
+def _read(path: str, reading: dict[str, Any], encoder: Any, weights: str | None) -> tuple[Any, Any, Any, Any]:
+    """Return the rows and labels of a file, and from a column with a name their weights; this runs on a worker."""
     data, y = read_labelled(path, **reading)
-    return data.X if encoder is None else encoder.transform(data.X), y
+    X, column, numbers = data.X, None, None
+    if weights is not None:
+        column = WeightColumn(weights)
+        X, kept, numbers = column.split(data)
+        y = y[kept]
+    return X if encoder is None else encoder.transform(X), y, numbers, column
 
 
 def _size(X: Any) -> tuple[int, int]:

@@ -6,6 +6,7 @@ that is walked at one time, as a block is on one machine.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
@@ -51,14 +52,16 @@ class NewEvents:
 
 @dataclass(frozen=True)
 class Look:
-    """An interval to look at next: from which place to which at most, and how many candidates to return of it."""
+    """An interval to look at next, from one place to another at most, and what to return of it."""
 
     start: int
     stop: int
     most: int = 512
-    """Wrong rows after which a shard may end the interval."""
-    nearby: float = 1.0
-    """Rows to return that are nearly wrong, as a multiple of those that are wrong."""
+    """Candidates after which a shard ends the interval."""
+    nearby: float = math.inf
+    """How near to being wrong a row must be to be a candidate: its margin as a multiple of what scores may move by."""
+    later: tuple[tuple[int, int], ...] = ()
+    """Places that will be looked at afterwards, as (start, stop), in this order."""
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,14 @@ or before, while the shard would wait.
 
 from __future__ import annotations
 
-import pickle
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._loops import dual as _loops
@@ -25,61 +24,16 @@ from votron._resources import Team, team
 from votron._types import Floats, Index, Rows
 from votron.blocks import DotCache, KernelBlock, scratch
 from votron.engine.cluster.messages import Candidates, Look, NewEvents, Numbers, Reply, Step
+from votron.engine.cluster.page import Page, stacked
 from votron.engine.events import EVENTS_AT_ONCE, WORTH_A_THREAD, Events
 from votron.products import Products, padded
 
-FEWEST_NEARBY = 4
-"""Rows that are nearly wrong which a shard returns at least."""
+EVENTS_WORTH_A_VISIT = 1024
+"""Events that a page must lack to be brought up to date long before its turn: rows have to be fetched from memory."""
+PAGES_AT_ONCE = 2
+"""Pages that are brought up to date before their turn however few events they lack."""
 PAGES_AT_HAND = 4
 """Pages that stay packed where there is no memory for all."""
-
-
-def stacked(parts: list[Rows]) -> Rows:
-    """Return rows one below the other: CSR if any of them are."""
-    if any(sp.issparse(part) for part in parts):
-        return sp.vstack([sp.csr_matrix(part) for part in parts], format="csr") if len(parts) > 1 else parts[0]
-    return np.concatenate(parts) if len(parts) > 1 else parts[0]
-
-
-class Page:
-    """Rows of successive places, in the order of these, and what is known of each."""
-
-    def __init__(self, file: Path | None = None) -> None:
-        self.file = file
-        self.places: Index = np.empty(0, dtype=np.int64)
-        self.codes: NDArray[np.int32] = np.empty(0, dtype=np.int32)
-        self.squares: Floats = np.empty(0)
-        self._taken: list[dict[str, NDArray[Any]]] = []
-        self._rows: list[Rows] = []
-
-    def take(self, rows: Rows, **columns: NDArray[Any]) -> None:
-        """Add rows, in any order; they are kept in the file, if there is one."""
-        self._taken.append(columns)
-        if self.file is None:
-            self._rows.append(rows)
-            return
-        with self.file.open("ab") as stream:
-            pickle.dump(rows, stream, protocol=5)
-
-    def close(self) -> None:
-        """Put all rows in order."""
-        columns = {name: np.concatenate([part[name] for part in self._taken]) for name in self._taken[0]}
-        self._by_place = np.argsort(columns["places"], kind="stable")
-        for name, values in columns.items():
-            setattr(self, name, values[self._by_place])
-        if self.file is None:
-            self._rows = [stacked(self._rows)[self._by_place]]
-        self._taken, self.slots = [], np.full(len(self.places), -1, dtype=np.int64)
-
-    def rows(self) -> Rows:
-        """Return the rows."""
-        if self.file is None:
-            return self._rows[0]
-        parts = []
-        with self.file.open("rb") as stream:
-            while stream.peek(1):
-                parts.append(pickle.load(stream))
-        return stacked(parts)[self._by_place]
 
 
 class Shard:
@@ -105,27 +59,28 @@ class Shard:
         self.pages: dict[int, Page] = {}
         self.events = Events()
         self.n_confirmed = self.n_support = 0
-        self.facts = {"products": 0.0, "working": 0.0, "waiting": 0.0, "pairs": 0.0}
+        self.facts = {"products": 0.0, "working": 0.0, "preparing": 0.0, "waiting": 0.0, "pairs": 0.0}
         self._before: dict[int, tuple[Floats, int]] = {}  # pages without the events that may be taken back
         self._marked: list[Page] = []  # those with supports among these
+        self._asked: dict[int, tuple[int, int]] = {}  # pages of the interval of which all rows are candidates
+        self._later: tuple[tuple[int, int], ...] = ()
         self._idle_since = time.perf_counter()
 
     # -- rows -------------------------------------------------------------------------------------------------------
 
-    def take(self, places: Index, rows: Rows, codes: NDArray[Any]) -> None:
-        """Add rows; those whose place is below 0 are left out."""
+    def take(self, places: Index, rows: Rows, codes: NDArray[Any], squares: Floats) -> None:
+        """Add rows, with x·x of each; those whose place is below 0 are left out."""
         mine = np.flatnonzero(places >= 0)
         if not len(mine):
             return
-        places, rows, codes = places[mine], rows[mine], codes[mine].astype(np.int32)
-        squares = self.products.squares(rows)
+        places, codes, squares = places[mine], codes[mine].astype(np.int32), squares[mine]
         number = places // self.numbers.page_size
         by_page = np.argsort(number, kind="stable")
         numbers, starts = np.unique(number[by_page], return_index=True)
         for p, part in zip(numbers.tolist(), np.split(by_page, starts[1:]), strict=True):
             if p not in self.pages:
                 self.pages[p] = Page(None if self.folder is None else self.folder / f"page-{p}")
-            self.pages[p].take(rows[part], places=places[part], codes=codes[part], squares=squares[part])
+            self.pages[p].take(rows, mine[part], places=places[part], codes=codes[part], squares=squares[part])
 
     def begin(self, none: Rows, weighted: bool) -> None:
         """Make ready, now that all rows are there; ``none`` is a matrix of their kind without rows."""
@@ -143,6 +98,8 @@ class Shard:
             squares = self.pages[p].squares
             self.diagonal[i, : len(squares)] = self.kernel.diagonal(squares)
             self.own[i, :, : len(squares)] = self.kernel.terms(squares)
+        some = self.diagonal[self.diagonal > 0]
+        self._length = float(np.sqrt(some).mean()) if len(some) else 0.0
         margin = np.asarray(self.numbers.margin, dtype=np.float64)
         self.threshold = (margin[self.codes] if margin.ndim else margin) * self.diagonal
         store, squares = self.products.restore(none, np.empty(0, dtype=np.int64))
@@ -203,30 +160,34 @@ class Shard:
                 wrong_at = None if candidates is None else int(candidates.places.min())
             if wrong_at is None and step.look is not None:
                 candidates = self._candidates(step.look, threads)
+                self._later = step.look.later
         return Reply(wrong_at, candidates, dict(self.facts))
 
-    def prepare(self, start: int, seconds: float) -> None:
-        """Bring pages from a place on up to date with the events that stand: the first, and others while time lasts.
+    def prepare(self, interrupted: Callable[[], bool] = lambda: False) -> None:
+        """Bring the pages that come next up to date with the events that stand, until all are or it is interrupted.
 
-        Of the others those that lack many events: a few are added as fast with those that follow.
+        The next few, and of the others those that lack many events: few are added as fast with those that follow.
         """
-        with self._working(), team(self.n_threads) as threads:
-            until = time.perf_counter() + seconds
-            for k, i in enumerate(self._pages_from(start)):
-                if k == 0 or self.n_confirmed - self.seen[i] >= EVENTS_AT_ONCE:
-                    self._catch_up(i, self.n_confirmed, threads)
-                if time.perf_counter() > until:
-                    break
+        with self._working("preparing"), team(self.n_threads) as threads:
+            pages = [i for start, stop in self._later for i in self._pages_of(start, stop)]
+            for k, i in enumerate(pages):
+                while (lacking := self.n_confirmed - self.seen[i]) >= (
+                    1 if k < PAGES_AT_ONCE else EVENTS_WORTH_A_VISIT
+                ):
+                    if interrupted():
+                        return
+                    last = int(self.seen[i] + min(lacking, EVENTS_WORTH_A_VISIT))
+                    self._catch_up(i, last, threads)
 
     @contextmanager
-    def _working(self) -> Iterator[None]:
+    def _working(self, what: str = "working") -> Iterator[None]:
         begun = time.perf_counter()
         self.facts["waiting"] += begun - self._idle_since
         try:
             yield
         finally:
             self._idle_since = time.perf_counter()
-            self.facts["working"] += self._idle_since - begun
+            self.facts[what] += self._idle_since - begun
 
     @property
     def _n_stored(self) -> int:
@@ -270,11 +231,6 @@ class Shard:
         low, high = np.searchsorted(self._order, [start // size, (stop - 1) // size + 1])
         return list(range(int(low), int(high)))
 
-    def _pages_from(self, start: int) -> list[int]:
-        """Return all pages, the one with this place or the next place that there is first."""
-        low = int(np.searchsorted(self._order, start // self.numbers.page_size))
-        return [*range(low, len(self._order)), *range(low)]
-
     def _catch_up(self, i: int, last: int, threads: Team) -> None:
         """Add the events until ``last`` to the scores of page i."""
         first = int(self.seen[i])
@@ -306,11 +262,19 @@ class Shard:
         """
         found = []
         for i in self._pages_of(start, stop):
+            if self._all_asked(i, start, stop):
+                continue
             self._set_aside(i, threads)
             wrong = self._add_checked(i, places, start, stop, threads)
             if len(wrong):
                 found.append((i, wrong))
         return self._described(found, stop, {i: self._before[i][0] for i, _ in found}) if found else None
+
+    def _all_asked(self, i: int, start: int, stop: int) -> bool:
+        """Tell whether all rows of page i in an interval are candidates, so that the walk has seen to them."""
+        low, high = np.searchsorted(self.pages[self._order[i]].places, [start, stop]).tolist()
+        first, last = self._asked.get(i, (high, low))
+        return bool(low == high or (first <= low and high <= last))
 
     def _add_checked(self, i: int, event_places: Index, start: int, stop: int, threads: Team) -> Index:
         page, block, begun = self.pages[self._order[i]], self._block(i), time.perf_counter()
@@ -342,31 +306,36 @@ class Shard:
         return np.flatnonzero(wrong)
 
     def _candidates(self, look: Look, threads: Team) -> Candidates:
-        """Return the rows of an interval that are wrong, those that nearly are, and where it ends."""
-        pages, ats, n_wrong, stop = list[int](), list[Index](), 0, look.stop
-        margins: list[Floats] = []
+        """Return the rows of an interval that are wrong or may become so, and where it ends."""
+        found, n, stop = list[tuple[int, Index]](), 0, look.stop
+        self._asked = {}
         for i in self._pages_of(look.start, look.stop):
             self._set_aside(i, threads)
             self._catch_up(i, self.events.n, threads)
             places = self.pages[self._order[i]].places
-            low, high = np.searchsorted(places, [look.start, stop]).tolist()
-            margin = np.empty(high - low)
-            _loops.smallest_margins(self.F[i], self.codes[i], self.threshold[i], low, high, margin)
-            wrong = np.flatnonzero(margin <= 0)
-            if n_wrong + len(wrong) > look.most:
-                high = low + int(wrong[look.most - n_wrong])
-                stop = int(places[high])
-                margin, wrong = margin[: high - low], wrong[: look.most - n_wrong]
-            n_wrong += len(wrong)
-            pages.append(i)
-            ats.append(np.arange(low, high))
-            # scores move in feature space, with the root of the mistakes that come before a row
-            reach = np.sqrt(self.diagonal[i, low:high] * (places[low:high] - look.start + 1.0))
-            margins.append(np.where(margin <= 0, margin, margin / reach))
+            low, high = np.searchsorted(places, [look.start, look.stop]).tolist()
+            near = self._near(i, low, high, look)
+            if n + len(near) > look.most:
+                high = int(near[look.most - n])
+                stop, near = int(places[high]), near[: look.most - n]
+            n += len(near)
+            found.append((i, near))
+            if len(near) == high - low:
+                self._asked[i] = low, high
             if stop < look.stop:
                 break
-        n = n_wrong + max(FEWEST_NEARBY, int(look.nearby * n_wrong))
-        return self._described(_smallest(pages, ats, margins, n), stop)
+        return self._described(found, stop)
+
+    def _near(self, i: int, low: int, high: int, look: Look) -> Index:
+        """Return the rows of page i that are wrong, or as near to it as a look asks for."""
+        if look.nearby == math.inf:
+            return np.arange(low, high)
+        margin = np.empty(high - low)
+        _loops.smallest_margins(self.F[i], self.codes[i], self.threshold[i], low, high, margin)
+        # vectors move with the root of the mistakes that come before a row, and its score with its length
+        before = self.pages[self._order[i]].places[low:high] - look.start + 1.0
+        reach = self._length * np.sqrt(self.diagonal[i, low:high] * before)
+        return low + np.flatnonzero(margin <= look.nearby * reach)
 
     def _described(
         self, rows: list[tuple[int, Index]], stop: int, scores: dict[int, Floats] | None = None
@@ -383,16 +352,6 @@ class Shard:
             _joined([page.slots[at] for _, page, at in parts], np.int64),
             stacked(fresh) if parts else np.empty((0, 0)),
         )
-
-
-def _smallest(pages: list[int], ats: list[Index], margins: list[Floats], n: int) -> list[tuple[int, Index]]:
-    """Return of rows of some pages the n with the smallest margins, page by page."""
-    if not pages:
-        return []
-    chosen = np.zeros(sum(map(len, margins)), dtype=bool)
-    chosen[np.argsort(np.concatenate(margins), kind="stable")[:n]] = True
-    parts = np.split(chosen, np.cumsum([len(at) for at in ats])[:-1])
-    return [(i, at[mine]) for i, at, mine in zip(pages, ats, parts, strict=True)]
 
 
 def _joined(parts: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:

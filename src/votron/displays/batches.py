@@ -1,0 +1,117 @@
+"""What displays and reports are made of, batch by batch: the rules there are, and the rows that are wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron.displays.images import WrongImagesDisplay, images_of
+from votron.displays.predictions import row_margins
+from votron.rules import RULES
+
+RuleChoice = tuple[str, bool]
+"""The name of a rule, and whether vectors are normalised first."""
+
+
+def rules_that_differ(n_classes: int) -> list[RuleChoice]:
+    """Return the rules of a record that differ: normalising changes nothing for voting, nor for one vector alone.
+
+    Examples
+    --------
+    >>> [name for name, normalised in rules_that_differ(3) if normalised]
+    ['average', 'last', 'random', 'pocket']
+    """
+    n_vectors = 1 if n_classes == 2 else n_classes
+    rules = {name: rule for name, rule in RULES.items() if not rule.needs_held_out}
+    normalised = [name for name, rule in rules.items() if rule.lengths_matter(n_vectors)]
+    return [*((name, False) for name in rules), *((name, True) for name in normalised)]
+
+
+@dataclass(frozen=True)
+class PredictedRow:
+    """A row that was predicted, and where it stands."""
+
+    margin: float
+    """The score of the true label minus the best other one."""
+    probability: float | None
+    """Of the predicted label, where there are probabilities."""
+    number: int
+    """Among all rows, counted from 1."""
+    place: str
+    """The line or the file that it is in, where that is known."""
+    true: Any
+    predicted: Any
+    X: Any
+    """The row, as the data have it: an array, matrix or frame of one."""
+    image: NDArray[Any] | None
+    """The row as an image, if it is one."""
+
+
+class WrongRows:
+    """The rows that are wrong by the most, of all batches."""
+
+    def __init__(self, estimator: Any, most: int) -> None:
+        self.estimator, self.most, self.n_wrong = estimator, most, 0
+        self.kept: list[PredictedRow] = []
+
+    def add(self, batch: Any, X: Any, predicted: NDArray[Any]) -> None:
+        """Keep those of a batch, of which X are the rows as the classifier takes them."""
+        wrong = np.flatnonzero(predicted != batch.y)
+        if not len(wrong):
+            return
+        self.n_wrong += len(wrong)
+        margins = row_margins(self.estimator, rows_at(X, wrong), batch.y[wrong])
+        most = np.argsort(margins, kind="stable")[: self.most]
+        self.kept += predicted_rows(self.estimator, batch, X, predicted, wrong[most], margins[most])
+        self.kept = sorted(self.kept, key=lambda each: each.margin)[: self.most]
+
+    def images(self, columns: int | None = None) -> WrongImagesDisplay | None:
+        """Return the sheet of images, if there is anything on it."""
+        shown = [row for row in self.kept if row.image is not None]
+        if not shown:
+            return None
+        images = np.array([row.image for row in shown])
+        labels = [row.true for row in shown], [row.predicted for row in shown]
+        return WrongImagesDisplay(images, *labels, self.n_wrong, columns=columns)
+
+
+def predicted_rows(
+    estimator: Any, batch: Any, X: Any, predicted: NDArray[Any], at: NDArray[Any], margins: NDArray[np.float64]
+) -> list[PredictedRow]:
+    """Return rows of a batch at these places, whose margins are known."""
+    with_sure = hasattr(estimator, "predict_proba")
+    sure = estimator.predict_proba(rows_at(X, at)).max(axis=1).tolist() if with_sure else None
+    places = _places(batch)
+    found = []
+    for i, row in enumerate(at.tolist()):
+        data = rows_at(batch.X, [row])
+        found.append(
+            PredictedRow(
+                margin=float(margins[i]),
+                probability=None if sure is None else sure[i],
+                number=int(batch.row_numbers[row]),
+                place=places(row),
+                true=batch.y[[row]].tolist()[0],
+                predicted=predicted[[row]].tolist()[0],
+                X=data,
+                image=None if batch.image_shape is None else images_of(data, batch.image_shape)[0],
+            )
+        )
+    return found
+
+
+def rows_at(X: Any, at: Any) -> Any:
+    """Return rows of an array, matrix or frame."""
+    from sklearn.utils import _safe_indexing
+
+    return _safe_indexing(X, at)
+
+
+def _places(batch: Any) -> Any:
+    """Return what says in which line or file a row is."""
+    if batch.files is not None:
+        return lambda row: str(batch.files[row])
+    return lambda row: "" if batch.lines is None else f"line {int(batch.lines[row]):,}"
