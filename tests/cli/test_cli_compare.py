@@ -1,0 +1,168 @@
+"""`votron compare`: the table, its files, and what is refused, in a sentence each."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from votron.cli import main
+
+TABLES = Path(__file__).parent.parent / "data" / "tables"
+PENGUINS = ["compare", str(TABLES / "penguins.csv"), "--label", "Species", "--missing", "mean", "--quiet"]
+QUICK = ["--estimator", "averaged", "--estimator", "majority", "--folds", "3", "--repeats", "1"]
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A table of numbers with a label that its first column decides, with weights of rows."""
+    rng = np.random.RandomState(0)
+    rows = rng.normal(size=(60, 2)).round(3)
+    lines = [f"{a},{b},{'yes' if a > 0 else 'no'},{1 + k % 2}" for k, (a, b) in enumerate(rows)]
+    path = tmp_path / "table.csv"
+    path.write_text("a,b,y,w\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_real_table_from_end_to_end(tmp_path, capsys):
+    figure, out = tmp_path / "compared.png", tmp_path / "compared.csv"
+    assert main([*PENGUINS, *QUICK, "--figure", str(figure), "-o", str(out)]) == 0
+    said = capsys.readouterr().out
+    first, _, head, best, worst = said.split("\n")[:5]
+    assert first.startswith("3 folds of 344 rows, ")
+    assert head.split() == ["accuracy", "95", "%", "interval", "behind,", "points", "train", "predict", "size"]
+    assert best.startswith("averaged")
+    assert " best " in best
+    assert worst.startswith("majority")
+    assert "averaged is better than all others on these 344 rows, by more than noise." in said
+    with Image.open(figure) as image:
+        assert image.size[0] > 1000
+    with open(out, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["name"] for row in rows] == ["averaged", "majority"]
+    assert [row["verdict"] for row in rows] == ["best", "worse"]
+    assert float(rows[1]["behind_low"]) > 0.3
+
+
+def test_json_has_what_it_says(capsys):
+    assert main([*PENGUINS, *QUICK, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {
+        *("data", "label", "score", "greater_is_better", "confidence", "folds", "repeats", "random_state", "rows"),
+        *("rows_used", "threads", "weighted", "seconds", "stopped", "best", "as_good", "candidates", "left_out"),
+        *("not_tried", "summary"),
+    }
+    assert (found["data"], found["label"], found["score"]) == ("penguins.csv", "Species", "accuracy")
+    assert set(found["candidates"][0]) == {
+        *("name", "estimator", "score", "low", "high", "behind", "behind_low", "behind_high", "p", "adjusted_p"),
+        *("verdict", "train_seconds", "predict_seconds", "bytes", "stored_as", "scores", "remarks"),
+    }
+    assert len(found["candidates"][0]["scores"]) == 3
+
+
+def test_lines_fit_the_terminal(monkeypatch, capsys):
+    for columns, words in ((80, "noise"), (120, ": noise")):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert main([*PENGUINS, "--with-sklearn", "--max-rows", "60", "--folds", "2", "--repeats", "1"]) == 0
+        said = capsys.readouterr().out
+        assert max(map(len, said.split("\n"))) <= columns
+        assert words in said
+        assert "Not compared: naive-bayes (it is for words, counts and categories)" in " ".join(said.split())
+
+
+def test_options_of_other_commands(table, capsys):
+    common = ["compare", str(table), "--label", "y", *QUICK, "--quiet", "--json"]
+    assert main([*common, "--sample-weight", "w", "--class-weight", "yes=2,no=1", "--score", "balanced-accuracy"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["weighted"]
+    assert found["candidates"][1]["remarks"] == ["No weights of classes, which it does not take."]
+    assert main([*common, "--drop", "w", "--discrete", "b", "--n-jobs", "1", "--random-state", "3"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["threads"], found["random_state"]) == (1, 3)
+
+
+def test_images_and_numbers_without_names(capsys):
+    assert main(["compare", "digits", *QUICK, "--max-rows", "300", "--numeric", "minmax", "--json", "--quiet"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["best"], found["rows_used"]) == ("averaged", 300)
+
+
+def test_one_that_is_left_out_is_one_sentence(table, capsys):
+    names = ["--estimator", "linear-svc", "--estimator", "averaged", "--folds", "2"]
+    assert main(["compare", str(table), "--label", "y", *names, "--score", "log-loss", "--quiet"]) == 0
+    said = capsys.readouterr().out
+    assert "Left out: linear-svc. It has no probabilities, which log-loss is made of.\n" in said
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "sentence"),
+    [
+        (["--estimator", "nobody"], 2, "--estimator must be one of majority, averaged,"),
+        (["--score", "luck"], 2, "--score must be one of accuracy, balanced-accuracy,"),
+        (["--folds", "1"], 2, "--folds must be"),
+        (["--folds", "50"], 1, "--folds must be at most"),
+        (["--figure", "compared.txt"], 2, "--figure must be a file that ends in .svg, .png, .pdf."),
+        (["-o", "-"], 2, "-o must be the name of a file here, since standard output has the table."),
+        (["-o", "same.png", "--figure", "same.png"], 2, "-o and --figure must be two files. Got 'same.png' for both"),
+        (["-o", "table.txt"], 2, "-o must be a file that ends in .csv. Got 'table.txt' instead."),
+        (["--label", "z"], 1, "'z'"),
+        (["--class-weight", "maybe=2"], 2, "--class-weight must name labels of the data. Got 'maybe'"),
+        (["--sample-weight", "v"], 2, "--sample-weight must be a column of table.csv"),
+        (["--confidence", "2"], 2, "--confidence must be"),
+        (["--max-seconds", "0"], 2, "--max-seconds must be"),
+    ],
+)
+def test_what_is_refused_is_refused_in_a_sentence(table, more, status, sentence, capsys):
+    assert main(["compare", str(table), "--label", "y", *QUICK[:4], *more]) == status
+    out, said = capsys.readouterr()
+    assert out == ""
+    assert said.startswith("votron compare: ")
+    assert sentence in said
+    assert said.count("\n") == 1
+
+
+def test_options_of_tables_are_refused_for_numbers(capsys):
+    assert main(["compare", "digits", *QUICK, "--text", "words"]) == 2
+    assert "--text is for columns of tables." in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_ctrl_c_prints_what_is_finished(tmp_path):
+    """A real process is stopped in the middle of its second estimator: the first is printed, and no file written."""
+    rng = np.random.RandomState(0)
+    path, out = tmp_path / "noise.csv", tmp_path / "compared.csv"
+    rows = "".join(f"{a:.3f},{b:.3f},{rng.randint(9)}\n" for a, b in rng.normal(size=(3000, 2)))
+    path.write_text("a,b,y\n" + rows, encoding="utf-8")
+    names = ["--estimator", "majority", "--estimator", "adatron", "-o", str(out)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "votron", "compare", str(path), "--label", "y", *names],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    line = process.stderr.readline()  # said when all has been foretold, before the first fold of the first
+    assert b"Comparing takes about" in line
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    printed, said = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert b"(interrupted)" in printed
+    assert b"majority" in printed
+    assert b"Stopped: this is what was finished until then, and no file was written." in b" ".join(said.split())
+    assert not out.exists()
+
+
+def test_holes_are_refused_as_in_training(capsys):
+    data = str(TABLES / "penguins.csv")
+    for command in ("compare", "tune"):
+        assert main([command, data, "--label", "Species", "--folds", "3"]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith(f"votron {command}: There must be no missing values in ")
+        assert "--missing drop, or fill in features with --missing mean, median or most-frequent." in said

@@ -1,0 +1,361 @@
+"""Learners on the same folds: scores are those of plain cross-validation, and what goes wrong with one stays there."""
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from matplotlib import pyplot as plt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    f1_score,
+    log_loss,
+    roc_auc_score,
+)
+from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotronError, table_classifier
+from votron._forecast import announcing_long_work
+from votron.comparing import CANDIDATES, SCORES, compare
+from votron.comparing.candidates import candidates_for, facts_of
+from votron.data import read_examples
+from votron.displays import ComparisonDisplay
+
+IRIS = load_iris(return_X_y=True)
+TABLES = Path(__file__).parent.parent / "data" / "tables"
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """Remembers the rows that it was given, of data whose first column is the number of the row."""
+
+    def __init__(self, log=None):
+        self.log = log
+
+    def __sklearn_clone__(self):
+        return Recorder(self.log)  # the same log
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.log.append(("fit", X[:, 0].tolist()))
+        return self
+
+    def predict(self, X):
+        self.log.append(("predict", X[:, 0].tolist()))
+        return np.full(len(X), self.classes_[0])
+
+
+class Failing(ClassifierMixin, BaseEstimator):
+    """Fails, or sends Ctrl-C, when it is trained."""
+
+    def __init__(self, error=None):
+        self.error = error
+
+    def fit(self, X, y):
+        if self.error == "Ctrl-C":
+            signal.raise_signal(signal.SIGINT)
+        if self.error == "slow":
+            time.sleep(1.2)
+            self.classes_ = np.unique(y)
+            return self
+        raise ValueError(f"{self.error}\nand more")
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+def folds_of(y, folds, repeats, seed=0):
+    for k in range(repeats):
+        yield from StratifiedKFold(folds, shuffle=True, random_state=seed + k).split(np.zeros(len(y)), y)
+
+
+def test_all_learners_have_the_same_folds():
+    y = IRIS[1]
+    X = np.column_stack([np.arange(len(y)), IRIS[0]])
+    logs = {"one": [], "other": []}
+    compare(X, y, {name: Recorder(log) for name, log in logs.items()}, folds=3, repeats=2, random_state=5)
+    assert logs["one"] == logs["other"]
+    seen = [
+        (sorted(rows) if what == "fit" else sorted(set(rows))) for what, rows in logs["one"][2:]
+    ]  # after warming up
+    expected = [part.tolist() for split in folds_of(y, 3, 2, seed=5) for part in split]
+    assert seen == expected
+    assert all(len(rows) >= 1000 for what, rows in logs["one"][2:] if what == "predict")
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("data", [load_iris, load_breast_cancer])
+def test_scores_are_those_of_scikit_learn(score, data):
+    X, y = data(return_X_y=True)
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    found = compare(X, y, {"one": model}, score=score, folds=4, repeats=1).best.scores
+    expected = []
+    for train, test in folds_of(y, 4, 1):
+        model.fit(X[train], y[train])
+        labels, p = model.predict(X[test]), model.predict_proba(X[test])
+        measures = {
+            "accuracy": lambda y, labels=labels: accuracy_score(y, labels),
+            "balanced-accuracy": lambda y, labels=labels: balanced_accuracy_score(y, labels),
+            "macro-f1": lambda y, labels=labels: f1_score(y, labels, average="macro"),
+            "auc": lambda y, p=p: roc_auc_score(y, p if p.shape[1] > 2 else p[:, 1], multi_class="ovr"),
+            "log-loss": lambda y, p=p: log_loss(y, p),
+        }
+        expected.append(measures[score](y[test]))
+    assert found == pytest.approx(expected)
+
+
+def test_tables_go_through_the_recipe_of_training():
+    data = read_examples(TABLES / "penguins.csv", label="Species", missing="keep", drop_unlabelled=True)
+    found = compare(data.X, data.y, ["averaged"], encoding={"missing": "mean"}, folds=3, repeats=1)
+    expected = []
+    for train, test in folds_of(data.y, 3, 1):
+        model = table_classifier(data.X, AveragedPerceptronClassifier(random_state=0), missing="mean")
+        expected.append(model.fit(data.X[train], data.y[train]).score(data.X[test], data.y[test]))
+    assert found.best.scores == pytest.approx(expected)
+    assert found.best.is_file
+    assert found.n_rows == len(data.y)
+
+
+def test_the_usual_candidates_on_a_real_table():
+    data = read_examples(TABLES / "seattle-weather.csv", label="weather")
+    found = compare(data.X, data.y, sklearn=False, max_rows=300, folds=3, repeats=1)
+    assert {"majority", "averaged", "voted", "voted-poly", "adatron"} == {row.name for row in found.rows}
+    assert found.rows[-1].name == "majority"
+    assert (found.n_rows, found.n_used) == (1461, 300)
+    assert "naive-bayes" in found.not_tried
+    assert all(len(row.scores) == len(row.train_seconds) == len(row.predict_seconds) == 3 for row in found.rows)
+    assert all(row.n_bytes > 100 for row in found.rows)
+
+
+def test_fewer_rows_than_classes_may_be_left_undrawn():
+    X, y = np.arange(206.0).reshape(103, 2), np.arange(103) % 10
+    found = compare(X, y, ["majority"], max_rows=100, folds=2, repeats=1)
+    assert (found.n_rows, found.n_used) == (103, 100)
+
+
+def test_scikit_learns_take_text_and_sparse_rows():
+    rng = np.random.RandomState(0)
+    words = np.array(["rain wind", "sun sky", "goal team", "team wins game"])
+    topics = np.array(["weather", "weather", "sport", "sport"])
+    at = rng.randint(0, 4, 60)
+    frame = pd.DataFrame({"text": words[at], "n": rng.normal(size=60)})
+    found = compare(frame, topics[at], sklearn=True, encoding={"text": ["text"]}, folds=3, repeats=1)
+    assert found.left_out == {}
+    assert {"naive-bayes", "sgd", "logistic"} <= {row.name for row in found.rows}
+    assert "boosting" in found.not_tried
+    sparse = sp.random_array((60, 30), density=0.2, rng=0, format="csr")
+    named = compare(sparse, at % 2, ["boosting", "averaged"], folds=3, repeats=1)
+    assert named.left_out == {}
+    assert {row.estimator for row in named.rows} == {"HistGradientBoostingClassifier", "AveragedPerceptronClassifier"}
+
+
+def test_candidates_say_what_suits_them():
+    dense = facts_of(np.random.RandomState(0).normal(size=(30, 4)))
+    names, unfit = candidates_for(dense, sklearn=True)
+    assert "naive-bayes" not in names
+    assert {"naive-bayes", "sgd"} == set(unfit)
+    assert not {"winnow", "voted-cv"} & set(names)
+    counts = sp.csr_array(np.eye(5, 3000))
+    names, unfit = candidates_for(facts_of(counts), sklearn=True)
+    assert {"naive-bayes", "sgd"} <= set(names)
+    assert set(unfit) == {"boosting"}
+    assert all(each.words and each.name == name for name, each in CANDIDATES.items())
+
+
+def test_one_that_fails_is_reported_and_the_rest_go_on():
+    models = {"good": GaussianNB(), "bad": Failing("Cannot do it"), "majority": DummyClassifier()}
+    found = compare(*IRIS, models, repeats=1)
+    assert found.left_out == {"bad": "ValueError: Cannot do it and more."}
+    assert [row.name for row in found.rows] == ["good", "majority"]
+    assert "Left out: bad. ValueError: Cannot do it and more." in found.to_text()
+    with pytest.raises(VotronError, match=r"No candidate could be compared\. bad: ValueError: Cannot do it"):
+        compare(*IRIS, {"bad": Failing("Cannot do it")})
+
+
+def test_ctrl_c_leaves_what_is_finished():
+    stopping = {"good": GaussianNB(), "tree": DecisionTreeClassifier(), "never tried": GaussianNB()}
+    told = []
+
+    def tell(done, total, name):
+        told.append((done, total, name))
+        if name == "tree" and done == 8:
+            signal.raise_signal(signal.SIGINT)
+
+    found = compare(*IRIS, stopping, repeats=1, callback=tell)
+    assert found.stopped == "interrupted"
+    assert [row.name for row in found.rows] == ["good"]
+    assert "(interrupted)" in found.to_text()
+    assert told[:3] == [(0, 15, "good"), (0, 15, "tree"), (0, 15, "never tried")]
+    with pytest.raises(KeyboardInterrupt):
+        compare(*IRIS, {"stops": Failing("Ctrl-C")})
+
+
+def test_slow_ones_are_left_out():
+    found = compare(*IRIS, {"good": GaussianNB(), "slow": Failing("slow")}, repeats=1, max_seconds=1.0)
+    assert [row.name for row in found.rows] == ["good"]
+    assert found.left_out["slow"].startswith("It takes longer than 1.00 s: 1 of its 5 folds took ")
+    X = np.random.RandomState(0).normal(size=(600, 5))
+    found = compare(
+        X,
+        np.arange(600) % 2,
+        {"good": GaussianNB(), "voted": VotedPerceptronClassifier(kernel="linear", epochs=1e7)},
+        repeats=1,
+        max_seconds=1.0,
+    )
+    assert set(found.left_out) == {"voted"}
+    assert "0 of its 5 folds took " in found.left_out["voted"]
+
+
+def test_long_work_is_announced_once(monkeypatch):
+    said = []
+    monkeypatch.setattr("votron._forecast.LONG_SECONDS", 0.0)
+    X, y = np.random.RandomState(0).normal(size=(1200, 5)), np.arange(1200) % 3
+    with announcing_long_work(lambda low, high: said.append((low, high))):
+        compare(X, y, ["averaged", "majority"], repeats=1)
+    [(low, high)] = said
+    assert 0 < low < high
+
+
+def test_weights_count_in_training_and_in_the_score():
+    X, y = IRIS
+    weight = np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.0 + (y == 2))
+    models = {"averaged": AveragedPerceptronClassifier(), "neighbours": KNeighborsClassifier()}
+    found = compare(X, y, models, sample_weight=weight, folds=3, repeats=1)
+    assert found.left_out == {"neighbours": "It takes no weights of rows."}
+    assert found.n_used == 100
+    kept = weight > 0
+    Z, z, w = X[kept], y[kept], weight[kept]
+    expected = []
+    for train, test in folds_of(z, 3, 1):
+        model = AveragedPerceptronClassifier(random_state=0).fit(Z[train], z[train], sample_weight=w[train])
+        expected.append(np.average(model.predict(Z[test]) == z[test], weights=w[test]))
+    assert found.best.scores == pytest.approx(expected)
+
+
+def test_class_weights_are_for_those_that_take_them():
+    found = compare(*IRIS, ["averaged", "neighbours"], class_weight={0: 5.0}, folds=3, repeats=1)
+    remarks = {row.name: row.remarks for row in found.rows}
+    assert remarks == {"averaged": (), "neighbours": ("No weights of classes, which it does not take.",)}
+    assert "\nneighbours: No weights of classes, which it does not take.\n" in found.to_text()
+    own = {"mine": KNeighborsClassifier(), "pipe": make_pipeline(StandardScaler(), AveragedPerceptronClassifier())}
+    found = compare(*IRIS, own, class_weight={0: 5.0}, folds=3, repeats=1)
+    assert found.remarks() == ["mine: No weights of classes, which it does not take."]
+    (scores,) = (row.scores for row in found.rows if row.name == "pipe")
+    settled = AveragedPerceptronClassifier(class_weight={0: 5.0}, random_state=0)
+    own = {"pipe": make_pipeline(StandardScaler(), settled)}
+    expected = compare(*IRIS, own, class_weight={0: 5.0}, folds=3, repeats=1)
+    assert scores == expected.best.scores
+
+
+def test_a_score_of_probabilities_leaves_out_those_without():
+    found = compare(*IRIS, ["voted", "adatron", "linear-svc"], score="log-loss", folds=3, repeats=1)
+    assert [row.name for row in found.rows] == ["voted"]
+    assert found.left_out["adatron"] == "It has no probabilities, which log-loss is made of."
+    assert found.summary() == []
+
+
+def test_less_loss_is_better():
+    found = compare(*IRIS, ["averaged", "logistic", "majority"], score="log-loss", repeats=1)
+    means = [row.score for row in found.rows]
+    assert means == sorted(means)
+    assert found.rows[-1].name == "majority"
+    gap = found.difference("majority")
+    assert 0 < gap.low < gap.mean < gap.high
+    assert found.verdict("majority") == "worse"
+
+
+def test_results_are_repeated_and_do_not_depend_on_the_others():
+    alone = compare(*IRIS, ["voted"], repeats=1)
+    among = compare(*IRIS, ["averaged", "voted", "majority"], repeats=1)
+    again = compare(*IRIS, ["averaged", "voted", "majority"], repeats=1)
+    scores = {row.name: row.scores for row in among.rows}
+    assert scores["voted"] == alone.best.scores
+    assert scores == {row.name: row.scores for row in again.rows}
+
+
+def test_dict_is_json_and_records_are_a_frame():
+    found = compare(*IRIS, ["averaged", "majority"], repeats=1)
+    document = json.loads(json.dumps(found.to_dict()))
+    assert document["best"] == "averaged"
+    assert document["as_good"] == ["averaged"]
+    frame = pd.DataFrame(found.records())
+    assert frame.verdict.tolist() == ["best", "worse"]
+    assert (frame.low <= frame.score).all()
+    assert (frame.score <= frame.high).all()
+    assert frame.behind_low[1] > 0
+
+
+def test_sentences_name_who_is_no_better_than_the_majority():
+    rng = np.random.RandomState(0)
+    found = compare(rng.normal(size=(200, 5)), rng.randint(0, 2, 200), ["averaged", "majority"])
+    assert "None is clearly better than always saying the most frequent class." in found.summary()
+    assert found.summary()[-1] == "More rows or repeats would tell more."
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (
+            {"score": "luck"},
+            "The 'score' parameter of compare must be 'accuracy', .* or 'log-loss'. Got 'luck' instead.",
+        ),
+        ({"folds": 1}, "The 'folds' parameter of compare must be an int of at least 2. Got 1 instead."),
+        ({"folds": 51}, "The 'folds' parameter of compare must be at most 50, the rows of the largest class. Got 51"),
+        ({"repeats": 0}, "The 'repeats' parameter of compare must be an int of at least 1. Got 0 instead."),
+        ({"random_state": -1}, "The 'random_state' parameter of compare must be an int of at least 0."),
+        ({"max_rows": True}, "The 'max_rows' parameter of compare must be an int of at least 4. Got True instead."),
+        (
+            {"max_seconds": 0},
+            "The 'max_seconds' parameter of compare must be a positive number or None. Got 0 instead.",
+        ),
+        ({"confidence": 1}, r"The 'confidence' parameter of compare must be a number in the range \(0, 1\)."),
+        ({"n_jobs": 0}, "The 'n_jobs' parameter of compare must be None or an int other than 0."),
+        ({"estimators": ["nobody"]}, "The 'estimators' parameter of compare must be names among majority, .*'nobody'"),
+        ({"estimators": []}, "The 'estimators' parameter of compare must name one candidate at least."),
+        ({"estimators": {"a": 1}}, "The 'estimators' parameter of compare must be classifiers. Got 1 as 'a' instead."),
+        ({"y": [1, 2]}, r"compare takes one label for each of the 150 rows of X. Got y of shape \(2,\) instead."),
+    ],
+)
+def test_refusals_are_one_sentence(given, sentence):
+    with pytest.raises(VotronError, match=sentence):
+        compare(IRIS[0], given.pop("y", IRIS[1]), **given)
+
+
+# -- the picture ------------------------------------------------------------------------------------------------------
+
+
+def test_the_display_shows_the_numbers_of_the_result():
+    found = compare(*IRIS, ["averaged", "voted", "majority"], repeats=1)
+    figure, axes = plt.subplots(1, 2)
+    shown = ComparisonDisplay.from_comparison(found, ax=axes[1])
+    assert shown.figure_ is figure
+    assert shown.scores.tolist() == [row.score for row in found.rows]
+    assert [label.get_text() for label in shown.ax_.get_yticklabels()] == [row.name for row in found.rows]
+    assert shown.as_good == [True, True, False]
+    free = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
+    assert ComparisonDisplay.from_comparison(found, ax=free).time_ax_.get_xscale() == "log"
+    assert found.plot().ax_.get_xlabel() == "accuracy, %"
+    plt.close("all")
+
+
+@pytest.mark.parametrize(("far", "words"), [(0.1, "10.0"), (0.99, "99.0")])
+def test_one_that_is_far_away_is_an_arrow_with_its_score(far, words):
+    scores = np.array([0.60, 0.59, far])
+    shown = ComparisonDisplay("abc", scores, scores - 0.01, scores + 0.01, [True, True, False], [1] * 3, [0] * 3).plot()
+    assert words in [text.get_text() for text in shown.ax_.texts]
+    low, high = shown.ax_.get_xlim()
+    assert 50 < low < 58 < 61 < high < 70
+    plt.close("all")
