@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from votron._pages import facts_html, words
 from votron._sentences import duration
 from votron.experiments.claims import Claim
 from votron.experiments.papers import running_time
@@ -124,35 +125,6 @@ def _published(cell: Cell | None) -> str:
 # -- words ------------------------------------------------------------------------------------------------------------
 
 
-def words(
-    caption: str,
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    numbers: Collection[int] = (),
-    scroll: bool = True,
-) -> str:
-    """Return a table of texts, of which some columns are numbers."""
-
-    def attribute(i: int) -> str:
-        return ' class="n"' if i in numbers else ""
-
-    heads = "".join(f'<th scope="col"{attribute(i)}>{escape(name)}</th>' for i, name in enumerate(head))
-    body = "\n".join(
-        "<tr>" + "".join(f"<td{attribute(i)}>{escape(cell)}</td>" for i, cell in enumerate(row)) + "</tr>"
-        for row in rows
-    )
-    made = (
-        f'<table class="words"><caption><span>{escape(caption)}</span></caption>\n'
-        f"<thead><tr>{heads}</tr></thead>\n<tbody>{body}</tbody></table>"
-    )
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}">{made}</div>'
-        if scroll
-        else made
-    )
-
-
 def claims(found: Sequence[Claim]) -> str:
     """Return the claims, each with a verdict and the evidence."""
     rows = "\n".join(
@@ -196,9 +168,7 @@ def times(made: Reproduction) -> str:
 
 def summary(made: Reproduction) -> str:
     """Return the main facts, and every number that does not agree with a published one."""
-    facts = [*_facts_of_runs(made), *_facts_of_papers(made)]
-    listed = "".join(f"<div><dt>{name}</dt><dd>{value}<small>{note}</small></dd></div>" for name, value, note in facts)
-    cards = f'<dl class="facts">{listed}</dl>\n' if facts else ""
+    cards = facts_html([*_facts_of_runs(made), *_facts_of_papers(made)])
     compared = sum(of.n_compared for of in made.tables)
     if compared:
         return f"{cards}<p>{RULE_OF_AGREEMENT}</p>\n{_off(made)}"

@@ -6,7 +6,6 @@ the reader's choice of light or dark; on a narrow screen panels stand below each
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator, Sequence
 from datetime import UTC
 from html import escape
@@ -17,12 +16,11 @@ from typing import Any
 import numpy as np
 
 from votron._files import write_text
-from votron._plotting import png, pyplot, save, svg_for_page
+from votron._pages import Section, image_html, notes_html, page_html, pairs_html, words
+from votron._plotting import can_draw, png, save, svg_for_page
 from votron._sentences import duration
-from votron.errors import VotronError
 from votron.experiments import _report_tables as tables_html
 from votron.experiments._disagreements import SHOWN_RULES, Disagreement, disagreements, shown_degree
-from votron.experiments._report_tables import words
 from votron.experiments.figures import (
     COUNTS,
     HOW_DRAWN,
@@ -38,9 +36,6 @@ __all__ = ["html", "write_report"]
 NO_FIGURES = "The figures are left out, for they need matplotlib: pip install matplotlib."
 MOST_CLASSES = 10
 """So many classes have bars; of more, those with the most votes."""
-
-Section = tuple[str, str, str]
-"""Id, heading and content of a part of the page."""
 
 
 def write_report(made: Reproduction, out: Path) -> list[Path]:
@@ -72,8 +67,8 @@ def write_report(made: Reproduction, out: Path) -> list[Path]:
     ['report.html', 'figure2.svg', 'figure2.png', 'learning-curves.svg', 'learning-curves.png']
     """
     written = [out / "report.html"]
-    write_text(written[0], html(made))
-    if _can_draw():
+    write_text(written[0], html(made), make_folders=True)
+    if can_draw():
         for name, figure in _figures(made):
             written += save(figure, out / name)
     return written
@@ -115,18 +110,9 @@ def html(made: Reproduction) -> str:
     >>> page[:15], "<script" in page
     ('<!doctype html>', False)
     """
-    title = escape(f"The perceptron papers, reproduced on {data_title(made)}")
+    title = f"The perceptron papers, reproduced on {data_title(made)}"
     style = resources.files("votron.experiments").joinpath("report.css").read_text(encoding="utf-8")
-    parts = list(_sections(made))
-    contents = "".join(f'<li><a href="#{key}">{heading}</a></li>' for key, heading, _ in parts)
-    body = "\n".join(f'<section id="{key}">\n<h2>{heading}</h2>\n{text}\n</section>' for key, heading, text in parts)
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-        f"<header>\n<h1>{title}</h1>\n{_lead(made)}\n</header>\n"
-        f'<nav aria-label="Contents"><ul>{contents}</ul></nav>\n<main>\n{body}\n</main>\n</body>\n</html>\n'
-    )
+    return page_html(title, _lead(made), list(_sections(made)), style)
 
 
 def data_title(made: Reproduction) -> str:
@@ -137,8 +123,8 @@ def data_title(made: Reproduction) -> str:
 
 def _sections(made: Reproduction) -> Iterator[Section]:
     """Yield the parts of the page."""
-    draws = _can_draw()
-    yield "summary", "Summary", tables_html.summary(made) + _notes(made, draws)
+    draws = can_draw()
+    yield "summary", "Summary", tables_html.summary(made) + notes_html([*made.notes, *([] if draws else [NO_FIGURES])])
     if made.claims:
         yield "claims", "What the papers say", tables_html.claims(made.claims)
     if draws and made.runs and "figure2" in made.settings.what:
@@ -169,20 +155,7 @@ def _lead(made: Reproduction) -> str:
     )
 
 
-def _notes(made: Reproduction, draws: bool) -> str:
-    notes = [*made.notes, *([] if draws else [NO_FIGURES])]
-    return "".join(f'<p class="note"><strong>Note.</strong> {escape(note)}</p>' for note in notes)
-
-
 # -- figures ----------------------------------------------------------------------------------------------------------
-
-
-def _can_draw() -> bool:
-    try:
-        pyplot()
-    except VotronError:
-        return False
-    return True
 
 
 def _figure2(made: Reproduction) -> str:
@@ -266,7 +239,6 @@ def _images(made: Reproduction) -> str:
 
 def _card(made: Reproduction, case: Disagreement) -> str:
     pixels = made.data.X_test[case.index].reshape(made.data.shape)
-    picture = base64.b64encode(png(pixels)).decode()
     answers = "".join(
         f'<li>{LINES[rule][0]} <b class="{"yes" if right else "no"}">{escape(str(label))} '
         f'{"✓" if right else "✗"}<span class="hidden"> {"right" if right else "wrong"}</span></b></li>'
@@ -275,8 +247,8 @@ def _card(made: Reproduction, case: Disagreement) -> str:
     truth = escape(str(case.truth))
     return (
         f'<li class="digit"><h3>{truth} <small>test image {case.index:,}</small></h3>'
-        f'<img alt="An image of class {truth}" width="{made.data.shape[1]}" height="{made.data.shape[0]}" '
-        f'src="data:image/png;base64,{picture}"><ul>{answers}</ul>{_bars(case)}</li>'
+        f"{image_html(png(pixels), f'An image of class {case.truth}', *made.data.shape[::-1], ink=True)}"
+        f"<ul>{answers}</ul>{_bars(case)}</li>"
     )
 
 
@@ -317,9 +289,8 @@ def _how_made(made: Reproduction) -> str:
         "Machine": made.environment.get("Machine", ""),
         "Versions": ", ".join(f"{name} {value}" for name, value in made.environment.items() if name != "Machine"),
     }
-    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>" for name, value in facts.items())
     command = f"<pre><code>{escape(made.command)}</code></pre>\n" if made.command else ""
-    return f'{command}<dl class="made">{listed}</dl>\n{_runs(made)}'
+    return f"{command}{pairs_html(facts)}\n{_runs(made)}"
 
 
 def _runs(made: Reproduction) -> str:

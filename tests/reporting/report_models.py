@@ -1,0 +1,27 @@
+"""Models of real tables and of digits, for tests of reports."""
+
+from pathlib import Path
+
+from votron.cli import main
+
+TABLES = Path(__file__).parent.parent / "data" / "tables"
+
+
+def train_models(found):
+    """Write models of bird strikes, of penguins and of digits into a folder."""
+    common = ["--random-state", "0", "--quiet"]
+    filled = ["--missing", "most-frequent", "--test", "0.3"]
+    birds = [str(TABLES / "birdstrikes.csv"), "--label", "Wildlife Size", *filled]
+    assert main(["train", *birds, "-o", str(found / "birds.votron"), *common]) == 0
+    assert main(["train", *birds, "--estimator", "averaged", "-o", str(found / "linear.votron"), *common]) == 0
+    penguins = [
+        str(TABLES / "penguins.csv"),
+        "--label",
+        "Sex",
+        "--missing",
+        "drop",
+        "--drop-unlabelled",
+        "--no-certificate",
+    ]
+    assert main(["train", *penguins, "-o", str(found / "penguins.votron"), *common]) == 0
+    assert main(["train", "digits", "--epochs", "1", "-o", str(found / "digits.votron"), *common]) == 0
