@@ -1,6 +1,6 @@
 # What people run and what CI runs. Needs python3 (3.11 or newer) and make; everything else goes into .venv.
 PYTHON ?= python3
-# The folder with the MNIST files, for `make mnist` and `make exact`.
+# The folder with the MNIST files, for `make mnist`, `make exact` and `make cluster`.
 DATA ?= $(VOTRON_DATA)
 
 BIN := .venv/bin
@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help run play test quick lint processors fuzz coverage faults mnist exact load bench reference clean
+.PHONY: help run play test quick lint processors fuzz coverage faults cluster mnist exact load bench reference clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ faults: .venv/.ready  ## 20 faults in the middle of training on a Dask cluster: 
 
 mnist: .venv/.ready  ## the same on MNIST, beside the papers' numbers: make mnist DATA=folder (or set VOTRON_DATA)
 	VOTRON_DATA="$(DATA)" $(BIN)/votron reproduce --data mnist
+
+cluster: .venv/.ready  ## the same record of MNIST from 1 to 4 workers of a Dask cluster: make cluster DATA=folder
+	$(BIN)/python -m benchmarks.exact_cluster --data "$(DATA)"
 
 exact: .venv/.ready  ## compare with the one-example-at-a-time algorithm, bit for bit: make exact DATA=folder
 	$(BIN)/python -m benchmarks.exact --data "$(DATA)"

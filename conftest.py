@@ -9,8 +9,8 @@ import pytest
 
 from votron._registry import REGISTRIES
 
-# How long an example takes is the machine's business.
-hypothesis.settings.register_profile("untimed", deadline=None)
+# How long an example takes is the machine's business. Each run draws others, so that half of the usual number will do.
+hypothesis.settings.register_profile("untimed", deadline=None, max_examples=50)
 hypothesis.settings.load_profile("untimed")
 # A shell that starts the tests in the background has them ignore Ctrl-C, and what they start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

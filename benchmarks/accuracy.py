@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.stats
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
@@ -29,6 +28,8 @@ from sklearn.svm import SVC, LinearSVC
 from benchmarks._common import RESULTS, Results, parser
 from benchmarks._datasets import Problem, encoder_for, problems, taken
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotedPerceptronClassifierCV
+from votron.comparing.candidates import dense
+from votron.comparing.statistics import corrected_p
 
 FOLDS = 4
 INNER_FOLDS = 5
@@ -89,11 +90,6 @@ def learners(args: Any) -> dict[str, Callable[[Any], Any]]:
             FunctionTransformer(dense, accept_sparse=True), HistGradientBoostingClassifier(random_state=0)
         ),
     }
-
-
-def dense(X: Any) -> Any:
-    """Return rows as an array, which trees want."""
-    return X.toarray() if hasattr(X, "toarray") else X
 
 
 # -- measuring --------------------------------------------------------------------------------------------------------
@@ -185,23 +181,6 @@ def comparison(name: str, runs: Any) -> dict[str, Any]:
         "its seconds": seconds[1],
         "its / ours": seconds[1] / seconds[0],
     }
-
-
-def corrected_p(difference: Any, test_share: float) -> float:
-    """Return the p-value of the corrected resampled t-test; ``test_share`` is test rows over training rows.
-
-    Examples
-    --------
-    >>> corrected_p([0.0, 0.0], 0.25), corrected_p([0.01, 0.01], 0.25)
-    (1.0, 0.0)
-    >>> round(corrected_p([0.02, -0.01, 0.01, 0.0], 1 / 3), 3)
-    0.647
-    """
-    n, mean, variance = len(difference), np.mean(difference), np.var(difference, ddof=1)
-    if variance < 1e-24:
-        return 1.0 if abs(mean) < 1e-12 else 0.0
-    t = mean / np.sqrt((1 / n + test_share) * variance)
-    return float(2 * scipy.stats.t.sf(abs(t), n - 1))
 
 
 def summary(shown: list[Problem], runs: Any) -> list[dict[str, Any]]:

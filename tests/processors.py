@@ -95,10 +95,13 @@ def main(arguments: list[str]) -> int:
 def _run(name: str, arguments: list[str]) -> int:
     import llvmlite.binding as llvm
 
-    processor = PROCESSORS[name]
-    missing = [feature for feature in processor.needs if not llvm.get_host_cpu_features().get(feature)]
+    processor, features = PROCESSORS[name], llvm.get_host_cpu_features()
+    missing = [feature for feature in processor.needs if not features.get(feature)]
     if missing:
         print(f"Left out: {processor.about}, for this processor has no {' and no '.join(missing)}.", flush=True)
+        return 0
+    if not arguments and not _lacking(processor, [feature for feature, there in features.items() if there]):
+        print(f"Left out: {processor.about}, for this processor is one, and `make test` runs all there.", flush=True)
         return 0
     command = [sys.executable, __file__, "--inside", name, *(arguments or processor.tests)]
     variables = {**os.environ, "VOTRON_QUICK": "1", **environment(processor)}

@@ -22,4 +22,4 @@ def assert_clear(error, *words):
         assert word in message
     assert "\n" not in message
     assert len(message) < 400
-    assert re.fullmatch(r"[A-Z].*\.", message)
+    assert re.fullmatch(r"[A-Z].*(\.|instead\. Did you mean .*\?)", message)

@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 import votron
+from votron import VotedPerceptronClassifier
 from votron.errors import DataError, MissingPackageError, Parameter, Phrase, VotronError
+from votron.kernels import make_kernel
+from votron.online import OnlinePerceptron
+from votron.rules.base import rule_named
+from votron.tuning import tune
 
 
 def spell(reference):
@@ -92,3 +97,19 @@ def test_what_a_file_lacks_names_the_parameter_that_would_help(tmp_path):
     with pytest.raises(DataError) as caught:
         votron.data.read_examples(tmp_path / "a.csv", label="na_values")
     assert caught.value.parameter == "missing"
+
+
+@pytest.mark.parametrize(
+    ("refused", "meant"),
+    [
+        (lambda: VotedPerceptronClassifier(kernel="polly").fit([[0.0], [1.0]], [0, 1]), "poly"),
+        (lambda: VotedPerceptronClassifier(rule="votes").fit([[0.0], [1.0]], [0, 1]), "vote"),
+        (lambda: make_kernel("lineer"), "linear"),
+        (lambda: rule_named("averages"), "average"),
+        (lambda: tune([[0.0], [1.0]], [0, 1], estimator="average"), "averaged"),
+        (lambda: OnlinePerceptron(kernel="polly"), "poly"),
+    ],
+)
+def test_names_that_are_nearly_right_are_asked_about(refused, meant):
+    with pytest.raises(ValueError, match=rf"instead\. Did you mean '{meant}'\?$"):
+        refused()

@@ -121,3 +121,12 @@ def test_what_is_no_file_is_not_replaced(tmp_path):
         write_bytes(tmp_path / "pipe", b"content")
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path):
+    path = tmp_path / "new" / "a.txt"
+    with pytest.raises(FileNotFoundError, match=r"There is no folder '.*new'"):
+        write_text(path, "text")
+    assert list(tmp_path.iterdir()) == []
+    write_text(path, "text", make_folders=True)
+    assert path.read_text() == "text"

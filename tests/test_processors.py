@@ -45,6 +45,13 @@ def test_what_cannot_be_imitated_is_left_out_in_a_sentence(capsys):
     ):
         assert processors.main(["avx2"]) == 0
     assert capsys.readouterr().out == "Left out: AVX2 and FMA, without AVX-512, for this processor has no avx2.\n"
+    own = {"avx2": True, "fma": True, "avx512f": False}
+    with (
+        mock.patch.object(platform, "machine", return_value="x86_64"),
+        mock.patch.object(llvmlite.binding, "get_host_cpu_features", return_value=own),
+    ):
+        assert processors.main(["avx2"]) == 0
+    assert capsys.readouterr().out.endswith("for this processor is one, and `make test` runs all there.\n")
 
 
 def test_order_of_equal_values_is_not_left_to_the_processor():

@@ -64,6 +64,7 @@ _HOMES = {
 
 _MODULES = (
     *(
+        "comparing",
         "data",
         "displays",
         "estimators",
@@ -73,6 +74,7 @@ _MODULES = (
         "online",
         "reasons",
         "reductions",
+        "reporting",
         "rules",
         "saving",
     ),

@@ -30,24 +30,29 @@ _LOOKED_AT = 16
 """Names at which something may have been left behind: so many write to one place at once, at most, and are killed."""
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file, with the folders above it; a reader, or a crash, finds the old file or the new one.
+def write_bytes(path: Path, content: bytes, *, make_folders: bool = False) -> None:
+    """Write a file; a reader, or a crash, finds the old file or the new one.
+
+    A folder that is not there is an error, since it may be a slip of the pen: ``make_folders`` is for stores of our
+    own, and for folders of results.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_bytes(Path(folder) / "new" / "a.txt", b"whole")
+    ...     write_bytes(Path(folder) / "new" / "a.txt", b"whole", make_folders=True)
     ...     [path.name for path in (Path(folder) / "new").iterdir()]
     ['a.txt']
     """
+    if make_folders:
+        Path(os.path.realpath(path)).parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
         temporary.write_bytes(content)
 
 
-def write_text(path: Path, content: str) -> None:
+def write_text(path: Path, content: str, *, make_folders: bool = False) -> None:
     """Write a text file, in UTF-8, whole or not at all."""
-    write_bytes(path, content.encode("utf-8"))
+    write_bytes(path, content.encode("utf-8"), make_folders=make_folders)
 
 
 @contextmanager
@@ -60,7 +65,8 @@ def replacing(path: Path) -> Iterator[Path]:
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "It is there, and no file", os.fspath(path))
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, f"There is no folder {os.fspath(path.parent)!r}", os.fspath(path))
     temporary, descriptor = _new_temporary(path)
     try:
         mode = stat.S_IMODE((path if path.is_file() else temporary).stat().st_mode)

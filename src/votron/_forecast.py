@@ -168,3 +168,18 @@ def announcing_long_work(say: Callable[[float, float], None]) -> Iterator[None]:
         yield
     finally:
         _LONG_WORK.reset(token)
+
+
+def announce_long_work(low: float, high: float) -> None:
+    """Have it said that work takes so many seconds, at least and at most, if that is long and somebody wants to know.
+
+    Examples
+    --------
+    >>> with announcing_long_work(lambda low, high: print(low, high)):
+    ...     announce_long_work(40, 90)
+    ...     announce_long_work(0, 1)
+    40 90
+    """
+    say = _LONG_WORK.get()
+    if say is not None and high >= LONG_SECONDS:
+        say(low, high)

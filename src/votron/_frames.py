@@ -115,3 +115,23 @@ def _is_number(dtype: Any) -> bool:
 def _is_a(kind: str, thing: Any, library: str) -> bool:
     found = getattr(sys.modules.get(library), kind, None)
     return found is not None and isinstance(thing, found)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value stands for none: None, NaN, or one of pandas'."""
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
+
+
+def cell(frame: Any, name: str, row: int) -> Any:
+    """Return a value of a frame; None where it is missing."""
+    column = frame[name]
+    value = column.iloc[row] if in_pandas(column) else column[row]
+    return None if is_missing(value) else value
+
+
+def plain_labels(labels: Any) -> NDArray[Any]:
+    """Return labels as an array of text, numbers or truth values, also those that came as objects, from a frame."""
+    found = np.asarray(labels)
+    return np.array(found.tolist()) if found.dtype.kind == "O" else found

@@ -28,8 +28,19 @@ COLOURS = ("#1f4e9c", "#3f9a6a", "#dd8330", "#a3a3a3", "#7a4ea3", "#b03a5b", "#0
 IMAGE_SHAPES = {784: (28, 28), 64: (8, 8)}
 """Rows without names of so many features are taken for images."""
 
-STYLE = {"font.family": "DejaVu Sans", "font.size": 11, "text.color": INK, "axes.labelcolor": INK}
-"""For ``rc_context``. The font comes with matplotlib, so the figures are the same wherever they are drawn."""
+_PNG_KINDS = {1: 0, 3: 2, 4: 6}
+"""What a PNG file calls so many values a pixel."""
+
+STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 11,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "figure.constrained_layout.w_pad": 0.12,
+    "figure.constrained_layout.h_pad": 0.12,
+}
+"""For ``rc_context``. The font comes with matplotlib, so the figures are the same wherever they are drawn. Names and
+titles keep some distance, in inches, from the edge."""
 
 
 def plain(axes: Any) -> None:
@@ -39,6 +50,25 @@ def plain(axes: Any) -> None:
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.spines["bottom"].set_color(AXIS)
     axes.tick_params(length=0, pad=7, colors=INK)
+
+
+def contrast(one: Any, other: Any) -> float:
+    """Return how far two colours are apart, from 1 to 21, as WCAG counts it.
+
+    Examples
+    --------
+    >>> round(contrast("white", "black")), round(contrast("#777777", "white"), 1)
+    (21, 4.5)
+    """
+    from matplotlib.colors import to_rgb
+
+    low, high = sorted(_lightness(np.array(to_rgb(each))) for each in (one, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _lightness(rgb: NDArray[np.float64]) -> float:
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
 
 
 def title(axes: Any, text: str, note: str, *, size: float = 12.5, pad: float = 24, lift: float = 8) -> None:
@@ -112,6 +142,15 @@ def pyplot(*, screen: bool = False) -> Any:
     return pyplot
 
 
+def can_draw() -> bool:
+    """Tell whether there is matplotlib."""
+    try:
+        pyplot()
+    except VotronError:
+        return False
+    return True
+
+
 def as_bytes(figure: Any, kind: str, **style: Any) -> bytes:
     """Return a figure as an SVG or PNG file, the same every time; with a style, on no ground."""
     out = io.BytesIO()
@@ -136,27 +175,29 @@ def save(figure: Any, out: Path) -> list[Path]:
     try:
         for kind in ("svg", "png"):
             written.append(out.with_name(f"{out.name}.{kind}"))
-            write_bytes(written[-1], as_bytes(figure, kind))
+            write_bytes(written[-1], as_bytes(figure, kind), make_folders=True)
     finally:
         pyplot().close(figure)
     return written
 
 
 def png(pixels: NDArray[Any]) -> bytes:
-    """Return a picture of grey values as a PNG file, zero white and the greatest black: like ink.
+    """Return a picture as a PNG file: grey values as ink, zero white and the greatest black, or colours as they are.
 
     Examples
     --------
-    >>> png(np.eye(2))[1:4]
-    b'PNG'
+    >>> png(np.eye(2))[1:4], png(np.zeros((2, 2, 3)))[25]
+    (b'PNG', 2)
     """
-    grey = 255 - np.round(255.0 * pixels / max(float(pixels.max()), 1.0)).astype(np.uint8)
-    lines = b"".join(b"\0" + line.tobytes() for line in grey)
+    strength = np.round(255.0 * pixels / max(float(pixels.max()), 1.0)).clip(0, 255).astype(np.uint8)
+    values = 255 - strength if pixels.ndim == 2 else strength
+    lines = b"".join(b"\0" + line.tobytes() for line in values)
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
-    head = struct.pack(">IIBBBBB", grey.shape[1], grey.shape[0], 8, 0, 0, 0, 0)
+    kind = _PNG_KINDS[1 if values.ndim == 2 else values.shape[2]]
+    head = struct.pack(">IIBBBBB", values.shape[1], values.shape[0], 8, kind, 0, 0, 0)
     parts = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(lines, 9)) + chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + parts
 
@@ -198,7 +239,7 @@ def svg_for_page(figure: Any, name: str, description: str) -> str:
     body = re.sub(r'\bid="', f'id="{name}-', body)
     body = re.sub(r'xlink:href="#', f'href="#{name}-', body)
     body = body.replace("url(#", f"url(#{name}-")
-    body = re.sub(r"(\d\.\d\d)\d+", r"\1", body)
+    body = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), body)  # places, not texts
     body = re.sub(r"#[0-9a-f]{6}\b", lambda found: _variable(found[0]), body)
     body = body.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
     body = re.sub(r"\s*\n\s*", "\n", body).strip()

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from votron.errors import VotronError
 
 LONGEST = 60
 """Characters of a value that a sentence shows."""
@@ -30,6 +35,39 @@ def first_of(names: Sequence[str], most: int) -> str:
     ('a, b, ...', 'a, b')
     """
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def did_you_mean(given: Any, known: Iterable[Any], *, quoted: bool = True) -> str:
+    """Return the question whether a name like the one given was meant, as the end of a sentence; nothing without one.
+
+    Examples
+    --------
+    >>> did_you_mean("Ply", ["Temp", "Play"]), did_you_mean("--jsn", ["--json"], quoted=False), did_you_mean("x", ["y"])
+    (" Did you mean 'Play'?", ' Did you mean --json?', '')
+    >>> did_you_mean("SPECIES", ["Island", "Species"]), did_you_mean(3, ["Species"])
+    (" Did you mean 'Species'?", '')
+    """
+    found = nearest(given, known)
+    return "" if found is None else f" Did you mean {repr(found) if quoted else found}?"
+
+
+def nearest(given: Any, known: Iterable[Any], alike: float = 0.65) -> str | None:
+    """Return the name that is nearly a given one, whatever their case, or None.
+
+    Examples
+    --------
+    >>> nearest("digit", ["mnist", "digits"])
+    'digits'
+    """
+    from difflib import get_close_matches
+
+    if not isinstance(given, str):
+        return None
+    names: dict[str, str] = {}
+    for name in map(str, known):
+        names.setdefault(name.casefold(), name)
+    found = get_close_matches(given.casefold(), names, n=1, cutoff=alike)
+    return names[found[0]] if found else None
 
 
 def on_one_line(text: str) -> str:
@@ -63,6 +101,28 @@ def counted(n: int, thing: str, many: str = "") -> str:
     ('1 row', '1,200 rows', '2 classes')
     """
     return f"{n:,} {thing if n == 1 else many or thing + 's'}"
+
+
+def percent(value: float) -> str:
+    """Return a share as text.
+
+    Examples
+    --------
+    >>> percent(0.01234), percent(0.1234), percent(0.0)
+    ('1.23 %', '12.3 %', '0.00 %')
+    """
+    return f"{100 * value:.2f} %" if value < 0.1 else f"{100 * value:.1f} %"
+
+
+def percent_range(ends: Iterable[float]) -> str:
+    """Return two shares as the ends of an interval.
+
+    Examples
+    --------
+    >>> percent_range((0.01234, 0.1234))
+    '1.23 % to 12.3 %'
+    """
+    return " to ".join(map(percent, ends))
 
 
 def duration(seconds: float) -> str:
@@ -106,3 +166,21 @@ def exact_bytes(value: int) -> str:
         if value >= 1 << power and value % (1 << power) == 0:
             return f"{value >> power} {unit}"
     return f"{value} bytes"
+
+
+def utc_now() -> str:
+    """Return the time in UTC; that of ``SOURCE_DATE_EPOCH`` where it is set, so that builds can be repeated.
+
+    Examples
+    --------
+    >>> import os
+    >>> os.environ["SOURCE_DATE_EPOCH"] = "0"
+    >>> utc_now()
+    '1970-01-01T00:00:00Z'
+    >>> del os.environ["SOURCE_DATE_EPOCH"]
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if epoch is not None and not (epoch.isascii() and epoch.isdecimal() and int(epoch) < 253402300800):
+        raise VotronError(f"SOURCE_DATE_EPOCH must be seconds since 1970, as a whole number. Got {epoch!r} instead.")
+    moment = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(int(epoch), UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

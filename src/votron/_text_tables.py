@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import sys
-from collections.abc import Collection, Sequence
-from typing import TextIO
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, TextIO
 
 
 def as_text(rows: Sequence[Sequence[str]], *, colour: bool = False, left: Collection[int] = (0,)) -> str:
@@ -45,6 +47,19 @@ def as_markdown(rows: Sequence[Sequence[str]]) -> str:
     head, *body = rows
     rule = ["---"] + ["--:"] * (len(head) - 1)
     return "\n".join("| " + " | ".join(cell.strip() for cell in row) + " |" for row in (head, rule, *body))
+
+
+def as_csv(rows: Iterable[Iterable[Any]]) -> str:
+    r"""Return rows of cells as lines of CSV.
+
+    Examples
+    --------
+    >>> as_csv([["T", "note"], [1, "a, b"]])
+    'T,note\n1,"a, b"\n'
+    """
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
 
 
 def wants_colour(stream: TextIO) -> bool:

@@ -17,7 +17,8 @@ from cli_files import write_files
 from installed_packages import run_beside
 
 import votron as library
-from votron.cli import COMMANDS, _confusion, _models, _options, _parser, _reference, build, main
+from votron import _confusion
+from votron.cli import COMMANDS, _options, _parser, _reference, build, main
 from votron.errors import BoundViolatedError, VotronError
 from votron.kernels import KERNELS
 from votron.rules import RULES
@@ -120,6 +121,15 @@ def test_help_is_light():
 def test_the_page_is_up_to_date():
     page = Path(__file__).parents[2] / "docs" / "command-line.md"
     assert page.read_text(encoding="utf-8") == _reference.page(), "make reference writes it anew"
+
+
+def test_the_page_has_every_help_text():
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
+    for name in COMMANDS:
+        parser = _reference.subparser(build([name]), name)
+        for command in (name, *(f"{name} {action}" for action in _reference.subcommands(parser))):
+            assert f"$ votron {command} --help\n" in page
+    assert "$ votron data suspects --help\n" in page
 
 
 # -- options from the estimators --------------------------------------------------------------------------------------
@@ -273,7 +283,7 @@ USAGE = [
     (["train", "digits", "-o", "x", "--n-jobs", "0"], 2, "--n-jobs must be None or an int other than 0."),
     (["train", "digits", "-o", "x", "--test", "1.5"], 2, "--test must be a number in the range (0, 1), or a file."),
     (["train", "digits", "-o", "x", "--passes", "2"], 2, "--passes is for --stream, which was not given."),
-    (["train", "digits", "-o", "x", "--stream"], 2, "--gamma must be a number for partial_fit"),
+    (["train", "digits", "-o", "x", "--stream"], 2, "--gamma must be a number with --stream, since"),
     (["train", "digits", "-o", "x", "--stream", "--estimator", "adatron"], 2, "--stream is not for Kernel"),
     (["train", "digits", "-o", "x", "--stream", "--gamma", "1", "--epochs", "2"], 2, "--epochs has no meaning with"),
     (["train", "digits", "-o", "x", "--stream", "--gamma", "1", "--rule", "holdout"], 2, "--rule holdout needs rows"),
@@ -468,7 +478,7 @@ def test_the_interval_is_exact(wrong, n, confidence):
     """At its ends, as many errors and more, or as few and fewer, have just the probability that is allowed."""
     from scipy.stats import binom
 
-    low, high = _models.clopper_pearson(wrong, n, confidence)
+    low, high = _confusion.clopper_pearson(wrong, n, confidence)
     assert 0 <= low <= wrong / n <= high <= 1
     tail = (1 - confidence) / 2
     assert low == 0 if wrong == 0 else binom.sf(wrong - 1, n, low) == pytest.approx(tail)

@@ -24,7 +24,7 @@ def models(tmp_path_factory):
     common = ["--random-state", "0", "--quiet", "--no-certificate"]
     weather = [WEATHER, "--label", "weather", "--drop", "date"]
     assert main(["train", *weather, "-o", str(folder / "weather.votron"), *common]) == 0
-    penguins = [str(TABLES / "penguins.csv"), "--label", "Sex", "--missing", "drop"]
+    penguins = [str(TABLES / "penguins.csv"), "--label", "Sex", "--missing", "drop", "--drop-unlabelled"]
     assert main(["train", *penguins, "-o", str(folder / "penguins.votron"), *common]) == 0
     assert main(["train", "digits", "-o", str(folder / "digits.votron"), *common, "--epochs", "1"]) == 0
     return folder
@@ -72,8 +72,8 @@ def test_wrong_rows_are_those_of_the_table(models, tmp_path, capsys):
 def test_numbers_count_the_rows_that_are_left_out(models, tmp_path, capsys):
     out = tmp_path / "wrong.csv"
     table = str(TABLES / "penguins.csv")
-    command = ["evaluate", str(models / "penguins.votron"), table, "--missing", "drop", "--wrong", str(out)]
-    assert main(command) == 0
+    command = ["evaluate", str(models / "penguins.votron"), table, "--missing", "drop", "--drop-unlabelled"]
+    assert main([*command, "--wrong", str(out)]) == 0
     capsys.readouterr()
     lines = Path(table).read_text(encoding="utf-8").splitlines()
     rows = rows_of(out)

@@ -29,13 +29,13 @@ def run(capsys, *arguments):
 def test_the_majority_stands_beside_the_model(rare, capsys):
     train = ["train", "rare.csv", "--label", "label", "-o", "m.votron", "--random-state", "0", "--no-certificate"]
     out = run(capsys, *train, "--kernel", "rbf", "--gamma", "50", "--epochs", "none")
-    assert "majority        10.0 % by always saying no\n" in out
+    assert "majority        always saying no would be wrong on 10.0 %\n" in out
     out = run(capsys, "evaluate", "m.votron", "rare.csv")
-    assert "\nmajority 10.0 % by always saying no\n" in out
+    assert "\nalways saying no would be wrong on 10.0 %\n" in out
     out = run(capsys, *train, "--kernel", "linear", "--epochs", "1", "--test", "0.5")
-    assert "by always saying no: this model is no better" in out
+    assert "always saying no would be wrong on 10.0 %: this model is no better" in " ".join(out.split())
     out = run(capsys, "evaluate", "m.votron", "rare.csv")
-    assert "by always saying no: this model is no better\n" in out
+    assert "always saying no would be wrong on 10.0 %: this model is no better\n" in out
     found = json.loads(run(capsys, "evaluate", "m.votron", "rare.csv", "--json"))
     assert found["majority"] == {"label": "no", "wrong": 12, "error": 0.1}
     assert found["wrong"] >= 12

@@ -216,7 +216,7 @@ def test_killing_leaves_the_old_model_or_none(number, there, folder):
 
 def test_a_search_that_was_killed_goes_on(folder, tmp_path):
     kept = tmp_path / "search.jsonl"
-    command = [sys.executable, "-m", "votron", "tune", "digits", "--max-rows", "300", "--folds", "3", "--json"]
+    command = [sys.executable, "-m", "votron", "tune", "digits", "--max-rows", "200", "--folds", "2", "--json"]
     resuming = [*command, "--resume", kept]
     process = subprocess.Popen(resuming, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
@@ -237,6 +237,6 @@ def test_a_search_that_was_killed_goes_on(folder, tmp_path):
             del row["fit_seconds"]
     assert found[0] == found[1]
     assert kept.read_bytes().splitlines(keepends=True)[:9] == lines
-    other = subprocess.run([*resuming, "--folds", "4"], cwd=folder, capture_output=True, text=True, timeout=60)
+    other = subprocess.run([*resuming, "--folds", "3"], cwd=folder, capture_output=True, text=True, timeout=60)
     assert other.returncode == 1
     assert "cannot go on, since the data, the folds or the encoder are not what" in " ".join(other.stderr.split())

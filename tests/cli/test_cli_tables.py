@@ -75,7 +75,7 @@ def model(tmp_path_factory):
 def test_rows_with_holes_are_refused_dropped_or_left_blank(model, capsys):
     assert "--missing blank" in run(capsys, "predict", model, PENGUINS, status=1).err
     whole = run(capsys, "predict", model, PENGUINS, "--missing", "drop", "--scores")
-    assert whole.err == "Left out: 10 rows with missing values.\n"
+    assert whole.err == "Left out: 10 rows with missing values. --missing blank keeps their places.\n"
     blank = run(capsys, "predict", model, PENGUINS, "--missing", "blank", "--scores")
     assert blank.err == "Without a label: 10 rows with missing values.\n"
     lines = blank.out.splitlines()
@@ -205,3 +205,25 @@ def test_fish_itself_takes_the_script(capsys, tmp_path):
         )
     else:
         assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "columns", "where"),
+    [
+        ("t.csv", "a,b,y\n1,2,x\nk.A.,3,y\n5,6,x\n", "a", "'k.A.' in line 3"),
+        ("t.csv", "a,b,y\n1,2,x\n3,n.d.,y\nk.A.,5,x\n7,6,x\n", "ab", "'k.A.' in line 4"),
+        ("t.csv", "a,b,y\n1,2,x\ninf,3,y\n5,6,x\n1,2,y\n2,3,y\n", "a", "since inf in line 3 is no number"),
+        ("t.csv", "a;b;y\n1,234;2;x\n2,345;3;y\n", "a", "'1,234' in line 2"),
+        ("t.json", '[{"a": 1, "b": 2}, {"a": "k.A.", "b": 3}, {"a": 4, "b": 3}]', "a", "'k.A.' in row 2"),
+    ],
+)
+def test_odd_values_are_described_as_text_and_named(name, content, columns, where, tmp_path, capsys):
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    said = run(capsys, "data", "describe", path, "--json")
+    kinds = {column["name"]: column["kind"] for column in json.loads(said.out)["columns"]}
+    assert {column for column in "ab" if kinds[column] == "text"} == set(columns)
+    assert where in " ".join(said.err.split())
+    for column in columns:
+        assert f"The column '{column}' is described as text" in " ".join(said.err.split())
+    assert run(capsys, "data", "describe", path, "--quiet").err == ""

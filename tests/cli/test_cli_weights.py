@@ -19,6 +19,8 @@ from votron import load
 from votron.cli import main
 from votron.cli._parser import as_typed
 from votron.cli._weights import read_by_label
+from votron.data import make_encoder
+from votron.tuning import tune
 
 WEIGHTS = np.array([0, 0.5, 1, 3])[np.arange(120) // 3 % 4]
 ESTIMATORS = ["voted", "averaged"]
@@ -233,3 +235,45 @@ def test_parameters_are_chosen_with_weights(here, capsys):
     plain = classifier()
     run(capsys, *TRAIN, *fixed, "--rule", "vote", "--sample-weight", "w", "--tune")
     assert classifier().record_.equals(plain.record_)
+
+
+def test_tune_takes_the_weights_that_train_takes(here, capsys):
+    grid = [
+        "--kernels",
+        "rbf",
+        "--gammas",
+        "scale",
+        "--margins",
+        "0.5",
+        "--epochs",
+        "1,4",
+        "--folds",
+        "3",
+        "--no-extend",
+    ]
+    weights = ["--sample-weight", "w", "--class-weight", "yes=4", "-o", "tuned.votron"]
+    found = json.loads(run(capsys, "tune", "rare.csv", "--label", "label", *grid, *weights, "--json"))
+    frame = pl.read_csv("rare.csv")
+    kept = frame.filter(pl.col("w") > 0)
+    expected = tune(
+        kept[["a", "b"]],
+        kept["label"].to_numpy(),
+        grid={"kernel": ["rbf"], "gamma": ["scale"], "margin": [0.5], "epochs": [1, 4]},
+        params={"class_weight": {"yes": 4.0}},
+        encoder=make_encoder(kept[["a", "b"]]),
+        sample_weight=kept["w"].to_numpy(),
+        folds=3,
+    )
+    assert found["best_error"] == expected.best_error
+    assert [row["error"] for row in found["table"]] == [row.error for row in expected.table]
+    command = shlex.split(found["command"])
+    assert command.count("--class-weight") == command.count("--sample-weight") == 1
+    tuned = load("tuned.votron")
+    assert tuned[-1].class_weight == {"yes": 4.0}
+    run(capsys, *command[1:], "--json")
+    rows = frame[["a", "b"]]
+    np.testing.assert_array_equal(load("tuned.votron").decision_function(rows), tuned.decision_function(rows))
+    assert main(["tune", "rare.csv", "--label", "label", "--also", "winnow", "--sample-weight", "w"]) == 2
+    assert "--sample-weight is for --estimator voted, averaged, adatron and" in capsys.readouterr().err
+    assert main(["tune", "rare.csv", "--label", "label", "--estimator", "winnow", "--class-weight", "yes=4"]) == 2
+    assert "--class-weight is an option of --estimator voted, averaged and adatron" in capsys.readouterr().err

@@ -114,7 +114,8 @@ def imports_of_the_command_line():
         yield name, found
 
 
-SHARED = {"_files", "_forecast", "_frames", "_plotting", "_progress", "_resources", "_sentences", "_text_tables"}
+SHARED = {"_confusion", "_files", "_forecast", "_frames", "_plotting", "_progress", "_resources", "_sentences"}
+SHARED |= {"_pipelines", "_text_tables"}
 """Modules that all of Votron shares: the docstring of `votron.cli` has the rule."""
 
 
@@ -141,3 +142,75 @@ def test_words_are_for_phrases_that_the_library_has():
                 names.add(node.args[0].value)
     assert set(_parser._PHRASES) <= names
     assert set(_predict._WORDS) <= names
+
+
+WEATHER = "2,5.5,a\n3,1.5,b\n5,0.5,a\n7,3.5,b\n" * 3
+OF_PYTHON = ("partial_fit", "X_val", "sample_weight=", "of X ", "Classifier(", "=None")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ("train t.csv --label y -o m --stream", "--gamma must be a number with --stream, since"),
+        (
+            "train t.csv --label y -o m --stream --estimator averaged --class-weight balanced",
+            "--class-weight must give weights by label, such as yes=5,no=1, with --stream, since",
+        ),
+        (
+            "train t.csv --label y -o m --estimator winnow",
+            "The features must be Boolean, 0 or 1, unless --binarize says where to cut (--binarize 0.5 takes what is "
+            "above 0.5 for 1). Got 2.0 in row 1, column 'p', instead.",
+        ),
+        ("tune t.csv --label y --estimator winnow --folds 2", "Got 2.0 in feature 1 (the first is 1) instead."),
+        ("evaluate voted t.csv --rule holdout", "The rule 'holdout' needs held-out data: train with --rule holdout."),
+        ("certify voted half.csv", "DATA must be what the model was trained on. Got others: there are 6 rows, and"),
+        ("certify bayes t.csv", "Margins and certificates are those of models of --estimator voted, averaged and"),
+        (
+            "predict winnow t.csv --proba",
+            "--proba needs a model with probabilities. Got a WinnowClassifier without them in 'winnow' instead: train "
+            "with --estimator voted, averaged or naive-bayes, or ask for --scores.",
+        ),
+    ],
+)
+def test_sentences_name_options(arguments, sentence, here, capsys):
+    (here / "t.csv").write_text("p,q,y\n" + WEATHER)
+    (here / "half.csv").write_text("p,q,y\n" + WEATHER[: len(WEATHER) // 2])
+    train = ["train", "t.csv", "--label", "y", "--quiet", "-o"]
+    assert main([*train, "voted"]) == 0
+    assert main([*train, "bayes", "--estimator", "naive-bayes"]) == 0
+    assert main([*train, "winnow", "--estimator", "winnow", "--binarize", "2.5"]) == 0
+    capsys.readouterr()
+    assert main(arguments.split()) != 0
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert not [word for word in OF_PYTHON if word in said]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        ("train t.csv --label HEIGHTS -o m", "'height'"),
+        ("train t.csv --label y -o m --drop Height", "'height'"),
+        ("train t.csv --label y -o m --discrete hight", "'height'"),
+        ("train t.csv --label y -o m --keep-names hight", "'height'"),
+        ("train t.csv --label y -o m --sample-weight hight", "'height'"),
+        ("train t.csv --label y -o m --class-weight SMALL=2", "'small'"),
+        ("train t.csv --label y -o m --kernel pol", "poly"),
+        ("train t.csv --label y -o m --rule votes", "vote"),
+        ("train t.csv --label y -o m --estimator winow", "winnow"),
+        ("tune t.csv --label y --also winow", "winnow"),
+        ("tune t.csv --label y --kernels rbff", "rbf"),
+        ("predict voted t.csv --keep hight", "'height'"),
+        ("evaluate voted t.csv --sample-weight hight", "'height'"),
+        ("explain voted t.csv --row 1 --of Small", "'small'"),
+        ("predict voted other.csv", "'heights'"),
+    ],
+)
+def test_names_that_are_nearly_right(arguments, meant, here, capsys):
+    rows = "2,5.5,small\n3,1.5,large\n5,0.5,small\n7,3.5,large\n" * 3
+    (here / "t.csv").write_text("height,q,y\n" + rows)
+    (here / "other.csv").write_text("heights,q,y\n" + rows)
+    assert main(["train", "t.csv", "--label", "y", "--quiet", "-o", "voted"]) == 0
+    capsys.readouterr()
+    assert main(arguments.split()) != 0
+    assert capsys.readouterr().err.endswith(f" Did you mean {meant}?\n")

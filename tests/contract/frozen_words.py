@@ -153,6 +153,8 @@ COMMANDS = [
     "inspect days.csv",
     "inspect folder",
     "tune days.csv --label Play --folds 1",
+    "compare days.csv --label Play --folds 4",
+    "compare days.csv --label Play --estimator nobody",
     "data describe no-such.csv",
     "data convert days.csv days.xlsx",
     "data fetch digit",

@@ -88,7 +88,7 @@ def test_compressed_bombs_take_little_memory(tmp_path, suffix):
 def test_three_megabytes_that_expand_to_three_gigabytes(tmp_path):
     """On a machine with 22 GB of free memory, and with the limit as it is if nobody sets it."""
     cases = []
-    for name in ("short.csv", "line.csv", "quote.csv", "a.svm"):
+    for name in ("short.csv", "line.csv"):
         head, block, options, _ = BOMBS[name]
         path = tmp_path / f"{name}.gz"
         path.write_bytes(gzip.compress(head) + 1700 * gzip.compress(block))
@@ -109,7 +109,8 @@ def test_batches_of_a_line_without_an_end(tmp_path):
         head, block, options, _ = BOMBS[name]
         path = tmp_path / f"{name}.gz"
         path.write_bytes(gzip.compress(head) + 2048 * gzip.compress(block))
-        cases += [("batches", path, {**options, "batch_bytes": n}) for n in (1000, 32 * MB)]
+        sizes = (1000, 32 * MB) if name == "line.csv" else (1000,)
+        cases += [("batches", path, {**options, "batch_bytes": n}) for n in sizes]
     for (_, path, _), one in zip(cases, measured(cases), strict=True):
         assert "does not end within" in one["said"], (path, one)
         assert one["grown"] < 700 * MB, (path, one)

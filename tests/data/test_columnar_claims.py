@@ -1,6 +1,7 @@
 """Parquet and Arrow files that declare what is not so, or too much: refused before polars believes them."""
 
 import io
+import itertools
 import struct
 
 import numpy as np
@@ -83,14 +84,13 @@ def with_page(content, change):
 
 @pytest.mark.slow
 @needs_proc
-@pytest.mark.parametrize("read", ["read", "batches"])
-def test_pages_that_claim_to_be_large(tmp_path, read):
+def test_pages_that_claim_to_be_large(tmp_path):
     cases = []
     for compression in ("zstd", "snappy", "gzip", "lz4", "brotli", "uncompressed"):
         path = tmp_path / f"{compression}.parquet"
         content = written(frame().write_parquet, compression=compression)
         path.write_bytes(with_page(content, lambda header: thrift_trees.put(header, 2, 2**31 - 1)))
-        cases.append((read, path, {"label": "y", "missing": "keep"}))
+        cases += [(how, path, {"label": "y", "missing": "keep"}) for how in ("read", "batches")]
     for one in measured(cases, free=FREE):
         assert "would take 2.1 GB of memory or more, and the limit is 168 MB, 80% of what is free" in one["said"]
         assert one["grown"] < 10 * MB
@@ -197,23 +197,24 @@ MAGIC = {"zstd": b"\x28\xb5\x2f\xfd", "lz4": b"\x04\x22\x4d\x18"}
 
 @pytest.mark.slow
 @needs_proc
-@pytest.mark.parametrize("claim", [10**9, 2**40, 2**62, -2])
-@pytest.mark.parametrize("kind", ["file", "stream"])
-def test_buffers_that_claim_to_be_large(tmp_path, kind, claim):
+def test_buffers_that_claim_to_be_large(tmp_path):
     data = frame().select("text", "y")
     cases = []
-    for compression, magic in MAGIC.items():
+    for kind, claim, (compression, magic) in itertools.product(
+        ("file", "stream"), (10**9, 2**40, 2**62, -2), MAGIC.items()
+    ):
         content = bytearray(
             written(data.write_ipc if kind == "file" else data.write_ipc_stream, compression=compression)
         )
         at = content.rindex(magic) - 8  # of the last buffer; that before is of texts
         at = content.rindex(magic, 0, at) - 8
         struct.pack_into("<q", content, at, claim)
-        (tmp_path / f"{compression}.arrow").write_bytes(content)
-        cases += [(how, tmp_path / f"{compression}.arrow", {"label": "y"}) for how in ("read", "batches")]
-    for one in measured(cases, free=FREE):
-        assert "of memory or more" in one["said"] or "that max_bytes allows" in one["said"], one
-        assert one["grown"] < 20 * MB
+        path = tmp_path / f"{kind} {claim} {compression}.arrow"
+        path.write_bytes(content)
+        cases += [(how, path, {"label": "y"}) for how in ("read", "batches")]
+    for case, one in zip(cases, measured(cases, free=FREE), strict=True):
+        assert "of memory or more" in one["said"] or "that max_bytes allows" in one["said"], (case, one)
+        assert one["grown"] < 20 * MB, (case, one)
 
 
 def zstd_of_zeros(n):
@@ -224,32 +225,33 @@ def zstd_of_zeros(n):
 
 @pytest.mark.slow
 @needs_proc
-@pytest.mark.parametrize("column", ["number", "text"])
-@pytest.mark.parametrize("kind", ["file", "stream"])
-def test_buffers_that_expand_to_more_than_they_claim(tmp_path, kind, column):
+def test_buffers_that_expand_to_more_than_they_claim(tmp_path):
     """Of 60 kB to 2 GB."""
-    data = frame(60_000).select(pl.col(column).reverse() if column == "number" else column, "y")
-    content = written(data.write_ipc if kind == "file" else data.write_ipc_stream, compression="zstd")
-    begins = [at for at in range(len(content)) if content.startswith(MAGIC["zstd"], at)]
-    room, at = max((after - 8 - at, at) for at, after in zip(begins, [*begins[1:], len(content)], strict=True))
-    assert room > 60_000
-    path = tmp_path / "a.arrow"
-    path.write_bytes(content[:at] + zstd_of_zeros(60_000) + content[at + 60_000 :])
-    for one in measured([("read", path, {"label": "y"}), ("batches", path, {"label": "y"})]):
-        assert one["grown"] < 100 * MB
+    cases = []
+    for kind, column in itertools.product(("file", "stream"), ("number", "text")):
+        data = frame(60_000).select(pl.col(column).reverse() if column == "number" else column, "y")
+        content = written(data.write_ipc if kind == "file" else data.write_ipc_stream, compression="zstd")
+        begins = [at for at in range(len(content)) if content.startswith(MAGIC["zstd"], at)]
+        room, at = max((after - 8 - at, at) for at, after in zip(begins, [*begins[1:], len(content)], strict=True))
+        assert room > 60_000
+        path = tmp_path / f"{kind} {column}.arrow"
+        path.write_bytes(content[:at] + zstd_of_zeros(60_000) + content[at + 60_000 :])
+        cases += [(how, path, {"label": "y"}) for how in ("read", "batches")]
+    for case, one in zip(cases, measured(cases), strict=True):
+        assert one["grown"] < 100 * MB, (case, one)
 
 
 @pytest.mark.slow
 @needs_proc
-@pytest.mark.parametrize("kind", ["file", "stream"])
-def test_rows_of_nothing(tmp_path, kind):
-    data = pl.DataFrame({"a": pl.Series([None] * 12_345, dtype=pl.Null)})
-    path = tmp_path / "a.arrow"
-    content = written(data.write_ipc if kind == "file" else data.write_ipc_stream)
-    path.write_bytes(content.replace(struct.pack("<q", 12_345), struct.pack("<q", 400_000_000)))
-    [one] = measured([("read", path, {"labels": "none", "missing": "keep"})], free=FREE)
-    assert "would take 6.4 GB of memory or more" in one["said"]
-    assert one["grown"] < 10 * MB
+def test_rows_of_nothing(tmp_path):
+    data, cases = pl.DataFrame({"a": pl.Series([None] * 12_345, dtype=pl.Null)}), []
+    for name, write in {"file": data.write_ipc, "stream": data.write_ipc_stream}.items():
+        content = written(write).replace(struct.pack("<q", 12_345), struct.pack("<q", 400_000_000))
+        (tmp_path / f"{name}.arrow").write_bytes(content)
+        cases.append(("read", tmp_path / f"{name}.arrow", {"labels": "none", "missing": "keep"}))
+    for one in measured(cases, free=FREE):
+        assert "would take 6.4 GB of memory or more" in one["said"]
+        assert one["grown"] < 10 * MB
 
 
 def test_forged_arrow_files(tmp_path):

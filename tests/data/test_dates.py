@@ -1,6 +1,7 @@
 """Dates: recognised in every format, as numbers that the textbook would write down, whole and in batches."""
 
 import datetime
+import json
 import math
 
 import numpy as np
@@ -10,10 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from votron import AveragedPerceptronClassifier, WinnowClassifier, load, save, table_classifier
+from votron import (
+    AveragedPerceptronClassifier,
+    VotedPerceptronClassifier,
+    WinnowClassifier,
+    load,
+    save,
+    table_classifier,
+)
 from votron.cli import main
 from votron.data import encoder_columns, make_encoder, open_batches, read_examples, scan_stream, write_examples
-from votron.data.dates import date_in, dates_in
+from votron.data.dates import are_dates, date_in, dates_in
 from votron.errors import DataError, VotronError
 from votron.exporting import to_onnx
 
@@ -132,6 +140,20 @@ def test_the_encoder_of_a_stream_is_that_of_all_rows(tmp_path_factory, moments, 
     assert np.allclose(facts.encoder.transform(whole.X), expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("how", ["cyclic", "onehot"])
+@pytest.mark.parametrize("texts", [["2024-01-31", None, "2025-02-01 10:00"], ["2024-01-31", None, "1.2.2025"]])
+def test_texts_of_columnar_files_are_dates_in_streams_as_in_one_piece(texts, how, tmp_path):
+    frame = pl.DataFrame({"d": texts * 5, "n": range(15), "y": [0, 1, 1] * 5})
+    frame.write_parquet(tmp_path / "t.parquet")
+    reading = {"label": "y", "missing": "keep"}
+    whole = read_examples(tmp_path / "t.parquet", **reading).X
+    expected = make_encoder(whole, missing="mean", dates=how).fit(whole)
+    stream = open_batches(tmp_path / "t.parquet", batch_bytes=32, **reading)
+    found = scan_stream(stream, missing="mean", dates=how).encoder
+    assert encoder_columns(found) == encoder_columns(expected)
+    assert np.allclose(found.transform(whole), expected.transform(whole), atol=1e-9)
+
+
 def test_later_rows_must_be_dates_too(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("d,y\n2024-01-31,1\n2024-02-01,2\nsoon,1\n")
@@ -173,8 +195,15 @@ def test_models_of_dates_come_back_and_onnx_says_why_not(how, tmp_path):
         to_onnx(again)
     unknown = weather.X.with_columns(date=pl.lit("1999-12-31"))
     assert len(again.predict(unknown)) == len(unknown)
+    soon = weather.X.with_columns(date=pl.lit("soon"))  # is a missing value
+    if how == "onehot":
+        missing = weather.X.with_columns(date=pl.lit(None, dtype=pl.Date))
+        np.testing.assert_array_equal(again.predict(soon), again.predict(missing))
+    else:
+        with pytest.raises(DataError, match=r"nor texts that are neither, and 'date' has 1,461: fill them in"):
+            again.predict(soon)
     with pytest.raises(DataError, match="must hold dates, as in the frame that made the encoder"):
-        again.predict(weather.X.with_columns(date=pl.lit("soon")))
+        again.predict(weather.X.with_columns(date=pl.lit(7)))
 
 
 def test_winnow_gets_features_of_0_and_1():
@@ -198,3 +227,84 @@ def test_the_command_line_says_what_becomes_of_dates(tmp_path, capsys):
     assert "2012-01-01 to 2015-12-31" in capsys.readouterr().out
     stream = ["--stream", "--batch", "4KB", "--estimator", "averaged", "-o", model]
     assert main(["train", WEATHER, "--label", "weather", *stream]) == 0
+
+
+@pytest.mark.parametrize("how", ["cyclic", "onehot"])
+def test_explanations_call_dates_by_their_names(how, tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    days = [f"{2020 + i % 3}-{1 + 5 * i % 12:02}-{1 + i % 28:02}" for i in range(40)]
+    path.write_text("day,x,y\n" + "".join(f"{day},{i % 3},{'ab'[int(day[5:7]) > 6]}\n" for i, day in enumerate(days)))
+    model = str(tmp_path / "m.votron")
+    train = ["train", str(path), "--label", "y", "--dates", how, "--kernel", "linear", "-o", model, "--quiet"]
+    assert main(train) == 0
+    capsys.readouterr()
+    assert main(["explain", model, str(path), "--row", "3", "--json", "--top", "30"]) == 0  # the 3rd of November 2022
+    features = json.loads(capsys.readouterr().out)["rows"][0]["features"]
+    said = {term["name"]: term.get("about", term["value"]) for side in ("for", "against") for term in features[side]}
+    if how == "onehot":
+        assert {name for name in said if " of day" in name} <= {
+            "year of day: 2022",
+            "month of day: November",
+            "weekday of day: Thursday",
+        }
+        assert "month of day: November" in said
+    else:
+        assert said["month of day (sine)"] == "September or November"
+        assert said["month of day (cosine)"] == "March or November"
+        assert said["weekday of day (sine)"] == "Thursday"
+        assert said["year of day"] == 2022
+
+
+ORDERS = ("%Y-%m-%d", "%d.%m.%Y", "%b %d, %Y", "%Y-%m-%d %H:%M")
+
+
+@settings(deadline=None)
+@given(GAPS, st.lists(st.sampled_from((*FORMS, *ORDERS, "soon %Y", "%Y", "%m/%d/%Y")), min_size=1, max_size=2))
+def test_frames_of_both_libraries_recognise_what_files_do(moments, forms):
+    texts = [None if moment is None else moment.strftime(forms[i % len(forms)]) for i, moment in enumerate(moments)]
+    expected = dates_in(pl.Series(texts, dtype=pl.String)) is not None
+    for column in (pl.Series(texts, dtype=pl.String), pd.Series(texts, dtype=object), pd.Series(texts, dtype="string")):
+        assert are_dates(column) == expected
+    assert not are_dates(pl.Series(texts, dtype=pl.Categorical))
+    assert not are_dates(pd.Series(texts, dtype="category"))
+
+
+@pytest.mark.parametrize("form", ORDERS)
+@pytest.mark.parametrize("read", [pd.read_csv, pl.read_csv])
+@pytest.mark.parametrize("how", ["cyclic", "onehot"])
+def test_texts_of_frames_are_the_dates_that_the_shell_sees(form, read, how, tmp_path, capsys):
+    path, theirs, ours = (str(tmp_path / name) for name in ("orders.csv", "shell.votron", "python.votron"))
+    start = datetime.datetime(2021, 3, 1, 7)
+    days = [start + datetime.timedelta(hours=701 * i) for i in range(40)]
+    rows = [[day.strftime(form), i % 7, "late" if day.month > 6 else "soon"] for i, day in enumerate(days)]
+    pl.DataFrame(rows, schema=["day", "n", "y"], orient="row").write_csv(path)
+    options = ["--label", "y", "--dates", how, "--random-state", "0", "--no-certificate", "--quiet"]
+    assert main(["train", path, *options, "-o", theirs]) == 0
+    frame = read(path)
+    X = frame[["day", "n"]]
+    model = table_classifier(X, VotedPerceptronClassifier(random_state=0), dates=how).fit(X, frame["y"])
+    save(model, ours)
+    shell, python = load(theirs), load(ours)
+    assert encoder_columns(python) == encoder_columns(shell) == {"day": "date", "n": "number"}
+    assert model[:-1].get_feature_names_out().tolist() == shell[:-1].get_feature_names_out().tolist()
+    np.testing.assert_array_equal(model[:-1].transform(X), shell[:-1].transform(X))
+    for name in ("example", "vector", "sign", "time", "score"):
+        np.testing.assert_array_equal(getattr(model.record_, name), getattr(shell.record_, name))
+    np.testing.assert_array_equal(python.decision_function(X), shell.decision_function(X))
+    found = []
+    capsys.readouterr()
+    for file in (theirs, ours):
+        assert main(["predict", file, path, "--scores", "--quiet"]) == 0
+        found.append(capsys.readouterr().out)
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_texts_that_are_no_dates_are_missing_and_discrete_dates_are_names(library):
+    days = library({"d": ["2024-01-31", "2025-02-01", None, "2024-07-01"]})
+    encoder = make_encoder(days, missing="mean").fit(days)
+    odd, missing = library({"d": ["2024-01-31", "soon"]}), library({"d": ["2024-01-31", None]})
+    np.testing.assert_array_equal(encoder.transform(odd), encoder.transform(missing))
+    assert np.isfinite(encoder.transform(odd)).all()
+    names = make_encoder(days, discrete=["d"]).fit(days).get_feature_names_out().tolist()
+    assert names == ["d=2024-01-31", "d=2025-02-01", "d=2024-07-01"]

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from votron import AveragedPerceptronClassifier, tabular_encoder
-from votron.data import encoder_columns, make_encoder, read_examples
+from votron.data import encoder_columns, make_encoder, read_examples, unseen_values
 from votron.data._columns import _Chance, _Discrete, _Number, _Text, _Truth
 from votron.errors import DataError, VotronError
 
@@ -147,12 +147,12 @@ def test_a_table_to_predict_is_read_as_the_one_to_train_on(tmp_path):
     ("options", "words"),
     [
         ({"numeric": "log"}, "The 'numeric' parameter of tabular_encoder must be one of"),
-        ({"missing": "zero"}, "The 'missing' parameter of make_encoder must be one of"),
+        ({"missing": "zero"}, "The 'missing' parameter of a table's encoder must be one of"),
         (
             {"text_features": "bm25"},
-            "The 'text_features' parameter of make_encoder must be one of 'auto', 'hashing', 'tfidf'",
+            "The 'text_features' parameter of a table's encoder must be one of 'auto', 'hashing', 'tfidf'",
         ),
-        ({"n_text_features": 0}, "The 'n_text_features' parameter of make_encoder must be an int"),
+        ({"n_text_features": 0}, "The 'n_text_features' parameter of a table's encoder must be an int"),
         ({"text": ["Body"]}, "The 'text' parameter of tabular_encoder must be names of columns"),
         (
             {"text": ["Temp"]},
@@ -174,3 +174,27 @@ def test_bad_frames():
         make_encoder([[1.0]])
     with pytest.raises(DataError, match="The texts in column 'a' must have a word of two letters somewhere"):
         make_encoder(pl.DataFrame({"a": ["x", "", "!"]}), text=["a"])
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_blanks_at_the_ends_of_words_are_those_of_no_file(library, tmp_path):
+    """A model of a frame takes a file, and one of a file a frame, whatever blanks there are."""
+    rows = {
+        "city": ["Lyon", " Lyon ", "Oslo", "Oslo", "  "],
+        "day": [" 2024-01-31", "2024-02-01 ", *["2024-03-01"] * 3],
+    }
+    frame, plain = library(rows), library({name: [each.strip() for each in values] for name, values in rows.items()})
+    frame, plain = frame[:4], plain[:4]
+    encoder = tabular_encoder(frame)
+    assert encoder.fit(frame).get_feature_names_out().tolist()[:3] == ["city=Lyon", "city=Oslo", "year of day"]
+    vectors = encoder.transform(frame)
+    assert np.array_equal(vectors, encoder.transform(plain))
+    assert np.array_equal(vectors, tabular_encoder(plain).fit(plain).transform(frame))
+    assert not unseen_values(encoder, frame)
+    assert not unseen_values(encoder, plain)
+    assert list(unseen_values(encoder, library({"city": [" Rome "], "day": ["2024-03-01"]})).values) == ["city"]
+    path = tmp_path / "a.csv"
+    path.write_text("city,day\n" + "".join(f"{a},{b}\n" for a, b in zip(*rows.values(), strict=True)))
+    read = read_examples(path, labels="none", missing="keep").X
+    assert np.array_equal(encoder.transform(read[:4]), vectors)
+    assert tabular_encoder(library(rows)).fit(library(rows)).get_feature_names_out().tolist()[2] == "city=  "

@@ -494,7 +494,7 @@ def test_columns_of_a_model(write):
 
 def test_columns_that_are_left_out_may_hold_anything(write):
     path = write("table.csv", "id,a,y\n1,5,0\n2x,6,1\n3,7,0\n9,8,\n")
-    options = {"label": "y", "missing": "drop"}
+    options = {"label": "y", "missing": "drop", "drop_unlabelled": True}
     assert read_examples(path, drop=["id"], **options).X.rows() == [(5,), (6,), (7,)]
     assert read_examples(path, columns={"a": "number"}, **options).X.rows() == [(5,), (6,), (7,)]
     assert read_examples(path, columns={"a": "number"}, **options).y.tolist() == [0, 1, 0]
@@ -551,7 +551,7 @@ def test_labels_may_be_wanted_or_not(write):
     assert read_examples(path, label="0").y.tolist() == [1, 2]
     refused(path, "Say which column of", "it has 'a', 'y'")
     refused(path, "The label must be a column of", "Got 'z' instead", label="z")
-    refused(path, "The columns to drop must be a column of", "Got 'z' instead", label="y", drop="z")
+    refused(path, "The column to drop must be a column of", "Got 'z' instead", label="y", drop="z")
     refused(path, "There must be a column of features", label="y", drop=["a"])
 
 

@@ -425,7 +425,7 @@ def refused(kind, words, act):
     assert isinstance(caught.value, VotronError)
     assert words in message
     assert "\n" not in message
-    assert re.fullmatch(r"[A-Zt].*\.", message)
+    assert re.fullmatch(r"[A-Zt].*(\.|instead\. Did you mean .*\?)", message)
 
 
 @pytest.mark.parametrize(

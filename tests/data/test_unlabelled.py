@@ -45,6 +45,8 @@ def test_a_missing_label_is_refused_with_the_option_that_leaves_it_out(tmp_path,
     path.write_text("x,y\n1,a\n2,\n3,b\n4,\n")
     with pytest.raises(DataError, match=r"in column 'y' of line 3, and in 1 more, instead.*drop_unlabelled=True\."):
         read_examples(path, label="y", missing="keep")
+    with pytest.raises(DataError, match=r"drop_unlabelled=True\."):  # features are another matter
+        read_examples(path, label="y", missing="drop")
     for command in ("train", "tune"):
         assert main([command, str(path), "--label", "y", "-o", str(tmp_path / "m")]) == 1
         assert "--drop-unlabelled." in capsys.readouterr().err

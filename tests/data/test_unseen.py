@@ -82,7 +82,7 @@ def test_commands_say_what_the_model_has_not_seen(tmp_path, capsys, command):
     assert main(["train", str(train), "--label", "y", "-o", model]) == 0
     capsys.readouterr()
     assert main([command, model, str(train)]) == 0
-    assert capsys.readouterr().err == ""
+    assert "not in the training data" not in " ".join(capsys.readouterr().err.split())
     assert main([command, model, str(new)]) == 0
     assert " ".join(capsys.readouterr().err.split()) == (
         "The column 'city' has 1 value, in 3 rows, that is not in the training data, and sets no feature there: "

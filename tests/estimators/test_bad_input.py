@@ -109,7 +109,7 @@ BAD_DATA = {
     "complex numbers": (X * 1j, y, "Complex data not supported"),
     "lengths": (X, y[:-1], "Found input variables with inconsistent numbers of samples: [20, 19]"),
     "no labels": (X, None, "requires y to be passed, but the target y is None"),
-    "NaN in labels": (X, np.where(y, np.nan, 1.0), "Input y contains NaN."),
+    "NaN in labels": (X, np.where(y, np.nan, 1.0), "The labels must not be missing. Got none for 10 of 20 rows"),
     "real labels": (X, X[:, 0], "Unknown label type: continuous"),
     "two columns of labels": (X, np.c_[y, y], "y should be a 1d array, got an array of shape (20, 2) instead."),
     "mixed labels": (X, np.array([1, "a"] * 10, dtype=object), "Unknown label type"),

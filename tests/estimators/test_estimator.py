@@ -14,7 +14,8 @@ from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from strategies import thorough
 
-from votron import MistakeRecord, VotedPerceptronClassifier
+from votron import AveragedPerceptronClassifier, MistakeRecord, VotedPerceptronClassifier
+from votron.errors import VotronError
 from votron.estimators._validation import held_out_split, validation_split
 from votron.kernels import KERNELS, NormalizedKernel, PolynomialKernel, PrecomputedKernel
 from votron.rules import RULES, Vectors
@@ -665,3 +666,19 @@ def test_what_a_seed_holds_out_does_not_change():
     kept, held = held_out_split(rare, 3, np.random.RandomState(3), every_class_trained=True)
     assert (held.tolist(), set(rare[kept])) == ([1, 2, 4], {0, 1, 2})
     assert held_out_split(rare, 3, 3, every_class_trained=False)[1].tolist() == [1, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([1.0, np.nan, 0.0, np.nan]),
+        ["a", None, "b", None],
+        pd.Series([1, pd.NA, 0, pd.NA]),
+        [1, float("nan")] * 2,
+    ],
+)
+def test_labels_that_are_missing(labels):
+    told = "Got none for 2 of 4 rows, the first of them row 1, counted from 0, instead: leave such rows out"
+    for model in (VotedPerceptronClassifier(), AveragedPerceptronClassifier()):
+        with pytest.raises(VotronError, match=f"The labels must not be missing. {told}"):
+            model.fit(np.eye(4), labels)

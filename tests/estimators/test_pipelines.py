@@ -6,8 +6,11 @@ import sys
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import Perceptron
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -21,6 +24,7 @@ from votron import (
 )
 from votron.cli import main
 from votron.data import read_examples
+from votron.errors import DataError
 from votron.estimators import ESTIMATORS, ClassifierPipeline, table_options
 
 TABLES = "tests/data/tables"
@@ -124,3 +128,30 @@ def test_public_modules_are_there_after_import_and_loaded_when_asked_for():
         "assert 'exporting' in dir(votron)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_holes_are_refused_by_the_name_of_their_column(library):
+    rows = {"sky": ["sun", None, "rain", "sun"], "temp": [1.0, None, None, 4.0], "wind": [None, 2, 3, 4]}
+    holes, whole = library(rows), library({**rows, "temp": [1.0, 2, 3, 4], "wind": [1, 2, 3, 4]})
+    model = table_classifier(holes, AveragedPerceptronClassifier(random_state=0))
+    sentence = r"'temp' has 2, and 1 more column some: fill them in, as table_classifier does with missing='mean'"
+    with pytest.raises(DataError, match=sentence):
+        model.fit(holes, [0, 1, 0, 1])
+    model.fit(whole, [0, 1, 0, 1])
+    for method in ("predict", "decision_function", "predict_proba", "predict_log_proba", "explain"):
+        assert len(getattr(model, method)(whole)) == 4
+        with pytest.raises(DataError, match=sentence):
+            getattr(model, method)(holes)
+    with pytest.raises(DataError, match=sentence):
+        model.score(holes, [0, 1, 0, 1])
+    voted = table_classifier(holes, VotedPerceptronClassifier(random_state=0)).fit(whole, [0, 1, 0, 1])
+    with pytest.raises(DataError, match=sentence):
+        voted.agreement(holes)
+    assert not hasattr(table_classifier(whole, Perceptron()), "predict_proba")
+    for method in (model.predict, model.decision_function, voted.agreement):
+        with pytest.raises(ValueError, match=r"columns are missing: {'wind'}"):
+            method(whole[["sky", "temp"]])
+    assert len(table_classifier(holes, HistGradientBoostingClassifier()).fit(holes, [0, 1, 0, 1]).predict(holes)) == 4
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(whole, [0, 1])

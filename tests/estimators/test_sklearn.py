@@ -91,14 +91,18 @@ class OnBits(ClassifierMixin, BaseEstimator):
 
 
 KERNELS = {
-    "poly": {},
-    "poly, gamma=0.5": {"gamma": 0.5},  # has partial_fit, which gamma="scale" has not
+    "poly": {"kernel": "poly"},
     "linear": {"kernel": "linear"},
     "rbf": {"kernel": "rbf"},
-    "rbf, gamma=0.5": {"kernel": "rbf", "gamma": 0.5},
     "precomputed": {"kernel": "precomputed"},
     "callable": {"kernel": quadratic},
-    "normalised poly": {"normalize_kernel": True},
+}
+"""These with each rule."""
+
+VARIANTS = {
+    "poly, gamma=0.5": {"kernel": "poly", "gamma": 0.5},  # has partial_fit, which gamma="scale" has not
+    "rbf, gamma=0.5": {"kernel": "rbf", "gamma": 0.5},
+    "normalised poly": {"kernel": "poly", "normalize_kernel": True},
     "normalised precomputed": {"kernel": NormalizedKernel(PrecomputedKernel())},
 }
 
@@ -120,19 +124,25 @@ def estimators():
         for name, parameters in KERNELS.items():
             yield f"{name} - {rule}", VotedPerceptronClassifier(rule=rule, **parameters)
         yield f"conjunction - {rule}", OnBits(rule)
-        yield f"poly - {rule}, normalised", VotedPerceptronClassifier(rule=rule, normalize_vectors=True)
-        yield f"conjunction - {rule}, normalised", OnBits(rule, normalize_vectors=True)
+        yield (
+            f"poly - {rule}, normalised",
+            VotedPerceptronClassifier(kernel="poly", rule=rule, normalize_vectors=True),
+        )
+    for name, parameters in VARIANTS.items():
+        yield name, VotedPerceptronClassifier(**parameters)
+    yield "poly, gamma=0.5 - pocket", VotedPerceptronClassifier(kernel="poly", gamma=0.5, rule="pocket")
+    yield "conjunction - normalised", OnBits(normalize_vectors=True)
     yield "margin", VotedPerceptronClassifier(margin=0.5)
     yield "early stopping", VotedPerceptronClassifier(early_stopping=True)
     yield "early stopping - auto", VotedPerceptronClassifier(early_stopping=True, rule="auto", gamma=0.5)
-    yield "poly - auto", VotedPerceptronClassifier(rule="auto")
+    yield "poly - auto", VotedPerceptronClassifier(kernel="poly", rule="auto")
     yield "unshuffled", VotedPerceptronClassifier(shuffle=False)
     yield "a fraction of an epoch", VotedPerceptronClassifier(epochs=2.5)
     for name, parameters in LINEAR.items():
         yield f"averaged - {name}", AveragedPerceptronClassifier(**parameters)
     few = {"degrees": [2], "margins": [0.5], "epochs": 4, "cv": 2}  # the checks fit it hundreds of times
     yield "voted, by cross-validation", VotedPerceptronClassifierCV(kernels=["poly"], gammas=["scale"], **few)
-    go_on = {"kernels": ["rbf"], "epochs": 6, "cv": 3}
+    go_on = {"kernels": ["rbf"], "epochs": 3, "cv": 2}
     yield "voted, by cross-validation, grids that go on", VotedPerceptronClassifierCV(**go_on)
     for kernel in ("poly", "linear", "rbf", "precomputed"):
         yield f"adatron - {kernel}", KernelAdatronClassifier(kernel=kernel, max_sweeps=10_000)

@@ -174,8 +174,8 @@ def _group_is_alive(group):
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_killed_and_resumed(tmp_path, jobs):
     """A real process, killed for real after its first finished run; its workers go too."""
-    command = [sys.executable, "-m", "votron", "reproduce", "table1", "--degrees", "2-3", "--permutations", "6"]
-    command += ["--epochs", "3", "--jobs", jobs, "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "votron", "reproduce", "table1", "--degrees", "2", "--permutations", "20"]
+    command += ["--epochs", "2", "--jobs", jobs, "--out", str(tmp_path)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     end = time.monotonic() + 120
     while time.monotonic() < end and not list(tmp_path.glob("runs/*.npz")):
@@ -186,9 +186,9 @@ def test_killed_and_resumed(tmp_path, jobs):
         time.sleep(0.05)
     assert not _group_is_alive(process.pid)
     finished = {path: path.stat().st_mtime_ns for path in tmp_path.glob("runs/*.npz")}
-    assert 1 <= len(finished) < 12
+    assert 1 <= len(finished) < 20
     again = subprocess.run(command, capture_output=True, text=True, check=True)
-    left = 12 - len(finished)
+    left = 20 - len(finished)
     assert f"{left} run{'' if left == 1 else 's'}, {min(left, int(jobs))} at a time" in again.stderr
     assert all(path.stat().st_mtime_ns == when for path, when in finished.items())
     third = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=True)

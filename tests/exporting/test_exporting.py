@@ -20,7 +20,14 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Perceptron
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
 from strategies import thorough
 
 import votron
@@ -249,7 +256,7 @@ def test_compact_models_and_files(tmp_path):
     X, y = load_digits(n_class=3, return_X_y=True)
     model = paper_perceptron(rule="last", random_state=0).fit(X, y)
     assert to_onnx(model.compact()).SerializeToString() == to_onnx(model).SerializeToString()
-    path = tmp_path / "new" / "model.onnx"
+    path = tmp_path / "model.onnx"
     write_onnx(model, path)
     found = onnx.load(path)
     onnx.checker.check_model(found, full_check=True)
@@ -261,7 +268,7 @@ def test_compact_models_and_files(tmp_path):
     assert [p.name for p in path.parent.iterdir()] == ["model.onnx"]
     with pytest.raises(VotronError, match=r"Cannot write the ONNX file '.*': It is there, and no file\."):
         write_onnx(model, tmp_path)
-    assert [p.name for p in tmp_path.iterdir()] == ["new"]
+    assert [p.name for p in tmp_path.iterdir()] == ["model.onnx"]
 
 
 # -- pipelines --------------------------------------------------------------------------------------------------------
@@ -276,6 +283,9 @@ def test_compact_models_and_files(tmp_path):
         [StandardScaler(with_std=False)],
         [MinMaxScaler((-1, 2), clip=True)],
         [MaxAbsScaler()],
+        [RobustScaler()],
+        [RobustScaler(with_centering=False)],
+        [RobustScaler(with_scaling=False)],
         ["passthrough", Normalizer()],
         [SimpleImputer(strategy="median"), make_pipeline(MinMaxScaler(), Normalizer())],
     ],

@@ -358,6 +358,8 @@ def test_the_strongest_features_are_those_with_the_largest_weights():
     for c, features in found.items():
         order = np.argsort(-model.coef_[c], kind="stable")[:3]
         assert features == [(f"feature {i}", float(model.coef_[c, i])) for i in order]
+        from_1 = strongest_features(model, 3, first=1)[c]
+        assert [name for name, _ in from_1] == [f"feature {i + 1}" for i in order]
 
 
 # -- as text, frame, dict and picture ----------------------------------------------------------------------------------
@@ -369,7 +371,7 @@ def test_explanations_print_and_convert():
     text = str(found)
     assert text.startswith(f"row 0: {found[0].label} rather than {found[0].against}, by ")
     assert "the vectors, by epoch" in text
-    assert "the score itself is a sum over vectors, and none over examples" in text
+    assert "vectors vote, so examples have no shares in the score; in its place, the mean of the vectors" in text
     frame = found.to_frame()
     assert set(frame["kind"]) == {"examples", "features", "vectors"}
     sums = frame[frame["kind"] == "vectors"].groupby("row")["share"].sum()

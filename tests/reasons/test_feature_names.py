@@ -8,9 +8,23 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MinMaxScaler, Normalizer, OneHotEncoder, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import (
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
 
-from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotedPerceptronClassifierCV, explain
+from votron import (
+    AveragedPerceptronClassifier,
+    NaiveBayesLinearClassifier,
+    VotedPerceptronClassifier,
+    VotedPerceptronClassifierCV,
+    WinnowClassifier,
+    explain,
+)
 from votron.errors import VotronError
 from votron.reasons import strongest_features
 from votron.reasons.features import names_after
@@ -31,6 +45,14 @@ NUMBERS = FRAME[["temp", "wind", "hour"]]
 def values_of(model, rows):
     (why,) = explain(model, rows, top=None)
     return {term.name: term.value for term in why.features.largest}
+
+
+@pytest.mark.parametrize("classifier", [NaiveBayesLinearClassifier(binarize=0), WinnowClassifier(binarize=0)])
+def test_values_that_a_classifier_cuts_are_those_of_the_data(classifier):
+    model = make_pipeline(StandardScaler(), classifier).fit(NUMBERS, PLAY)
+    found = values_of(model, NUMBERS[:1])
+    assert found == pytest.approx({name: NUMBERS[name][0] for name in found})
+    assert "wind" in found
 
 
 def averaged():
@@ -97,6 +119,7 @@ def test_parts_that_are_dropped_or_passed_on():
     "steps",
     [
         [StandardScaler(), MinMaxScaler((1, 2))],
+        [RobustScaler()],
         [MinMaxScaler(), "passthrough", StandardScaler()],
         ["passthrough", StandardScaler()],
         [StandardScaler(), SimpleImputer(add_indicator=True), VarianceThreshold(), MinMaxScaler((1, 2))],

@@ -25,6 +25,7 @@ from sklearn.preprocessing import (
     Normalizer,
     OneHotEncoder,
     OrdinalEncoder,
+    RobustScaler,
     StandardScaler,
 )
 
@@ -166,7 +167,14 @@ def _pipelines():
     X, y = _data()
     voted = functools.partial(VotedPerceptronClassifier, random_state=0)
     frame = pd.DataFrame(X, columns=list("abcde"))
-    for step in (StandardScaler(), MinMaxScaler(clip=True), MaxAbsScaler(), Normalizer(), Binarizer(threshold=2.0)):
+    for step in (
+        StandardScaler(),
+        MinMaxScaler(clip=True),
+        MaxAbsScaler(),
+        RobustScaler(),
+        Normalizer(),
+        Binarizer(threshold=2.0),
+    ):
         yield f"{type(step).__name__}", make_pipeline(step, voted()).fit(frame, y)
     steps = SimpleImputer(), StandardScaler(with_mean=False), MaxAbsScaler(), Normalizer()
     yield "scalers", make_pipeline(*steps, make_pipeline(MinMaxScaler(), Binarizer()), voted()).fit(X, y)

@@ -63,6 +63,7 @@ KINDS = [
     "StandardScaler",
     "MinMaxScaler",
     "MaxAbsScaler",
+    "RobustScaler",
     "Normalizer",
     "Binarizer",
     "Number",

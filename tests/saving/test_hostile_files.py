@@ -329,7 +329,7 @@ LARGE = {
     "more hashed words": lambda: before(2**30, {"class": "HashingVectorizer", "params": {"n_features": 2**30}}),
     **{
         f"a wide {name}": lambda name=name: wide(name, 100_000)
-        for name in ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "Normalizer", "Binarizer")
+        for name in ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Normalizer", "Binarizer")
     },
     "a wide SimpleImputer": lambda: wide("scalers", 100_000),
     "many columns": lambda: columns(
@@ -554,6 +554,10 @@ CANNOT = {
     "another width": (before(6, scaler("StandardScaler")), "The CompactClassifier takes 6 features"),
     "a width between": (before(6, hashing(6), scaler("MaxAbsScaler")), "The MaxAbsScaler takes 5 features"),
     "no width": (before(5, {**scaler("MaxAbsScaler"), "n_features": None}), "n_features' must be a whole number"),
+    "no quantiles": (
+        before(5, scaler("RobustScaler", quantile_range={"tuple": [75, 25]})),
+        "two numbers from 0 to 100, the smaller first",
+    ),
     "no range": (before(5, scaler("MinMaxScaler", feature_range={"tuple": []})), "two numbers, the smaller first"),
     "a range of nan": (
         before(5, scaler("MinMaxScaler", feature_range={"tuple": [0, "1"]})),

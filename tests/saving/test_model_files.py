@@ -25,7 +25,14 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Perceptron
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    RobustScaler,
+    StandardScaler,
+)
 
 import votron
 from votron import (
@@ -281,7 +288,19 @@ def test_text_comes_back(vectorizer, tmp_path):
     same(back.decision_function(unseen), model.decision_function(unseen))
 
 
-@pytest.mark.parametrize("step", [StandardScaler(with_mean=False), MinMaxScaler((1, 3)), MaxAbsScaler(), Normalizer()])
+@pytest.mark.parametrize(
+    "step",
+    [
+        StandardScaler(with_mean=False),
+        StandardScaler(with_std=False),
+        MinMaxScaler((1, 3)),
+        MaxAbsScaler(),
+        Normalizer(),
+        RobustScaler(),
+        RobustScaler(with_centering=False, quantile_range=(10.0, 90.0)),
+        RobustScaler(with_scaling=False),
+    ],
+)
 def test_scalers_and_imputers_come_back(step, tmp_path):
     X, y = data(3)
     X[3, 2] = X[5, 0] = np.nan
@@ -370,7 +389,7 @@ def test_files_keep_their_permissions_and_links_their_targets(tmp_path):
 
 def test_scalers_of_small_floats_come_back(tmp_path):
     X, y = data(3, dtype="f4")
-    for step in (MinMaxScaler(), MaxAbsScaler(), StandardScaler()):
+    for step in (MinMaxScaler(), MaxAbsScaler(), StandardScaler(), RobustScaler()):
         model = make_pipeline(step, paper_perceptron(random_state=0)).fit(X, y)
         save(model, tmp_path / "m")
         same(load(tmp_path / "m")[0].transform(X), model[0].transform(X))
@@ -905,3 +924,10 @@ def test_gaussian_models_of_before_there_was_a_constant_learn_on(tmp_path):
     found = load(tmp_path / "m.votron")
     assert found.coef0 == found.kernel_.coef0 == 0.0
     assert found.partial_fit(X, y).predict(X).shape == y.shape
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path):
+    model = VotedPerceptronClassifier(random_state=0).fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ModelFileError, match=r"Cannot write the model file .*: There is no folder '.*new'"):
+        model.save(tmp_path / "new" / "m.votron")
+    assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,7 @@
 """Tuning: its table is that of plain cross-validation with freshly fitted models, and it can be stopped."""
 
 import dataclasses
+import itertools
 import json
 import math
 import signal
@@ -765,3 +766,30 @@ def test_sparse_rows_of_another_width_are_other_data():
     same = sp.csr_matrix(np.eye(4))
     digests = [Folds(X, y, splits, 0).digest() for X in (rows, wider, same)]
     assert digests[0] == digests[2] != digests[1]
+
+
+def test_degrees_beyond_the_list_are_whole_numbers():
+    X = np.random.RandomState(0).uniform(-1, 1, (240, 3))
+    y = (np.sign(X).prod(axis=1) > 0).astype(int)  # of degree 3 at least
+    given = {"kernel": ["poly"], "gamma": ["scale"], "margin": [0.5], "epochs": [1, 8]}
+    result = tune(X, y, grid=given, folds=3, extend=True)
+    assert result.skipped == ()
+    assert {type(row.params["degree"]) for row in result.table} == {int}
+    assert max(row.params["degree"] for row in result.table) >= 4
+
+
+def test_the_table_is_in_the_order_of_steady_errors():
+    X, y = make_classification(2400, 6, n_informative=4, flip_y=0.1, random_state=0)
+    few = {"voted": {"kernel": ["rbf"], "gamma": ["scale", "scale*4"], "epochs": [1, 2], "rule": ["last", "vote"]}}
+    result = tune(X, y, estimator=["voted", "averaged"], grid=few, folds=3, halving=True)
+    steady = {id(row): error for row, error in zip(result.table, result.steady_errors(), strict=True)}
+    ranked = result.ranked()
+    for one, other in itertools.pairwise(ranked):
+        assert one.n_rows > other.n_rows or (
+            one.n_rows == other.n_rows and steady[id(one)] <= steady[id(other)] + 1e-12
+        )
+    once = result.settings(once=True)
+    assert len({setting_of(row) for row in once}) == len(once) == result.n_tried
+    assert once[0] == ranked[0]
+    most = {setting_of(row): row.n_rows for row in sorted(result.table, key=lambda row: row.n_rows)}
+    assert {setting_of(row): row.n_rows for row in once} == most

@@ -2,7 +2,8 @@
 
 import httpx
 import pytest
-from serving import CHROMIUM, FLAGS, serving
+from browsers import browsing
+from serving import serving
 
 from votron.web._workshop import Workshop, bundled_pieces
 
@@ -29,9 +30,5 @@ def client(address):
 
 @pytest.fixture(scope="module")
 def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with browsing() as found:
         yield found
-        found.close()

@@ -1,30 +1,16 @@
-"""The server of the page in a thread, and Chromium of the system, for tests."""
+"""The server of the page in a thread, for tests."""
 
 import contextlib
-import shutil
 import threading
 import time
 
 import uvicorn
-from requirements import requires
 
 from votron.web._app import make_app
 from votron.web._limits import Limits
 from votron.web._security import Guard
 from votron.web._server import listening
 from votron.web._workshop import Workshop
-
-CHROMIUM = shutil.which("chromium")
-needs_browser = requires(CHROMIUM is not None, "Chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @contextlib.contextmanager

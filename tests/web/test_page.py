@@ -8,7 +8,8 @@ import httpx
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from serving import needs_browser, serving
+from browsers import DESKTOP, PHONE, needs_browser
+from serving import serving
 
 from votron import OnlinePerceptron
 from votron.record import labels_of
@@ -17,8 +18,6 @@ from votron.web._lecture import game_of_link, write_lecture
 
 pytestmark = [needs_browser, pytest.mark.slow]
 
-DESKTOP = {"viewport": {"width": 1280, "height": 900}}
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 THREE = [(8, 6), (14, 4), (20, 7), (19, 12), (13, 14), (19, 16), (20, 21), (14, 24), (8, 22)]
 
 

@@ -33,10 +33,12 @@ COMMANDS = {
     "train": "train a model on a data file",
     "predict": "label new rows with a model",
     "evaluate": "measure a model's error on labelled rows, with a confidence interval",
+    "report": "write what a model does on labelled rows as one page to read, print and send",
     "certify": "compute what the theorems guarantee about a model",
     "explain": "show which examples and features made the label of a row",
     "inspect": "show what is in a model file",
     "tune": "choose parameters by cross-validation",
+    "compare": "compare estimators on the same folds, and say which differences are noise",
     "data": "list, fetch, convert and describe data, and find labels that may be wrong",
     "export": "write a model as ONNX, or as a smaller model file",
     "reproduce": "reproduce the papers' tables and figures",
@@ -93,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         discard_stdout()
         return 1
     except BaseException as error:
-        return _report(prog, error)
+        return _explain_failure(prog, error)
 
 
 def _run(arguments: list[str], command: str) -> int:
@@ -111,7 +113,7 @@ def _run(arguments: list[str], command: str) -> int:
     return status
 
 
-def _report(prog: str, error: BaseException) -> int:
+def _explain_failure(prog: str, error: BaseException) -> int:
     """Say in a sentence what went wrong; return the exit status."""
     if isinstance(error, UsageError):
         return _say(f"{prog}: {message_of(error)}", 2)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._sentences import counted
-from votron.cli._output import percent
+from votron._sentences import counted, percent
 from votron.errors import DataError
 
 _FEW_VALUES = 20
@@ -83,15 +82,15 @@ def long_work(low: float, high: float, estimator: Any) -> str:
     ways_out = "Fewer --epochs take less."
     if hasattr(estimator, "kernel"):
         ways_out = "`--estimator averaged` is linear and takes seconds as a rule; fewer --epochs take less too."
-    return f"Training takes about {_in_words(low, high)} more. {ways_out}"
+    return f"Training takes about {span_in_words(low, high)} more. {ways_out}"
 
 
-def _in_words(low: float, high: float) -> str:
+def span_in_words(low: float, high: float) -> str:
     """Return a range of times, rounded.
 
     Examples
     --------
-    >>> _in_words(31, 56), _in_words(100, 170), _in_words(4000, 9000), _in_words(141, 142)
+    >>> span_in_words(31, 56), span_in_words(100, 170), span_in_words(4000, 9000), span_in_words(141, 142)
     ('30 to 60 seconds', '2 to 3 minutes', '1.1 to 2.5 hours', '2 minutes')
     """
     if high < 90:

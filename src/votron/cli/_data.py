@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from votron._sentences import counted, on_one_line, shortened
+from votron._sentences import counted, on_one_line, percent, shortened
 from votron.cli import _options
-from votron.cli._output import Notes, check_output_path, downloading, pairs, percent, print_json, printable, table
+from votron.cli._output import Notes, check_output_path, downloading, pairs, print_json, printable, table
 from votron.cli._parser import Parser, UsageError, file_argument, rewording, whole_number
 from votron.cli._reading import base_name, left_out, typed_reading
 from votron.data.formats import KNOWN_SETS, written_formats
@@ -213,27 +213,52 @@ def run_convert(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"file": args.output, "rows": data.n_rows, "dropped": data.dropped})
     else:
-        Notes(args.quiet)(f"{counted(data.n_rows, 'row')} of {base_name(args.data)} in {args.output}")
+        without = f", without {left_out(data.dropped, data.unlabelled)}" if data.dropped else ""
+        Notes(args.quiet)(f"{counted(data.n_rows, 'row')} of {base_name(args.data)} in {args.output}{without}")
     return 0
 
 
 def run_describe(args: argparse.Namespace) -> int:
     """Read, and print what is there."""
-    from votron.data import describe_examples, read_examples
+    from votron.data import describe_examples
     from votron.data.tables import UnlabelledError
 
+    notes = Notes(args.quiet)
     reading = typed_reading(args) | {"missing": "keep", "drop_unlabelled": True}
     try:
-        examples = read_examples(args.data, **reading, labels="required" if args.label else "optional")
+        examples = _read_odd_values(args.data, reading, "required" if args.label else "optional", notes)
     except UnlabelledError as error:
-        Notes(args.quiet)(str(error))
-        examples = read_examples(args.data, **reading, labels="none")
+        notes(str(error))
+        examples = _read_odd_values(args.data, reading, "none", notes)
     found = describe_examples(examples)
     if args.json:
         print_json(found)
     else:
         print(_described(found))
     return 0
+
+
+def _read_odd_values(path: str, reading: dict[str, Any], labels: str, notes: Notes) -> Any:
+    """Read data, as text those columns that have a value unlike the others, and say which value."""
+    from votron.data import read_examples
+    from votron.data.tables import OddValueError
+
+    texts = list(reading.get("as_text", ()))
+    while True:
+        try:
+            return read_examples(path, **{**reading, "as_text": tuple(texts)}, labels=labels)
+        except OddValueError as error:
+            if error.column in texts or not os.path.isfile(path):  # a pipe can be read once only
+                raise
+            notes.once([_odd_value(error.column, error.got)])
+            texts.append(error.column)
+
+
+def _odd_value(column: str, got: str) -> str:
+    return (
+        f"The column {column!r} is described as text, since {got} is no number, or can be read in more than one way: "
+        "mend it, or name it in --na-values if it means that nothing is there."
+    )
 
 
 def _described(found: dict[str, Any]) -> str:
@@ -315,13 +340,11 @@ def run_suspects(args: argparse.Namespace) -> int:
             f"row {int(found.row.max()) + 1:,}."
         )
     note_other_data(saved, args.data, notes)
-    if data.dropped:
-        notes(f"Rows are counted without the {data.dropped:,} that were left out for missing values.")
     named = getattr(saved.estimator, "row_names_", {})
     rows = []
     for each in found.rows():
         at = int(kept[each["row"]])
-        number = int(data.rows[at]) + 1
+        number = int(data.rows[at])
         rows.append({**each, "row": number, "name": named.get(each["row"], f"row {number}"), "label": data.y[at]})
         if hasattr(data.X, "columns"):
             rows[-1]["values"] = {name: data.X[name][at] for name in data.X.columns}

@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._sentences import counted, first_of
+from votron._confusion import Confusion
+from votron._sentences import counted, first_of, percent, percent_range
 from votron._text_tables import as_text
 from votron.cli import _options
-from votron.cli._confusion import Confusion, WeightedError
 from votron.cli._models import (
     SavedModel,
     beside_majority,
-    clopper_pearson,
-    labelled_examples,
+    examples_to_evaluate,
     load_model,
     section,
 )
@@ -28,28 +27,31 @@ from votron.cli._output import (
     bold,
     check_figure,
     check_output_path,
-    percent,
     print_json,
     printable,
+    refuse_one_file_for_two,
     table,
     width,
     wrapped,
     write_figure,
     writing,
 )
-from votron.cli._parser import Parser, UsageError, file_argument, fraction
-from votron.cli._reading import base_name
-from votron.cli._weights import WeightColumn, weights_in_words
+from votron.cli._parser import Parser, UsageError, Words, asked_by, file_argument, fraction, rewording
+from votron.cli._reading import base_name, tell_left_out
+from votron.cli._weights import WeightColumn, WeightedError, weights_in_words
+from votron.displays.batches import RuleChoice, rules_that_differ
+from votron.displays.training import rule_words
 from votron.errors import VotronError
 from votron.record import labels_of
-from votron.rules import RULES
 
 MOST_CLASSES = 20
 """Classes up to which the confusion matrix is printed, where it is not too wide."""
 _SHOWN = 15
 
-RuleChoice = tuple[str, bool]
-"""The name of a rule, and whether vectors are normalised first."""
+_WORDS: dict[str, Words] = {
+    "missing values": "Leave such rows out with --missing drop, or train with --missing mean, median or most-frequent."
+}
+"""What to do about missing values."""
 
 EXAMPLES = [
     ("votron evaluate digits.votron digits --part test", "error, confusion matrix, classes"),
@@ -66,13 +68,15 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         "Compare a model's predictions with the labels of DATA: the error with an exact confidence interval (Clopper "
         "and Pearson), balanced accuracy, macro F1 and, where the model has probabilities, log-loss and the area under "
         "the ROC curve (AUC; of several classes the mean of each against the rest), the confusion matrix, and "
-        "precision, recall and F1 of each class.",
+        "precision, recall and F1 of each class. DATA should be rows that the model was not trained on: errors on "
+        "those of training are too good, and a remark says so where DATA is the file of training.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
     _options.add_model(parser)
     _options.add_data(parser)
     _options.add_label(parser, "column with the labels (default: as in training)")
+    _options.add_held_out(parser)
     parser.add_argument("--all-rules", action="store_true", help="of a voted model: compare all rules")
     _options.add_rule(parser, arguments)
     parser.add_argument(
@@ -102,7 +106,10 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_common(parser)
     group = _options.add_reading(parser, missing=False, for_model=True)
     group.add_argument(
-        "--missing", choices=("refuse", "drop"), help="what to do with rows that have missing values (default: refuse)"
+        "--missing",
+        choices=("refuse", "drop"),
+        help="what to do with rows that have missing values: refuse them, or drop them (default: fill in what training "
+        "did, or refuse)",
     )
 
 
@@ -118,27 +125,29 @@ def run(args: argparse.Namespace) -> int:
     if weights is not None:
         reading |= weights.column.beside(reading)
     found, page = Confusion(drawn=args.figure is not None), _page(args, saved)
-    rules = {rule: Confusion() for rule in _rules_of(saved)} if args.all_rules else {}
-    with ExitStack() as files:
+    rules = {rule: Confusion() for rule in rules_that_differ(len(saved.classes))} if args.all_rules else {}
+    dropped = unlabelled = 0
+    with ExitStack() as files, rewording(_WORDS | asked_by("--sample-weight", [args.sample_weight or ""])):
         wrong = _wrong_rows(args, saved, files)
-        for batch in labelled_examples(args.data, reading, notes.once):
+        for batch in examples_to_evaluate(saved, args, reading, notes):
             rows, y = batch.X, np.asarray(batch.y)
             X = saved.transformed(rows)
-            predicted = _predicted(saved, X, y, found)
-            found.add(y, predicted)
+            predicted = found.count(saved.estimator, X, y)
             if weights is not None:
-                weights.add(predicted != y, weights.column.taken(rows, base_name(args.data))[1])
+                weights.add(predicted != y, weights.column.taken(batch)[1])
             for rule, labels in _by_rule(saved, X, list(rules)):
                 rules[rule].add(y, labels)
             for each in filter(None, (wrong, page)):
                 each.add(batch, X, predicted)
+            dropped, unlabelled = dropped + batch.dropped, unlabelled + batch.unlabelled
         if not found.n:
             raise VotronError(f"There are no rows in {args.data!r} to evaluate on.")
     for remark in saved.unseen.sentences():
         notes(remark)
+    tell_left_out(notes, dropped, unlabelled)
     if page is not None:
         heading = f"{base_name(args.model)} on {base_name(args.data)}: {_error_words(found, args.confidence)}"
-        write_figure(lambda: page.drawn(heading, found, _labels(saved, found)), Path(args.figure))
+        write_figure(lambda: page.drawn(heading, found, found.labels(saved.classes)), Path(args.figure))
     if args.json:
         print_json(_document(saved, found, rules, args.confidence, weights))
     else:
@@ -152,6 +161,7 @@ def _check_files(args: argparse.Namespace) -> None:
         check_figure(args.figure)
     if args.wrong == "-":
         raise UsageError("--wrong must be a file, since standard output has the errors.")
+    refuse_one_file_for_two(wrong=args.wrong, figure=args.figure)
     if args.wrong is not None:
         check_output_path(args.wrong, "the wrong rows", "--wrong", inputs=[args.model, args.data])
 
@@ -174,17 +184,6 @@ def _page(args: argparse.Namespace, saved: SavedModel) -> Any:
     return EvaluationPage(saved.estimator)
 
 
-def _predicted(saved: SavedModel, X: Any, y: NDArray[Any], found: Confusion) -> NDArray[Any]:
-    """Return the labels; where there are probabilities, add up how little of it the true labels had."""
-    if not hasattr(saved.estimator, "predict_log_proba"):
-        return np.asarray(saved.estimator.predict(X))
-    logs = saved.estimator.predict_log_proba(X)  # the largest is that of the predicted label
-    known = y[:, None] == saved.classes[None, :]
-    found.log_loss -= float(logs[known].sum()) if known.any(axis=1).all() else -np.inf
-    found.add_probabilities(logs, known)
-    return np.asarray(saved.classes[logs.argmax(axis=1)])
-
-
 # -- rules ------------------------------------------------------------------------------------------------------------
 
 
@@ -192,14 +191,6 @@ def _check_rules(saved: SavedModel) -> None:
     if not hasattr(saved.estimator, "staged_decision_function"):
         kind = type(saved.estimator).__name__
         raise VotronError(f"--all-rules is for models of --estimator voted. Got a {kind} in {saved.path!r} instead.")
-
-
-def _rules_of(saved: SavedModel) -> list[RuleChoice]:
-    """Return the rules that differ: normalising changes nothing for voting, nor for one vector alone."""
-    n_vectors = 1 if len(saved.classes) == 2 else len(saved.classes)
-    rules = {name: rule for name, rule in RULES.items() if not rule.needs_held_out}
-    normalised = [name for name, rule in rules.items() if rule.lengths_matter(n_vectors)]
-    return [*((name, False) for name in rules), *((name, True) for name in normalised)]
 
 
 def _by_rule(
@@ -214,17 +205,7 @@ def _by_rule(
         yield rule, saved.classes[labels_of(found)]
 
 
-def _rule_words(rule: RuleChoice) -> str:
-    return f"{rule[0]}, normalised" if rule[1] else rule[0]
-
-
 # -- what is printed --------------------------------------------------------------------------------------------------
-
-
-def _labels(saved: SavedModel, found: Confusion) -> list[Any]:
-    """Return the model's labels, and those of the data that it has never seen."""
-    known: list[Any] = saved.classes.tolist()
-    return known + sorted({true for true, _ in found.counts} - set(known), key=str)
 
 
 def _text(
@@ -234,12 +215,12 @@ def _text(
     args: argparse.Namespace,
     weights: WeightedError | None,
 ) -> str:
-    labels = _labels(saved, found)
+    labels = found.labels(saved.classes)
     parts = [
-        f"{_error_words(found, args.confidence, chr(10))}\nmajority {beside_majority(found.wrong, found.majority)}\n"
+        f"{_error_words(found, args.confidence, chr(10))}\n{beside_majority(found.wrong, found.majority)}\n"
         f"{_mean_words(found, labels)}"
     ]
-    if (log_loss := _log_loss(found)) is not None:
+    if (log_loss := found.mean_log_loss) is not None:
         parts[0] += f"\nlog-loss {log_loss:.4g} by the probabilities of the labels"
     if weights is not None:
         parts[0] += f"\nweighted error {percent(weights.error)}: rows count by {printable(weights.column.name)}"
@@ -257,10 +238,9 @@ def _text(
 
 
 def _error_words(found: Confusion, confidence: float, between: str = "; ") -> str:
-    low, high = clopper_pearson(found.wrong, found.n, confidence)
     return (
         f"error {percent(found.error)}: {found.wrong:,} of {counted(found.n, 'row')} wrong{between}"
-        f"{100 * confidence:g} % interval {percent(low)} to {percent(high)}"
+        f"{100 * confidence:g} % interval {percent_range(found.interval(confidence))}"
     )
 
 
@@ -281,8 +261,8 @@ def _trained_with(saved: SavedModel) -> str:
 def _rule_table(rules: dict[RuleChoice, Confusion], confidence: float) -> str:
     rows = [["rule", "error", "wrong", f"{100 * confidence:g} % interval"]]
     for rule, found in rules.items():
-        low, high = clopper_pearson(found.wrong, found.n, confidence)
-        rows.append([_rule_words(rule), percent(found.error), f"{found.wrong:,}", f"{percent(low)} to {percent(high)}"])
+        interval = percent_range(found.interval(confidence))
+        rows.append([rule_words(rule), percent(found.error), f"{found.wrong:,}", interval])
     return table(rows)
 
 
@@ -311,11 +291,6 @@ def _class_table(found: Confusion, labels: list[Any]) -> str:
     return table(rows)
 
 
-def _log_loss(found: Confusion) -> float | None:
-    """Return the mean log-loss, where there are probabilities, of labels that the model knows."""
-    return found.log_loss / found.n if found.log_loss and np.isfinite(found.log_loss) else None
-
-
 def _document(
     saved: SavedModel,
     found: Confusion,
@@ -323,14 +298,14 @@ def _document(
     confidence: float,
     weights: WeightedError | None,
 ) -> dict[str, Any]:
-    labels = _labels(saved, found)
+    labels = found.labels(saved.classes)
     document = {
         **_numbers(found, confidence),
         "confidence": confidence,
         "majority": found.majority,
         **found.means(labels),
         **({} if (area := found.auc) is None else {"auc": area}),
-        **({} if (log_loss := _log_loss(found)) is None else {"log_loss": log_loss}),
+        **({} if (log_loss := found.mean_log_loss) is None else {"log_loss": log_loss}),
         "classes": found.by_class(labels),
         "labels": labels,
         "confusion": found.matrix(labels),
@@ -348,5 +323,5 @@ def _document(
 
 
 def _numbers(found: Confusion, confidence: float) -> dict[str, Any]:
-    interval = list(clopper_pearson(found.wrong, found.n, confidence))
+    interval = list(found.interval(confidence))
     return {"error": found.error, "wrong": found.wrong, "rows": found.n, "interval": interval}

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from votron._sentences import did_you_mean, joined
 from votron.cli import _options
 from votron.cli._models import SavedModel, load_model, section
 from votron.cli._output import Notes, check_figure, print_json, printable, write_figure
@@ -110,18 +113,26 @@ def _explained(saved: SavedModel, args: argparse.Namespace, wanted: list[int], n
     """Return an explanation of each row, in the order asked for, and the shape of its image, if it is one."""
     of, against = (None if text is None else _class(saved, text) for text in (args.of, args.against))
     found: dict[int, tuple[Any, Any]] = {}
+    reading = saved.reading(args, labels="none")
+    holes = reading["missing"] == "refuse"  # of the rows that are asked for, and not of others
     n, last = 0, max(wanted)
-    for batch in read_batches(args.data, **saved.reading(args, labels="none")):
+    for batch in read_batches(args.data, **reading | ({"missing": "drop"} if holes else {})):
         notes.once(batch.notes)
-        for row in sorted(row for row in wanted if n < row <= n + batch.n_rows):
-            X = batch.X[row - 1 - n : row - n]
-            each = saved.explained(X, of, against, top=args.top, names=[f"row {row}"])
+        n += batch.n_rows + batch.dropped
+        numbers = batch.row_numbers
+        for i in np.flatnonzero(np.isin(numbers, wanted)).tolist():
+            row = int(numbers[i])
+            each = saved.explained(batch.X[i : i + 1], of, against, top=args.top, names=[f"row {row}"])
             shape = batch.image_shape
             found[row] = each, shape if shape is not None and len(shape) == 2 else None
-        n += batch.n_rows
         if n >= last:
             break
     missing = next((row for row in wanted if row not in found), None)
+    if missing is not None and missing <= n:
+        raise VotronError(
+            f"Row {missing:,} of {args.data!r} has missing values, which the model cannot fill in: train with "
+            "--missing mean, median or most-frequent."
+        )
     if missing is not None:
         raise VotronError(f"There are {n:,} rows in {args.data!r}. --row asks for {missing:,}.")
     return [found[row] for row in wanted]
@@ -131,16 +142,24 @@ def _class(saved: SavedModel, text: str) -> Any:
     """Return the class that was typed."""
     known = {str(label): label for label in saved.classes.tolist()}
     if text not in known:
-        raise UsageError(f"The class must be one of {', '.join(known)}. Got {text!r} instead.")
+        meant = did_you_mean(text, known)
+        raise UsageError(f"The class must be one of {', '.join(known)}. Got {text!r} instead.{meant}")
     return known[text]
 
 
 def _note_numbers(saved: SavedModel, notes: Notes) -> None:
     """Say what numbers of training rows mean where they are not those of the file."""
-    test = section(saved.provenance, "test")
-    held_out = isinstance(test.get("fraction"), float)
-    if held_out and hasattr(saved.estimator, "support_") and not getattr(saved.estimator, "row_names_", None):
+    if not hasattr(saved.estimator, "support_") or getattr(saved.estimator, "row_names_", None):
+        return
+    reading = section(saved.provenance, "reading")
+    left_out = (
+        ["were not held out for --test"] if isinstance(section(saved.provenance, "test").get("fraction"), float) else []
+    )
+    left_out += ["have no missing values"] if reading.get("missing") == "drop" else []
+    left_out += ["have a label"] if reading.get("drop_unlabelled") is True else []
+    left_out += ["have a weight other than 0"] if section(saved.provenance, "sample_weight").get("left_out") else []
+    if left_out:
         notes(
-            "Training rows are counted among those that were not held out for --test: train with --keep-names to have "
-            "them by the rows of the file."
+            f"Training rows are counted among those that {joined(left_out)}: train with --keep-names to have them by "
+            "the rows of the file."
         )

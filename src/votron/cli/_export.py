@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from votron._sentences import joined, rounded_bytes
 from votron.cli import _options
 from votron.cli._models import SavedModel, load_model, save_model
-from votron.cli._output import check_output_path, print_json, printable, wrapped
+from votron.cli._output import check_output_path, print_json, printable, refuse_one_file_for_two, wrapped
 from votron.cli._parser import Parser, UsageError, file_argument
 from votron.errors import VotronError
 from votron.rules import RULES
@@ -46,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--onnx FILE or --compact FILE must be given.")
     if args.proba and args.onnx is None:
         raise UsageError("--proba goes with --onnx, which was not given.")
+    refuse_one_file_for_two(onnx=args.onnx, compact=args.compact)
     for option, path in (("--onnx", args.onnx), ("--compact", args.compact)):
         if path is not None:
             if path == "-":

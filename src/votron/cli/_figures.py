@@ -1,20 +1,18 @@
-"""Pages of figures that commands draw, made of displays, and what is counted for them batch by batch."""
+"""Pages of figures that commands draw, made of displays."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from votron._confusion import Confusion
 from votron._plotting import MUTED, STYLE, pyplot
-from votron.cli._confusion import Confusion
 from votron.displays import ConfusionsDisplay, MistakesDisplay, ReliabilityDisplay, RulesDisplay, WrongImagesDisplay
-from votron.displays.images import images_of
-from votron.displays.predictions import reliability_points, score_margins
-from votron.displays.training import moments_within, rule_choices
-from votron.record import labels_of
+from votron.displays.batches import WrongRows
+from votron.displays.predictions import reliability_points
+from votron.displays.training import RulesOverTime
 
 MOST_IMAGES = 40
 """Wrong images on a page."""
@@ -22,68 +20,19 @@ _COLUMNS = 20
 """Images in a line of it."""
 
 
-class RulesOverTime:
-    """How often each rule errs after so many epochs, counted batch by batch; each takes one scan over the record."""
-
-    def __init__(self, estimator: Any) -> None:
-        self.estimator = estimator
-        self.epochs, self.n = moments_within(estimator.record_), 0
-        self.wrong = {rule: np.zeros(len(self.epochs), dtype=np.int64) for rule in rule_choices()}
-
-    def add(self, X: Any, y: NDArray[Any]) -> None:
-        """Count a batch, of rows as the classifier takes them."""
-        stages = self.estimator.staged_decision_function(X, at=self.epochs, rules=list(self.wrong))
-        for moment, (_, scores) in enumerate(stages):
-            for rule, each in scores.items():
-                self.wrong[rule][moment] += np.count_nonzero(self.estimator.classes_[labels_of(each)] != y)
-        self.n += len(y)
-
-    def display(self) -> RulesDisplay:
-        """Return the picture."""
-        return RulesDisplay(self.epochs, {rule: wrong / self.n for rule, wrong in self.wrong.items()}, self.n)
-
-
-class WrongImages:
-    """The images that are wrong by the most, of all batches."""
-
-    def __init__(self, estimator: Any) -> None:
-        self.estimator, self.n_wrong = estimator, 0
-        self.kept: list[tuple[float, NDArray[Any], Any, Any]] = []
-
-    def add(self, batch: Any, X: Any, predicted: NDArray[Any]) -> None:
-        """Keep those of a batch, if its rows are images."""
-        wrong = np.flatnonzero(predicted != batch.y)
-        if batch.image_shape is None or not len(wrong):
-            return
-        self.n_wrong += len(wrong)
-        scores = np.asarray(self.estimator.decision_function(X[wrong]), dtype=np.float64)
-        margins = score_margins(batch.y[wrong], scores, np.asarray(self.estimator.classes_))
-        most = np.argsort(margins, kind="stable")[:MOST_IMAGES]
-        images = images_of(batch.X[wrong[most]], batch.image_shape)
-        true, given = batch.y[wrong[most]].tolist(), predicted[wrong[most]].tolist()
-        self.kept += zip(margins[most].tolist(), images, true, given, strict=True)
-        self.kept = sorted(self.kept, key=lambda each: each[0])[:MOST_IMAGES]
-
-    def display(self) -> WrongImagesDisplay | None:
-        """Return the sheet, if there is anything on it."""
-        if not self.kept:
-            return None
-        _, images, true, given = zip(*self.kept, strict=True)
-        return WrongImagesDisplay(np.array(images), true, given, self.n_wrong, columns=_COLUMNS)
-
-
 class EvaluationPage:
     """What is drawn of an evaluation, counted batch by batch."""
 
     def __init__(self, estimator: Any) -> None:
         self.rules = RulesOverTime(estimator) if hasattr(estimator, "staged_decision_function") else None
-        self.images = WrongImages(estimator)
+        self.wrong = WrongRows(estimator, MOST_IMAGES)
 
     def add(self, batch: Any, X: Any, predicted: NDArray[Any]) -> None:
         """Count a batch, of which X are the rows as the classifier takes them."""
         if self.rules is not None:
             self.rules.add(X, batch.y)
-        self.images.add(batch, X, predicted)
+        if batch.image_shape is not None:
+            self.wrong.add(batch, X, predicted)
 
     def drawn(self, heading: str, found: Confusion, labels: list[Any]) -> Any:
         """Return the figure."""
@@ -93,7 +42,7 @@ class EvaluationPage:
             ConfusionsDisplay(found.matrix(labels), labels),
             ReliabilityDisplay(*reliability_points(sure, right), len(sure)) if len(sure) else None,
             None if self.rules is None else self.rules.display(),
-            self.images.display(),
+            self.wrong.images(_COLUMNS),
         )
 
 

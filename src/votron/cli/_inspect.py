@@ -76,7 +76,7 @@ def _strongest(path: str, top: int, *, asked: bool = False) -> dict[str, dict[st
     if path == "-":
         raise UsageError("--features needs a model file, and not standard input, which is read once.")
     try:
-        found = strongest_features(load(path), top)
+        found = strongest_features(load(path), top, first=1)
     except ModelFileError:
         if asked:
             raise

@@ -21,12 +21,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._sentences import counted, rounded_bytes
-from votron.cli._output import percent, printable
+from votron._confusion import clopper_pearson, majority_of
+from votron._frames import plain_labels
+from votron._pipelines import classifier_of, steps_before
+from votron._sentences import counted, joined, percent, rounded_bytes
+from votron.cli._output import Notes, printable
 from votron.cli._parser import UsageError
 from votron.cli._reading import base_name, file_digest, hold_out, read_batches, read_labelled, typed_reading
 from votron.cli._weights import WeightColumn, without_weight_0
-from votron.data.formats import format_named, format_of_suffix
+from votron.data.formats import KNOWN_SETS, format_named, format_of_suffix
 from votron.data.options import OLD_NAMES, options_of
 from votron.data.tables import list_names
 from votron.data.vocabulary import STRATEGIES
@@ -67,7 +70,7 @@ class SavedModel:
     @property
     def classes(self) -> NDArray[Any]:
         """The labels that it knows."""
-        return np.asarray(self.estimator.classes_)
+        return plain_labels(self.estimator.classes_)
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -90,15 +93,20 @@ class SavedModel:
         path, beside = (args.data, False) if test is None else (test, True)
         return reading_for_model(args, path, self.model, self.provenance, labels=labels, beside=beside)
 
-    def transformed(self, X: Any) -> Any:
-        """Return rows as the classifier itself takes them."""
+    def prepared(self, X: Any) -> Any:
+        """Return rows as the model takes them: tables as such, or as numbers where it knows no names."""
         if self.columns is None and hasattr(X, "columns"):
-            X = self._as_matrix(X)
-        elif self.columns is not None and not hasattr(X, "columns"):
+            return self._as_matrix(X)
+        if self.columns is not None and not hasattr(X, "columns"):
             raise DataError(
                 f"The model in {self.path!r} takes tables with the columns {list_names(list(self.columns))}. "
                 "Got numbers without names instead."
             )
+        return X
+
+    def transformed(self, X: Any) -> Any:
+        """Return rows as the classifier itself takes them."""
+        X = self.prepared(X)
         if not hasattr(self.model, "steps"):
             return X
         from votron.data import unseen_values
@@ -111,8 +119,7 @@ class SavedModel:
         from votron.reasons.features import names_after
 
         rows = self.transformed(X)
-        steps = [step for _, step in self.model.steps[:-1]] if hasattr(self.model, "steps") else []
-        features = names_after(steps, X) if steps else None
+        features = names_after(steps_before(self.model), X)
         found = self.estimator.explain(rows, label, against, top=top, first=1, feature_names=features, names=names)
         return found[0]
 
@@ -148,13 +155,18 @@ def load_model(args: argparse.Namespace) -> SavedModel:
 
 
 def check_probabilities(saved: SavedModel) -> None:
-    """Refuse a model that has no probabilities."""
-    if not hasattr(saved.estimator, "predict_proba"):
-        kind = type(saved.estimator).__name__
-        raise VotronError(
-            "--proba is for voted and averaged perceptrons that were trained with probabilities. "
-            f"Got a {kind} without them in {saved.path!r} instead: train it again."
-        )
+    """Refuse a model that has no probabilities, and say what does."""
+    from votron.estimators import ESTIMATORS
+
+    if hasattr(saved.estimator, "predict_proba"):
+        return
+    cls = type(saved.estimator)
+    able = [name for name, each in ESTIMATORS.items() if hasattr(each, "predict_proba")]
+    helps = "train it again" if hasattr(cls, "predict_proba") else f"train with --estimator {joined(able, 'or')}"
+    raise VotronError(
+        f"--proba needs a model with probabilities. Got a {cls.__name__} without them in {saved.path!r} instead: "
+        f"{helps}, or ask for --scores."
+    )
 
 
 def model_source(path: str) -> dict[str, Any]:
@@ -197,11 +209,6 @@ def remark_on_size(model: Any, size: int) -> str | None:
     return None
 
 
-def classifier_of(model: Any) -> Any:
-    """Return the classifier of a model, which may stand behind an encoder."""
-    return model.steps[-1][1] if hasattr(model, "steps") else model
-
-
 def columns_of(model: Any) -> dict[str, str] | None:
     """Return the columns of the tables that a fitted model takes, with their kinds; None if it takes no tables."""
     from sklearn.compose import ColumnTransformer
@@ -241,7 +248,7 @@ def reading_for_model(
     reading = typed_reading(args)
     before = section(provenance, "reading")
     if getattr(args, "missing", None) is None:
-        reading["missing"] = "keep" if before.get("missing") in tuple(STRATEGIES) else "refuse"  # it may be a list
+        reading["missing"] = "keep" if _takes_holes(model, provenance) else "refuse"
     before = {OLD_NAMES.get(name, name): value for name, value in before.items()}
     for name, option in options_of().items():
         if option.kept and name not in reading and option.fits(before.get(name)):
@@ -253,6 +260,15 @@ def reading_for_model(
     reading |= {"labels": labels, "label_kind": label_kind(np.asarray(classifier_of(model).classes_))}
     reading["label"] = _label(args, path, provenance, labels, named=columns is not None, beside=beside)
     return {name: value for name, value in reading.items() if value is not None}
+
+
+def _takes_holes(model: Any, provenance: Mapping[str, Any]) -> bool:
+    """Tell whether a model takes rows with holes: as training did, or, where its file says nothing, by its steps."""
+    from votron.data.encoding import fills_holes
+
+    if not isinstance(provenance.get("reading"), dict):
+        return fills_holes(model)
+    return provenance["reading"].get("missing") in tuple(STRATEGIES)  # it may be a list
 
 
 def _label(
@@ -275,7 +291,7 @@ def _label(
 
 def label_kind(classes: NDArray[Any]) -> str:
     """Return of which kind the labels of a model are, as `votron.data.read_examples` takes it."""
-    return {"U": "text", "b": "truth"}.get(classes.dtype.kind, "number")
+    return {"U": "text", "b": "truth"}.get(plain_labels(classes).dtype.kind, "number")
 
 
 @dataclass(frozen=True)
@@ -283,19 +299,30 @@ class TrainingData:
     """The data that a model was trained on, read again, without rows of weight 0."""
 
     X: Any
-    y: NDArray[Any]
-    rows: NDArray[np.int64]
-    """The number of each row in what was read."""
-    dropped: int
-    """Rows that were left out for missing values, and are not counted."""
+    examples: Examples
+    """All that was read."""
+    places: NDArray[np.int64]
+    """Which of these the rows are."""
     kept: NDArray[np.int64] | None
     """Which of these training did not hold out; None: all of them."""
     held_out: NDArray[np.int64] | None
 
+    @cached_property
+    def y(self) -> NDArray[Any]:
+        """Their labels."""
+        return np.asarray(self.examples.y)[self.places]
 
-def read_training_data(saved: SavedModel, args: argparse.Namespace) -> TrainingData:
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """The number of each row in the file, counted from 1, those left out included."""
+        return self.examples.row_numbers[self.places]
+
+
+def read_training_data(
+    saved: SavedModel, args: argparse.Namespace, reading: dict[str, Any] | None = None
+) -> TrainingData:
     """Read the data of a command as those of training were read, and part them as training did."""
-    reading = without_dropped_rows(saved, saved.reading(args, labels="required"))
+    reading = without_dropped_rows(saved, saved.reading(args, labels="required") if reading is None else reading)
     before = section(saved.provenance, "reading")
     if "part" not in reading and before.get("part") in ("train", "test"):
         reading["part"] = before["part"]
@@ -303,19 +330,71 @@ def read_training_data(saved: SavedModel, args: argparse.Namespace) -> TrainingD
     if isinstance(weights.get("column"), str) and weights.get("left_out"):
         reading |= WeightColumn(weights["column"]).beside(reading)
     data, y = read_labelled(args.data, **reading)
-    X, rows = without_weight_0(data.X, np.arange(len(y)), weights, base_name(args.data))
+    X, places = without_weight_0(data, weights)
     test = section(saved.provenance, "test")
     parts: tuple[Any, Any] = None, None
     if isinstance(test.get("fraction"), float) and isinstance(test.get("seed"), int):
-        parts = hold_out(y[rows], test["fraction"], test["seed"])
-    return TrainingData(X, y[rows], rows, data.dropped, *parts)
+        parts = hold_out(y[places], test["fraction"], test["seed"])
+    return TrainingData(X, data, places, *parts)
+
+
+def examples_to_evaluate(
+    saved: SavedModel, args: argparse.Namespace, reading: dict[str, Any], notes: Notes
+) -> Iterator[Examples]:
+    """Yield rows with labels to measure a model on, batch by batch: all, or those that training held out.
+
+    Where training has seen them, say so: the errors are then too low.
+    """
+    trained_on, n_held = is_training_data(saved, args), _rows_held_out(saved)
+    if not args.held_out:
+        yield from labelled_examples(args.data, reading, notes.once)
+        if trained_on:
+            notes(_too_good(base_name(args.data), n_held))
+        return
+    if not n_held:
+        raise UsageError(f"--held-out is for models trained with --test FRACTION. The one in {saved.path!r} was not.")
+    if not trained_on:
+        raise VotronError(
+            f"--held-out takes rows of the data that the model was trained on, which {args.data!r} is not as far as "
+            f"{saved.path!r} tells: without --held-out all of its rows are taken."
+        )
+    data = read_training_data(saved, args, reading)
+    assert data.held_out is not None
+    notes.once(data.examples.notes)
+    yield data.examples.take(data.places[data.held_out])
+
+
+def _rows_held_out(saved: SavedModel) -> int:
+    """Return how many rows training held out, 0 if none or nobody knows."""
+    test = section(saved.provenance, "test")
+    fraction, seed, rows = test.get("fraction"), test.get("seed"), test.get("rows")
+    known = isinstance(fraction, float) and isinstance(seed, int)
+    return rows if known and isinstance(rows, int) else int(known)
+
+
+def is_training_data(saved: SavedModel, args: argparse.Namespace) -> bool:
+    """Tell whether the data of a command are those of training: a file by its digest, a set by its name and part."""
+    trained = section(saved.provenance, "data")
+    if args.data not in KNOWN_SETS:
+        return bool(trained.get("sha256")) and file_digest(args.data) == trained["sha256"]
+    part = section(saved.provenance, "reading").get("part", "train")
+    return bool(trained.get("name") == args.data) and (args.part or "train") == part
+
+
+def _too_good(name: str, n_held: int) -> str:
+    """Return that errors on the training data are too low, and what to do."""
+    begin = f"The model was trained on {name}, so it does better here than on new rows"
+    if n_held:
+        return f"{begin}: --held-out takes the {counted(n_held, 'row')} that --test held out."
+    return f"{begin}: measure it on other data, or on rows that `votron train --test 0.2` holds out."
 
 
 def without_dropped_rows(saved: SavedModel, reading: dict[str, Any]) -> dict[str, Any]:
     """Return how to read, with rows left out that training left out."""
     before = section(saved.provenance, "reading")
-    reading = reading | ({"missing": "drop"} if before.get("missing") == "drop" else {})
-    return reading | ({"drop_unlabelled": True} if before.get("drop_unlabelled") is True else {})
+    dropping = before.get("missing") == "drop"
+    unlabelled = dropping or before.get("drop_unlabelled") is True  # files of before have the first alone
+    return reading | ({"missing": "drop"} if dropping else {}) | ({"drop_unlabelled": True} if unlabelled else {})
 
 
 def note_other_data(saved: SavedModel, path: str, notes: Callable[[str], None]) -> None:
@@ -363,43 +442,7 @@ def errors_of(model: Any, batches: Iterable[tuple[Any, NDArray[Any]]], *, on: st
     return found | {"majority": majority_of(counts)}
 
 
-def majority_of(counts: Mapping[Any, int]) -> dict[str, Any]:
-    """Return the most frequent label, and how often one errs who always says so.
-
-    Examples
-    --------
-    >>> majority_of({"no": 5, "yes": 9})
-    {'label': 'yes', 'wrong': 5, 'error': 0.35714285714285715}
-    """
-    label = max(counts, key=lambda each: counts[each])
-    n = sum(counts.values())
-    wrong = n - counts[label]
-    return {"label": label, "wrong": wrong, "error": wrong / n}
-
-
 def beside_majority(wrong: int, majority: Mapping[str, Any]) -> str:
     """Return the majority's error in words, and whether a model with so many errors is no better."""
-    words = f"{percent(majority['error'])} by always saying {printable(str(majority['label']))}"
+    words = f"always saying {printable(str(majority['label']))} would be wrong on {percent(majority['error'])}"
     return words if wrong < majority["wrong"] else f"{words}: this model is no better"
-
-
-def clopper_pearson(wrong: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the exact interval for a share of which ``wrong`` of ``n`` were seen.
-
-    Problem: which probabilities of an error are not refuted by what was seen? Output: all p for which neither so many
-    errors nor so few have a probability below (1 − confidence)/2. Reference: C. Clopper and E. Pearson, Biometrika 26
-    (1934), 404-413.
-
-    Examples
-    --------
-    >>> low, high = clopper_pearson(0, 100)
-    >>> low, round(high, 4)
-    (0.0, 0.0362)
-    """
-    # binomtest(wrong, n).proportion_ci(confidence, "exact") searches for the same ends, slower and less exactly.
-    from scipy.special import betaincinv
-
-    tail = (1 - confidence) / 2
-    low = 0.0 if wrong == 0 else float(betaincinv(wrong, n - wrong + 1, tail))
-    high = 1.0 if wrong == n else float(betaincinv(wrong + 1, n - wrong, 1 - tail))
-    return low, high

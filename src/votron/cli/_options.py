@@ -17,7 +17,7 @@ from functools import cache
 from numbers import Integral
 from typing import Any
 
-from votron._sentences import joined
+from votron._sentences import did_you_mean, joined
 from votron.cli._parser import (
     Parser,
     UsageError,
@@ -73,6 +73,26 @@ def add_common(parser: Any, *, json: str = "print JSON instead of text") -> None
     """Add what every command has."""
     parser.add_argument("--json", action="store_true", help=json)
     parser.add_argument("--quiet", action="store_true", help="suppress progress and remarks on standard error")
+
+
+def add_sample_weight(parser: Any, words: str) -> argparse.Action:
+    """Add the column with the weights of rows to train on; return it."""
+    action: argparse.Action = parser.add_argument(
+        "--sample-weight",
+        metavar="COL",
+        help=f"column with the weights of rows, numbers of 0 or more, which is then no feature: {words}",
+    )
+    return action
+
+
+def add_held_out(parser: Any) -> None:
+    """Add the choice of those rows of the training data that training did not see."""
+    parser.add_argument(
+        "--held-out",
+        action="store_true",
+        help="of a model trained with --test FRACTION: DATA is what it was trained on, and only the rows that were "
+        "held out are taken",
+    )
 
 
 def add_label(parser: Any, words: str) -> argparse.Action:
@@ -250,12 +270,20 @@ def add_estimator_options(parser: Parser, arguments: Sequence[str]) -> None:
             default=argparse.SUPPRESS,
             help="seed for drawing the rows that --test holds out (default: drawn at random, and stored)",
         )
-    parser.explain_unknown = lambda option: _owners_of(option, name)
+    parser.explain_unknown = lambda option: owners_of(option, name)
 
 
-def _owners_of(option: str, mine: str) -> str | None:
-    """Return which estimators have an option that this one does not have."""
+def owners_of(option: str, mine: str, among: Collection[str] | None = None) -> str | None:
+    """Return which estimators have an option that this one does not have; only ``among`` some, where others have none.
+
+    Examples
+    --------
+    >>> owners_of("--class-weight", "winnow"), owners_of("--degree", "winnow", among=["class_weight"])
+    ('--class-weight is an option of --estimator voted, averaged and adatron, and not of winnow.', None)
+    """
     parameter = option.removeprefix("--").removeprefix("no-").replace("-", "_")
+    if among is not None and parameter not in among:
+        return None
     if parameter in _NOT_OPTIONS:
         return f"There is no option {option}: progress is shown on a terminal, unless --quiet is given."
     owners = [name for name in estimators() if any(p.name == parameter for p in parameters_of(name))]
@@ -397,7 +425,8 @@ class EstimatorParameter:
         if str in self.constraints:
             return int(text) if text.isdecimal() else text
         if self.numbers is None:
-            raise argparse.ArgumentTypeError(f"must be one of {', '.join(self.choices)}. Got {text!r} instead.")
+            meant = did_you_mean(text, self.choices, quoted=False)
+            raise argparse.ArgumentTypeError(f"must be one of {', '.join(self.choices)}. Got {text!r} instead.{meant}")
         value = self._number(text, self.numbers, text)
         if "random_state" in self.constraints and not 0 <= value <= _LAST_SEED:
             raise self._refusal(text)

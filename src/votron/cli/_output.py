@@ -115,17 +115,6 @@ def wrapped(text: str) -> str:
     return textwrap.fill(printable(text, keep=_SPACES), max(40, width()), **_WHOLE_WORDS)
 
 
-def percent(value: float) -> str:
-    """Return a share as text.
-
-    Examples
-    --------
-    >>> percent(0.01234), percent(0.1234), percent(0.0)
-    ('1.23 %', '12.3 %', '0.00 %')
-    """
-    return f"{100 * value:.2f} %" if value < 0.1 else f"{100 * value:.1f} %"
-
-
 class Notes:
     """Where a command says what it does: standard error, or nowhere."""
 
@@ -218,6 +207,26 @@ def check_output_path(
         raise VotronError(f"Cannot write {what} to {path!r}: the file is write-protected.")
     if not _is_special(target) and not os.access(folder, os.W_OK | os.X_OK):
         raise VotronError(f"Cannot write {what} to {path!r}: the folder {str(folder)!r} is write-protected.")
+
+
+def refuse_one_file_for_two(**outputs: str | None) -> None:
+    """Refuse two outputs in one file, each given by the name of its option without the dashes.
+
+    Examples
+    --------
+    >>> refuse_one_file_for_two(o="./a.png", figure="a.png")
+    Traceback (most recent call last):
+        ...
+    votron.cli._parser.UsageError: -o and --figure must be two files. Got 'a.png' for both instead.
+    """
+    seen: dict[str, str] = {}
+    for name, path in outputs.items():
+        if path is None or path == "-":
+            continue
+        option, target = f"{'-' if len(name) == 1 else '--'}{name}", os.path.realpath(path)
+        if target in seen:
+            raise UsageError(f"{seen[target]} and {option} must be two files. Got {path!r} for both instead.")
+        seen[target] = option
 
 
 def refuse_terminal(path: str, what: str) -> None:

@@ -6,16 +6,15 @@ Help texts look the same in every version of Python.
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 import shlex
 import shutil
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from votron._sentences import joined
+from votron._sentences import did_you_mean, joined, nearest
 from votron.errors import Parameter, Phrase, VotronError
 
 FILE = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
@@ -29,10 +28,18 @@ _OTHER_NAMES = {"as_text": "discrete", "max_bytes": "max_expanded", "n_features"
 """Parameters whose options are called otherwise."""
 _PHRASES = {
     "batches": "--stream",
+    "cell": "in row {row}, feature {feature} (the first is 1)",
+    "certified": "models of --estimator voted, averaged and adatron",
     "classes": "",
+    "data": "",
+    "frame": "the table",
+    "held-out data": "train with --rule {rule}",
     "in batches": "train from it with --stream",
+    "in parts": "with --stream",
     "rows": " in {n} rows",
     "shared": "--probabilities and --discrete",
+    "training data": "DATA must be what the model was trained on",
+    "weights in parts": "give weights by label, such as yes=5,no=1, with --stream",
 }
 """What the command line says instead of words about functions, with what it needs of their facts."""
 
@@ -203,9 +210,10 @@ class Parser(argparse.ArgumentParser):
             return
         choices = [str(choice) for choice in action.choices]
         if action.option_strings:
-            raise argparse.ArgumentError(action, f"must be one of {', '.join(choices)}. Got {value!r} instead.")
-        near = difflib.get_close_matches(str(value), choices, n=1)
-        meant = f"did you mean {near[0]}?" if near else f"it must be one of {', '.join(choices)}."
+            meant = did_you_mean(value, choices, quoted=False)
+            raise argparse.ArgumentError(action, f"must be one of {', '.join(choices)}. Got {value!r} instead.{meant}")
+        near = nearest(value, choices)
+        meant = f"it must be one of {', '.join(choices)}." if near is None else f"did you mean {near}?"
         raise UsageError(f"{value!r} is an invalid choice of {(action.metavar or action.dest)!s}: {meant}")
 
 
@@ -326,7 +334,11 @@ def height_and_width(text: str) -> tuple[int, int]:
 # -- errors in the words of options -----------------------------------------------------------------------------------
 
 
-def message_of(error: VotronError, words: Mapping[str, str] | None = None) -> str:
+Words = str | Callable[[Any], str]
+"""What replaces a parameter or a phrase: words, or what makes them of it."""
+
+
+def message_of(error: VotronError, words: Mapping[str, Words] | None = None) -> str:
     """Return what an error says in the words of options; ``words`` replace those of some parameters and phrases.
 
     Examples
@@ -339,19 +351,29 @@ def message_of(error: VotronError, words: Mapping[str, str] | None = None) -> st
 
     def spell(reference: Parameter | Phrase) -> str | None:
         if reference.name in other:
-            return other[reference.name]
+            own = other[reference.name]
+            return own if isinstance(own, str) else own(reference)
         return _as_option(reference) if isinstance(reference, Parameter) else _phrase(reference)
 
     return error.worded(spell)
 
 
 @contextmanager
-def rewording(words: Mapping[str, str]) -> Iterator[None]:
+def rewording(words: Mapping[str, Words]) -> Iterator[None]:
     """Let errors say some things otherwise than other commands do."""
     try:
         yield
     except VotronError as error:
         raise type(error)(message_of(error, words)) from None
+
+
+def asked_by(option: str, names: Collection[str]) -> dict[str, Words]:
+    """Return what errors say of columns that an option asks for, and not the model; see `rewording`."""
+
+    def words(phrase: Phrase) -> str:
+        return f", which {option} asks for" if phrase.facts["column"] in names else str(phrase)
+
+    return {"as in training": words}
 
 
 def option_of(parameter: str) -> str:
@@ -407,18 +429,6 @@ def _quoted(label: str) -> str:
     return '"' + label.replace('"', '""') + '"' if set(label) & set(',"\r\n') else label
 
 
-def did_you_mean(typed: str, known: Sequence[str], *, quoted: bool = False) -> str:
-    """Return the question whether a name like the one typed was meant; nothing if there is none.
-
-    Examples
-    --------
-    >>> did_you_mean("Ply", ["Temp", "Play"], quoted=True), did_you_mean("--jsn", ["--json"]), did_you_mean("x", [])
-    (" Did you mean 'Play'?", ' Did you mean --json?', '')
-    """
-    near = difflib.get_close_matches(typed, known, n=1)
-    return f" Did you mean {repr(near[0]) if quoted else near[0]}?" if near else ""
-
-
 def _option_meant(typed: str, known: Sequence[str]) -> str:
     """Return the question whether another option was meant: what others call so, a longer name, or nearly the same.
 
@@ -432,8 +442,8 @@ def _option_meant(typed: str, known: Sequence[str]) -> str:
     called = [name for name in _CALLED_ELSEWHERE.get(typed, ()) if name in known]
     longer = [name for name in known if len(typed) > len("--x") and name.startswith(typed)]
     words = [name for name in known if len(typed) > len("--xx") and typed[2:] in name[2:].split("-")]
-    near = difflib.get_close_matches(typed, known, n=1, cutoff=_NEARLY)
-    found = [*called, *longer, *near, *words][:1]
+    near = nearest(typed, known, _NEARLY)
+    found = [*called, *longer, *([] if near is None else [near]), *words][:1]
     return f" Did you mean {found[0]}?" if found else ""
 
 
@@ -446,7 +456,5 @@ def _as_option(parameter: Parameter) -> str | None:
 
 
 def _phrase(phrase: Phrase) -> str | None:
-    if phrase.name == "meant":
-        return did_you_mean(str(phrase.facts["got"]), phrase.facts["names"], quoted=True)
     words = _PHRASES.get(phrase.name)
     return None if words is None else words.format(**phrase.facts)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,16 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._sentences import counted
+from votron._text_tables import as_csv
 from votron.cli import _options
 from votron.cli._models import SavedModel, check_probabilities, load_model
 from votron.cli._output import Notes, as_json, check_output_path, plain, printable, writing
-from votron.cli._parser import Parser, UsageError, rewording
+from votron.cli._parser import Parser, UsageError, Words, asked_by, rewording
 from votron.cli._reading import left_out, read_batches
 from votron.data.formats import FORMATS
 from votron.data.tables import missing_cells
 from votron.errors import VotronError
 
-_WORDS = {
+_WORDS: dict[str, Words] = {
     "missing values": "Leave the labels of such rows blank with --missing blank, or train with --missing mean, median "
     "or most-frequent."
 }
@@ -108,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
     source = read_batches(args.data, **reading)
     left = Left()
     n, on_screen = 0, args.output == "-" and sys.stdout.isatty()
-    with writing(args.output) as file, rewording(_WORDS):
+    with writing(args.output) as file, rewording(_WORDS | asked_by("--keep", args.keep)):
         for text, rows in _texts(saved, source, args, notes, left):
             file.write((printable(text, keep="\n") if on_screen else text).encode("utf-8", "backslashreplace"))
             n += rows
@@ -118,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
     for remark in saved.unseen.sentences():
         notes(remark)
     if left.dropped:
-        notes(f"Left out: {left_out(left.dropped, 0)}.")
+        notes(f"Left out: {left_out(left.dropped, 0)}. --missing blank keeps their places.")
     if left.blank:
         notes(f"Without a label: {left_out(left.blank, 0)}.")
     if args.output != "-":
@@ -216,13 +215,9 @@ def _copied_columns(batch: Any, names: list[str]) -> dict[str, list[Any]]:
 
 
 def _csv_lines(labels: NDArray[Any], numbers: list[Numbers], kept: Kept, *, head: bool) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    if head:
-        writer.writerow([*kept, "label", *(name for each in numbers for name in each.columns)])
+    names = [*kept, "label", *(name for each in numbers for name in each.columns)]
     columns = [*kept.values(), labels.tolist(), *(column for each in numbers for column in each.values.T.tolist())]
-    writer.writerows(zip(*columns, strict=True))
-    return out.getvalue()
+    return as_csv([*([names] if head else []), *zip(*columns, strict=True)])
 
 
 def _json_lines(labels: NDArray[Any], numbers: list[Numbers], kept: Kept, *, head: bool) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import hashlib
 import os
 import platform
 import shlex
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron import __version__
-from votron._sentences import counted
+from votron._sentences import counted, utc_now
+from votron.cli._output import Notes
 from votron.cli._parser import UsageError
 from votron.data.options import options_of
 from votron.data.vocabulary import STRATEGIES, TRUTH
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
 _BATCH_BYTES = 4 << 20
 """What a batch has to be labelled: short rows take a hundred times their bytes until their labels are written."""
 _TABLE_ONLY = ("discrete", "probabilities", "text")
-_FEWEST_TEXTS = 100
+_FEWEST_ROWS = 100
+"""Rows from which columns are remarked upon for how many values they have."""
 _SHARE_OF_TEXTS = 0.5
-"""Different texts from which a column of them is remarked upon: this many, and this share of the rows."""
+"""Different texts from which a column of them is remarked upon: so many as those rows, and this share of all."""
 
 
 # -- examples ---------------------------------------------------------------------------------------------------------
@@ -96,6 +98,12 @@ def left_out(dropped: int, unlabelled: int) -> str:
     return ", ".join(words)
 
 
+def tell_left_out(notes: Notes, dropped: int, unlabelled: int) -> None:
+    """Say how many rows were left out, if any were."""
+    if dropped:
+        notes(f"Left out: {left_out(dropped, unlabelled)}.")
+
+
 def labels_like(names: Sequence[str], y: NDArray[Any], must: str) -> list[Any]:
     """Return labels that were typed, in the type of those that were read, or refuse them: ``must`` begins the sentence.
 
@@ -146,7 +154,7 @@ def encoder_for(args: argparse.Namespace, data: Any, X: Any) -> Any:
     from votron.data import make_encoder
 
     if not hasattr(X, "columns"):
-        return _matrix_encoder(args, X)
+        return matrix_encoder(args, X)
     return make_encoder(X, **encoding_of(args, data.label))
 
 
@@ -154,7 +162,13 @@ def encoding_of(args: argparse.Namespace, label: str | None, leave_out: Collecti
     """Return how the columns of a table become features, as encoders and scans of streams take it."""
     from votron.estimators import ESTIMATORS, table_options
 
-    typed = {
+    options = {name: value for name, value in typed_encoding(args, label).items() if name not in leave_out}
+    return table_options(ESTIMATORS[args.estimator], options)
+
+
+def typed_encoding(args: argparse.Namespace, label: str | None) -> dict[str, Any]:
+    """Return how the columns of a table become features, as it was typed: None is what suits the classifier."""
+    return {
         "numeric": args.numeric,
         # The label may be named as well, whose numbers are then texts.
         "discrete": [name for name in args.discrete if name != label],
@@ -164,12 +178,10 @@ def encoding_of(args: argparse.Namespace, label: str | None, leave_out: Collecti
         "dates": args.dates,
         "missing": args.missing,
     }
-    options = {name: value for name, value in typed.items() if name not in leave_out}
-    return table_options(ESTIMATORS[args.estimator], options)
 
 
-def _matrix_encoder(args: argparse.Namespace, X: Any) -> Any:
-    """Return what scales the numbers of a matrix, where an option asks for it."""
+def matrix_encoder(args: argparse.Namespace, X: Any) -> Any:
+    """Return what scales the numbers of a matrix, where an option asks for it; refuse options of tables."""
     from scipy.sparse import issparse
 
     from votron.data.encoding import SCALERS
@@ -186,28 +198,44 @@ def _matrix_encoder(args: argparse.Namespace, X: Any) -> Any:
 
 
 def remarks_on_columns(args: argparse.Namespace, X: Any) -> list[str]:
-    """Return what to say of columns of dates, and of those whose values are nearly all different: texts, names."""
+    """Return what to say of columns of dates, of those whose texts are nearly all different, and of numbers of rows."""
     from votron._frames import kind_of
+    from votron.data.dates import are_dates
 
     if not hasattr(X, "columns"):
         return []
     remarks = []
     for name in X.columns:
         kind, typed = kind_of(X[name]), shlex.quote(name)
-        if kind == "date":
+        if kind == "date" or (kind == "text" and name not in (*args.text, *args.discrete) and are_dates(X[name])):
             remarks.append(
                 f"The column {name!r} holds dates, of which year, month and weekday become features, and the hour "
                 f"where there is one: --discrete {typed} takes each date for itself, --drop {typed} leaves it out."
             )
-        elif kind == "text" and name not in (*args.text, *args.discrete) and len(X) >= _FEWEST_TEXTS:
+        elif kind == "text" and name not in (*args.text, *args.discrete) and len(X) >= _FEWEST_ROWS:
             n = int(X[name].n_unique())
-            if n > max(_FEWEST_TEXTS, _SHARE_OF_TEXTS * len(X)):
+            if n > max(_FEWEST_ROWS, _SHARE_OF_TEXTS * len(X)):
                 remarks.append(
                     f"The column {name!r} has {n:,} different texts in {len(X):,} rows, and each becomes a feature: "
                     f"--text {typed} takes its words, --drop {typed} leaves it out, --discrete {typed} says that it is "
                     "meant."
                 )
+        elif kind == "number" and name not in args.discrete and _counts_rows(X[name]):
+            remarks.append(
+                f"The column {name!r} counts up from row to row, as the numbers of rows do, and becomes a feature: "
+                f"--drop {typed} leaves it out."
+            )
     return remarks
+
+
+def _counts_rows(column: Any) -> bool:
+    """Tell whether a column of numbers has whole ones, each greater than the one before."""
+    from votron._frames import floats_of
+
+    if len(column) < _FEWEST_ROWS:
+        return False
+    values = floats_of(column)
+    return bool((np.diff(values) > 0).all() and (values == np.rint(values)).all())
 
 
 # -- provenance -------------------------------------------------------------------------------------------------------
@@ -227,7 +255,7 @@ def provenance_of(args: argparse.Namespace, data: Any, rows: int) -> dict[str, A
         "python": platform.python_version(),
         "numpy": version("numpy"),
         "scikit-learn": version("scikit-learn"),
-        "created": now(),
+        "created": utc_now(),
         "command": args.command_line,
         "reading": {name: list(found) if isinstance(found := reading[name], tuple) else found for name in recorded},
         "data": {"name": base_name(args.data), "format": data.format, "rows": rows}
@@ -240,22 +268,12 @@ def file_digest(path: str) -> str | None:
     """Return the SHA-256 of a file; None for what is no file."""
     if not os.path.isfile(path):
         return None
+    about = os.stat(path)
+    return _digest_of(path, about.st_size, about.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=4)
+def _digest_of(path: str, size: int, changed: int) -> str:
+    """Return the SHA-256 of a file that is as large and as old as told: a command may ask for it more than once."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def now() -> str:
-    """Return the time in UTC; that of ``SOURCE_DATE_EPOCH`` where it is set, so that builds can be repeated.
-
-    Examples
-    --------
-    >>> os.environ["SOURCE_DATE_EPOCH"] = "0"
-    >>> now()
-    '1970-01-01T00:00:00Z'
-    >>> del os.environ["SOURCE_DATE_EPOCH"]
-    """
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    if epoch is not None and not (epoch.isascii() and epoch.isdecimal() and int(epoch) < 253402300800):
-        raise VotronError(f"SOURCE_DATE_EPOCH must be seconds since 1970, as a whole number. Got {epoch!r} instead.")
-    moment = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(int(epoch), UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import sys
 from collections.abc import Iterator
+from typing import Any
 from unittest.mock import patch
 
 from votron.cli import COMMANDS, build
@@ -18,7 +20,9 @@ _HEAD = """\
 <!-- Made by `make reference` from the help texts; do not edit. -->
 
 `votron` goes from a data file to a model and its predictions without any Python. `pip install "votron[cli]"` installs
-everything it needs.
+what it needs for all kinds of data files and for figures. Three commands need more: `votron export --onnx` needs
+`votron[onnx]`, `votron play` needs `votron[web]`, and `--dask` needs `votron[cluster]`; all of it together is
+`pip install "votron[cli,onnx,web,cluster]"`. Whatever is missing, the error names it.
 
 ```sh
 votron train days.csv --label Play -o days.votron     # train a model
@@ -60,9 +64,8 @@ def _texts(name: str) -> Iterator[tuple[str, str]]:
     """Yield the help texts of a command: all of them, of train and tune with the options of each estimator."""
     parser = subparser(build([name]), name)
     yield f"votron {name} --help", parser.format_help()
-    if name == "data":
-        for action in ("list", "fetch", "convert", "describe"):
-            yield f"votron data {action} --help", subparser(parser, action).format_help()
+    for action in subcommands(parser):
+        yield f"votron {name} {action} --help", subparser(parser, action).format_help()
     if name in ("train", "tune"):
         from votron.cli._options import DEFAULT_ESTIMATOR
         from votron.estimators import ESTIMATORS
@@ -74,11 +77,15 @@ def _texts(name: str) -> Iterator[tuple[str, str]]:
             yield f"votron {name} --estimator {estimator} --help", f"...\n{section[0]}"
 
 
+def subcommands(parser: Parser) -> dict[str, Any]:
+    """Return the commands beneath another, by name."""
+    beneath = (action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return dict(next(beneath, {}))
+
+
 def subparser(parser: Parser, name: str) -> Parser:
     """Return the parser of a command beneath another."""
-    found = next(action.choices for action in parser._actions if action.dest in ("command", "action"))
-    assert isinstance(found, dict)
-    command = found[name]
+    command = subcommands(parser)[name]
     assert isinstance(command, Parser)
     return command
 

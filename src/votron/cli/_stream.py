@@ -172,7 +172,7 @@ class Stream:
     def _without_weights(self) -> dict[str, Any]:
         """Return how to read the data without the column of weights, which is no feature."""
         assert self.weights is not None
-        WeightColumn(self.weights.name).taken(next(iter(self._batches())).X, base_name(self.args.data))
+        WeightColumn(self.weights.name).taken(next(iter(self._batches())))
         return {"drop": (*typed_reading(self.args).get("drop", ()), self.weights.name)}
 
     def _scanned(self, source: Any) -> Any:
@@ -200,8 +200,8 @@ class Stream:
             settle_labels(self.args, self.estimator, self.classes)
         X, y, more = batch.X, batch.y, {}
         if self.weights is not None:
-            X, y, weights = self.weights.split(X, y, base_name(self.args.data))
-            more = {"sample_weight": weights}
+            X, weighed, weights = self.weights.split(batch)
+            y, more = y[weighed], {"sample_weight": weights}
         if self.encoder is None and self.n_batches == 0 and batch.columns is not None:
             self.args.text_features = self.args.text_features or "hashing"  # of words to come nothing is known
             self.encoder = encoder_for(self.args, batch, X).fit(X)

@@ -14,12 +14,12 @@ from typing import Any
 from numpy.typing import NDArray
 
 from votron._forecast import announcing_long_work
-from votron._sentences import counted, duration, first_of, rounded_bytes
+from votron._pipelines import classifier_of, rows_for_classifier, steps_before
+from votron._sentences import counted, did_you_mean, duration, first_of, percent, percent_range, rounded_bytes
 from votron.cli import _options
 from votron.cli._advice import long_work, remark_on_label, remark_on_mistakes
 from votron.cli._models import (
     beside_majority,
-    classifier_of,
     errors_of,
     labelled_batches,
     reading_for_model,
@@ -31,12 +31,12 @@ from votron.cli._output import (
     check_figure,
     check_output_path,
     pairs,
-    percent,
     print_json,
+    refuse_one_file_for_two,
     refuse_terminal,
     write_figure,
 )
-from votron.cli._parser import Parser, UsageError, file_argument, positive, size, whole_number
+from votron.cli._parser import Parser, UsageError, file_argument, positive, rewording, size, whole_number
 from votron.cli._reading import (
     base_name,
     hold_out,
@@ -47,7 +47,8 @@ from votron.cli._reading import (
     remarks_on_columns,
     typed_reading,
 )
-from votron.cli._weights import WeightColumn, settle_labels, weight_column, weights_in_words
+from votron.cli._weights import WeightColumn, about_holes, settle_labels, weight_column, weights_in_words
+from votron.errors import Phrase
 
 MOST_CERTIFIED = 10_000
 """Rows up to which a certificate is computed without being asked for: beyond, it takes longer than training."""
@@ -92,11 +93,10 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         help="with --test, of --estimator voted: draw the errors of the rules on the test data against epochs, and "
         "mistakes and support beside them, of this one training: an .svg, .png or .pdf file",
     )
-    parser.add_argument(
-        "--sample-weight",
-        metavar="COL",
-        help="column with the weights of rows, numbers of 0 or more, which is then no feature: a mistake adds weight "
-        "times the row, and rows of weight 0 are left out. Errors count rows, whatever their weight",
+    _options.add_sample_weight(
+        parser,
+        "a mistake adds weight times the row, and rows of weight 0 are left out. Errors count rows, whatever "
+        "their weight",
     )
     parser.add_argument(
         "--certificate",
@@ -208,7 +208,8 @@ def run(args: argparse.Namespace) -> int:
     estimator, seed = _estimator(args, notes)
     _check_curve(args, estimator)
     train = _train_on_cluster if args.dask else _train_on_stream if args.stream else _train
-    trained = train(args, estimator, seed, notes)
+    with rewording(about_holes(args)):
+        trained = train(args, estimator, seed, notes)
     if hasattr(trained.estimator, "verbose"):
         trained.estimator.set_params(verbose=0)  # whoever opens the file has another terminal
     size = save_model(trained.model, args.output, trained.provenance, trained.certificate)
@@ -233,6 +234,7 @@ def _check_curve(args: argparse.Namespace, estimator: Any) -> None:
     if args.curve is None:
         return
     check_figure(args.curve, "--curve")
+    refuse_one_file_for_two(o=args.output, curve=args.curve)
     if args.test is None:
         raise UsageError("--curve needs rows to test with: hold some out with --test 0.2, or give a file to --test.")
     if not hasattr(estimator, "staged_decision_function"):
@@ -244,12 +246,12 @@ def _tested(
 ) -> Iterator[tuple[Any, NDArray[Any]]]:
     """Yield batches of test data, which may be read once only, and count on the way what --curve draws."""
     if args.curve is not None:
-        from votron.cli._figures import RulesOverTime
+        from votron.displays.training import RulesOverTime
 
         trained.curve = RulesOverTime(trained.estimator)
     for X, y in batches:
         if trained.curve is not None:
-            trained.curve.add(trained.model[:-1].transform(X) if hasattr(trained.model, "steps") else X, y)
+            trained.curve.add(rows_for_classifier(trained.model, X), y)
         yield X, y
 
 
@@ -300,25 +302,26 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
         notes(remark)
     data, names = _row_names(args, estimator, data)
     settle_labels(args, estimator, y)
-    X, weights = data.X, None
+    X, rows, weights = data.X, data.row_numbers, None
     if column is not None:
-        X, y, weights = column.split(X, y, base_name(args.data))
+        X, weighed, weights = column.split(data)
         column.check_some()
-        names = [name for name, weight in zip(names, data.X[column.name], strict=False) if weight]
+        y, rows, names = y[weighed], rows[weighed], [names[row] for row in weighed] if names else names
     for remark in (*data.notes, *remarks_on_columns(args, X)):
         notes(remark)
     held_out: tuple[Any, Any] | None = None
     if isinstance(args.test, float):
         kept, tested = hold_out(y, args.test, seed)
         held_out = X[tested], y[tested]
-        X, y, weights = X[kept], y[kept], None if weights is None else weights[kept]
+        X, y, rows, weights = X[kept], y[kept], rows[kept], None if weights is None else weights[kept]
         names = [names[row] for row in kept] if names else names
     start = time.monotonic()
     if args.tune is None:
         if args.resume is not None:
             raise UsageError("--resume is for --tune, which was not given.")
         model = make_model(args, estimator, data, X)
-        with announcing_long_work(lambda low, high: notes(long_work(low, high, estimator))):
+        telling_where = rewording({"cell": lambda cell: _place_of(cell, model, X, rows)})
+        with announcing_long_work(lambda low, high: notes(long_work(low, high, estimator))), telling_where:
             _fit(model, X, y, weights)
         tuned = None
     else:
@@ -356,17 +359,24 @@ def _row_names(args: argparse.Namespace, estimator: Any, data: Any) -> tuple[Any
     if not hasattr(estimator, "name_rows"):
         raise UsageError("--keep-names is for models that keep training rows, of --estimator voted and adatron.")
     if asked is True:
-        if data.dropped:
-            raise UsageError(
-                "--keep-names needs a column where rows are left out for missing values: --keep-names COL."
-            )
-        return data, list(data.files) if data.files is not None else [f"row {i + 1}" for i in range(data.n_rows)]
+        return data, list(data.files) if data.files is not None else [f"row {number}" for number in data.row_numbers]
     if asked not in (data.columns or []):
         known = "a table" if data.columns is None else f"one of {', '.join(map(repr, data.columns))}"
-        raise UsageError(f"--keep-names must name a column of the features, of {known}. Got {asked!r} instead.")
+        meant = did_you_mean(asked, data.columns or [])
+        raise UsageError(f"--keep-names must name a column of the features, of {known}. Got {asked!r} instead.{meant}")
     if len(data.columns) == 1:
         raise UsageError(f"--keep-names leaves no features, since {asked!r} is the only column.")
     return replace(data, X=data.X.drop(asked)), data.X[asked].to_list()
+
+
+def _place_of(cell: Phrase, model: Any, X: Any, rows: NDArray[Any]) -> str:
+    """Return where a value is that training refuses, by the row of the file and what the feature is called."""
+    from votron.reasons.features import names_after
+
+    row, feature = cell.facts["row"] - 1, cell.facts["feature"]
+    names = names_after(steps_before(model), X)
+    called = f"feature {feature} (the first is 1)" if names is None else f"column {names[feature - 1]!r}"
+    return f"in row {rows[row]:,}, {called},"
 
 
 def _fit(model: Any, X: Any, y: Any, weights: Any) -> None:
@@ -380,11 +390,15 @@ def _train_on_cluster(args: argparse.Namespace, estimator: Any, seed: int, notes
 
     check_options(args)
     with cluster(args.dask, notes) as client:
-        start = time.monotonic()
-        parts = Parts(args, estimator, client)
+        start, column = time.monotonic(), weight_column(args, estimator)
+        parts = Parts(args, estimator, client, column)
+        if column is not None:
+            column.check_some()
         settle_labels(args, estimator, parts.y)
-        trained = Trained(parts.train(), parts.first, parts.rows, time.monotonic() - start)
-    trained.provenance = provenance_of(args, parts.first, parts.rows)
+        trained = Trained(parts.train(), parts.first, parts.rows, time.monotonic() - start, weights=column)
+    n_read = parts.rows + (0 if column is None else column.left_out)
+    trained.provenance = provenance_of(args, parts.first, n_read)
+    trained.provenance |= {} if column is None else {"sample_weight": column.facts}
     if args.test:
         trained.error = _error_on_file(args, trained)
     trained.provenance["test"] = _test_provenance(args.test, seed, trained.error)
@@ -472,7 +486,7 @@ def _words(args: argparse.Namespace, trained: Trained, size: int) -> dict[str, s
     if error:
         of = f"{percent(error['error'])}, {error['wrong']:,} of {counted(error['rows'], 'row')}"
         if "interval" in error:
-            of += f"; 95 % interval {percent(error['interval'][0])} to {percent(error['interval'][1])}"
+            of += f"; 95 % interval {percent_range(error['interval'])}"
         words[f"{error['on']} error"] = of
         words["majority"] = beside_majority(error["wrong"], error["majority"])
     words["seconds"] = f"{trained.seconds:.2f}"

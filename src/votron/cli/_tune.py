@@ -8,13 +8,29 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from votron._progress import Progress
-from votron._sentences import duration, rounded_bytes
+from votron._sentences import counted, did_you_mean, duration, joined, percent, rounded_bytes
 from votron.cli import _options
 from votron.cli._advice import remark_on_label
 from votron.cli._models import save_model
-from votron.cli._output import Notes, check_output_path, percent, print_json, printable, table, wrapped
-from votron.cli._parser import Parser, UsageError, as_arguments, positive, whole_number
-from votron.cli._reading import encoder_for, provenance_of, read_labelled, typed_reading
+from votron.cli._output import Notes, check_output_path, print_json, printable, table, wrapped
+from votron.cli._parser import (
+    Parser,
+    UsageError,
+    as_arguments,
+    option_of,
+    positive,
+    rewording,
+    whole_number,
+)
+from votron.cli._reading import (
+    encoder_for,
+    provenance_of,
+    read_labelled,
+    remarks_on_columns,
+    tell_left_out,
+    typed_reading,
+)
+from votron.cli._weights import WeightColumn, about_holes, settle_labels, weight_column
 from votron.tuning import TuningResult, TuningRow, tune
 
 _ALIASES = {
@@ -40,7 +56,9 @@ _SHARED_COLUMNS = {
     "rule": ("rule", "normalize_vectors"),
 }
 """Parameters that share a column, so that the table fits on a screen."""
-_NOT_SHOWN = ("n_jobs", "memory_limit")
+_FIXED = ("class_weight", "binarize")
+"""Parameters that are the same for all settings: they are about the data, and errors under others say nothing."""
+_NOT_SHOWN = ("n_jobs", "memory_limit", *_FIXED)
 _WIDTH = 80
 _ON_OFF = {"on": True, "off": False}
 
@@ -111,11 +129,12 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         metavar="N",
         help="number of settings to print (default: 15)",
     )
+    weights = _options.add_sample_weight(parser, "they count in training and in the errors of the folds")
     _options.add_common(parser)
     _add_grid(parser, arguments)
     groups = _options.add_reading(parser), _options.add_encoding(parser)
-    reading = [label, *(action for group in groups for action in group._group_actions)]
-    parser.set_defaults(run=lambda args: run(args, typed_again(reading, args)))
+    again = [label, *(action for group in groups for action in group._group_actions), weights]
+    parser.set_defaults(run=lambda args: run(args, typed_again(again, args)))
 
 
 def add_resume(parser: Parser) -> None:
@@ -143,6 +162,7 @@ def _add_extend(parser: Parser, name: str) -> None:
 
 
 def _add_grid(parser: Parser, arguments: Sequence[str]) -> None:
+    """Add the values to try, and parameters that are the same for all settings."""
     from votron.tuning import default_grid
 
     name = _options.estimator_in(arguments)
@@ -151,12 +171,15 @@ def _add_grid(parser: Parser, arguments: Sequence[str]) -> None:
     tried = {} if name == _options.EVERY_ESTIMATOR else default_grid(name)
     by_kernel = {kernel: default_grid(name, kernel) for kernel in tried.get("kernel", ())}
     for parameter in _options.parameters_of(name):
+        if parameter.name in _FIXED:
+            parameter.add_to(parser, arguments)
         if parameter.name not in _ALIASES:
             continue
         default = _default_words(parameter, tried, by_kernel)
         settings = {"dest": f"grid_{parameter.name}", "default": None, "type": _values(parameter), "metavar": "V,V,..."}
         option = f"--{_ALIASES[parameter.name]}"
         parameter.add_option(group, arguments, option, default, **settings)
+    parser.explain_unknown = lambda option: _options.owners_of(option, name, _FIXED)
 
 
 def _default_words(parameter: Any, tried: dict[str, list[Any]], by_kernel: dict[str, dict[str, list[Any]]]) -> str:
@@ -180,7 +203,8 @@ def _estimator_names(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in known:
-            raise argparse.ArgumentTypeError(f"must be among {', '.join(known)}. Got {name!r} instead.")
+            meant = did_you_mean(name, known, quoted=False)
+            raise argparse.ArgumentTypeError(f"must be among {', '.join(known)}. Got {name!r} instead.{meant}")
     return names
 
 
@@ -280,20 +304,33 @@ def run(args: argparse.Namespace, reading: Sequence[str]) -> int:
             if not str(value).startswith("scale*"):
                 _options.make_estimator(args.estimator, {name: value})  # refuses what is out of range before the work
     _check_read_by_kernels(args.estimator, grid)
-    data, y = read_labelled(args.data, **typed_reading(args))
+    searched = {  # the encoder of a table, among others, may be another for another classifier
+        name: argparse.Namespace(**vars(args) | {"estimator": name})
+        for name in dict.fromkeys([args.estimator, *args.also])
+    }
+    column = _checked_weights(searched)
+    with rewording(about_holes(args)):
+        data, y = read_labelled(args.data, **typed_reading(args))
     if (remark := remark_on_label(y, data.label, is_table=data.columns is not None)) is not None:
         notes(remark)
-    names = list(dict.fromkeys([args.estimator, *args.also]))
-    encoders = {}
-    for name in names:  # the encoder of a table may be another for another classifier
-        encoders[name] = encoder_for(argparse.Namespace(**vars(args) | {"estimator": name}), data, data.X)
+    params = _same_for_all(args, y)
+    X, weights = data.X, None
+    if column is not None:
+        X, weighed, weights = column.split(data)
+        column.check_some()
+        y = y[weighed]
+    for remark in (*data.notes, *remarks_on_columns(args, X)):
+        notes(remark)
+    tell_left_out(notes, data.dropped, data.unlabelled)
     result = search(
-        data.X,
-        data.y,
+        X,
+        y,
         notes,
-        estimator=names,
+        estimator=list(searched),
         grid={args.estimator: grid},
-        encoder=encoders,
+        params=dict.fromkeys(searched, params),
+        sample_weight=weights,
+        encoder={name: encoder_for(each, data, X) for name, each in searched.items()},
         folds=args.folds,
         random_state=args.random_state,
         max_rows=args.max_rows,
@@ -305,7 +342,7 @@ def run(args: argparse.Namespace, reading: Sequence[str]) -> int:
         resume=args.resume,
     )
     args.estimator = result.estimator
-    written = None if args.output is None else _written(args, data, result)
+    written = None if args.output is None else _written(args, data, result, column)
     command = _best_command(args, reading, result)
     if args.json:
         best = {row.estimator: row.error for row in reversed(result.settings()) if row.estimator != result.estimator}
@@ -316,13 +353,33 @@ def run(args: argparse.Namespace, reading: Sequence[str]) -> int:
     print(f"\nTo train it:\n  {printable(command)}")
     if written:
         size = rounded_bytes(written["bytes"])
-        print(printable(f"\nThe best, trained on all {data.n_rows:,} rows: {args.output}, {size}", keep="\n"))
+        print(printable(f"\nThe best, trained on all {len(y):,} rows: {args.output}, {size}", keep="\n"))
     return 0
+
+
+def _checked_weights(searched: dict[str, argparse.Namespace]) -> WeightColumn | None:
+    """Return the column of weights, if one is named; refuse weights that a classifier of the search does not take."""
+    column = None
+    for name, args in searched.items():
+        for parameter in _FIXED:
+            known = [each.name for each in _options.parameters_of(name)]
+            if getattr(args, parameter, None) is not None and parameter not in known:
+                raise UsageError(_options.owners_of(option_of(parameter), name) or "")
+        column = weight_column(args, _options.make_estimator(name, {}))
+    return column
+
+
+def _same_for_all(args: argparse.Namespace, y: Any) -> dict[str, Any]:
+    """Return the parameters that all settings have, with labels as the data have them."""
+    typed = {name: value for name in _FIXED if (value := getattr(args, name, None)) is not None}
+    settle_labels(args, _options.make_estimator(args.estimator, typed), y)
+    return {name: getattr(args, name) for name in typed}
 
 
 def search(X: Any, y: Any, notes: Notes, **options: Any) -> TuningResult:
     """Search under a line of progress."""
-    with Progress(None, notes.live, label="Tuning", erase=True) as progress:
+    in_a_fold = {"cell": lambda cell: f"in feature {cell.facts['feature']} (the first is 1)"}
+    with Progress(None, notes.live, label="Tuning", erase=True) as progress, rewording(in_a_fold):
 
         def tell(done: int, total: int, row: TuningRow, best: TuningRow) -> None:
             progress.total = total
@@ -334,48 +391,64 @@ def search(X: Any, y: Any, notes: Notes, **options: Any) -> TuningResult:
 
 def _text(result: TuningResult, n: int) -> str:
     """Return the best settings as a table, and the best."""
-    ranked = result.settings()
     rows_used = f"{result.n_used:,} rows" + (f" drawn from {result.n_rows:,}" if result.n_used < result.n_rows else "")
-    why = f" ({result.stopped})" if result.stopped else ""
     lines = [
-        f"{result.n_tried} of {result.n_settings} settings{why}, {result.folds} folds of {rows_used}, "
-        f"{duration(result.seconds)}",
+        f"{tried_words(result)}, {result.folds} folds of {rows_used}, {duration(result.seconds)}",
         "",
         settings_table(result, n),
     ]
     for params, why_not in result.skipped:
         lines.append(wrapped(f"Left out: {_setting(params, tuple(params))}: {why_not}"))
     best = result.best_row
-    which = f"--estimator {best.estimator}, " if len({row.estimator for row in ranked}) > 1 else ""
+    which = f"--estimator {best.estimator}, " if len(_estimators(result)) > 1 else ""
     lines += ["", f"The best: {which}{percent(best.error)} ± {percent(best.standard_error)}"]
     lines.append(wrapped("The error of the best of many is optimistic: measure it on data that tuning has not seen."))
     return "\n".join(lines)
 
 
+def _estimators(result: TuningResult) -> list[str]:
+    """Return which classifiers were searched."""
+    return list(dict.fromkeys(row.estimator for row in result.table))
+
+
+def tried_words(result: TuningResult) -> str:
+    """Return how many settings were tried, of which classifiers, and of how many if time ended the search."""
+    n, left = len(result.settings(once=True)), result.n_settings - result.n_tried - len(result.skipped)
+    of = f" of {n + left}" if left else ""
+    why = f" ({result.stopped})" if result.stopped else ""
+    return f"{joined(_estimators(result))}: {n}{of} {'setting' if n == 1 and not of else 'settings'} tried{why}"
+
+
 def settings_table(result: TuningResult, n: int) -> str:
-    """Return the best ``n`` settings, each at its best moment and by its best rule, as a table."""
-    ranked = result.settings()
-    text = _table(ranked[:n])
+    """Return the best ``n`` settings, each at its best moment and by its best rule, as a table, the best first."""
+    ranked = result.settings(once=True)
+    text = _table(result, ranked[:n])
     if len(ranked) > n:
-        text += f"\n... and {len(ranked) - n:,} more settings, which --json shows"
-    return text
+        text += f"\n... and {counted(len(ranked) - n, 'more setting')}, which --json shows"
+    most = "settings with the most rows, and of these " if len({row.n_rows for row in ranked[:n]}) > 1 else ""
+    return f"{text}\n" + wrapped(
+        f"Best first: {most}those with the least steady error, which is averaged with that of neighbouring values of "
+        "epochs, gamma, margin and the like, since the least of many errors owes much to luck."
+    )
 
 
-def _table(rows: Sequence[TuningRow]) -> str:
+def _table(result: TuningResult, rows: Sequence[TuningRow]) -> str:
     names = list(dict.fromkeys(name for row in rows for name in row.params if name not in _NOT_SHOWN))
     columns = {
         head: [each for each in parts if each in names] for head, parts in _SHARED_COLUMNS.items() if head in names
     }
     columns |= {name: [name] for name in names if not any(name in parts for parts in columns.values())}
-    cells = [[head.replace("_", " ") for head in columns] + ["error", "±", "fit s"]]
+    steady = {id(row): error for row, error in zip(result.table, result.steady_errors(), strict=True)}
+    cells = [[head.replace("_", " ") for head in columns] + ["error", "±", "steady", "fit s"]]
     for row in rows:
         mine = [_setting(row.params, parts) for parts in columns.values()]
-        cells.append([*mine, percent(row.error), percent(row.standard_error), f"{row.seconds:.1f}"])
+        errors = map(percent, (row.error, row.standard_error, steady[id(row)]))
+        cells.append([*mine, *errors, f"{row.seconds:.1f}"])
     left = [i for i, head in enumerate(columns) if head in _SHARED_COLUMNS]
     if len({row.n_rows for row in rows}) > 1:
         counts = ["rows", *(f"{row.n_rows:,}" for row in rows)]
         cells = [[*line[:-1], count, line[-1]] for line, count in zip(cells, counts, strict=True)]
-    if len({row.estimator for row in rows}) > 1:
+    if len(_estimators(result)) > 1:
         models = ["estimator", *(row.estimator for row in rows)]
         cells, left = [[name, *line] for name, line in zip(models, cells, strict=True)], [0, *(i + 1 for i in left)]
     shown = table(cells, left=left)
@@ -427,10 +500,11 @@ def _best_command(args: argparse.Namespace, reading: Sequence[str], result: Tuni
     return shlex.join([*typed, "-o", args.output or "model.votron"])
 
 
-def _written(args: argparse.Namespace, data: Any, result: TuningResult) -> dict[str, Any]:
+def _written(args: argparse.Namespace, data: Any, result: TuningResult, weights: WeightColumn | None) -> dict[str, Any]:
     """Write the best, which was trained on all rows."""
     tuned = {"folds": result.folds, "settings": result.n_tried, "error": result.best_error}
-    size = save_model(result.model, args.output, provenance_of(args, data, data.n_rows) | {"tuned": tuned})
+    more = {"tuned": tuned} | ({} if weights is None else {"sample_weight": weights.facts})
+    size = save_model(result.model, args.output, provenance_of(args, data, data.n_rows) | more)
     return {"file": args.output, "bytes": size}
 
 
@@ -467,9 +541,8 @@ def train_tuned(
 
 def tuned_words(result: TuningResult) -> str:
     """Return in a line what was tried and found."""
-    why = f" ({result.stopped})" if result.stopped else ""
     return (
-        f"{result.n_tried} settings{why}, {result.folds} folds, {duration(result.seconds)}; error "
+        f"{tried_words(result)}, {result.folds} folds, {duration(result.seconds)}; error "
         f"{percent(result.best_error)}, which is optimistic, on the folds with {setting_words(result.best)}"
     )
 

@@ -7,19 +7,23 @@ import csv
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._sentences import counted, joined
+from votron._sentences import counted, did_you_mean, joined
 from votron.cli._output import printable
-from votron.cli._parser import UsageError, as_typed, did_you_mean, option_of
-from votron.cli._reading import labels_like
-from votron.errors import DataError
+from votron.cli._parser import UsageError, as_typed, option_of
+from votron.cli._reading import base_name, labels_like
+from votron.errors import DataError, VotronError
+
+if TYPE_CHECKING:
+    from votron.data import Examples
 
 BY_LABEL = ("class_weight", "margin")
 """Parameters that may differ by label."""
+_FILL_IN = "write one into the file, 0 for a row that shall not count"
 
 
 # -- by label ---------------------------------------------------------------------------------------------------------
@@ -67,7 +71,7 @@ def _labels(names: list[str], y: NDArray[Any], option: str) -> list[Any]:
         if label not in known:
             raise UsageError(
                 f"{option} must name labels of the data. Got {name!r}, which is none, instead."
-                f"{did_you_mean(name, list(map(str, known)), quoted=True)}"
+                f"{did_you_mean(name, known)}"
             )
     return labels
 
@@ -84,17 +88,18 @@ class WeightColumn:
     largest: float = 0.0
     left_out: int = 0
 
-    def taken(self, X: Any, source: str) -> tuple[Any, NDArray[np.float64]]:
+    def taken(self, data: Examples) -> tuple[Any, NDArray[np.float64]]:
         """Return a table without the column, and its weights; refuse what is no weight."""
-        if not hasattr(X, "columns"):
+        X, source = data.X, base_name(data.source)
+        if data.columns is None:
             raise UsageError(
                 "--sample-weight is for columns of tables. Got it with data that are numbers without names."
             )
-        names = list(X.columns)
+        names = data.columns
         if self.name not in names:
             raise UsageError(
                 f"--sample-weight must be a column of {source}, beside the labels. Got {self.name!r} instead."
-                f"{did_you_mean(self.name, names, quoted=True)}"
+                f"{did_you_mean(self.name, names)}"
             )
         if names == [self.name]:
             raise DataError(f"There must be a column of features in {source} beside {self.name!r}.")
@@ -104,9 +109,13 @@ class WeightColumn:
             raise DataError(f"The weights in column {self.name!r} of {source} must be numbers. Got texts.") from None
         wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
         if len(wrong):
+            first = weights[wrong[0]]
+            got, helps = f"{first:g}", ""
+            if math.isnan(first):
+                got, helps = "none", f": {_FILL_IN}, or leave out rows with missing values with --missing drop"
             raise DataError(
                 f"The weights in column {self.name!r} of {source} must be numbers of 0 or more. "
-                f"Got {weights[wrong[0]]:g} in row {wrong[0] + 1} instead."
+                f"Got {got} in {data.place(int(wrong[0]))} instead{helps}."
             )
         return X.drop(self.name), weights
 
@@ -116,15 +125,20 @@ class WeightColumn:
             raise UsageError("--sample-weight is for columns of tables. Got it with a model of numbers without names.")
         return {"columns": {**reading["columns"], self.name: "number"}}
 
-    def split(self, X: Any, y: NDArray[Any], source: str) -> tuple[Any, NDArray[Any], NDArray[np.float64]]:
-        """Return the rows to train on, their labels and weights: rows of weight 0 are left out, and counted."""
-        X, weights = self.taken(X, source)
+    def split(self, data: Examples) -> tuple[Any, NDArray[np.int64], NDArray[np.float64]]:
+        """Return the rows to train on, which of the data they are, and their weights: those of 0 are left out."""
+        X, weights = self.taken(data)
         kept = np.flatnonzero(weights)
         self.left_out += len(weights) - len(kept)
         if len(kept):
             self.least = min(self.least, float(weights[kept].min()))
             self.largest = max(self.largest, float(weights.max()))
-        return (X, y, weights) if len(kept) == len(y) else (X[kept], y[kept], weights[kept])
+        return (X, kept, weights) if len(kept) == len(weights) else (X[kept], kept, weights[kept])
+
+    def join(self, other: WeightColumn) -> None:
+        """Take in what was seen of the column in another part of the data."""
+        self.least, self.largest = min(self.least, other.least), max(self.largest, other.largest)
+        self.left_out += other.left_out
 
     def check_some(self) -> None:
         """Refuse weights that were all 0."""
@@ -159,12 +173,25 @@ def weight_column(args: argparse.Namespace, estimator: Any) -> WeightColumn | No
     return WeightColumn(args.sample_weight)
 
 
-def without_weight_0(X: Any, y: NDArray[Any], before: Mapping[str, Any], source: str) -> tuple[Any, NDArray[Any]]:
-    """Return the rows that training had, by what a model file says of its column of weights."""
+def without_weight_0(data: Examples, before: Mapping[str, Any]) -> tuple[Any, NDArray[np.int64]]:
+    """Return the rows that training had, by what a model file says of its column of weights, and which they are."""
     column = before.get("column")
     if not isinstance(column, str) or not before.get("left_out"):
-        return X, y
-    return WeightColumn(column).split(X, y, source)[:2]
+        return data.X, np.arange(data.n_rows)
+    return WeightColumn(column).split(data)[:2]
+
+
+def about_holes(args: argparse.Namespace) -> dict[str, str]:
+    """Return what errors say of missing values in training: weights, if there is a column of them, are not filled in.
+
+    Examples
+    --------
+    >>> about_holes(argparse.Namespace(sample_weight=None))["missing values"]
+    'Leave such rows out with --missing drop, or fill in features with --missing mean, median or most-frequent.'
+    """
+    words = "Leave such rows out with --missing drop, or fill in features with --missing mean, median or most-frequent"
+    weights = "" if args.sample_weight is None else f"; where a weight in {args.sample_weight!r} is missing, {_FILL_IN}"
+    return {"missing values": f"{words}{weights}."}
 
 
 def weights_in_words(rows: str, estimator: Any) -> dict[str, str]:
@@ -181,3 +208,27 @@ def weights_in_words(rows: str, estimator: Any) -> dict[str, str]:
 
 def _in_words(values: Any) -> str:
     return values if isinstance(values, str) else printable(as_typed(values))
+
+
+# -- errors by weight -------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class WeightedError:
+    """The share of the weights of rows that is predicted wrong, added up batch by batch."""
+
+    column: WeightColumn
+    wrong: float = 0.0
+    total: float = 0.0
+
+    def add(self, wrong: NDArray[np.bool_], weights: NDArray[np.float64]) -> None:
+        """Add up a batch."""
+        self.wrong += float(weights[wrong].sum())
+        self.total += float(weights.sum())
+
+    @property
+    def error(self) -> float:
+        """The share."""
+        if not self.total:
+            raise VotronError(f"The weights in column {self.column.name!r} must not all be zero.")
+        return self.wrong / self.total

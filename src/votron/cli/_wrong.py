@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._text_tables import as_csv
 from votron.cli._models import SavedModel
 
 
@@ -27,12 +26,9 @@ class WrongRows:
         columns |= self._scores(X[wrong])
         for name in batch.columns or ():
             columns[f"{name} (data)" if name in columns else name] = batch.X[name].gather(wrong).to_list()
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        if not self._begun:
-            writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-        self.file.write(out.getvalue().encode("utf-8", "backslashreplace"))
+        head = [] if self._begun else [columns]
+        text = as_csv([*head, *zip(*columns.values(), strict=True)])
+        self.file.write(text.encode("utf-8", "backslashreplace"))
         self._begun, self.n = True, self.n + len(wrong)
 
     def _places(self, batch: Any, wrong: NDArray[np.int64]) -> dict[str, list[Any]]:

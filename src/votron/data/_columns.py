@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from votron._frames import columns_of, floats_of, in_pandas
 from votron._sentences import on_one_line, shortened
-from votron.data.dates import parts_of_dates
+from votron.data.dates import part_of_date, parts_of_dates
 from votron.data.tables import kind_of
 from votron.errors import DataError
 
@@ -57,6 +57,17 @@ def probabilities_of(column: Any, name: str) -> NDArray[np.float64]:
     numbers = numbers_of(column, name, what, "convert it, or leave it out")
     _refuse_rows((numbers < 0) | (numbers > 1), column, name, what)
     return numbers
+
+
+def without_blanks(value: Any) -> Any:
+    """Return a word without blanks at its ends, as it is read from a file; what is no word, or blanks alone, as it is.
+
+    Examples
+    --------
+    >>> without_blanks("Lyon "), without_blanks(" "), without_blanks(3)
+    ('Lyon', ' ', 3)
+    """
+    return (value.strip() or value) if isinstance(value, str) else value
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------
@@ -203,7 +214,8 @@ class _Discrete(_Column):
         if kind_of(column) in ("other", "date"):
             raise refusal(column, name, f"discrete values, {_AS_BEFORE}", "convert it", _VALUES)
         places = {value: i for i, value in enumerate(self.values)}
-        features = np.array([places.get(value, -1) for value in objects_of(column)], dtype=np.int64)
+        there = (value if value in places else without_blanks(value) for value in objects_of(column))
+        features = np.array([places.get(value, -1) for value in there], dtype=np.int64)
         rows = np.flatnonzero(features >= 0)
         shape = len(features), len(self.values)
         if self.sparse:
@@ -232,12 +244,49 @@ class _Date(_Column):
         return (("month", 1, 12), ("weekday", 0, 7), *((("hour", 0, 24),) if self.hours else ()))
 
     def names(self, column: str) -> list[str]:
-        """Return the names of the features of a column."""
+        """Return the names of the features of a column, such as "month of day: March" and "month of day (sine)".
+
+        Examples
+        --------
+        >>> _Date(first_year=2012, last_year=2015).names("day")[:3]
+        ['year of day', 'month of day (sine)', 'month of day (cosine)']
+        >>> _Date("onehot", 2012, 2012).names("day")[:2]
+        ['year of day: 2012', 'month of day: January']
+        """
         if self.how == "cyclic":
-            turns = [f"{column}.{part}.{axis}" for part, _, _ in self._cycles for axis in ("sin", "cos")]
-            return [f"{column}.year", *turns]
+            turns = [f"{part} of {column} ({axis})" for part, _, _ in self._cycles for axis in ("sine", "cosine")]
+            return [f"year of {column}", *turns]
         cycles = (("year", self.first_year, self.last_year - self.first_year + 1), *self._cycles)
-        return [f"{column}.{part}={i}" for part, first, n in cycles for i in range(first, first + n)]
+        return [
+            f"{part} of {column}: {part_of_date(part, i)}" for part, first, n in cycles for i in range(first, first + n)
+        ]
+
+    def feature_units(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return scale and offset that make years of the features that are years."""
+        n = len(self.names(""))
+        scale, offset = np.ones(n), np.zeros(n)
+        if self.how == "cyclic":
+            scale[0], offset[0] = max(1, self.last_year - self.first_year), self.first_year
+        return scale, offset
+
+    def values_in_words(self) -> list[dict[float, str]]:
+        """Return for each feature what its values stand for: a sine of 0.5 is that of February, and of June.
+
+        Examples
+        --------
+        >>> _Date().values_in_words()[1][0.5]
+        'February or June'
+        """
+        if self.how != "cyclic":
+            return [{} for _ in self.names("")]
+        found: list[dict[float, str]] = [{}]
+        for part, first, n in self._cycles:
+            for axis in _on_circle(np.arange(n, dtype=np.float64), n):
+                words: dict[float, list[str]] = {}
+                for i, value in enumerate(axis.tolist()):
+                    words.setdefault(value, []).append(part_of_date(part, first + i))
+                found.append({value: " or ".join(each) for value, each in words.items()})
+        return found
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         return np.array(self.names(self.feature_names_in_[0]), dtype=object)

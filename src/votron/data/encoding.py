@@ -23,6 +23,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from votron._frames import columns_of, floats_of, in_pandas, is_frame
+from votron._sentences import did_you_mean
 from votron.data import vocabulary
 from votron.data._columns import (
     Values,
@@ -35,8 +36,9 @@ from votron.data._columns import (
     objects_of,
     probabilities_of,
     refusal,
+    without_blanks,
 )
-from votron.data.dates import parts_of_dates
+from votron.data.dates import are_dates, parts_of_dates
 from votron.data.tables import kind_of, list_names
 from votron.data.vocabulary import DATES, NUMERIC, STRATEGIES
 from votron.errors import DataError, Parameter, Phrase, VotronError
@@ -69,10 +71,13 @@ def tabular_encoder(
 
     - text (also a categorical type) becomes a 0/1 feature for each value, in the order in which the values first appear
       in ``frame``, or in the order that a Categorical of pandas or an Enum of polars declares. A value that is
-      missing, or that ``frame`` does not have, sets none of them;
+      missing, or that ``frame`` does not have, sets none of them. Blanks at the ends of a value are passed over, as
+      where files are read;
     - numbers stay numbers, kept or scaled;
     - True and False become 1 and 0;
-    - dates become year, month and weekday, and the hour too where ``frame`` has times of day.
+    - dates become year, month and weekday, and the hour too where ``frame`` has times of day. A column of texts holds
+      dates where all of them are, written in one order, such as 2024-01-31 or 31.1.2024, as in a CSV file. A text that
+      is none is then a missing value.
 
     Linear classifiers and kernels want numbers of different units, such as degrees and percents, scaled:
     ``numeric="standard"``. By default they are kept as they are, as in Cohen's table.
@@ -87,7 +92,8 @@ def tabular_encoder(
     probabilities : names of columns
         Columns of probabilities, such as the chance of rain: kept as they are, and refused outside of 0 to 1.
     discrete : names of columns
-        Columns whose numbers are names, such as postcodes: treated as text is.
+        Columns whose numbers are names, such as postcodes, or whose texts are dates to be taken each for itself:
+        treated as text is.
     dates : {"cyclic", "onehot"}, default="cyclic"
         What becomes of dates: the year as a number, 0 for the first of ``frame`` and 1 for the last, and sine and
         cosine of month, weekday and hour, so that December is next to January; or a 0/1 feature for each year, month,
@@ -294,8 +300,7 @@ def _names_of(encoder: ColumnTransformer, key: str, columns: Any) -> list[str] |
 
 def _kinds(part: Any, n: int) -> list[str]:
     """Return what each of so many columns must hold that meet a part."""
-    while isinstance(part, FrozenEstimator | Pipeline):
-        part = part.estimator if isinstance(part, FrozenEstimator) else part.steps[0][1]
+    part = _first_step(part)
     values: list[Any] | None = None
     if isinstance(part, SimpleImputer) and getattr(part, "_fit_dtype", np.dtype("f8")).kind == "O":
         values = [[value] for value in part.statistics_.tolist()]
@@ -312,10 +317,66 @@ def _kinds(part: Any, n: int) -> list[str]:
     return ["truth" if isinstance(part, _Truth) else "number"] * n
 
 
+def _first_step(part: Any) -> Any:
+    """Return the transformer that a column meets first."""
+    while isinstance(part, FrozenEstimator | Pipeline):
+        part = part.estimator if isinstance(part, FrozenEstimator) else part.steps[0][1]
+    return part
+
+
 def _kind_of_values(values: Any) -> str:
     if all(isinstance(value, str) for value in values):
         return "text"
     return "truth" if all(isinstance(value, bool) for value in values) else "number"
+
+
+def fills_holes(step: Any) -> bool:
+    """Tell whether a model or a transformer takes missing values in every column, and passes none of them on.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> days = pl.DataFrame({"Outlook": ["Rainy", "Sunny"], "Temp": [85, 87]})
+    >>> fills_holes(make_encoder(days)), fills_holes(make_encoder(days, missing="mean"))
+    (False, True)
+    """
+    while isinstance(step, FrozenEstimator):
+        step = step.estimator
+    if isinstance(step, Pipeline):
+        return any(fills_holes(each) for _, each in step.steps)
+    if isinstance(step, ColumnTransformer):
+        parts = [part for _, part, _ in getattr(step, "transformers_", step.transformers)]
+        return all(fills_holes(part) for part in parts if not (isinstance(part, str) and part == "drop"))
+    if isinstance(step, OneHotEncoder):
+        return bool(step.handle_unknown != "error")
+    return isinstance(step, SimpleImputer | _Text) or _sets_none(step)
+
+
+def unfilled_holes(encoder: Any, frame: Any) -> dict[str, int]:
+    """Return how many missing values each column of a frame has that an encoder passes on as such.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> days = pl.DataFrame({"Outlook": [None, "Sunny"], "Temp": [85, None]})
+    >>> unfilled_holes(make_encoder(days), days)
+    {'Temp': 1}
+    """
+    encoder = _first_step(encoder)
+    if not (isinstance(encoder, ColumnTransformer) and is_frame(frame)):
+        return {}
+    found: dict[str, int] = {}
+    for key, part, columns in getattr(encoder, "transformers_", encoder.transformers):
+        if not (isinstance(part, str) or fills_holes(part)):
+            there = [name for name in _names_of(encoder, key, columns) or () if name in frame.columns]
+            found |= {name: _n_holes(part, frame[name]) for name in there}
+    return {name: n for name, n in found.items() if n}
+
+
+def _n_holes(part: Any, column: Any) -> int:
+    """Return how many values of a column are missing for its transformer, as texts are that are no dates."""
+    dates = parts_of_dates(column) if isinstance(_first_step(part), _Date) else None
+    return sum(value is None for value in objects_of(column)) if dates is None else int(np.isnan(dates[0]).sum())
 
 
 # -- what the frame and the parameters say ----------------------------------------------------------------------------
@@ -350,7 +411,9 @@ def checked_names(parameter: str, given: Any, columns: list[str]) -> list[str]:
         if not isinstance(name, str) or name not in there:
             raise VotronError(
                 Parameter(parameter, of="tabular_encoder"),
-                f" must be names of columns of the frame, which has {list_names(columns)}. Got {name!r} instead.",
+                " must be names of columns of ",
+                Phrase("frame", "the frame"),
+                f", which has {list_names(columns)}. Got {name!r} instead.{did_you_mean(name, columns)}",
             )
     return names
 
@@ -374,7 +437,7 @@ def _check_features(parts: dict[str, Any]) -> None:
 def _values(column: Any, name: str, *, as_text: bool, as_chance: bool) -> Values | None:
     """Return the values that get a feature each, or None if the column is one of numbers."""
     kind = kind_of(column)
-    if kind == "date" and not (as_text or as_chance):
+    if not (as_text or as_chance) and (kind == "date" or (kind == "text" and are_dates(column))):
         return None
     if kind in ("other", "date"):
         remedy = "convert it, or leave it out" if as_text else ""  # else numbers are advised, for dates among others
@@ -397,7 +460,7 @@ def _categories(column: Any, name: str) -> Values:
         declared = column.cat.categories.tolist()
     elif not in_pandas(column) and isinstance(column.dtype, sys.modules["polars"].Enum):
         declared = column.dtype.categories.to_list()
-    found = dict.fromkeys(objects_of(column)) if declared is None else declared
+    found = dict.fromkeys(map(without_blanks, objects_of(column) if declared is None else declared))
     # pandas makes floats of whole numbers where others are missing; they are equal, and read better without ".0"
     values = Values(int(v) if isinstance(v, float) and v.is_integer() else v for v in found if v is not None)
     try:
@@ -437,7 +500,7 @@ def _part(column: Any, values: Values | None, numeric: str, as_chance: bool, spa
     kind = kind_of(column)
     if kind == "boolean":
         return _Truth()
-    if kind == "date":
+    if kind in ("date", "text"):  # texts that get no feature each are dates
         return _dated(column, dates)
     scaler = SCALERS[numeric]
     return _Number() if scaler is None else Pipeline([("numbers", _Number()), ("scale", scaler())])
@@ -459,10 +522,12 @@ def _check(frame: Any, text_features: Any, n_text_features: Any, missing: Any) -
     for name, given, choices in (("text_features", text_features, TEXT_FEATURES), ("missing", missing, MISSING)):
         if given not in choices:
             rule = ", ".join(map(repr, choices))
-            raise VotronError(Parameter(name, of="make_encoder"), f" must be one of {rule}. Got {given!r} instead.")
+            raise VotronError(
+                Parameter(name, of="a table's encoder"), f" must be one of {rule}. Got {given!r} instead."
+            )
     if not isinstance(n_text_features, int) or not 1 <= n_text_features < 2**31:
         raise VotronError(
-            Parameter("n_text_features", of="make_encoder"),
+            Parameter("n_text_features", of="a table's encoder"),
             f" must be an int in the range [1, 2**31). Got {n_text_features!r} instead.",
         )
 
@@ -498,10 +563,14 @@ def _chosen_features(asked: str, column: Any, name: str) -> str:
     return "tfidf"
 
 
+def _sets_none(part: Any) -> bool:
+    """Tell whether a transformer sets no feature where a value is missing."""
+    return isinstance(part, _Discrete) or (isinstance(part, _Date) and part.how == "onehot")
+
+
 def _with_imputer(part: Any, missing: str) -> Any:
     """Return the transformer of a column with an imputer after its numbers, if there is to be one."""
-    sets_none = isinstance(part, _Discrete) or (isinstance(part, _Date) and part.how == "onehot")
-    if missing not in STRATEGIES or sets_none:
+    if missing not in STRATEGIES or _sets_none(part):
         return part
     imputer = SimpleImputer(strategy=STRATEGIES[missing], keep_empty_features=True)
     steps = list(part.steps) if isinstance(part, Pipeline) else [("numbers", part)]

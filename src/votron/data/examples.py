@@ -103,6 +103,19 @@ class Examples:
         """
         return 1 + (np.arange(self.first_row, self.first_row + self.n_rows) if self.rows is None else self.rows)
 
+    def place(self, i: int) -> str:
+        """Return where the i-th of these is in the source, in the words of error messages: its line, or its number.
+
+        Examples
+        --------
+        >>> from votron.data import read_examples
+        >>> read_examples("digits").place(0)
+        'row 1 (the first is 1)'
+        """
+        if self.lines is not None:
+            return f"line {self.lines[i]}"
+        return f"row {self.row_numbers[i]} (the first is 1)"
+
     @property
     def n_rows(self) -> int:
         """How many examples there are.
@@ -127,6 +140,25 @@ class Examples:
         True
         """
         return list(self.X.columns) if hasattr(self.X, "columns") else None
+
+    def take(self, rows: Any) -> Examples:
+        """Return some of these, by their places here or by a mask, with what is known of each.
+
+        Examples
+        --------
+        >>> from votron.data import read_examples
+        >>> read_examples("digits").take([7, 9]).row_numbers.tolist()
+        [8, 10]
+        """
+        places = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows, dtype=np.int64)
+        return replace(
+            self,
+            X=self.X[places],
+            y=None if self.y is None else self.y[places],
+            files=None if self.files is None else tuple(self.files[i] for i in places),
+            lines=None if self.lines is None else np.asarray(self.lines)[places],
+            rows=self.row_numbers[places] - 1,
+        )
 
     def __len__(self) -> int:
         return self.n_rows

@@ -256,8 +256,8 @@ class ReadOptions:
         "refuse",
         '{"refuse", "drop", "keep"}, default="refuse"',
         "What to do about missing values in tables: refuse them, with a sentence that says where the first is, drop "
-        "the rows that have some, or keep them, for an imputer. Labels must not be missing, unless rows are dropped, "
-        "here or with ``drop_unlabelled``.",
+        "the rows that have some, or keep them, for an imputer. This is about features: rows without a label are for "
+        "``drop_unlabelled``.",
         _one_of(*MISSING),
         Command(
             "--missing",

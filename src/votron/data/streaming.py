@@ -16,6 +16,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from votron._frames import floats_of
 from votron.data._columns import _Date, objects_of, refusal
+from votron.data.dates import are_dates
 from votron.data.encoding import encoder_columns, make_encoder
 from votron.data.examples import Examples
 from votron.data.reading import ExampleBatches
@@ -242,10 +243,14 @@ class _SeenColumn:
         """Take dates into account."""
         pl = polars()
         times = column.drop_nulls().cast(pl.Datetime("us"))
-        features = _Date("cyclic", 0, 1, hours=True)._features(times, column.name)
-        self.n_dates, self.sums = self.n_dates + len(times), self.sums + features.sum(axis=0)
+        self.sum_dates(times)
         found = [*self.dates, times.min(), times.max(), *times.filter(times.dt.hour() > 0)[:1].to_list()]
         self.dates = [min(found), max(found), *[one for one in found if one.hour][:1]]
+
+    def sum_dates(self, times: Any) -> None:
+        """Add the features of dates to the sums."""
+        features = _Date("cyclic", 0, 1, hours=True)._features(times, times.name)
+        self.n_dates, self.sums = self.n_dates + len(times), self.sums + features.sum(axis=0)
 
     def means_of_dates(self, part: _Date) -> NDArray[np.float64]:
         """Return the means of the features that this makes of the dates."""
@@ -314,6 +319,8 @@ class _Statistics:
             mine.word = mine.word or next((value for value in objects_of(column) if value and len(value) > 1), None)
         elif kind == "text" or name in self._discrete:
             self._add_values(mine, column)
+            if name not in self._discrete and are_dates(column):  # those of all rows may be
+                mine.sum_dates(column.drop_nulls())
         elif kind == "date":
             mine.add_dates(column)
         else:

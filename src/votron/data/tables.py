@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from votron import _frames
 from votron._moved import moved
+from votron._sentences import did_you_mean
 from votron.data.dates import dates_in, first_undated
 from votron.data.examples import Examples, check_length, short_repr, tidy_labels, with_numbers_of
 from votron.errors import DataError, Parameter, Phrase
@@ -118,7 +119,7 @@ def find_column(key: str | int, names: Sequence[str], what: str, name: str) -> s
             return names[number] if number >= 0 else names[n + number]
     raise DataError(
         f"The {what} must be a column of {name}, which has {list_names(names)}. Got {short_repr(key)} instead.",
-        Phrase("meant", parameter="label" if what == "label" else "drop", got=key, names=names),
+        Phrase("meant", did_you_mean(key, names), parameter="label" if what == "label" else "drop"),
     )
 
 
@@ -162,13 +163,26 @@ def frame_examples(frame: Any, options: TableOptions, place: Place, about: Examp
     )
 
 
+class OddValueError(DataError):
+    """A column has a value that is not like the others: read as text, all of them could be read."""
+
+    def __init__(self, *parts: Any, column: str = "", got: str = "") -> None:
+        super().__init__(*parts)
+        self.column = column
+        self.got = got
+        """The value, and where it is."""
+
+
 def check_finite_column(column: Any, place: Place, name: str) -> None:
     """Refuse infinite numbers."""
     infinite = column.is_infinite() if column.dtype.is_float() else None
     if infinite is not None and infinite.any():
         row = int(infinite.arg_true()[0])
-        raise DataError(
-            f"The column {column.name!r} of {name} must hold finite numbers. Got {column[row]} in {place(row)} instead."
+        got = f"{column[row]} in {place(row)}"
+        raise OddValueError(
+            f"The column {column.name!r} of {name} must hold finite numbers. Got {got} instead.",
+            column=column.name,
+            got=got,
         )
 
 
@@ -200,11 +214,12 @@ def _feature_columns(frame: Any, options: TableOptions, label: str | None, name:
         absent = next((one for one in options.columns if one not in there), None)
         if absent is not None:
             raise DataError(
-                f"There must be a column {absent!r} in {name}, as when the model was trained: it has "
-                f"{list_names(names)}."
+                f"There must be a column {absent!r} in {name}",
+                Phrase("as in training", ", as when the model was trained", column=absent),
+                f": it has {list_names(names)}.{did_you_mean(absent, names)}",
             )
         return list(options.columns)
-    dropped = {find_column(key, names, "columns to drop", name) for key in options.drop}
+    dropped = {find_column(key, names, "column to drop", name) for key in options.drop}
     wanted = [one for one in names if one != label and one not in dropped]
     if not wanted:
         raise DataError(f"There must be a column of features in {name}. Got {list_names(names)} instead.")
@@ -253,7 +268,7 @@ def _rows_to_keep(X: Any, y: Any, unlabelled: Any, options: TableOptions, place:
     """Return which rows to keep, or None if all; refuse missing values if they are not to be dropped or kept."""
     kept = None
     if unlabelled is not None and unlabelled.any():
-        if not (options.drop_unlabelled or options.missing == "drop"):
+        if not options.drop_unlabelled:
             raise _missing_label(y, unlabelled, place, name)
         if unlabelled.all() and not options.may_be_empty:
             raise UnlabelledError(f"None of the {len(y):,} rows of {name} has a label in column {y.name!r}.")

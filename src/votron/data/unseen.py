@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from votron._frames import columns_of, in_pandas, is_frame
 from votron._sentences import counted
-from votron.data._columns import _Discrete, objects_of
+from votron.data._columns import _Discrete, objects_of, without_blanks
 from votron.data.examples import short_repr
 
 __all__ = ["Unseen", "unseen_values"]
@@ -152,7 +152,7 @@ def _look(step: Any, X: Any, found: Unseen, names: list[str]) -> None:
             if not isinstance(part, str) and _knows_values(part):
                 _look(part, _selected(X, columns), found, [columns] if isinstance(columns, str) else [])
     elif isinstance(step, _Discrete):
-        _add_column(names[0], X[X.columns[0]], step.values, found)
+        _add_column(names[0], X[X.columns[0]], step.values, found, without_blanks)
     elif isinstance(step, OneHotEncoder | OrdinalEncoder):
         columns = columns_of(X) if is_frame(X) else list(np.asarray(X, dtype=object).T)
         names = names if len(names) == len(columns) else [str(i) for i in range(len(columns))]
@@ -179,12 +179,15 @@ def _selected(X: Any, columns: Any) -> Any:
     return X.iloc[:, columns] if in_pandas(X) else X[:, columns]
 
 
-def _add_column(name: str, column: Any, known: Iterable[Any], found: Unseen) -> None:
+def _add_column(
+    name: str, column: Any, known: Iterable[Any], found: Unseen, taken_for: Callable[[Any], Any] = lambda value: value
+) -> None:
     """Add the values of a column; most columns have few different ones, and none that is not known."""
     there = set(known)
     if isinstance(column, np.ndarray):
         found._add_values(name, column, there)
         return
-    different = column.drop_duplicates() if in_pandas(column) else column.unique()
-    if not all(value is None or value in there for value in objects_of(different)):
+    different = objects_of(column.drop_duplicates() if in_pandas(column) else column.unique())
+    there.update([value for value in different if taken_for(value) in there])
+    if not all(value is None or value in there for value in different):
         found._add_values(name, objects_of(column), there)

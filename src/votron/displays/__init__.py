@@ -5,6 +5,7 @@ Each has ``from_estimator``, and ``from_predictions`` where predictions are all 
 made of are its attributes, and ``plot(ax=...)`` draws it again. matplotlib is imported when something is drawn.
 """
 
+from votron.displays.comparison import ComparisonDisplay
 from votron.displays.images import SupportImagesDisplay, WrongImagesDisplay
 from votron.displays.predictions import ConfusionsDisplay, MarginsDisplay, ReliabilityDisplay
 from votron.displays.reasons import CertificateDisplay, ExplanationDisplay
@@ -12,6 +13,7 @@ from votron.displays.training import MistakesDisplay, RulesDisplay, VotesDisplay
 
 __all__ = [
     "CertificateDisplay",
+    "ComparisonDisplay",
     "ConfusionsDisplay",
     "ExplanationDisplay",
     "MarginsDisplay",

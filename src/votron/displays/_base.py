@@ -36,13 +36,6 @@ class Display(ABC):
         """Draw."""
 
 
-def classifier_and_rows(model: Any, X: Any = None) -> tuple[Any, Any]:
-    """Return the classifier of a model, and the rows as it takes them: behind the steps of a pipeline."""
-    if not hasattr(model, "steps"):
-        return model, X
-    return model.steps[-1][1], None if X is None else model[:-1].transform(X)
-
-
 def check_offers(model: Any, method: str, display: str, what: str) -> None:
     """Refuse a model that lacks what a display needs."""
     if not hasattr(model, method):

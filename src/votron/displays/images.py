@@ -11,10 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from votron._pipelines import classifier_of
 from votron._plotting import AGAINST, AXIS, FOR, IMAGE_SHAPES, MUTED, title
 from votron._sentences import shortened
-from votron.displays._base import Display, check_offers, classifier_and_rows
-from votron.displays.predictions import score_margins
+from votron.displays._base import Display, check_offers
+from votron.displays.predictions import row_margins
 from votron.errors import VotronError
 
 __all__ = ["SupportImagesDisplay", "WrongImagesDisplay"]
@@ -133,7 +134,7 @@ class SupportImagesDisplay(ImagesDisplay):
         """
         from votron.reasons.models import support_labels
 
-        model, _ = classifier_and_rows(estimator)
+        model = classifier_of(estimator)
         check_offers(model, "record_", cls.__name__, "models that keep their record")
         mistakes = np.bincount(np.searchsorted(sorted_support := np.sort(model.support_), model.record_.example))
         counts = mistakes[np.searchsorted(sorted_support, model.support_)]
@@ -199,10 +200,7 @@ class WrongImagesDisplay(ImagesDisplay):
         """Draw the images that a fitted classifier gets wrong; where it has scores, the most wrong first."""
         labels = np.asarray(y)
         given = np.asarray(estimator.predict(X))
-        order = np.arange(len(labels))
-        if hasattr(estimator, "decision_function"):
-            scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
-            order = np.argsort(score_margins(labels, scores, np.asarray(estimator.classes_)), kind="stable")
+        order = np.argsort(row_margins(estimator, X, labels), kind="stable")
         return cls.from_predictions(labels[order], given[order], X[order], n=n, image_shape=image_shape, ax=ax)
 
     @classmethod

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._plotting import AGAINST, AXIS, FOR, INK, plain, title
+from votron._plotting import AGAINST, AXIS, FOR, INK, contrast, plain, title
 from votron._sentences import shortened
 from votron._types import Floats
 from votron.displays._base import Display, check_offers
@@ -78,10 +78,11 @@ class ConfusionsDisplay(Display):
         shares, right = self.counts / np.maximum(of_row, 1), np.eye(n, dtype=bool)
         colours = np.where(right[..., None], to_rgb(FOR), to_rgb(AGAINST))
         strength = np.where(right, 0.8 * shares, (shares > 0) * (0.18 + 0.8 * np.sqrt(shares)))
-        ax.imshow(1 - strength[..., None] * (1 - colours), interpolation="nearest")
+        cells = 1 - strength[..., None] * (1 - colours)
+        ax.imshow(cells, interpolation="nearest")
         few = n <= _MOST_NUMBERS
         for i, j in zip(*np.nonzero(self.counts), strict=True) if few else ():
-            ink = "white" if strength[i, j] > 0.5 else INK
+            ink = max("white", INK, key=lambda colour: contrast(colour, cells[i, j]))
             size = 9.5 if n <= 12 else 7.5
             ax.text(j, i, f"{self.counts[i, j]:,}", ha="center", va="center", color=ink, fontsize=size)
         self._label(ax, range(n) if few else range(0, n, -(-n // _MOST_NUMBERS)))
@@ -182,6 +183,7 @@ class ReliabilityDisplay(Display):
         ax.set_ylim(low, 1.005)
         ax.set_xlabel("probability of the predicted class")
         ax.set_ylabel("share that is right")
+        ax.locator_params(nbins=6)
         plain(ax)
         of = "rows" if self.n_rows is None else f"{self.n_rows:,} rows"
         title(ax, "Reliability", f"{of} in {len(self.share)} equal parts, by probability")
@@ -258,3 +260,11 @@ def score_margins(y: NDArray[Any], scores: Floats, classes: NDArray[Any]) -> Flo
     true = np.where(own, scores, -np.inf).max(axis=1)
     other = np.where(own, -np.inf, scores).max(axis=1)
     return np.asarray(np.where(np.isfinite(true), true, 0.0) - other)
+
+
+def row_margins(estimator: Any, X: Any, y: NDArray[Any]) -> Floats:
+    """Return by how much the true labels of rows lead; 0 of a classifier without scores."""
+    if not hasattr(estimator, "decision_function"):
+        return np.zeros(len(y))
+    scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
+    return score_margins(y, scores, np.asarray(estimator.classes_))

@@ -6,14 +6,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from votron._pipelines import classifier_of, rows_for_classifier
 from votron._plotting import AXIS, COLOURS, name_ends, plain, title
 from votron._types import Floats
-from votron.displays._base import Display, check_offers, classifier_and_rows
+from votron.displays._base import Display, check_offers
 from votron.errors import VotronError
 from votron.record import MistakeRecord, labels_of
 from votron.rules import RULES
+from votron.rules.vectors import moments_of
 
 __all__ = ["MistakesDisplay", "RulesDisplay", "VotesDisplay"]
 
@@ -37,6 +39,35 @@ def rule_words(rule: Any) -> str:
     """Return what to call a rule, or a pair of a rule and whether vectors are normalised."""
     name, normalised = (rule, False) if isinstance(rule, str) else rule
     return f"{name}, normalised" if normalised else str(name)
+
+
+class RulesOverTime:
+    """How often each rule errs after so many epochs, counted batch by batch; each takes one scan over the record."""
+
+    def __init__(
+        self, estimator: Any, rules: Iterable[Any] | None = None, epochs: Iterable[float] | None = None
+    ) -> None:
+        self.estimator, self.n, record = estimator, 0, estimator.record_
+        self.epochs = moments_within(record) if epochs is None else moments_of(record, estimator.n_epochs_, epochs)
+        chosen = rule_choices() if rules is None else [rules] if isinstance(rules, str) else rules
+        self.wrong = {rule: np.zeros(len(self.epochs), dtype=np.int64) for rule in chosen}
+
+    def add(self, X: Any, y: NDArray[Any]) -> None:
+        """Count a batch, of rows as the classifier takes them."""
+        stages = self.estimator.staged_decision_function(X, at=self.epochs, rules=list(self.wrong))
+        for moment, (_, scores) in enumerate(stages):
+            for rule, each in scores.items():
+                self.wrong[rule][moment] += np.count_nonzero(self.estimator.classes_[labels_of(each)] != y)
+        self.n += len(y)
+
+    @property
+    def errors(self) -> dict[Any, Floats]:
+        """Of each rule the shares that are wrong."""
+        return {rule: wrong / self.n for rule, wrong in self.wrong.items()}
+
+    def display(self) -> RulesDisplay:
+        """Return the picture."""
+        return RulesDisplay(self.epochs, self.errors, self.n)
 
 
 class RulesDisplay(Display):
@@ -85,17 +116,11 @@ class RulesDisplay(Display):
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
         """
-        model, rows = classifier_and_rows(estimator, X)
+        model, rows = classifier_of(estimator), rows_for_classifier(estimator, X)
         check_offers(model, "staged_decision_function", cls.__name__, _VOTED)
-        labels, chosen = np.asarray(y), rule_choices() if rules is None else rules
-        moments = moments_within(model.record_) if at is None else at
-        epochs: list[float] = []
-        errors: dict[Any, list[float]] = {}
-        for epoch, scores in model.staged_decision_function(rows, at=moments, rules=chosen):
-            epochs.append(epoch)
-            for rule, each in scores.items():
-                errors.setdefault(rule, []).append(float(np.mean(model.classes_[labels_of(each)] != labels)))
-        return cls(epochs, errors, len(labels)).plot(ax)
+        counts = RulesOverTime(model, rules, at)
+        counts.add(rows, np.asarray(y))
+        return cls(counts.epochs, counts.errors, counts.n).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         ends = {}
@@ -158,7 +183,7 @@ class VotesDisplay(Display):
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
         """
-        model, rows = classifier_and_rows(estimator, X)
+        model, rows = classifier_of(estimator), rows_for_classifier(estimator, X)
         check_offers(model, "staged_decision_function", cls.__name__, _VOTED)
         moments = moments_within(model.record_, 60) if at is None else at
         stages = list(model.staged_decision_function(rows, at=moments, rules=["vote"]))
@@ -226,7 +251,7 @@ class MistakesDisplay(Display):
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
         """
-        model, _ = classifier_and_rows(estimator)
+        model = classifier_of(estimator)
         check_offers(model, "record_", cls.__name__, _VOTED)
         record = model.record_
         epochs = np.array(moments_within(record, 100))
@@ -266,6 +291,7 @@ def error_axis(ax: Any, errors: Floats) -> None:
     low, high = 100 * float(errors.min()), 100 * float(errors.max())
     if low > 0 and high >= 4 * low:
         ax.set_yscale("log")
+        ax.set_ylabel("error, %, on a log scale")
         ax.set_ylim(0.85 * low, 1.1 * high)
         _number_ticks(ax.yaxis, 0.85 * low, 1.1 * high)
     else:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from votron._arrays import chunks, rows_in_bytes
 from votron._types import Rows
-from votron.errors import Parameter, VotronError
+from votron.errors import Parameter, Phrase, VotronError
 
 __all__ = ["ActiveRows", "active_rows"]
 
@@ -106,10 +106,14 @@ def _is_on(
         at = np.unravel_index(int(bad.argmax()), bad.shape)
         row, column = where(at)
         raise VotronError(
-            "The features of X must be Boolean, 0 or 1, unless ",
+            "The features ",
+            Phrase("data", "of X "),
+            "must be Boolean, 0 or 1, unless ",
             Parameter("binarize", of=owner),
             " says where to cut (",
             Parameter("binarize", 0.5),
-            f" takes what is above 0.5 for 1). Got {values[at].item()!r} at row {row}, column {column} instead.",
+            f" takes what is above 0.5 for 1). Got {values[at].item()!r} ",
+            Phrase("cell", f"at row {row}, column {column}", row=row + 1, feature=column + 1),
+            " instead.",
         )
     return on

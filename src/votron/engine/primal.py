@@ -213,6 +213,13 @@ class PrimalTrainer:
         other.time, other.largest_weight = self.time, self.largest_weight
         return other
 
+    def take_over(self, other: PrimalTrainer) -> None:
+        """Stand where another trainer stands, which is not needed any more."""
+        for name in _ARRAYS:
+            setattr(self, name, getattr(other, name))
+        self.time, self.largest_weight, self._made = other.time, other.largest_weight, {}
+        self.thin = other.thin
+
     @contextmanager
     def undone_on_error(self, X: Rows) -> Iterator[None]:
         """Take training on these rows back if it fails or is broken off: it only changes the features they have."""

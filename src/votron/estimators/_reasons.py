@@ -72,8 +72,8 @@ class ExplainedClassifier:
         return explained(
             form,
             rows,
-            form.scores(rows, effective_threads(getattr(model, "n_jobs", None))),
             model.classes_,
+            n_threads=effective_threads(getattr(model, "n_jobs", None)),
             rule=rule_of(model),
             label=label,
             against=against,

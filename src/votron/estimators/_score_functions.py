@@ -18,7 +18,7 @@ from votron.blocks import affine_weights, expansion_scores
 from votron.errors import NotRepresentableError
 from votron.estimators._validation import binarized
 from votron.kernels import Kernel
-from votron.reasons._sums import Sums, VectorSums, in_parts, sum_over_examples, sum_over_features
+from votron.reasons._sums import Sums, VectorSums, dense_row, in_parts, sum_over_examples, sum_over_features
 from votron.rules import RULES, Vectors
 from votron.rules.scan import too_large
 
@@ -57,11 +57,12 @@ class Linear:
         return _divided(linear_scores(rows, self.coef, self.intercept), self.divisor)
 
     def explained(self, rows: Rows, mixes: Floats) -> Iterator[Sums]:
-        """Yield the score of each row as a sum over features."""
-        if self.boolean:
-            rows = binarized(rows, self.binarize)
+        """Yield the score of each row as a sum over features, with the values that the row has, cut or not."""
+        scored = binarized(rows, self.binarize) if self.boolean else rows
         for i, mix in enumerate(mixes):
-            found = sum_over_features(rows[[i]], self.coef, self.intercept, self.divisor, mix, "the weights")
+            found = sum_over_features(scored[[i]], self.coef, self.intercept, self.divisor, mix, "the weights")
+            if self.boolean:  # where a cut value was scaled, its 1 stands for nothing in the data
+                found = found._replace(values=dense_row(rows[[i]])[found.ids])
             yield Sums((found,))
 
     def weights(self) -> tuple[Any, Floats]:

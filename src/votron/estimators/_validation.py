@@ -19,10 +19,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from votron._arrays import chunks, rows_in_bytes
-from votron._frames import columns_of_words, is_frame
+from votron._frames import columns_of_words, is_frame, is_missing
 from votron._registry import Registry
 from votron._types import Index, Rows
-from votron.engine.cluster.rows import SpreadRows, is_collection
+from votron.engine.cluster.client import is_collection, results_of
+from votron.engine.cluster.rows import SpreadRows
 from votron.errors import DataError, NotRepresentableError, Parameter, Phrase, VotronError
 from votron.kernels import KERNELS, Kernel, make_kernel
 from votron.kernels.base import as_rows, is_precomputed, kernel_class, negative_diagonal
@@ -58,6 +59,8 @@ def validated(
         return spread(estimator, X, y, kernel=kernel, reset=reset)
     if not isinstance(X, np.ndarray):
         _refuse_text(X, type(estimator).__name__)
+    if not isinstance(y, str):
+        _check_none_missing(np.asarray(y))
     found = validate_data(estimator, X, y, accept_sparse=False if is_precomputed(kernel) else "csr", reset=reset)
     X, y = found if isinstance(found, tuple) else (found, None)
     X = _in_form(X)
@@ -106,7 +109,7 @@ def checked_chunk(chunk: Any, owner: str) -> Rows:
 def gathered(values: Any, rows: SpreadRows, what: str) -> Any:
     """Return one number or word for each row, such as its label, here; refuse those that do not go with the rows."""
     if is_collection(values):
-        parts = rows.client.gather(rows.client.compute(np.ravel(values.to_delayed()).tolist()))
+        parts = results_of(rows.client, rows.client.compute(np.ravel(values.to_delayed()).tolist()))
         lengths = [len(part) for part in parts]
         if sum(lengths) == rows.shape[0] and lengths != rows.lengths:
             raise DataError(
@@ -192,6 +195,19 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[NDArray[Any], NDArray[np
     found, codes = _sorted("labels", y) if classes is None else _among(y, read_classes(classes))
     codes = codes.astype(np.int64).reshape(-1)
     return found, 1 - codes if len(found) == 2 else codes
+
+
+def _check_none_missing(y: NDArray[Any]) -> None:
+    """Refuse labels that are missing, by the row of the first."""
+    if y.dtype.kind not in "fO" or y.ndim != 1:
+        return
+    missing = np.isnan(y) if y.dtype.kind == "f" else np.array([is_missing(label) for label in y.tolist()], dtype=bool)
+    if missing.any():
+        row, n = int(np.argmax(missing)), int(missing.sum())
+        raise VotronError(
+            f"The labels must not be missing. Got none for {n:,} of {len(y):,} rows, the first of them row {row}, "
+            "counted from 0, instead: leave such rows out."
+        )
 
 
 def _check_are_classes(y: NDArray[Any]) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from votron._types import Floats, Index, Rows
-from votron.errors import Parameter, VotronError
+from votron.errors import Parameter, Phrase, VotronError
 from votron.estimators._validation import encode_labels
 from votron.estimators.base import ScoreClassifier, outside_votron
 from votron.kernels.base import is_precomputed
@@ -112,8 +112,9 @@ def why_not_in_parts(model: Any) -> VotronError | None:
         return None
     return VotronError(
         Parameter("class_weight", of=type(model).__name__),
-        f" must be a dict or None for partial_fit, since how many rows the classes have is not known yet. "
-        f"Got {model.class_weight!r} instead.",
+        " must ",
+        Phrase("weights in parts", "be a dict or None for partial_fit"),
+        f", since how many rows the classes have is not known yet. Got {model.class_weight!r} instead.",
     )
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
 from votron._forecast import Forecast
@@ -38,6 +39,7 @@ from votron.estimators._validation import (
     validated,
     validation_split,
 )
+from votron.estimators.parameters import meant_among
 from votron.record import labels_of
 
 try:
@@ -115,6 +117,16 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
     n_jobs: int | None
 
     # -- training and prediction ---------------------------------------------------------------------------------------
+
+    def _validate_params(self) -> None:
+        """Refuse what is out of range, as scikit-learn does, and ask whether a name that is nearly right was meant."""
+        try:
+            super()._validate_params()
+        except InvalidParameterError as error:
+            for name, allowed in self._parameter_constraints.items():
+                if str(error).startswith(f"The {name!r} parameter of"):
+                    raise InvalidParameterError(f"{error}{meant_among(allowed, getattr(self, name))}") from None
+            raise
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train on data and labels.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
 from votron._resources import effective_threads, parse_memory_limit
+from votron._sentences import did_you_mean
 from votron.errors import Parameter, VotronError
 
 __all__ = ["check_parameters", "parameter_constraints"]
@@ -34,6 +36,18 @@ def parameter_constraints(cls: Any) -> dict[str, tuple[Any, ...]]:
     ('boolean',)
     """
     return {name: tuple(allowed) for name, allowed in cls._parameter_constraints.items()}
+
+
+def meant_among(allowed: Iterable[Any], value: Any) -> str:
+    """Return the question whether another of the names that constraints allow was meant; nothing if none is near.
+
+    Examples
+    --------
+    >>> from votron import VotedPerceptronClassifier
+    >>> meant_among(parameter_constraints(VotedPerceptronClassifier)["kernel"], "polly")
+    " Did you mean 'poly'?"
+    """
+    return did_you_mean(value, [name for each in allowed for name in getattr(each, "options", ())])
 
 
 def check_parameters(estimator: Any) -> None:
@@ -71,7 +85,7 @@ def check_parameters(estimator: Any) -> None:
             validate_parameter_constraints({name: fitting}, {name: value}, owner)
         except InvalidParameterError as error:
             rule = str(error).removeprefix(f"The {name!r} parameter of {owner}")
-            raise VotronError(Parameter(name, of=owner), rule) from None
+            raise VotronError(Parameter(name, of=owner), rule, meant_among(allowed, value)) from None
     if "memory_limit" in params:
         parse_memory_limit(params["memory_limit"], owner)
     if "n_jobs" in params:

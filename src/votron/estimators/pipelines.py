@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 
-from votron.data.encoding import make_encoder
+from votron._sentences import counted
+from votron.data.encoding import make_encoder, unfilled_holes
+from votron.errors import DataError, Parameter, VotronError
 from votron.estimators.base import SavableClassifier
 
 if TYPE_CHECKING:
@@ -23,6 +28,41 @@ if TYPE_CHECKING:
 __all__ = ["ClassifierPipeline", "table_classifier", "table_encoder", "table_options"]
 
 _LEARNING = ("fit", "partial_fit")
+
+
+@contextmanager
+def _naming_holes(model: Pipeline, X: Any) -> Iterator[None]:
+    """Name the columns with missing values where the classifier, which sees numbers without names, refuses them."""
+    try:
+        yield
+    except ValueError as error:
+        if isinstance(error, VotronError) or get_tags(model.steps[-1][1]).input_tags.allow_nan:
+            raise
+        holes = unfilled_holes(model.steps[0][1], X)
+        if not holes:
+            raise
+        name, n = next(iter(holes.items()))
+        others = f", and {counted(len(holes) - 1, 'more column')} some" if len(holes) > 1 else ""
+        raise DataError(
+            "There must be no missing values in columns of numbers and dates, nor texts that are neither, and "
+            f"{name!r} has {n:,}{others}: fill them in, as table_classifier does with ",
+            Parameter("missing", "mean"),
+            ", or leave such rows out.",
+        ) from None
+
+
+def _naming_holes_in(name: str) -> Any:
+    """Return a method of pipelines, which they have where their classifier has it, and which names holes."""
+
+    def has(model: Pipeline) -> bool:
+        return hasattr(model.steps[-1][1], name)
+
+    @functools.wraps(getattr(Pipeline, name))
+    def method(self: ClassifierPipeline, X: Any, *args: Any, **params: Any) -> Any:
+        with _naming_holes(self, X):
+            return getattr(super(ClassifierPipeline, self), name)(X, *args, **params)
+
+    return available_if(has)(method)
 
 
 class ClassifierPipeline(Pipeline):
@@ -48,13 +88,28 @@ class ClassifierPipeline(Pipeline):
 
     save = SavableClassifier.save
 
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Fit the steps, as those of scikit-learn's Pipeline."""
+        with _naming_holes(self, X):
+            return super().fit(X, y, **params)  # type: ignore[no-any-return]  # scikit-learn has no types
+
+    def predict(self, X: Any, **params: Any) -> Any:
+        """Return the labels of rows."""
+        with _naming_holes(self, X):
+            return super().predict(X, **params)
+
+    decision_function, predict_proba, predict_log_proba, score = map(
+        _naming_holes_in, ("decision_function", "predict_proba", "predict_log_proba", "score")
+    )
+
     def explain(
         self, X: Any, label: Any = None, against: Any = None, *, top: int | None = 5, first: int = 0
     ) -> Explanations:
         """Explain the scores of rows, as `votron.explain` does, with features called as the steps call them."""
         from votron.reasons import explain
 
-        return explain(self, X, label, against, top=top, first=first)
+        with _naming_holes(self, X):
+            return explain(self, X, label, against, top=top, first=first)
 
     def __getattr__(self, name: str) -> Any:
         steps = self.__dict__.get("steps")
@@ -70,9 +125,11 @@ class ClassifierPipeline(Pipeline):
         @functools.wraps(method)
         def taking(*args: Any, **given: Any) -> Any:
             bound = signature.bind(*args, **given)
-            if "X" in bound.arguments:
-                bound.arguments["X"] = self[:-1].transform(bound.arguments["X"])
-            result = method(*bound.args, **bound.kwargs)
+            X = bound.arguments.get("X")
+            with _naming_holes(self, X):
+                if X is not None:
+                    bound.arguments["X"] = self[:-1].transform(X)
+                result = method(*bound.args, **bound.kwargs)
             changed = isinstance(result, BaseEstimator) and is_classifier(result)
             return type(self)([*self.steps[:-1], (self.steps[-1][0], result)]) if changed else result
 

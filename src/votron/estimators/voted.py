@@ -20,8 +20,9 @@ from votron._arrays import n_bytes
 from votron._resources import effective_threads, parse_memory_limit
 from votron._types import Floats, Index, Rows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
-from votron.engine.cluster.rows import SpreadRows, is_collection
-from votron.errors import Parameter, VotronError
+from votron.engine.cluster.client import is_collection
+from votron.engine.cluster.rows import SpreadRows
+from votron.errors import Parameter, Phrase, VotronError
 from votron.estimators import _validation
 from votron.estimators._best_moment import (
     EarlyStop,
@@ -64,8 +65,10 @@ def _why_no_partial_fit(model: Any) -> VotronError | None:
     if isinstance(model.gamma, str) and _validation.reads_gamma(model.kernel):
         return VotronError(
             Parameter("gamma", of=name),
-            f" must be a number for partial_fit, since the data that decide what "
-            f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead.",
+            " must be a number ",
+            Phrase("in parts", "for partial_fit"),
+            f", since the data that decide what {model.gamma!r} stands for are not all there. Got {model.gamma!r} "
+            "instead.",
         )
     return why_not_in_parts(model)
 
@@ -621,7 +624,11 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
             other._set_holdout(*held_out)
             other._sample_held_out(*held_out)
         elif RULES[rule].needs_held_out and self._vectors.holdout is None:
-            raise VotronError(f"The rule {rule!r} needs held-out data: give X_val and y_val, or fit with that rule.")
+            raise VotronError(
+                f"The rule {rule!r} needs held-out data: ",
+                Phrase("held-out data", "give X_val and y_val, or fit with that rule", rule=rule),
+                ".",
+            )
         return other
 
     def with_best_moment(self, X_val: Any, y_val: Any, rule: str | None = None) -> VotedPerceptronClassifier:

@@ -233,7 +233,7 @@ def explore(data: ImageSet, store: RunStore, *, quiet: bool = False) -> Frontier
         return found if found.setting == setting else None
 
     def keep(point: Point) -> None:
-        write_text(path(point.setting), json.dumps(asdict(point), indent=1) + "\n")
+        write_text(path(point.setting), json.dumps(asdict(point), indent=1) + "\n", make_folders=True)
 
     large = len(data.X) > 10_000
     todo = [s for s in settings(quick=not large) if not large or s.learner != "SVC" or fast_svc() is not None]

@@ -85,7 +85,9 @@ def machines(
         if kept is None:
             progress(c, len(labels))
             kept = _trained(data, labels, c, degree)
-            write_text(_path(store, data.digest, degree, c), json.dumps(asdict(kept), indent=1) + "\n")
+            write_text(
+                _path(store, data.digest, degree, c), json.dumps(asdict(kept), indent=1) + "\n", make_folders=True
+            )
         found.append(kept)
     return found
 

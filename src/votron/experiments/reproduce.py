@@ -256,7 +256,7 @@ def write_tables(made: Reproduction, out: Path) -> list[Path]:
         by = f"\nMade by `{made.command}`, {made.made:%Y-%m-%d}.\n"
         for suffix, content in ((".csv", table.as_csv()), (".md", table.as_markdown() + by)):
             written.append(out / f"{table.key}{suffix}")
-            write_text(written[-1], content)
+            write_text(written[-1], content, make_folders=True)
     everything: dict[str, Any] = {
         "command": made.command,
         "made": f"{made.made:%Y-%m-%dT%H:%M:%SZ}",
@@ -283,10 +283,12 @@ def write_tables(made: Reproduction, out: Path) -> list[Path]:
         "notes": made.notes,
     }
     written.append(out / "results.json")
-    write_text(written[-1], json.dumps(everything, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write_text(
+        written[-1], json.dumps(everything, indent=1, ensure_ascii=False, allow_nan=False) + "\n", make_folders=True
+    )
     if made.claims:
         written.append(out / "claims.md")
-        write_text(written[-1], claims_as_markdown(made.claims))
+        write_text(written[-1], claims_as_markdown(made.claims), make_folders=True)
     return written
 
 

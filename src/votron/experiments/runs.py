@@ -294,4 +294,4 @@ class RunStore:
         values = {field.name: getattr(result, field.name) for field in fields(RunResult) if field.name != "key"}
         buffer = io.BytesIO()
         np.savez_compressed(buffer, made_for=np.array(f"{FORMAT} {result.key}"), **values)
-        write_bytes(self._path(result.key), buffer.getvalue())
+        write_bytes(self._path(result.key), buffer.getvalue(), make_folders=True)

@@ -9,8 +9,6 @@ A number of ours is a mean over permutations with its standard error. It agrees 
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._text_tables import as_markdown, as_text
+from votron._text_tables import as_csv, as_markdown, as_text
 from votron.experiments.machines import MachineResult
 from votron.experiments.papers import Fact, facts, label_facts, label_source, source
 from votron.experiments.runs import RULES, RunResult
@@ -234,11 +232,7 @@ class Table:
     def as_csv(self) -> str:
         """Return the numbers as CSV."""
         records = self.records()
-        out = io.StringIO()
-        writer = csv.DictWriter(out, fieldnames=list(records[0]) if records else ["table"], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
-        return out.getvalue()
+        return as_csv([records[0] if records else ["table"], *(record.values() for record in records)])
 
 
 def _with_error(cell: Cell | None) -> str:

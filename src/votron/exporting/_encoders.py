@@ -9,7 +9,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 
 from votron.data._columns import _Chance, _Date, _Discrete, _Number, _Text, _Truth
 from votron.errors import VotronError
@@ -114,6 +114,9 @@ def _step(graph: Graph, step: Any, name: str) -> str:
     if kind is StandardScaler:
         name = graph.node("Sub", name, graph.constant(step.mean_)) if step.with_mean else name
         return graph.node("Div", name, graph.constant(step.scale_)) if step.with_std else name
+    if kind is RobustScaler:
+        name = graph.node("Sub", name, graph.constant(step.center_)) if step.with_centering else name
+        return graph.node("Div", name, graph.constant(step.scale_)) if step.with_scaling else name
     if kind is MinMaxScaler:
         name = graph.node("Mul", name, graph.constant(step.scale_))
         return _clipped(graph, step, graph.node("Add", name, graph.constant(step.min_)), *step.feature_range)
@@ -145,6 +148,6 @@ def _imputed(graph: Graph, step: SimpleImputer, name: str) -> str:
 def _cannot(step: Any, where: str) -> VotronError:
     return VotronError(
         f"A step {type(step).__name__} {where} cannot be exported to ONNX: encoders that Votron made, "
-        "StandardScaler, MinMaxScaler, MaxAbsScaler, Normalizer and SimpleImputer can be. Export the "
+        "StandardScaler, RobustScaler, MinMaxScaler, MaxAbsScaler, Normalizer and SimpleImputer can be. Export the "
         "classifier alone, and encode before it."
     )

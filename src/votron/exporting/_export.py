@@ -42,7 +42,8 @@ def to_onnx(model: Any, *, probabilities: bool = False) -> Any:
     model : classifier of Votron, or scikit-learn Pipeline that ends in one
         What predicts by one vector a class: linear models, and kernels with the rules "last", "average", "pocket" and
         "holdout"; precomputed kernels and functions excepted. Before it may stand such an encoder without columns of
-        texts, and scikit-learn's StandardScaler, MinMaxScaler, MaxAbsScaler, Normalizer and SimpleImputer.
+        texts, and scikit-learn's StandardScaler, RobustScaler, MinMaxScaler, MaxAbsScaler, Normalizer and
+        SimpleImputer.
     probabilities : bool, default=False
         Whether there shall be a third output, ``probabilities``, of shape (n, n_classes). Where scores are equal, so
         are these.

@@ -23,6 +23,7 @@ from votron._arrays import chunks
 from votron._loops import dual as _loops
 from votron._loops._llvm import RowLoop
 from votron._registry import Registry
+from votron._sentences import did_you_mean
 from votron._types import Floats, Index, Rows
 from votron.errors import IndefiniteKernelError, NotRepresentableError, Parameter, VotronError
 from votron.kernels.features import FeatureMap
@@ -430,7 +431,7 @@ def make_kernel(
         if cls is None:
             raise VotronError(
                 f"The 'kernel' must be one of {', '.join(map(repr, KERNELS))}, a Kernel or a function. "
-                f"Got {kernel!r} instead."
+                f"Got {kernel!r} instead.{did_you_mean(kernel, KERNELS)}"
             )
         given = {"degree": degree, "gamma": gamma, "coef0": coef0}
         made = cls(**{name: given[name] for name in cls.parameters() if name in given})

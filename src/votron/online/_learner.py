@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from votron._sentences import did_you_mean
 from votron._types import Floats
 from votron.errors import IndefiniteKernelError, Parameter, VotronError
 from votron.kernels import KERNELS, Kernel, make_kernel
@@ -369,6 +370,6 @@ def _checked_kernel(kernel: Any) -> Kernel | None:
             Parameter("kernel", of=OWNER),
             f" must be None, one of {', '.join(map(repr, names))}, a Kernel or a "
             "function, and not precomputed, since a matrix has no values for examples to come. "
-            f"Got {kernel!r} instead.",
+            f"Got {kernel!r} instead.{did_you_mean(kernel, names)}",
         )
     return made

@@ -5,15 +5,18 @@ A score is a sum. By the rules "last", "average", "pocket", "holdout" and "rando
 it is one over vectors, each with its sign for every step that it survived, and no sum over examples: there the vectors
 explain the score, and the examples the mean of the vectors' scores, which stands beside it. `explain` returns these
 sums, the largest terms one by one and the others together, so that what is shown adds up to the score: to rounding, and
-exactly where the numbers are whole and below 2^53.
+exactly where the numbers are whole and below 2^53. With other kernels features have no share in the score; what each
+column does to it, by itself, stands in their place.
 """
 
+from votron.reasons.columns import Effect
 from votron.reasons.explanation import Explanation, Explanations, History, Term, Terms
 from votron.reasons.features import strongest_features
 from votron.reasons.models import explain, suspects
 from votron.reasons.suspicion import Suspects
 
 __all__ = [
+    "Effect",
     "Explanation",
     "Explanations",
     "History",

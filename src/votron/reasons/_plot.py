@@ -8,28 +8,30 @@ import numpy as np
 import scipy.sparse as sp
 
 from votron._plotting import AGAINST, AXIS, FOR, IMAGE_SHAPES, MUTED, STYLE, plain, pyplot, title, write_name
+from votron._sentences import shortened
 from votron._types import Floats, Rows
 from votron.errors import VotronError
-from votron.reasons._text import headline
+from votron.reasons._text import headline, named, terms_to_draw
 
 if TYPE_CHECKING:
     from votron.reasons.explanation import Explanation, History, Terms
 
 _LONGEST = 46
 _SPANS = 100
+_COLUMNS = 10
 
 
 def draw(found: Explanation, ax: Any, image_shape: tuple[int, int] | None) -> Any:
     """Draw an explanation; see `Explanation.plot`."""
     plt = pyplot(screen=True)
     shape = _shape(found, image_shape)
-    terms = _chosen(found, shape)
+    terms = terms_to_draw(found, as_image=found._pixels is not None)
     if terms is None:
         raise VotronError("There is nothing to draw: this score is a sum of no terms.")
     with plt.rc_context(STYLE):
         pixels = shape is not None and terms.kind == "features"
         if ax is None:
-            n = 9 if pixels else max(3, len(terms.largest) + 2)
+            n = 9 if pixels else max(3, min(len(found.columns), _COLUMNS) or len(terms.largest) + 2)
             heights = [n * 0.42, 1.6] if found.history else [n * 0.42]
             _, axes = plt.subplots(
                 len(heights), 1, figsize=(8.2, sum(heights) + 1.3), layout="constrained", height_ratios=heights,
@@ -38,12 +40,14 @@ def draw(found: Explanation, ax: Any, image_shape: tuple[int, int] | None) -> An
             ax = axes[0, 0]
             if found.history:
                 _draw_history(axes[1, 0], found.history)
-        if pixels:
+        if found.columns:
+            note = _draw_columns(ax, found)
+        elif pixels:
             assert shape is not None
-            _draw_pixels(ax, found, terms, shape)
+            note = _draw_pixels(ax, found, terms, shape)
         else:
-            _draw_bars(ax, found, terms, shape)
-        title(ax, f"{found.name}: {headline(found)}", _note(terms), pad=26)
+            note = _draw_bars(ax, found, terms, shape)
+        title(ax, f"{found.name}: {headline(found)}", note, pad=26)
     return ax
 
 
@@ -61,13 +65,6 @@ def _shape(found: Explanation, given: tuple[int, int] | None) -> tuple[int, int]
     return given
 
 
-def _chosen(found: Explanation, shape: tuple[int, int] | None) -> Terms | None:
-    """Return the sum to draw: over examples, unless there is none; of named features, over these."""
-    if found.features is not None and (found.examples is None or (found._pixels is None and found.features.exact)):
-        return found.features
-    return found.examples
-
-
 def _note(terms: Terms) -> str:
     n = terms.n_for + terms.n_against
     words = f"The largest shares of {n:,} {terms.kind}"
@@ -77,16 +74,34 @@ def _note(terms: Terms) -> str:
 # -- bars -------------------------------------------------------------------------------------------------------------
 
 
-def _draw_bars(ax: Any, found: Explanation, terms: Terms, shape: tuple[int, int] | None) -> None:
+def _draw_columns(ax: Any, found: Explanation) -> str:
+    """Draw what the value of each column does to the score."""
+    shown = sorted(found.columns[:_COLUMNS], key=lambda effect: -effect.change)
+    _bars(ax, [_cut(effect.name) for effect in shown], [effect.change for effect in shown])
+    ax.set_xlabel(f"for {found.label} to the right", color=MUTED, fontsize=9.5)
+    votes = "; below, the votes" if found.history else ""
+    return f"What the score would lose with another row's value{votes}"
+
+
+def _bars(ax: Any, names: list[str], lengths: list[float]) -> Any:
+    """Draw bars from 0 to either side, the first above; return where they are."""
+    where = np.arange(len(names))[::-1]
+    ax.barh(where, lengths, color=[FOR if length > 0 else AGAINST for length in lengths], height=0.62)
+    ax.axvline(0, color=AXIS, linewidth=1)
+    ax.set_yticks(where, names)
+    ax.xaxis.set_major_formatter("{x:.3g}")
+    plain(ax)
+    ax.grid(False, axis="y")
+    ax.locator_params(axis="x", nbins=7)
+    return where
+
+
+def _draw_bars(ax: Any, found: Explanation, terms: Terms, shape: tuple[int, int] | None) -> str:
     bars: list[tuple[str, float, int]] = []
     for positive in (True, False):
         for term in terms.side(positive):
             bars.append((_bar_name(term, terms.kind), term.share, term.slot))
-    where = np.arange(len(bars))[::-1]
-    shares = np.array([share for _, share, _ in bars])
-    ax.barh(where, shares, color=[FOR if share > 0 else AGAINST for share in shares], height=0.62)
-    ax.axvline(0, color=AXIS, linewidth=1)
-    ax.set_yticks(where, [name for name, _, _ in bars])
+    where = _bars(ax, [name for name, _, _ in bars], [share for _, share, _ in bars])
     others = ", ".join(
         f"{n:,} other{'s' if n > 1 else ''} {side} it {share:+.3g}"
         for side, (n, share) in (("for", terms.others(True)), ("against", terms.others(False)))
@@ -95,21 +110,17 @@ def _draw_bars(ax: Any, found: Explanation, terms: Terms, shape: tuple[int, int]
     ax.set_xlabel(
         f"share, for {found.label} to the right" + (f"; {others}" if others else ""), color=MUTED, fontsize=9.5
     )
-    ax.xaxis.set_major_formatter("{x:.3g}")
-    plain(ax)
-    ax.grid(False, axis="y")
-    ax.locator_params(axis="x", nbins=7)
     if shape is not None and terms.kind == "examples" and found._support.shape[1] == shape[0] * shape[1]:
         _add_images(ax, found, bars, where, shape)
+    return _note(terms)
 
 
 def _bar_name(term: Any, kind: str) -> str:
-    if kind == "features":
-        name = term.name if term.value == 1 else f"{term.name} = {term.value:.3g}"
-    else:
-        about = f": {term.about}" if term.about else ""
-        name = f"{term.name} ({term.label}){about}" if term.label else f"{term.name}{about}"
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
+    return _cut(named(term, kind))
+
+
+def _cut(name: str) -> str:
+    return shortened(name, _LONGEST)
 
 
 def _add_images(ax: Any, found: Explanation, bars: Any, where: Any, shape: tuple[int, int]) -> None:
@@ -148,7 +159,7 @@ def _dense(row: Rows) -> Floats:
 # -- pixels and votes -------------------------------------------------------------------------------------------------
 
 
-def _draw_pixels(ax: Any, found: Explanation, terms: Terms, shape: tuple[int, int]) -> None:
+def _draw_pixels(ax: Any, found: Explanation, terms: Terms, shape: tuple[int, int]) -> str:
     """Draw what each pixel of an image adds to the score."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -165,6 +176,7 @@ def _draw_pixels(ax: Any, found: Explanation, terms: Terms, shape: tuple[int, in
     ax.set(xticks=[], yticks=[])
     for spine in ax.spines.values():
         spine.set_color(AXIS)
+    return _note(terms)
 
 
 def _draw_history(ax: Any, history: tuple[History, ...]) -> None:

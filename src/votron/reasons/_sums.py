@@ -67,12 +67,17 @@ def _mixed(mix: Floats, divisor: Floats | None) -> tuple[Floats, float]:
     return mix / divisor, 1.0
 
 
+def dense_row(row: Rows) -> Floats:
+    """Return the values of one row, those that are 0 included."""
+    return np.asarray(row.toarray() if sp.issparse(row) else row, dtype=np.float64).reshape(-1)
+
+
 def sum_over_features(
     row: Rows, coef: Any, intercept: Floats, divisor: Floats | None, mix: Floats, words: str, exact: bool = True
 ) -> Sum:
     """Return the score of one row as a sum over the features that are not 0 in it."""
     factors, divided_by = _mixed(mix, divisor)
-    dense = np.asarray(row.toarray() if sp.issparse(row) else row, dtype=np.float64).reshape(-1)
+    dense = dense_row(row)
     ids = np.flatnonzero(dense)
     used = np.flatnonzero(factors)
     weights: Any = coef[used][:, ids]

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from votron._sentences import counted
+from votron._sentences import counted, shortened
 from votron._text_tables import as_text as table
 from votron._types import Rows
+from votron.reasons._sums import dense_row
 
 if TYPE_CHECKING:
     from votron.reasons.explanation import Explanation, History, Terms
 
 _SPANS = 10
 _SHOWN_FEATURES = 4
+_LONGEST_NAME = 72
+_SHOWN_COLUMNS = 6
 
 
 def headline(found: Explanation) -> str:
@@ -25,13 +27,32 @@ def headline(found: Explanation) -> str:
     return f"{what}, {by}" + ("" if found.predicted == found.label else f"; predicted is {found.predicted}")
 
 
+def terms_to_draw(found: Explanation, *, as_image: bool) -> Terms | None:
+    """Return the sum to draw: over examples, unless there is none; of features that are no pixels, over these."""
+    if found.features is not None and (found.examples is None or (not as_image and found.features.exact)):
+        return found.features
+    return found.examples
+
+
 def as_text(found: Explanation) -> str:
     """Return an explanation as lines."""
     parts = [f"{found.name}: {headline(found)} ({found.rule})"]
+    if found.columns:
+        parts.append(_effects(found))
     if found.history:
         parts.append(_history(found.history))
     parts += [_terms(each) for each in found.sums]
     return "\n".join(parts)
+
+
+def _effects(found: Explanation) -> str:
+    """Return what columns do to the score, the largest effects first."""
+    shown = [effect for effect in found.columns[:_SHOWN_COLUMNS] if effect.change]
+    lines = [["column", "the score would lose with another row's value, on average"]]
+    lines += [[shortened(effect.name, _LONGEST_NAME), f"{effect.change:+.3g}"] for effect in shown]
+    more = len(found.columns) - len(shown)
+    lines += [[counted(more, "other column"), f"less than {abs(shown[-1].change):.3g} each"]] if shown and more else []
+    return table(lines)
 
 
 def _history(each: tuple[History, ...]) -> str:
@@ -52,14 +73,20 @@ def _n_spans(history: History) -> int:
 
 def _terms(found: Terms) -> str:
     n = found.n_for + found.n_against
-    of = f"{found.words}, as a sum over {counted(n, found.kind.removesuffix('s'), found.kind)}: {found.score:.3g}"
+    over = counted(n, found.kind.removesuffix("s"), found.kind)
+    of = f"{found.words}, as a sum over {over}: {found.score:.3g}"
     if not found.exact:
-        of += f"; the score itself is a sum over vectors, and none over {found.kind}"
+        of = (
+            f"vectors vote, so {found.kind} have no shares in the score; in its place, {found.words}\n"
+            f"as a sum over {over}: {found.score:.3g}"
+        )
     lines = [["", "share", "of all for or against"]]
     for positive in (True, False):
         total = found.amount_for if positive else found.amount_against
         for term in found.side(positive):
-            lines.append([_named(term, found.kind), f"{term.share:+.3g}", _part(term.amount, total)])
+            lines.append(
+                [shortened(named(term, found.kind), _LONGEST_NAME), f"{term.share:+.3g}", _part(term.amount, total)]
+            )
         n, share = found.others(positive)
         if n:
             words = f"{n:,} other{'s' if n > 1 else ''} {'for' if positive else 'against'}"
@@ -73,10 +100,20 @@ def _part(amount: float, total: float) -> str:
     return f"{100 * amount / total:.1f} %" if total else ""
 
 
-def _named(term: Any, kind: str) -> str:
-    if kind == "features":
-        return term.name if term.value == 1 else f"{term.name} = {term.value:.4g}"
+def named(term: Any, kind: str) -> str:
+    """Return what a term is called, with the value of a feature, or what is known of an example.
+
+    Examples
+    --------
+    >>> from votron.reasons.explanation import Term
+    >>> named(Term(1, "Temp", 12.0, 0.4, 65.0), "features"), named(Term(1, "row 1", 12.0, 0.4, 1.0, "3"), "examples")
+    ('Temp = 65', 'row 1 (3)')
+    >>> named(Term(1, "month of day (sine)", 12.0, 0.4, 0.5, about="February or June"), "features")
+    'month of day (sine): February or June'
+    """
     about = f": {term.about}" if term.about else ""
+    if kind == "features":
+        return f"{term.name}{about}" if about or term.value == 1 else f"{term.name} = {number(term.value)}"
     return f"{term.name} ({term.label}){about}" if term.label else f"{term.name}{about}"
 
 
@@ -88,13 +125,32 @@ def described(row: Rows, names: Any) -> str:
     >>> described(np.array([[1.0, 0.0, -0.5]]), ["Outlook=Rainy", "Outlook=Sunny", "Temp"])
     'Outlook=Rainy, Temp -0.5'
     """
-    dense = np.asarray(row.toarray() if sp.issparse(row) else row, dtype=np.float64).reshape(-1)
+    dense = dense_row(row)
     order = np.argsort(-np.abs(dense), kind="stable")[:_SHOWN_FEATURES]
-    shown = [
-        str(names[i]) if dense[i] == 1 else f"{names[i]} {original(names, i, dense[i]):.4g}" for i in order if dense[i]
-    ]
+    shown = [_feature(names, i, dense[i]) for i in order if dense[i]]
     more = int(np.count_nonzero(dense)) - len(shown)
     return ", ".join(shown) + (", ..." if more > 0 else "")
+
+
+def _feature(names: Any, i: int, value: float) -> str:
+    unit, words = original(names, i, value), in_words(names, i, value)
+    return str(names[i]) + (f": {words}" if words else "" if value == unit == 1 else f" {number(unit)}")
+
+
+def in_words(names: Any, i: int, value: float) -> str:
+    """Return what a value of a feature stands for, where the names know it."""
+    return str(names.in_words(i, value)) if hasattr(names, "in_words") else ""
+
+
+def number(value: float) -> str:
+    """Return the value of a feature in four digits, or as a whole number where it is large.
+
+    Examples
+    --------
+    >>> number(0.123456), number(17391.0), number(6.02e23)
+    ('0.1235', '17,391', '6.02e+23')
+    """
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:.4g}"
 
 
 def original(names: Any, i: int, value: float) -> float:
@@ -123,6 +179,10 @@ def rows_of(found: Explanation) -> list[dict[str, Any]]:
             side = {"kind": terms.kind, "side": "for" if terms.constant > 0 else "against"}
             rest = {"name": "intercept", "index": -1, "of_label": "", "value": 1.0}
             out.append({**head, **side, **rest, "share": terms.constant / terms.divisor})
+    for effect in found.columns:
+        known = {"name": effect.name, "index": -1, "of_label": "", "value": float("nan")}
+        side = {"kind": "columns", "side": "for" if effect.change > 0 else "against"}
+        out.append({**head, **side, **known, "share": effect.change})
     for history in found.history:
         n = _n_spans(history)
         for low, high, mean in history.spans(n):
@@ -147,6 +207,7 @@ def as_dict(found: Explanation) -> dict[str, Any]:
         "score": found.score,
         "rule": found.rule,
         **{terms.kind: _terms_dict(terms) for terms in found.sums},
+        "columns": [{"name": each.name, "column": each.column, "change": each.change} for each in found.columns],
         "vectors": [
             {
                 "label": plain(each.label),
@@ -172,9 +233,10 @@ def _terms_dict(terms: Terms) -> dict[str, Any]:
 
 def _term_dict(term: Any, kind: str) -> dict[str, Any]:
     head = {"name": term.name, "index": term.index, "share": term.share}
+    about = {"about": term.about} if term.about else {}
     if kind == "features":
-        return {**head, "value": term.value}
-    return {**head, "kernel": term.value, "label": term.label} | ({"about": term.about} if term.about else {})
+        return {**head, "value": term.value} | about
+    return {**head, "kernel": term.value, "label": term.label} | about
 
 
 def plain(value: Any) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -12,6 +13,7 @@ from votron._types import Floats, Index, Rows
 from votron.errors import VotronError
 from votron.reasons import _text
 from votron.reasons._sums import Course, Sum
+from votron.reasons.columns import Effect
 
 __all__ = ["Explanation", "Explanations", "History", "Term", "Terms"]
 
@@ -36,7 +38,8 @@ class Term:
     label : str
         Of an example: its class, as far as its mistakes tell, such as "3" or "not 3"; empty for features.
     about : str
-        Of an example of named features: those that are largest in it; else empty.
+        Of an example of named features: those that are largest in it; of a feature what its value stands for, if that
+        is known; else empty.
     slot : int
         Of an example: its place among the support vectors; -1 for features.
 
@@ -201,6 +204,9 @@ class Explanation:
         The score, or what stands beside it, as a sum over training examples, and over features.
     history : tuple of History
         Where vectors vote: how they did, of the class and of the one that it is compared with.
+    columns : tuple of Effect
+        With a kernel that is not linear, of rows whose features have names: what the value of each column does to the
+        score, the largest effect first. They are computed when they are first asked for.
 
     Examples
     --------
@@ -223,8 +229,17 @@ class Explanation:
     examples: Terms | None
     features: Terms | None
     history: tuple[History, ...]
+    _effects: Callable[[], tuple[Effect, ...]] | None = None
     _pixels: Any = None
     _support: Any = None
+
+    @cached_property
+    def columns(self) -> tuple[Effect, ...]:
+        """What the value of each column does to the score."""
+        return () if self._effects is None else self._effects()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "columns": self.columns, "_effects": None}
 
     @property
     def sums(self) -> tuple[Terms, ...]:
@@ -375,7 +390,8 @@ class Namer:
         """Return a term with names."""
         share = amount / divisor
         if kind == "features":
-            return Term(i, self.feature(i), amount, share, _text.original(self.features, i, value))
+            unit, words = _text.original(self.features, i, value), _text.in_words(self.features, i, value)
+            return Term(i, self.feature(i), amount, share, unit, about=words)
         row = int(self.support[i])
         name = self.row_names.get(row, f"row {row + self.first}")
         return Term(row, name, amount, share, value, self.labels[i], self._about(i), slot=i)

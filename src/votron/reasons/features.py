@@ -2,35 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 
+from votron._frames import is_frame
+from votron._pipelines import classifier_of, steps_before
 from votron._types import Floats
 
 __all__ = ["strongest_features"]
 
+_ROUNDING = 1e-12
+"""What scaling and its inverse may leave of 0, of the offset."""
+
 
 class FeatureNames(list[str]):
     """The names of the features, which remember in which units the data came: those of scaled numbers differ.
+
+    They may also know what values stand for.
 
     Examples
     --------
     >>> names = FeatureNames(["Outlook=Rainy", "Temp"], scale=[1.0, 10.0], offset=[0.0, 70.0])
     >>> names[1], names.original(1, -0.5)
     ('Temp', 65.0)
+    >>> FeatureNames(["noon"], values=[{-1.0: "midnight", 1.0: "noon"}]).in_words(0, -1.0)
+    'midnight'
     """
 
-    def __init__(self, names: Any, scale: Any = None, offset: Any = None) -> None:
+    columns: list[str]
+    """For each feature the column of the data that it was made of."""
+    frame: Any = None
+    """The rows as they came, where these were a frame: what their columns held is told by it."""
+
+    def __init__(
+        self,
+        names: Any,
+        scale: Any = None,
+        offset: Any = None,
+        values: Sequence[Mapping[float, str]] | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> None:
         super().__init__(map(str, names))
+        self.columns = list(self) if columns is None else list(columns)
         self.scale = np.ones(len(self)) if scale is None else np.asarray(scale)
         self.offset = np.zeros(len(self)) if offset is None else np.asarray(offset)
+        self.values = [{}] * len(self) if values is None else list(values)
+
+    def in_words(self, i: int, value: float) -> str:
+        """Return what a value of a feature stands for, if that is known, or nothing."""
+        return self.values[i].get(value, "")
 
     def original(self, i: int, value: float) -> float:
-        """Return a value as it was before scaling."""
-        return float(value * self.scale[i] + self.offset[i])
+        """Return a value as it was before scaling; what rounding alone has left of 0 is 0."""
+        found = float(value * self.scale[i] + self.offset[i])
+        return 0.0 if abs(found) < _ROUNDING * abs(self.offset[i]) else found
 
     def units_of(self, places: Any) -> tuple[Floats, Floats]:
         """Return scale and offset of the features at these places; -1 stands for one that is new."""
@@ -46,7 +75,7 @@ def names_after(steps: list[Any], X: Any = None, before: FeatureNames | None = N
     Words that are hashed have no names, but those of the rows X, if they are given, are known: they are called by them.
     What the features are called before the steps, and in which units they are, may be given as well.
     """
-    names = before
+    names, given = before, X
     for step in map(_unfrozen, steps):
         if step is None or isinstance(step, str):  # "passthrough"
             continue
@@ -61,6 +90,8 @@ def names_after(steps: list[Any], X: Any = None, before: FeatureNames | None = N
         if names is None:
             return None
         X = None  # rows as the next step gets them are not at hand
+    if names is not None and is_frame(given):
+        names.frame = given
     return names
 
 
@@ -74,7 +105,23 @@ def _names_of(step: Any, before: FeatureNames | None) -> FeatureNames | None:
         names = step.get_feature_names_out(None if given is None else np.array(given, dtype=object))
     except (AttributeError, ValueError, NotImplementedError, TypeError):
         return None
-    return FeatureNames(names, *_units(step, list(names), before, given))
+    made = list(map(str, names))
+    units, values = _units(step, made, before, given), _values(step, made, before, given)
+    return FeatureNames(made, *units, values, _columns_made_of(step, made, before, given))
+
+
+def _columns_made_of(step: Any, names: list[str], before: FeatureNames | None, given: Any) -> list[str] | None:
+    """Return for each feature that a step makes the column of the data that it was made of; None if that is unknown."""
+    if given is None:
+        return None
+    columns = list(map(str, given)) if before is None else before.columns
+    if len(columns) != len(given):
+        return None
+    sizes = getattr(step, "_n_features_outs", ())  # of scikit-learn's OneHotEncoder, for each column
+    if sum(sizes) == len(names):
+        return [column for column, n in zip(columns, sizes, strict=True) for _ in range(n)]
+    known = dict(zip(map(str, given), columns, strict=True))
+    return [known.get(name, name) for name in names]
 
 
 def _names_of_columns(encoder: Any, X: Any, before: FeatureNames | None) -> FeatureNames:
@@ -88,9 +135,13 @@ def _names_of_columns(encoder: Any, X: Any, before: FeatureNames | None) -> Feat
         columns = _columns_of(encoder, key, before)
         found = _names_of_part(_unfrozen(part), columns, _texts_of(encoder, key, X))
         numbered = FeatureNames(f"{columns[0]}[{i}]" for i in range(n))
-        parts.append(found if found is not None and len(found) == n else numbered)
+        mine = found if found is not None and len(found) == n else numbered
+        mine.columns = [name if name in columns else ", ".join(columns) for name in mine.columns]
+        parts.append(mine)
     names = [name for part in parts for name in part]
-    return FeatureNames(names, *(np.concatenate([[], *each]) for each in zip(*map(_both, parts), strict=True)))
+    scale, offset = (np.concatenate([[], *each]) for each in zip(*map(_both, parts), strict=True))
+    values = [each for part in parts for each in part.values]
+    return FeatureNames(names, scale, offset, values, [column for part in parts for column in part.columns])
 
 
 def _both(names: FeatureNames) -> tuple[Floats, Floats]:
@@ -132,11 +183,14 @@ def _names_of_words(vectorizer: Any, texts: Any, before: FeatureNames | None) ->
 def _units(step: Any, names: list[str], before: FeatureNames | None, given: Any) -> tuple[Floats, Floats]:
     """Return scale and offset that take features back to the units of the data, as far as steps can be undone.
 
-    A scaler is undone, after it what came before. Imputers and steps that choose features leave values as they are.
-    After any other step its values are the data.
+    A scaler is undone, after it what came before, and a step may say itself what its units are. Imputers and steps that
+    choose features leave values as they are. After any other step its values are the data.
     """
     n = len(names)
     new = np.ones(n), np.zeros(n)
+    if hasattr(step, "feature_units"):
+        scale, offset = step.feature_units()
+        return scale, offset
     if hasattr(step, "inverse_transform") and hasattr(step, "scale_"):
         offset, one = np.asarray(step.inverse_transform(np.array([[0.0] * n, [1.0] * n])))
         earlier, start = new if before is None else (before.scale, before.offset)
@@ -145,6 +199,19 @@ def _units(step: Any, names: list[str], before: FeatureNames | None, given: Any)
         return new
     places = {name: i for i, name in enumerate(given)}
     return before.units_of([places.get(name, -1) for name in names])
+
+
+def _values(
+    step: Any, names: list[str], before: FeatureNames | None, given: Any
+) -> Sequence[Mapping[float, str]] | None:
+    """Return what values stand for, as a step says, or as it was before a step that leaves values as they are."""
+    if hasattr(step, "values_in_words"):
+        found: Sequence[Mapping[float, str]] = step.values_in_words()
+        return found
+    if before is None or not _keeps_values(step):
+        return None
+    known = dict(zip(given, before.values, strict=True))
+    return [known.get(name, {}) for name in names]
 
 
 def _keeps_values(step: Any) -> bool:
@@ -179,7 +246,7 @@ def _alone(word: str) -> list[str]:
     return [word]
 
 
-def strongest_features(model: Any, top: int = 10) -> dict[Any, list[tuple[str, float]]] | None:
+def strongest_features(model: Any, top: int = 10, *, first: int = 0) -> dict[Any, list[tuple[str, float]]] | None:
     """Return the features with the largest weights of each class, if a fitted model is linear.
 
     Parameters
@@ -188,6 +255,8 @@ def strongest_features(model: Any, top: int = 10) -> dict[Any, list[tuple[str, f
         The fitted model.
     top : int, default=10
         How many for each class.
+    first : int, default=0
+        Number of the first feature, where they have no names.
 
     Returns
     -------
@@ -206,16 +275,16 @@ def strongest_features(model: Any, top: int = 10) -> dict[Any, list[tuple[str, f
     >>> {label: sorted(name for name, _ in features) for label, features in found.items()}
     {'dry': ['day', 'sun'], 'wet': ['rain', 'wind']}
     """
-    before, classifier = ([], model) if not hasattr(model, "steps") else (model.steps[:-1], model.steps[-1][1])
+    classifier = classifier_of(model)
     coef = _coef(classifier)
     if coef is None:
         return None
-    names = names_after([step for _, step in before]) if before else None
+    names = names_after(steps_before(model))
     if names is None:
         names = getattr(classifier, "feature_names_in_", None)
     classes = classifier.classes_.tolist()
     signed = [-_row(coef, 0), _row(coef, 0)] if len(classes) == 2 else [_row(coef, c) for c in range(len(classes))]
-    return {label: _largest(weights, names, top) for label, weights in zip(classes, signed, strict=True)}
+    return {label: _largest(weights, names, top, first) for label, weights in zip(classes, signed, strict=True)}
 
 
 def _coef(classifier: Any) -> Any:
@@ -230,6 +299,7 @@ def _row(coef: Any, c: int) -> Floats:
     return row
 
 
-def _largest(weights: Floats, names: Any, top: int) -> list[tuple[str, float]]:
+def _largest(weights: Floats, names: Any, top: int, first: int) -> list[tuple[str, float]]:
     order = np.argsort(-weights, kind="stable")[:top]
-    return [(f"feature {i}" if names is None else str(names[i]), float(weights[i])) for i in order if weights[i] > 0]
+    shown = (int(i) for i in order if weights[i] > 0)
+    return [(f"feature {i + first}" if names is None else str(names[i]), float(weights[i])) for i in shown]

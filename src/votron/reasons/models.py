@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from votron._pipelines import classifier_of, rows_for_classifier, steps_before
 from votron._types import Floats, Rows
 from votron.errors import VotronError
 from votron.reasons._sums import Sums
+from votron.reasons.columns import ColumnEffects
 from votron.reasons.explanation import Explanation, Explanations, Namer, Terms, history_of, terms_of
 from votron.reasons.features import names_after
 from votron.reasons.suspicion import Suspects
@@ -57,11 +60,10 @@ def explain(
     if not hasattr(model, "steps"):
         found: Explanations = _checked(model).explain(X, label, against, top=top, first=first)
         return found
-    *before, (_, classifier) = model.steps
-    rows, features = model[:-1].transform(X), names_after([step for _, step in before], X)
+    rows, features = rows_for_classifier(model, X), names_after(steps_before(model), X)
     names = list(map(str, X.index)) if hasattr(X, "index") and hasattr(X, "columns") else None
     how = {"top": top, "first": first, "feature_names": features, "names": names}
-    found = _checked(classifier).explain(rows, label, against, **how)
+    found = _checked(classifier_of(model)).explain(rows, label, against, **how)
     return found
 
 
@@ -99,7 +101,7 @@ def suspects(model: Any, top: int | None = None) -> Suspects:
     >>> suspects(model, top=1).rows()[0]["row"], suspects(model, top=1).rows()[0]["taken_for"]
     (100, 4)
     """
-    classifier = model.steps[-1][1] if hasattr(model, "steps") else model
+    classifier = classifier_of(model)
     if not hasattr(classifier, "suspects"):
         raise VotronError(
             "Suspects are found in the record of a VotedPerceptronClassifier, or a Pipeline that ends in one. Got an "
@@ -112,9 +114,9 @@ def suspects(model: Any, top: int | None = None) -> Suspects:
 def explained(
     form: Any,
     rows: Rows,
-    scores: Floats,
     classes: Any,
     *,
+    n_threads: int,
     rule: str,
     label: Any,
     against: Any,
@@ -130,6 +132,12 @@ def explained(
         raise VotronError(f"The 'top' must be a number of terms, 0 or more, or None for all. Got {top!r} instead.")
     _check_length("names", names, "row", rows.shape[0])
     _check_length("feature_names", feature_names, "feature", rows.shape[1])
+
+    def rescored(these: Rows) -> Floats:
+        found: Floats = form.scores(these, n_threads)
+        return found
+
+    scores = rescored(rows)
     choice = _Choice(classes, scores, ties_to_first, label, against)
     has_examples = form.support_rows is not None
     namer = Namer(
@@ -140,6 +148,7 @@ def explained(
         feature_names=feature_names,
         first=first,
     )
+    effects = ColumnEffects(form.support_rows, feature_names, rescored) if has_examples else None
     record = form.vectors.record if hasattr(form, "vectors") else None
     out = []
     for i, found in enumerate(form.explained(rows, choice.mixes)):
@@ -157,6 +166,9 @@ def explained(
                 examples=sums.get("examples"),
                 features=sums.get("features"),
                 history=_history(found, record, classes, _plain(mine)),
+                _effects=None
+                if effects is None or "features" in sums
+                else partial(effects.of, rows[[i]], choice.mixes[i], i),
                 _pixels=rows[[i]] if feature_names is None else None,
                 _support=form.support_rows,
             )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from votron._registry import Registry, objects_of
+from votron._sentences import did_you_mean
 from votron._types import Floats, Index
 from votron.errors import VotronError
 
@@ -101,7 +102,7 @@ class Rule:
         found = self.expansion(vectors, normalized)
         if found is not None:
             return Account(*found, self.words, exact=True)
-        words = "the mean of the vectors' scores, each counted as often as it survived"
+        words = "the mean of the vectors' scores"
         return Account(*mean_expansion(vectors, normalized), words, exact=False)
 
     def credits(self, scores: Floats, lengths: Floats, normalized: bool) -> Floats | None:
@@ -258,5 +259,6 @@ def rule_named(name: str) -> Rule:
     """
     found = RULES.find(name)
     if found is None:
-        raise VotronError(f"The rule must be one of {', '.join(map(repr, RULES))}. Got {name!r} instead.")
+        known = ", ".join(map(repr, RULES))
+        raise VotronError(f"The rule must be one of {known}. Got {name!r} instead.{did_you_mean(name, RULES)}")
     return found

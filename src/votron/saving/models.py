@@ -100,7 +100,7 @@ def save(
     sections = {
         "model": classifier_state(classifier),
         "steps": {"before": steps_state(before), "last": last} if as_pipeline else None,
-        "summary": _summary(classifier),
+        "summary": summary_of(classifier),
         "provenance": {**_plain("provenance", more), **_plain("provenance", {} if provenance is None else provenance)}
         or None,
         "certificate": None if certificate is None else _certificate(certificate),
@@ -147,7 +147,7 @@ def _certificate(certificate: Any) -> dict[str, Any]:
     return _plain("certificate", certificate.to_dict())
 
 
-def _summary(model: Any) -> dict[str, Any]:
+def summary_of(model: Any) -> dict[str, Any]:
     """Return what people want to know of a model, as far as it has it."""
     found: dict[str, Any] = {
         "features": int(model.n_features_in_),

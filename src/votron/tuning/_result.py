@@ -10,7 +10,7 @@ import numpy as np
 from votron._sentences import duration
 from votron._text_tables import as_text
 from votron.estimators import ESTIMATORS
-from votron.estimators._search.choosing import best_first
+from votron.estimators._search.choosing import best_first, steadied
 from votron.estimators._search.grids import FREE, Params, plain, shown
 from votron.estimators._search.settings import alike, multiple_of_scale
 from votron.kernels import make_kernel
@@ -168,8 +168,23 @@ class TuningResult:
         errors = [-row.error for row in self.table]
         return [self.table[i] for i in best_first(params, errors, [row.n_rows for row in self.table])]
 
-    def settings(self) -> list[TuningRow]:
+    def steady_errors(self) -> list[float]:
+        """Return the error of each row of the table averaged with those of its neighbours, by which `ranked` goes.
+
+        Examples
+        --------
+        >>> from votron.tuning import TuningResult, TuningRow
+        >>> rows = tuple(TuningRow({"epochs": e}, (error,), 0.5) for e, error in ((1, 0.25), (2, 0.5), (4, 0.25)))
+        >>> TuningResult("averaged", rows, 2, 100, 100, 3, 3, (), 1.5).steady_errors()
+        [0.3125, 0.375, 0.3125]
+        """
+        params = [{"estimator": row.estimator, **row.params} for row in self.table]
+        return steadied(params, [row.error for row in self.table], [row.n_rows for row in self.table])
+
+    def settings(self, *, once: bool = False) -> list[TuningRow]:
         """Return the best row of each setting, the best first: rows that differ in what comes free are one setting.
+
+        With halving a setting has such a row for each number of training rows; ``once`` leaves the one with the most.
 
         Examples
         --------
@@ -183,7 +198,7 @@ class TuningResult:
         for row in rows:
             free = FREE.get(row.estimator, ())
             setting = {name: value for name, value in row.params.items() if name not in free}
-            settings.append({"estimator": row.estimator, "n_rows": row.n_rows, **setting})
+            settings.append({"estimator": row.estimator, "n_rows": 0 if once else row.n_rows, **setting})
         return [rows[places[0]] for places in alike(settings)]
 
     def to_text(self, n: int = 20) -> str:

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from votron.errors import Parameter, VotronError
-from votron.estimators import ESTIMATORS, _validation
+from votron.errors import VotronError
+from votron.estimators import ESTIMATORS
 from votron.estimators._search.folds import Folds, scale_of
 from votron.estimators._search.grids import GROWTH, check_estimator, plain
 from votron.estimators._search.kept import KeptTrials
+from votron.estimators._search.rows import LabelledRows, check_splitting, checked_rows, drawn_rows, stratified_splits
 from votron.estimators._search.searching import Search, Space, seconds_left
 from votron.estimators._search.settings import check_for_file, multiple_of_scale, settings_of
 from votron.estimators._search.trials import Trial, minus_error
-from votron.estimators._weights import weighed
 from votron.estimators.base import Deadline
 from votron.tuning._result import TuningResult, TuningRow
 
@@ -143,14 +138,16 @@ def tune(
     True
     """
     start = time.monotonic()
-    _check_options(folds, random_state, max_rows, max_seconds)
+    check_splitting(folds=folds, random_state=random_state, max_rows=max_rows, max_seconds=max_seconds, of="tune")
     deadline, names = seconds_left(max_seconds), _names(estimator)
     grids, same = (_by_name(each, names, isinstance(estimator, str)) for each in (grid, params))
     encoders = encoder if isinstance(encoder, Mapping) else dict.fromkeys(names, encoder)
-    rows = _checked(X, y, sample_weight, same[names[0]])
+    first = same[names[0]]
+    class_weight = first.get("class_weight") if isinstance(first, Mapping) else None
+    rows = checked_rows(X, y, sample_weight, class_weight, of="tune")
     candidates = {name: settings_of(name, grids[name], same[name], len(np.unique(rows.y))) for name in names}
-    drawn = _drawn(rows, max_rows, random_state)
-    splits, fixed = _splits(drawn.y, folds, random_state), {"random_state": int(random_state)}
+    drawn = drawn_rows(rows, max_rows, random_state)
+    splits, fixed = stratified_splits(drawn.y, folds, random_state, of="tune"), {"random_state": int(random_state)}
     spaces = {}
     for name in names:
         data = Folds(drawn.X, drawn.y, splits, random_state, encoders.get(name), drawn.weight, drawn.scoring)
@@ -183,7 +180,7 @@ def tune(
 
 
 def _finished(
-    result: TuningResult, rows: _Rows, encoders: Any, refit: bool, seed: int, deadline: float, start: float
+    result: TuningResult, rows: LabelledRows, encoders: Any, refit: bool, seed: int, deadline: float, start: float
 ) -> TuningResult:
     """Return the result of the best classifier, with what gamma stands for, and trained if asked to."""
     name = result.best_row.estimator
@@ -232,50 +229,6 @@ def _by_name(given: Any, names: list[str], one: bool) -> dict[str, Any]:
     return {name: found.get(name, {}) for name in names}
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Rows with labels, the weights that were given, and those with which errors are counted."""
-
-    X: Any
-    y: NDArray[Any]
-    weight: NDArray[np.float64] | None
-    scoring: NDArray[np.float64] | None
-
-    def take(self, at: NDArray[np.int64]) -> _Rows:
-        """Return some of them."""
-        weight, scoring = (None if each is None else each[at] for each in (self.weight, self.scoring))
-        return _Rows(_safe_indexing(self.X, at), self.y[at], weight, scoring)
-
-
-def _checked(X: Any, y: Any, sample_weight: Any, params: Any) -> _Rows:
-    """Return rows and labels, without those of weight 0."""
-    y, n = np.asarray(y), _num_samples(X)
-    if y.shape != (n,):
-        raise VotronError(f"tune takes one label for each of the {n} rows of X. Got y of shape {y.shape} instead.")
-    class_weight = params.get("class_weight") if isinstance(params, Mapping) else None
-    weights = weighed(ESTIMATORS["voted"](class_weight=class_weight), y, sample_weight, scaled=True)
-    given = None if sample_weight is None else np.array(np.broadcast_to(sample_weight, n), dtype=np.float64)
-    if weights.kept is not None:
-        X, y = _safe_indexing(X, weights.kept), y[weights.kept]
-        given = None if given is None else given[weights.kept]
-    classes, _ = _validation.encode_labels(y)
-    _validation.check_two_classes(classes, (n, getattr(X, "shape", (n, 1))[-1]))
-    return _Rows(X, y, given, weights.each)
-
-
-def _drawn(rows: _Rows, max_rows: int | None, seed: int) -> _Rows:
-    """Return of too many rows a share of every class."""
-    n, codes = len(rows.y), np.unique(rows.y, return_inverse=True)[1]
-    if max_rows is None or n <= max_rows:
-        return rows
-    counts = np.bincount(codes)
-    if max_rows < 2 * len(counts) or counts.min() < 2:
-        kept = np.random.RandomState(seed).permutation(n)[:max_rows]
-    else:
-        kept, _ = train_test_split(np.arange(n), train_size=max_rows, stratify=codes, random_state=seed)
-    return rows.take(np.sort(kept))
-
-
 def _kept(resume: Any, spaces: dict[str, Space]) -> KeptTrials:
     """Return what is known from a search before, if it was of these data."""
     if resume is not None:
@@ -285,37 +238,6 @@ def _kept(resume: Any, spaces: dict[str, Space]) -> KeptTrials:
         for name, space in spaces.items():
             kept.check(name, data=space.data.digest(), scoring="error", fixed=plain(space.fixed))
     return kept
-
-
-def _splits(y: NDArray[Any], folds: int, seed: int) -> list[tuple[Any, Any]]:
-    classes, counts = np.unique(y, return_counts=True)
-    if counts.min() < 2:
-        raise VotronError(
-            "Cross-validation needs two rows of every class at least, one to learn from and one to predict. "
-            f"Got one row of class {classes[counts.argmin()]!r} instead."
-        )
-    if counts.max() < folds:
-        raise VotronError(
-            Parameter("folds", of="tune"),
-            f" must be at most {counts.max()}, the rows of the largest class. Got {folds!r} instead.",
-        )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds is in some of them only
-        return list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
-
-
-def _check_options(folds: Any, random_state: Any, max_rows: Any, max_seconds: Any) -> None:
-    for name, value, least in (("folds", folds, 2), ("random_state", random_state, 0), ("max_rows", max_rows, 4)):
-        if name == "max_rows" and value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise VotronError(
-                Parameter(name, of="tune"), f" must be an int of at least {least}. Got {value!r} instead."
-            )
-    if max_seconds is not None and not (isinstance(max_seconds, Real) and float(max_seconds) > 0):
-        raise VotronError(
-            Parameter("max_seconds", of="tune"), f" must be a positive number or None. Got {max_seconds!r} instead."
-        )
 
 
 # -- what is told -----------------------------------------------------------------------------------------------------

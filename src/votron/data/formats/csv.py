@@ -47,7 +47,7 @@ from votron.data.formats._csv_layout import (
 )
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.data.tables import Place, check_finite_column, kind_of, polars, polars_errors
+from votron.data.tables import OddValueError, Place, check_finite_column, kind_of, polars, polars_errors
 from votron.errors import DataError, Parameter, Phrase
 
 _SAMPLE = 1 << 16
@@ -400,21 +400,20 @@ def _check_commas(column: Any, commas: Any, layout: Layout, place: Place) -> Non
         if commas.any():
             row = int(commas.arg_true()[0])
             other = f"{short_repr(column[row])} in {place(row)}"
-        raise DataError(
-            f"{head} one decimal mark. Got {short_repr(column[with_point])} in {place(with_point)} and {other} "
-            "instead: ",
-            remedy,
-            ".",
-        )
+        got = f"{short_repr(column[with_point])} in {place(with_point)} and {other}"
+        raise OddValueError(f"{head} one decimal mark. Got {got} instead: ", remedy, ".", column=column.name, got=got)
     if column.name not in layout.commas and commas.any():
         thousands = column.str.contains(_PERHAPS_THOUSANDS).fill_null(False)
         if bool((commas == thousands).all()):
             row = int(commas.arg_true()[0])
-            raise DataError(
-                f"{head} numbers that can be read in one way. Got {short_repr(column[row])} in {place(row)} instead, "
-                "whose comma may be a decimal comma or separate thousands: ",
+            got = f"{short_repr(column[row])} in {place(row)}"
+            raise OddValueError(
+                f"{head} numbers that can be read in one way. Got {got} instead, whose comma may be a decimal comma or "
+                "separate thousands: ",
                 remedy,
                 ".",
+                column=column.name,
+                got=got,
             )
 
 
@@ -461,11 +460,14 @@ def _refuse(bad: Any, column: Any, layout: Layout, place: Place) -> None:
 def _almost_numbers(column: Any, bad: Any, layout: Layout, place: Place) -> DataError:
     """Return the error of a column of numbers with something else among them."""
     row = int(bad.arg_true()[0])
-    return DataError(
-        f"The column {column.name!r} of {layout.name} must hold numbers alone, as most of its values are. Got "
-        f"{short_repr(column[row])} in {place(row)} instead: mend it, name it in ",
+    got = f"{short_repr(column[row])} in {place(row)}"
+    return OddValueError(
+        f"The column {column.name!r} of {layout.name} must hold numbers alone, as most of its values are. Got {got} "
+        "instead: mend it, name it in ",
         Parameter("na_values"),
         " if it means that nothing is there, or say with ",
         Parameter("as_text"),
         " that it is a column of names.",
+        column=column.name,
+        got=got,
     )

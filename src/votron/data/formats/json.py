@@ -31,7 +31,7 @@ from votron.data.dates import dates_in, first_undated
 from votron.data.examples import Examples, short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.data.tables import list_names, polars, polars_errors
+from votron.data.tables import OddValueError, list_names, polars, polars_errors
 from votron.errors import DataError, Parameter
 
 _BYTES_A_BYTE = 12
@@ -344,11 +344,13 @@ class _Rows:
     # -- refusals -----------------------------------------------------------------------------------------------------
 
     def _wrong(self, name: str, what: str, values: Any, at: int) -> DataError:
-        return DataError(
-            f"The column {name!r} of {self.name} must hold {what}. Got {short_repr(values[at])} in {self.place(at)} "
-            "instead: mend it, or say with ",
+        got = f"{short_repr(values[at])} in {self.place(at)}"
+        return OddValueError(
+            f"The column {name!r} of {self.name} must hold {what}. Got {got} instead: mend it, or say with ",
             Parameter("as_text"),
             " that it is a column of names.",
+            column=name,
+            got=got,
         )
 
     def _nested(self, name: str, values: list[Any]) -> DataError:

@@ -97,7 +97,7 @@ class Folds:
         codes, rng = np.unique(y, return_inverse=True)[1], np.random.RandomState(seed)
         every = np.arange(len(y))
         self.splits = [(np.sort(every[train]), every[test]) for train, test in splits]
-        self._orders = [_with_every_class_first(train, codes, rng) for train, _ in self.splits]
+        self._orders = [with_every_class_first(train, codes, rng) for train, _ in self.splits]
         self._whole: dict[int, Fold] = {}
         self._parts: dict[tuple[int, int], Fold] = {}
 
@@ -132,7 +132,7 @@ class Folds:
         if len(fold.y_test) <= most:
             return fold
         codes, rng = np.unique(fold.y_test, return_inverse=True)[1], np.random.RandomState(self.seed)
-        some = np.sort(_with_every_class_first(np.arange(len(codes)), codes, rng)[:most])
+        some = np.sort(with_every_class_first(np.arange(len(codes)), codes, rng)[:most])
         weight = None if fold.test_weight is None else fold.test_weight[some]
         return replace(fold, X_test=_safe_indexing(fold.X_test, some), y_test=fold.y_test[some], test_weight=weight)
 
@@ -177,12 +177,12 @@ def _arrays_of(part: Any) -> list[NDArray[Any]]:
     return [np.array(rows.shape), rows.data, rows.indices, rows.indptr]  # columns of zeros are in the shape only
 
 
-def _with_every_class_first(rows: Index, codes: NDArray[np.int64], rng: Any) -> Index:
+def with_every_class_first(rows: Index, codes: NDArray[np.int64], rng: Any) -> Index:
     """Return rows in random order, one of every class at the head, so that the first few are a sample of all.
 
     Examples
     --------
-    >>> order = _with_every_class_first(np.arange(6), np.array([0, 0, 0, 0, 0, 1]), np.random.RandomState(0))
+    >>> order = with_every_class_first(np.arange(6), np.array([0, 0, 0, 0, 0, 1]), np.random.RandomState(0))
     >>> sorted(order.tolist()), 5 in order[:2]
     ([0, 1, 2, 3, 4, 5], True)
     """

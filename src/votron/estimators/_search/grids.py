@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from votron._sentences import did_you_mean
 from votron.errors import Parameter, VotronError
 from votron.estimators._by_name import ESTIMATORS
 from votron.kernels import Kernel
@@ -204,7 +205,8 @@ def check_estimator(estimator: Any) -> None:
     if not (isinstance(estimator, str) and estimator in ESTIMATORS):
         raise VotronError(
             Parameter("estimator", of="tune"),
-            f" must be one of {', '.join(map(repr, ESTIMATORS))}. Got {estimator!r} instead.",
+            f" must be one of {', '.join(map(repr, ESTIMATORS))}. Got {estimator!r} instead."
+            f"{did_you_mean(estimator, ESTIMATORS)}",
         )
 
 

@@ -111,7 +111,10 @@ class Search:
             return VotronError(_TOO_LITTLE_TIME)
         if len(self._errors) == 1:
             return self._errors[0]
-        return VotronError(f"No setting could be fitted. The first: {self._errors[0]}")
+        first = self._errors[0]
+        return VotronError(
+            "No setting could be fitted. The first: ", first if isinstance(first, VotronError) else str(first)
+        )
 
     @property
     def best(self) -> Trial:

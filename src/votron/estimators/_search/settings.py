@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -190,7 +190,11 @@ def number_of(value: Any, scale: float = 1.0) -> float | None:
 
 
 def _like(value: Any, number: float, scale: float) -> Any:
-    return f"{_MULTIPLE}{number:g}" if isinstance(value, str) else number * scale
+    """Return a number as the value is written: a multiple of the scale, or whole where it is."""
+    if isinstance(value, str):
+        return f"{_MULTIPLE}{number:g}"
+    found = number * scale
+    return int(found) if isinstance(value, Integral) and found.is_integer() else found
 
 
 # -- what users give --------------------------------------------------------------------------------------------------

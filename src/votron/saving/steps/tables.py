@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import Binarizer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
+from sklearn.preprocessing import Binarizer, MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 
 from votron.data._columns import Values, _Chance, _Date, _Discrete, _Number, _Text, _Truth
 from votron.data.vocabulary import DATES
@@ -148,18 +150,22 @@ class Dates(Column):
 
 
 class Scaler(StoredStep):
-    """A class that learns arrays with a number a feature: ``optional`` ones may be missing, ``needed`` ones not."""
+    """A class that learns arrays with a number a feature."""
 
-    optional: tuple[str, ...] = ()
-    needed: tuple[str, ...] = ()
+    arrays: Mapping[str, bool | str]
+    """For each array whether it must be there: always, never, or where the parameter of this name says so."""
+    counts_rows = True
+    """Whether it learns how many rows it was fitted to."""
 
     def state(self, step: Any) -> State:
         """Return parameters, names, and what was learnt."""
-        arrays = (*self.optional, *self.needed)
-        learnt = {key: getattr(step, key) for key in arrays if getattr(step, key) is not None}
+        learnt = {key: getattr(step, key) for key in self.arrays if getattr(step, key) is not None}
+        found = {"params": params_state(step), **names_state(step), **learnt}
+        if not self.counts_rows:
+            return found
         seen = step.n_samples_seen_
         n_seen = int(seen) if np.ndim(seen) == 0 else np.asarray(seen, dtype=np.int64)
-        return {"params": params_state(step), **names_state(step), **learnt, "seen": n_seen}
+        return found | {"seen": n_seen}
 
     def build(self, fields: Fields, depth: int) -> Any:
         """Give an unfitted scaler what it had learnt."""
@@ -167,15 +173,16 @@ class Scaler(StoredStep):
         n = getattr(made, "n_features_in_", None)
         if n is None:
             raise fields.wrong("n_features", "a whole number", "nothing")
-        for key in (*self.optional, *self.needed):
-            there = fields.has(key)
-            if there or (key in self.needed and (key != "scale_" or getattr(made, "with_std", True))):
+        for key, needed in self.arrays.items():
+            if fields.has(key) or (getattr(made, needed) if isinstance(needed, str) else needed):
                 setattr(made, key, np.array(fields.array(key, "f", (n,))))  # float32, if the data were
             else:
                 setattr(made, key, None)
         if made.scale_ is not None and not (np.abs(made.scale_) >= np.finfo(np.float64).tiny).all():
             raise fields.wrong("scale_", "numbers other than 0", "0")
         self.check(made, fields)
+        if not self.counts_rows:
+            return made
         counts = isinstance(fields.peek("seen"), dict)  # for each feature, where numbers were missing
         made.n_samples_seen_ = fields.array("seen", "i", (n,)) if counts else fields.count("seen")
         return made
@@ -189,12 +196,7 @@ class Standard(Scaler):
     """Mean 0 and variance 1."""
 
     cls = StandardScaler
-    optional, needed = ("mean_", "var_"), ("scale_",)
-
-    def check(self, made: Any, fields: Fields) -> None:
-        """Refuse one that lacks the means that it takes off."""
-        if made.with_mean and made.mean_ is None:
-            raise fields.wrong("mean_", "an array", "nothing")
+    arrays = MappingProxyType({"mean_": "with_mean", "var_": False, "scale_": "with_std"})
 
     def flow(self, step: Any, before: Flow) -> Flow:
         """Take sparse matrices where no means are taken off."""
@@ -206,7 +208,9 @@ class MinMax(Scaler):
     """A range, the same for all features."""
 
     cls = MinMaxScaler
-    optional, needed = ("data_min_", "data_max_"), ("scale_", "min_", "data_range_")
+    arrays = MappingProxyType(
+        {"data_min_": False, "data_max_": False, "scale_": True, "min_": True, "data_range_": True}
+    )
 
     def check(self, made: Any, fields: Fields) -> None:
         """Refuse a range that is none."""
@@ -226,7 +230,26 @@ class MaxAbs(Scaler):
     """Largest absolute value 1."""
 
     cls = MaxAbsScaler
-    needed = ("scale_", "max_abs_")
+    arrays = MappingProxyType({"scale_": True, "max_abs_": True})
+
+
+@stored
+class Robust(Scaler):
+    """Median 0, and the distance between two quantiles 1."""
+
+    cls = RobustScaler
+    arrays = MappingProxyType({"center_": "with_centering", "scale_": "with_scaling"})
+    counts_rows = False
+
+    def check(self, made: Any, fields: Fields) -> None:
+        """Refuse quantiles that are none."""
+        ends = made.quantile_range
+        if not (len(ends) == 2 and all(type(end) in (int, float) for end in ends) and 0 <= ends[0] <= ends[1] <= 100):
+            raise fields.wrong("params.quantile_range", "two numbers from 0 to 100, the smaller first", ends)
+
+    def flow(self, step: Any, before: Flow) -> Flow:
+        """Take sparse matrices where no medians are taken off."""
+        return numbers_after(step, before, sparse=not step.with_centering)
 
 
 class Stateless(StoredStep):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._types import Floats, Index, Rows
-from votron.errors import VotronError
+from votron.errors import Phrase, VotronError
 from votron.record import MistakeRecord
 from votron.theory.evidence.training import Assumption, Evidence, Passes, Run, wrong_labels
 from votron.theory.geometry import Margins
@@ -128,8 +128,12 @@ def check_training_data(same: bool, difference: str) -> None:
     """Refuse data that the model was not trained on, in the order in which it was; say what shows it."""
     if not same:
         raise VotronError(
-            "The X and y of certify must be the training data, as they were given to fit, or to all calls of "
-            f"partial_fit one after another. Got others: {difference}."
+            Phrase(
+                "training data",
+                "The X and y of certify must be the training data, as they were given to fit, or "
+                "to all calls of partial_fit one after another",
+            ),
+            f". Got others: {difference}.",
         )
 
 

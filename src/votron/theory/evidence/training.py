@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state, get_tags
 
 from votron._types import Floats, Index
-from votron.errors import VotronError
+from votron.errors import Phrase, VotronError
 from votron.record import labels_of
 from votron.theory.bounds import held_out_bound
 
@@ -329,8 +329,13 @@ def unwrapped(model: Any, method: str) -> tuple[Any, Callable[[Any], Any], list[
     if not hasattr(model, method) or isinstance(model, type):
         what = f"the class {model.__name__}" if isinstance(model, type) else f"an object of type {type(model).__name__}"
         raise VotronError(
-            "Margins and certificates are those of a fitted VotedPerceptronClassifier, AveragedPerceptronClassifier or "
-            f"KernelAdatronClassifier, or of a Pipeline or search around one. Got {what} instead."
+            "Margins and certificates are those of ",
+            Phrase(
+                "certified",
+                "a fitted VotedPerceptronClassifier, AveragedPerceptronClassifier or KernelAdatronClassifier, or of a "
+                "Pipeline or search around one",
+            ),
+            f". Got {what} instead.",
         )
     return model, lambda X: X, []
 

@@ -1,16 +1,13 @@
-"""Counts of an evaluation, added up batch by batch: confusions and probabilities, and errors by weight."""
+"""Counts of an evaluation, added up batch by batch: confusions and probabilities, and how sure they make one."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from votron.cli._models import majority_of
-from votron.cli._weights import WeightColumn
-from votron.errors import VotronError
 
 _MOST_PROBABILITIES = 1 << 24
 """Numbers, rows times classes, up to which they are kept for the area under the curve."""
@@ -55,6 +52,34 @@ class Confusion:
         if sum(each.size for each in self.logs) > _MOST_PROBABILITIES:
             self.logs[:] = [np.zeros((0, each.shape[1])) for each in self.logs[:1]]
             self.known[:] = [np.zeros(each.shape, dtype=np.bool_) for each in self.logs]
+
+    def count(self, estimator: Any, X: Any, y: NDArray[Any]) -> NDArray[Any]:
+        """Predict a batch, count it with its probabilities, where there are any, and return the labels."""
+        if not hasattr(estimator, "predict_log_proba"):
+            predicted = np.asarray(estimator.predict(X))
+        else:
+            classes = np.asarray(estimator.classes_)
+            logs = estimator.predict_log_proba(X)  # the largest is that of the predicted label
+            known = y[:, None] == classes[None, :]
+            self.log_loss -= float(logs[known].sum()) if known.any(axis=1).all() else -np.inf
+            self.add_probabilities(logs, known)
+            predicted = np.asarray(classes[logs.argmax(axis=1)])
+        self.add(y, predicted)
+        return predicted
+
+    @property
+    def mean_log_loss(self) -> float | None:
+        """The mean log-loss, where there are probabilities, of labels that the model knows."""
+        return self.log_loss / self.n if self.log_loss and np.isfinite(self.log_loss) else None
+
+    def labels(self, classes: NDArray[Any]) -> list[Any]:
+        """Return a model's labels, and those of the data that it has never seen."""
+        known: list[Any] = classes.tolist()
+        return known + sorted({true for true, _ in self.counts} - set(known), key=str)
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return the exact interval for the error."""
+        return clopper_pearson(self.wrong, self.n, confidence)
 
     def sure(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the probability of each predicted label, and whether it is right; nothing without probabilities."""
@@ -146,22 +171,39 @@ class Confusion:
         return rows
 
 
-@dataclass
-class WeightedError:
-    """The share of the weights of rows that is predicted wrong, added up batch by batch."""
+def majority_of(counts: Mapping[Any, int]) -> dict[str, Any]:
+    """Return the most frequent label, of several the first by name, and how often one errs who always says so.
 
-    column: WeightColumn
-    wrong: float = 0.0
-    total: float = 0.0
+    Examples
+    --------
+    >>> majority_of({"no": 5, "yes": 9})
+    {'label': 'yes', 'wrong': 5, 'error': 0.35714285714285715}
+    >>> majority_of({"yes": 4, "no": 4})["label"]
+    'no'
+    """
+    label = min(counts, key=lambda each: (-counts[each], str(each)))
+    n = sum(counts.values())
+    wrong = n - counts[label]
+    return {"label": label, "wrong": wrong, "error": wrong / n}
 
-    def add(self, wrong: NDArray[np.bool_], weights: NDArray[np.float64]) -> None:
-        """Add up a batch."""
-        self.wrong += float(weights[wrong].sum())
-        self.total += float(weights.sum())
 
-    @property
-    def error(self) -> float:
-        """The share."""
-        if not self.total:
-            raise VotronError(f"The weights in column {self.column.name!r} must not all be zero.")
-        return self.wrong / self.total
+def clopper_pearson(wrong: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the exact interval for a share of which ``wrong`` of ``n`` were seen.
+
+    Problem: which probabilities of an error are not refuted by what was seen? Output: all p for which neither so many
+    errors nor so few have a probability below (1 − confidence)/2. Reference: C. Clopper and E. Pearson, Biometrika 26
+    (1934), 404-413.
+
+    Examples
+    --------
+    >>> low, high = clopper_pearson(0, 100)
+    >>> low, round(high, 4)
+    (0.0, 0.0362)
+    """
+    # binomtest(wrong, n).proportion_ci(confidence, "exact") searches for the same ends, slower and less exactly.
+    from scipy.special import betaincinv
+
+    tail = (1 - confidence) / 2
+    low = 0.0 if wrong == 0 else float(betaincinv(wrong, n - wrong + 1, tail))
+    high = 1.0 if wrong == n else float(betaincinv(wrong + 1, n - wrong, 1 - tail))
+    return low, high
