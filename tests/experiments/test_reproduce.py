@@ -209,11 +209,40 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 130, err
     assert err.rstrip().endswith("What is finished is kept; the same command goes on from there.")
     assert "Traceback" not in err
     assert 1 <= len(list(tmp_path.glob("runs/*.npz"))) < 80
     assert not (tmp_path / "report.html").exists()
+
+
+def test_ctrl_c_while_a_run_is_kept_waits_until_it_is(tmp_path, digits, monkeypatch):
+    """Interrupted half-way, a zip file would complain that it is open, and the run that is done would be lost."""
+    compress = np.savez_compressed
+
+    def interrupted(*args, **kwargs):
+        signal.raise_signal(signal.SIGINT)
+        compress(*args, **kwargs)
+
+    monkeypatch.setattr(np, "savez_compressed", interrupted)
+    keys = [RunKey(digits.digest, 1, seed, 0.5) for seed in range(3)]
+    store = RunStore(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        perform_missing(keys, digits, store, jobs=1, quiet=True)
+    assert [store.get(key) is not None for key in keys] == [True, False, False]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_error_that_ctrl_c_causes_is_the_end_that_was_asked_for(tmp_path, monkeypatch, capsys):
+    def half_open(*args, **kwargs):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise ValueError("Can't close the ZIP file while there is an open writing handle on it.")
+
+    monkeypatch.setattr("votron.experiments.reproduce.reproduce", half_open)
+    assert cli.main(["reproduce", "table1", "--out", str(tmp_path)]) == 130
+    assert "Stopped. What is finished is kept" in capsys.readouterr().err
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------

@@ -117,7 +117,7 @@ def _explain_failure(prog: str, error: BaseException) -> int:
     """Say in a sentence what went wrong; return the exit status."""
     if isinstance(error, UsageError):
         return _say(f"{prog}: {message_of(error)}", 2)
-    if isinstance(error, KeyboardInterrupt):
+    if _was_interrupted(error):
         kept = "What is finished is kept; the same command goes on from there."
         line = "\n" if sys.stderr.isatty() else ""  # a terminal shows ^C, and perhaps a bar
         return _say(f"{line}{prog}: Stopped. {kept if prog.endswith(' reproduce') else 'No file was written.'}", 130)
@@ -130,6 +130,13 @@ def _explain_failure(prog: str, error: BaseException) -> int:
     if isinstance(error, ValueError) and str(error).startswith(ABOUT_DATA):
         return _say(f"{prog}: {' '.join(str(error).split())}", 1)
     return _unexpected(prog, error)
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Tell whether Ctrl-C is at the bottom of it: it may come at any line of a library, whose tidying up then fails."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def _unexpected(prog: str, error: BaseException) -> int:

@@ -90,7 +90,8 @@ def perform_missing(
         _reporting(missing, workers, quiet, stream) as report,
     ):
         for key, result in submit(missing):
-            store.put(result)
+            with _ctrl_c_waits():
+                store.put(result)
             found[key] = result
             report(result)
     return found
@@ -150,6 +151,22 @@ def _submitted(
     finally:
         if before is not None:
             signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _ctrl_c_waits() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of the block: a run that is done is kept, and a zip file is not left half open."""
+    if threading.current_thread() is not threading.main_thread():  # Ctrl-C never comes here
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _completed(futures: dict[Future[RunResult], RunKey]) -> Iterator[tuple[RunKey, RunResult]]:
