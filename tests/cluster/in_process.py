@@ -80,6 +80,6 @@ def train(
     trainer = DualTrainer(kernel, problem.n_vectors, problem.margin)
     largest = float(squares.max(initial=0.0))
     presented = Presented(order, problem.codes, squares, weights=problem.weights)
-    run = ClusterRun(trainer, shards, numbers.traits, X[:0], presented, largest, page_size)
+    run = ClusterRun(trainer, shards, numbers.traits, X[:0], presented, largest, page_size, n_threads=n_threads)
     tweak(run)
     return run.run(problem.n_steps), trainer, run

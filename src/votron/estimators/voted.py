@@ -512,10 +512,11 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
         weights: Floats | None = None,
     ) -> Callable[..., TrainingRun]:
         """Return the engine's ``run``, with the threads and the memory that it may use."""
+        n_threads = effective_threads(self.n_jobs)
         if isinstance(rows, SpreadRows):
             assert isinstance(trainer, DualTrainer)
-            return rows.runner(trainer, ids=ids, weights=weights, memory_limit=self.memory_limit)
-        run = partial(trainer.run, n_threads=effective_threads(self.n_jobs))
+            return rows.runner(trainer, ids=ids, weights=weights, memory_limit=self.memory_limit, n_threads=n_threads)
+        run = partial(trainer.run, n_threads=n_threads)
         if isinstance(trainer, DualTrainer):
             repeats = n_steps > len(order) or trainer.n_events > trainer.n_support
             memory = parse_memory_limit(self.memory_limit, data_bytes=n_bytes(rows)) if repeats else 0

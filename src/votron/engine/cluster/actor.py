@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import sys
 import tempfile
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +24,9 @@ from votron.errors import VotronError
 
 SEGMENTS = 4
 """Into how many parts the rows of a worker are divided at least, so that a part of them can go to another."""
+
+LOW_PRIORITY = 10
+"""How nice, as Unix calls it, a thread is that works ahead."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,13 @@ def digest_of(rows: Rows) -> str:
     return found.hexdigest()
 
 
+def _give_way() -> None:
+    """Let a thread that works ahead give way to messages, and to the walk if that is on the same machine."""
+    if sys.platform == "linux":  # where priorities are those of threads
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOW_PRIORITY)
+
+
 class WorkerShard(Shard):
     """A shard on a worker of Dask, which knows how much memory it may use."""
 
@@ -62,7 +75,7 @@ class WorkerShard(Shard):
             self._folder = tempfile.TemporaryDirectory(dir=worker.local_directory, prefix="votron-")
         left = 0 if self._folder is not None else memory - n_bytes
         super().__init__(numbers, left, worker.state.nthreads, None if self._folder is None else self._folder.name)
-        self._pool, self._message = ThreadPoolExecutor(1), threading.Event()
+        self._pool, self._message = ThreadPoolExecutor(1, initializer=_give_way), threading.Event()
         self._preparing: Future[None] | None = None
         self._lock = threading.Lock()
 

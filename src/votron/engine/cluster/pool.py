@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._loops import dual as _loops
+from votron._resources import Team, team
 from votron._types import Floats, Index, Rows
 from votron.blocks import DotCache, KernelBlock, scratch
 from votron.engine.cluster.messages import Candidates, NewEvents, Reply
 from votron.engine.cluster.page import stacked
+from votron.engine.events import WORTH_A_THREAD
 from votron.kernels import Kernel
 from votron.products import BLOCK_MULTIPLE, Products, RowStore, padded
 
@@ -45,7 +47,7 @@ class Presented:
 
 @dataclass(frozen=True)
 class Ground:
-    """What candidates are walked by: the kernel and its arithmetic, the rows of the run, and the supports so far."""
+    """What candidates are walked by: the kernel and its arithmetic, the rows of the run, supports so far, threads."""
 
     kernel: Kernel
     products: Products
@@ -53,6 +55,7 @@ class Ground:
     margin: float | Floats
     presented: Presented
     support: RowStore
+    n_threads: int = 1
 
 
 class Tentative(NamedTuple):
@@ -179,19 +182,21 @@ class Pool:
         if not _loops.find_mistakes(F, codes, threshold, 0, stop, wrong):
             return None
         weights = np.empty(0) if presented.weights is None else presented.weights[rows]
-        values, room = _Values(ground.kernel, ground.products, self.rows, self.squares), stop * ground.n_vectors
+        room = stop * ground.n_vectors
         at, vector = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
         score, norms = np.empty(room), np.empty(room)
-        wide = np.zeros((len(F), values.width))
-        wide[:, :n] = F
-        r = k = 0
-        while r < stop:
-            r, k = _loops.walk(
-                wide, codes, threshold, diagonal, weights, r, stop, values.row_of, values.K, norm2, k,
-                at, vector, score, norms,
-            )  # fmt: skip
-            if r < stop:
-                values.fetch(wrong[: _loops.find_mistakes(wide, codes, threshold, r, stop, wrong)])
+        with team(ground.n_threads) as threads:
+            values = _Values(ground.kernel, ground.products, self.rows, self.squares, threads)
+            wide = np.zeros((len(F), values.width))
+            wide[:, :n] = F
+            r = k = 0
+            while r < stop:
+                r, k = _loops.walk(
+                    wide, codes, threshold, diagonal, weights, r, stop, values.row_of, values.K, norm2, k,
+                    at, vector, score, norms,
+                )  # fmt: skip
+                if r < stop:
+                    values.fetch(wrong[: _loops.find_mistakes(wide, codes, threshold, r, stop, wrong)])
         F[...] = wide[:, :n]
         at, vector = at[:k], vector[:k]
         signs = np.where(codes[at] == vector, 1.0, -1.0)
@@ -202,15 +207,16 @@ class Pool:
 class _Values:
     """Kernel values of candidates with all of them, made when the walk comes to one that is wrong."""
 
-    def __init__(self, kernel: Kernel, products: Products, rows: Rows, squares: Floats) -> None:
+    def __init__(self, kernel: Kernel, products: Products, rows: Rows, squares: Floats, threads: Team) -> None:
         n, terms = len(squares), kernel.terms(squares)
-        self.kernel, self.products, self.rows, self.terms = kernel, products, rows, terms
+        self.products, self.rows, self.terms, self.threads = products, rows, terms, threads
         self.width = padded(n)
         own = np.zeros((kernel.n_terms, self.width))
         own[:, :n] = terms
         nothing = DotCache(1, self.width, products.dtype, 0)
         self._block = KernelBlock(kernel, products, rows, np.arange(n), own, nothing)
-        self._block.block.prepare(0, self.width)
+        block = self._block.block
+        threads.over(self.width, block.prepare)
         self.row_of, self.n = np.full(self.width, -1, dtype=np.int64), 0
         self.K = self._room_for(4 * VALUES_AT_ONCE)
 
@@ -220,11 +226,18 @@ class _Values:
         store, every = self.products.pack(self.rows, wanted), np.arange(len(wanted))
         terms = np.ascontiguousarray(self.terms[:, wanted])
         low = int(wrong[0]) // BLOCK_MULTIPLE * BLOCK_MULTIPLE
-        values, _ = self._block.values(store, every, terms, low, self.width, 0)
         if self.n + len(wanted) > len(self.K):
             self._make_room(int(wrong[0]), len(wanted))
-        self.K[self.n : self.n + len(wanted), :low] = 0.0
-        _loops.kernel_rows(values, low, self.width, np.empty(self.width), self.K[self.n :])
+        K = self.K[self.n : self.n + len(wanted)]
+        K[:, :low] = 0.0
+
+        def work(start: int, stop: int) -> None:
+            start, stop = low + start, low + stop
+            values, _ = self._block.values(store, every, terms, start, stop, 0)
+            _loops.kernel_rows(values, start, stop, np.empty(self.width), K)
+
+        n_columns = self.width - low
+        self.threads.over(n_columns, work, worth_it=len(wanted) * n_columns > WORTH_A_THREAD)
         self.row_of[wanted] = self.n + every
         self.n += len(wanted)
 

@@ -217,9 +217,10 @@ class SpreadRows:
         ids: Index | None = None,
         weights: Floats | None = None,
         memory_limit: int | str = "auto",
+        n_threads: int = 1,
         watcher: Watcher | None = None,
     ) -> TrainingRun:
-        """Train on these rows; as `DualTrainer.run` does."""
+        """Train on these rows; as `DualTrainer.run` does. Threads are those of the walk, which is here."""
         kernel, none = trainer.kernel, self.witnesses[:0]
         traits = self.traits(kernel)
         if trainer.n_support:
@@ -236,7 +237,7 @@ class SpreadRows:
             "memory_limit": memory_limit,
         }
         shards = WorkerShards(self.client, self, self._segments(), presented, numbers, none, **memory)
-        run = ClusterRun(trainer, shards, traits, none, presented, largest, page_size, memory["row_bytes"])
+        run = ClusterRun(trainer, shards, traits, none, presented, largest, page_size, memory["row_bytes"], n_threads)
         self.account = run.account
         try:
             return run.run(n_steps, watcher)

@@ -90,6 +90,10 @@ class ClusterRun:
         The largest x·x of a row or support.
     page_size : int
         Places in a page.
+    row_bytes : float
+        Memory of a row.
+    n_threads : int
+        Threads of this process, for the walk.
     """
 
     def __init__(
@@ -102,6 +106,7 @@ class ClusterRun:
         largest: float,
         page_size: int,
         row_bytes: float = 0,
+        n_threads: int = 1,
     ) -> None:
         self.trainer, self.shards, self.presented, self.page_size = trainer, shards, presented, page_size
         self.kernel = trainer.kernel
@@ -117,7 +122,7 @@ class ClusterRun:
         self.n_old, self.n_old_events = int(old.shape[0]), trainer.n_events
         self.support = RowStore(old)
         margin = trainer.n_vectors, trainer.margin
-        self.ground = Ground(self.kernel, self.products, *margin, presented, self.support)
+        self.ground = Ground(self.kernel, self.products, *margin, presented, self.support, n_threads)
         self._event_places: list[Index] = [np.full(trainer.n_events, -1, dtype=np.int64)]
         self.account = Account()
         room = max(16, int(BYTES_OF_CANDIDATES / max(1.0, row_bytes)))
