@@ -102,17 +102,17 @@ def predicted(seconds: dict[str, float], row: dict[str, Any]) -> float:
 
 
 def checked_model(X: Any, y: Any) -> tuple[list[dict[str, Any]], dict[str, float], dict[str, Any]]:
-    """Fit the model to some runs on two workers, and predict others: more rows, other intervals, one worker."""
-    n = len(y) // 3
-    plan = [(2, n // 4, 2048), (2, n // 2, 1024), (2, n // 2, 2048), (2, n, 1024), (2, n, 2048), (2, n, 4096),
-            (2, 3 * n, 2048), (2, 3 * n, 1024), (1, n // 2, 2048), (1, n, 2048)]  # fmt: skip
+    """Fit the model to some runs on two workers, and predict others: three times the rows, and one worker."""
+    n = len(y) // 9
+    plan = [(2, n // 4, 2048), (2, n // 2, 1024), (2, n // 2, 2048), (2, n, 1024), (2, n, 2048), (2, n, 4096)]
+    plan += [(2, 3 * n, 1024), (2, 3 * n, 2048), (2, 9 * n, 2048), (1, n // 2, 2048), (1, n, 2048), (1, 3 * n, 2048)]
     runs = []
     for n_workers in (2, 1):
         with workers(n_workers) as client:
             for _, rows, candidates in (part for part in plan if part[0] == n_workers):
                 with mock.patch.multiple(walk, FEWEST_CANDIDATES=candidates, MOST_CANDIDATES=candidates):
                     row = measured(client, f"{rows:,} digits", X[:rows], y[:rows], 2, local=False)
-                runs.append(row | {"rows": rows, "candidates": candidates, "fitted": n_workers == 2 and rows <= n})
+                runs.append(row | {"rows": rows, "candidates": candidates, "fitted": n_workers == 2 and rows <= 3 * n})
     seconds = fitted_to([row for row in runs if row["fitted"]])
     names = ("data", "workers", "candidates", "trips", "fitted", "cluster s")
     table = []
@@ -187,7 +187,7 @@ def main() -> int:
         with workers(2) as client:
             results.table("With shifted copies", [measured(client, f"{len(many):,} digits", many, labels, 1)])
     if "model" in args.only:
-        table, seconds, largest = checked_model(*with_copies(X, y, SHIFTS[:2]))
+        table, seconds, largest = checked_model(*with_copies(X, y, SHIFTS[:8]))
         results.table("T = a + b n + trips t + pairs p / W, fitted to some runs", table)
         results.table("Its numbers, in nanoseconds", [{name: 1e9 * value for name, value in seconds.items()}])
         results.table("Seconds for more rows, one pass", extrapolated(seconds, largest))
