@@ -26,7 +26,7 @@ from votron.kernels import PolynomialKernel
 from votron.record import MistakeRecord
 
 EPOCHS = 3
-LOST_AFTER = 3.0
+LOST_AFTER = 5.0
 KERNEL = PolynomialKernel(3, 0.01)
 
 
@@ -101,6 +101,13 @@ def added(cluster: Any, client: Any) -> None:
     time.sleep(1.1)  # training looks around once a second
 
 
+def more_added(cluster: Any, client: Any) -> None:
+    """More workers come than there were."""
+    cluster.scale(5)
+    client.wait_for_workers(5, timeout=60)
+    time.sleep(1.1)
+
+
 def short_of_memory(cluster: Any, client: Any) -> None:
     """A task takes more memory than its worker has, and Dask's nanny starts the worker again."""
     address = process_of(client)[0]
@@ -121,8 +128,16 @@ def _later(seconds: float, pid: int) -> None:
     os.spawnlp(os.P_NOWAIT, "sh", "sh", "-c", f"sleep {seconds}; kill -CONT {pid}")
 
 
-FAULTS = {"killed": killed, "stopped": stopped, "paused": paused, "added": added, "short of memory": short_of_memory}
-LOSSES = {"killed": 1, "stopped": 1, "paused": 0, "added": 0, "short of memory": 1}
+FAULTS = {
+    "killed": killed,
+    "stopped": stopped,
+    "paused": paused,
+    "added": added,
+    "more added": more_added,
+    "short of memory": short_of_memory,
+}
+LOSSES = {"killed": 1, "stopped": 1, "short of memory": 1}
+MOVED = {"added": 1, "more added": 2}
 
 
 def check(name: str, seed: int, folder: Path) -> None:
@@ -134,8 +149,9 @@ def check(name: str, seed: int, folder: Path) -> None:
         at = int(rng.uniform(0.2, 2.5) * len(y))
         record, account = train(X, y, order, at, lambda: FAULTS[name](cluster, client))
     assert record.equals(expected(np.asarray(load_digits().data), y, order)), f"{name}, seed {seed}: another record"
-    assert account.lost >= LOSSES[name], f"{name}, seed {seed}: no loss was noticed"
-    assert name != "added" or account.moved == 1, f"{name}, seed {seed}: the worker that came got no rows"
+    assert account.lost >= LOSSES.get(name, 0), f"{name}, seed {seed}: no loss was noticed"
+    assert account.moved >= MOVED.get(name, 0), f"{name}, seed {seed}: workers that came got no rows"
+    assert name != "more added" or len(set(account.workers)) == 5, f"{name}, seed {seed}: {account.workers}"
 
 
 def main(n: int) -> int:

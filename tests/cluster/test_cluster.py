@@ -80,6 +80,10 @@ def test_one_to_four_workers_do_their_shares(cluster, digits):
     real = X / 7.0
     assert_same(voted(), real, y, *spread(real, y, (1, 800, 796, 200)))
     cluster[0].scale(2)
+    deadline = time.monotonic() + 60
+    while len(cluster[1].nthreads()) > 2:  # those that go would be in the way of the next test
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("size", [1797, 600, (1, 1000, 0, 796)])
@@ -200,6 +204,8 @@ def test_rows_do_not_come_together(client):
     X = da.map_blocks(made, chunks=((size,) * 8, (d,)), dtype=np.uint8, meta=np.empty((0, 0), np.uint8))
     y = da.from_array(np.arange(n) % 2, chunks=size)
     voted(epochs=0.05, degree=1, gamma=1.0).fit(X[:size], y[:size])
+    with open("/proc/self/clear_refs", "w") as kernel:
+        kernel.write("5")  # the peak is what is used now: tests before this one may have used more
     before = peak()
     model = voted(epochs=1, degree=1, gamma=1.0).fit(X, y)
     grown = peak() - before

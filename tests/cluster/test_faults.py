@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from unittest import mock
 
 import dask
 import dask.array as da
@@ -18,6 +19,7 @@ from sklearn.datasets import load_digits
 
 from votron import VotedPerceptronClassifier
 from votron.engine import DualTrainer
+from votron.engine.cluster import walk, workers
 from votron.engine.cluster.client import results_of
 from votron.engine.cluster.rows import SpreadRows
 from votron.errors import VotronError
@@ -27,9 +29,32 @@ from votron.kernels import PolynomialKernel
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("fault", ["killed", "stopped"])
+@pytest.mark.parametrize("fault", ["killed", "stopped", "more added"])
 def test_the_record_is_the_same(fault, tmp_path):
     check(fault, 1, tmp_path)
+
+
+def test_a_worker_lost_while_rows_are_delivered(tmp_path, monkeypatch):
+    """The others get their rows again: those that had come before are not there twice."""
+    X, y = parts(tmp_path)
+    order, kernel = np.arange(len(y)), PolynomialKernel(3, 0.01)
+    filled = workers.WorkerShards._fill
+
+    def fill_and_lose(self, fresh):
+        filled(self, fresh)
+        if not self.n_lost:
+            lost = fresh[0].address
+            os.kill(self.client.run(os.getpid)[lost], signal.SIGKILL)
+            raise workers.LostShardsError([lost])
+
+    monkeypatch.setattr(workers.WorkerShards, "_fill", fill_and_lose)
+    trainer, local = DualTrainer(kernel, 10), DualTrainer(kernel, 10)
+    with cluster_of(2):
+        rows = SpreadRows(X, checked_chunk, "a test")
+        rows.run(trainer, y, order, 2 * len(y))
+    local.run(load_digits().data, y, order, 2 * len(y))
+    assert rows.account.lost == 1
+    assert trainer.record(len(y), 2 * len(y)).equals(local.record(len(y), 2 * len(y)))
 
 
 def test_the_loss_of_the_scheduler_is_told_in_a_sentence(tmp_path):
@@ -66,15 +91,54 @@ def test_a_client_that_is_closed(tmp_path):
             rows.run(trainer, y, np.arange(len(y)), 9000, watcher=Fault(500, client.close))
 
 
-def test_workers_with_other_versions(tmp_path):
-    X, _ = load_digits(return_X_y=True)
-    info = tmp_path / "numba-0.1.dist-info"
-    info.mkdir()
+@pytest.fixture
+def other_numba(tmp_path):
+    """What makes a worker say that it has another numba, when it starts."""
+    info = tmp_path / "other" / "numba-0.1.dist-info"
+    info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: numba\nVersion: 0.1\n")
-    preload = [f"import sys\nsys.path.insert(0, {str(tmp_path)!r})"]
+    return [f"import sys\nsys.path.insert(0, {str(info.parent)!r})"]
+
+
+def test_workers_with_other_versions(other_numba):
+    X, _ = load_digits(return_X_y=True)
     told = r"All workers must have the numba of this process, .* Got numba 0\.1 on tcp"
-    with cluster_of(1, preload=preload), pytest.raises(VotronError, match=told):
+    with cluster_of(1, preload=other_numba), pytest.raises(VotronError, match=told):
         SpreadRows(da.from_array(X, chunks=(900, -1)), checked_chunk, "a test")
+
+
+def test_a_worker_with_other_versions_that_comes_late_gets_no_rows(tmp_path, other_numba):
+    X, y = parts(tmp_path)
+    trainer = DualTrainer(PolynomialKernel(3, 0.01), 10)
+    with cluster_of(1) as (cluster, client):
+
+        def add():
+            cluster.new_spec["options"]["preload"] = other_numba
+            cluster.scale(2)
+            client.wait_for_workers(2, timeout=60)
+            time.sleep(1.1)  # training looks around once a second
+
+        rows, first = SpreadRows(X, checked_chunk, "a test"), set(client.nthreads())
+        told = r"A worker gets no rows: All workers must have the numba of this process, .* Got numba 0\.1 on tcp"
+        short = mock.patch.multiple(walk, FEWEST_CANDIDATES=64, MOST_CANDIDATES=128)
+        with pytest.warns(UserWarning, match=told), short:
+            rows.run(trainer, y, np.arange(len(y)), 3 * len(y), watcher=Fault(500, add))
+    assert set(rows.account.workers) == first
+    assert rows.account.moved == 0
+
+
+def test_a_worker_that_is_frozen_before_training_counts_as_lost(tmp_path):
+    X, y = parts(tmp_path)
+    with cluster_of(2, lost_after="2s") as (_, client):
+        frozen, pid = min(client.run(os.getpid).items())
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            model = VotedPerceptronClassifier(epochs=1, random_state=0).fit(X, y)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        assert frozen not in model.cluster_account_.workers
+    local = VotedPerceptronClassifier(epochs=1, random_state=0).fit(load_digits().data, y)
+    assert model.record_.equals(local.record_)
 
 
 def test_a_worker_that_went_before_it_was_known():

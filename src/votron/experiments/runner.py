@@ -109,7 +109,7 @@ def _executor(jobs: int | None, n_missing: int, data: ImageSet) -> Iterator[tupl
     """Yield a function that does runs and yields results as they come, and how many are done at a time."""
     client = _dask_client()
     if client is not None and jobs is None:
-        workers = max(1, len(client.scheduler_info()["workers"]))
+        workers = max(1, len(client.nthreads()))
         there = client.scatter(data, broadcast=True)
         remote = client.get_executor(pure=False)
         try:

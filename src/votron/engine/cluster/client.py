@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from votron._sentences import joined
@@ -43,8 +43,18 @@ def current_client() -> Any:
         ) from None
 
 
-def check_versions(client: Any) -> None:
-    """Refuse workers with another Votron, numpy or numba: the same arithmetic is what makes records equal."""
+def check_versions(client: Any) -> list[str]:
+    """Refuse workers with another Votron, numpy or numba, which make records equal; return those that are there."""
+    found = odd_versions(client)
+    if not found:
+        raise VotronError("The Dask cluster has no workers: start some, and train again.")
+    for told in filter(None, found.values()):
+        raise VotronError(told)
+    return list(found)
+
+
+def odd_versions(client: Any, only: Sequence[str] | None = None) -> dict[str, str | None]:
+    """Return for each worker, or ``only`` for some, a sentence on a package that it has in another version, or None."""
 
     def versions() -> dict[str, str]:  # sent by value: a worker may have no Votron at all
         from importlib.metadata import PackageNotFoundError, version
@@ -57,17 +67,27 @@ def check_versions(client: Any) -> None:
 
         return {name: of(name) for name in ("votron", "numpy", "numba")}
 
-    ours = versions()
-    found = client.run(versions)
-    if not found:
-        raise VotronError("The Dask cluster has no workers: start some, and train again.")
-    for address, theirs in sorted(found.items()):
-        for name, version in ours.items():
-            if theirs[name] != version:
-                has = f"{name} {theirs[name]}" if theirs[name] else f"no {name}"
-                raise VotronError(
-                    f"All workers must have the {name} of this process, {version}. Got {has} on {address} instead."
-                )
+    ours, found = versions(), dict[str, str | None]()
+    for address, theirs in sorted(_answers(client, versions, only).items()):
+        odd = [name for name, version in ours.items() if theirs[name] != version]
+        found[address] = None
+        for name in odd[:1]:
+            has = f"{name} {theirs[name]}" if theirs[name] else f"no {name}"
+            found[address] = (
+                f"All workers must have the {name} of this process, {ours[name]}. Got {has} on {address} instead."
+            )
+    return found
+
+
+def _answers(client: Any, function: Callable[[], Any], only: Sequence[str] | None) -> dict[str, Any]:
+    """Return what a function says on each worker; those that are silent as long as one may be count as lost."""
+    pulse = Pulse(client)
+    while True:
+        there = [address for address in pulse.workers() if only is None or address in only]
+        try:  # as client.run does, which has no time limit
+            return dict(client.sync(client._run, function, workers=there, callback_timeout=ASK_EVERY)) if there else {}
+        except OSError:  # it takes longer, or somebody has just gone
+            continue
 
 
 def check_recoverable(client: Any, X: Any) -> None:
@@ -89,7 +109,7 @@ def check_recoverable(client: Any, X: Any) -> None:
             todo += [other.key for other in task.dependencies]
         return found
 
-    n = client.run_on_scheduler(alone)
+    n = Pulse(client).ask(lambda: client.run_on_scheduler(alone))
     if n:
         raise VotronError(
             f"X rests on {n} scattered piece(s) of data with one copy each, which would be lost with their worker: "
@@ -134,6 +154,7 @@ class Pulse:
         self.client = client
         self.lost_after = float(parse_timedelta(dask.config.get("votron.lost-after", LOST_AFTER)))
         self.asked = self._there = time.monotonic()
+        self._silent: list[str] = []
         self._seen: dict[str, tuple[float, float]] = {}  # what the scheduler heard last, and when we were told
         self._worked: dict[str, float] = {}
 
@@ -141,23 +162,37 @@ class Pulse:
         """Return the workers that are there, and have given signs of life lately."""
         self.asked = now = time.monotonic()
         self.check_client()
-        try:
-            workers = self.client.sync(self.client.scheduler.identity)["workers"]
-        except (OSError, RuntimeError) as error:
-            raise self.gone() from error
-        found = []
+        identity = self.client.scheduler.identity
+        workers = self.ask(lambda: self.client.sync(identity, callback_timeout=self.lost_after))["workers"]
+        found, self._silent = [], []
         for address, facts in workers.items():
             last_seen, heard = self._seen.get(address, (None, now))
             if facts["last_seen"] != last_seen:
                 heard = now
             self._seen[address] = facts["last_seen"], heard
             if now - heard > self.lost_after:
+                self._silent.append(address)
                 continue
             found.append(address)
             if facts["status"] == "running" or address not in self._worked:
                 self._worked[address] = now
         self._there = now if found else self._there
         return found
+
+    def give_up(self, address: str) -> None:
+        """Tell the scheduler that a worker is lost, so that it asks others for what that one has."""
+
+        async def remove(dask_scheduler: Any) -> str:
+            return str(await dask_scheduler.remove_worker(address, stimulus_id=f"votron-lost-{time.time()}"))
+
+        self.ask(lambda: self.client.run_on_scheduler(remove))
+
+    def ask(self, question: Callable[[], Any]) -> Any:
+        """Return what the scheduler answers to a question, or refuse to go on without one."""
+        try:
+            return question()
+        except (OSError, RuntimeError) as error:
+            raise self.gone() from error
 
     def check_client(self) -> None:
         """Refuse to go on without a scheduler."""
@@ -167,14 +202,18 @@ class Pulse:
     def check_work(self, only: str | None = None) -> None:
         """Refuse to wait where nobody is there, or nobody has worked for as long as one may be silent.
 
-        A task waits for the worker that has it, or ``only`` may have it, also when Dask has paused that one.
+        A task waits for the worker that has it, or ``only`` may have it, also when Dask has paused that one. Where one
+        has been silent for so long, others get its tasks.
         """
         workers, now = self.workers(), time.monotonic()
         if not workers:
             if now - self._there > self.lost_after:
                 raise self.nobody()
             return
-        busy = [address for address, tasks in self.client.processing().items() if tasks and address in self._worked]
+        for address in self._silent:
+            self.give_up(address)
+        tasks_of = self.ask(self.client.processing)
+        busy = [address for address, tasks in tasks_of.items() if tasks and address in self._worked]
         for waited_for in ([only] if only is not None and only in workers else [], busy or workers):
             worked = max((self._worked[address] for address in waited_for), default=now)
             if now - worked > self.lost_after:
@@ -234,7 +273,7 @@ def results_of(client: Any, futures: Sequence[Any]) -> list[Any]:
                 waiting = False
             except TimeoutError:
                 pulse.check_work()
-        return list(client.gather(futures))
+        return _gathered(pulse, futures)
     except Exception as error:
         if type(error).__name__ == "KilledWorker":
             raise too_often_lost() from None
@@ -242,3 +281,20 @@ def results_of(client: Any, futures: Sequence[Any]) -> list[Any]:
             time.sleep(0.1)  # the client is about to hear why
             pulse.check_client()
         raise
+
+
+def _gathered(pulse: Pulse, futures: Sequence[Any]) -> list[Any]:
+    """Return results that are there, or in the making again, since a worker went with one that was on its way."""
+    client, patience = pulse.client, pulse.lost_after
+
+    async def gathered() -> list[Any]:
+        return list(await client.gather(futures, asynchronous=True))
+
+    while True:
+        try:
+            return list(client.sync(gathered, callback_timeout=patience))
+        except TimeoutError:
+            if any(future.status == "error" for future in futures):  # it is the task's own
+                raise
+            pulse.check_work()
+            patience *= 2  # they may be large

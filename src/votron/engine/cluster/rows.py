@@ -59,7 +59,7 @@ class SpreadRows:
         from dask.delayed import delayed
 
         self.client = current_client()
-        check_versions(self.client)
+        self._suited = check_versions(self.client)
         if len(X.shape) != 2:
             raise DataError(f"The X of {owner} must have two dimensions. Got a Dask array of {len(X.shape)} instead.")
         if hasattr(X, "chunks") and len(X.chunks[1]) > 1:
@@ -232,12 +232,13 @@ class SpreadRows:
         presented = self._as_given(Presented(order, codes, squares, ids, weights))
         page_size = min(ROWS_IN_A_PAGE * max(1, len(self.client.nthreads())), max(64, len(order)))
         numbers = Numbers(kernel, traits, trainer.n_vectors, trainer.margin, page_size)
-        memory: dict[str, Any] = {
+        how: dict[str, Any] = {
             "row_bytes": sum(facts.n_bytes for facts in self.facts) / max(1, self.shape[0]),
             "memory_limit": memory_limit,
+            "suited": self._suited,
         }
-        shards = WorkerShards(self.client, self, self._segments(), presented, numbers, none, **memory)
-        run = ClusterRun(trainer, shards, traits, none, presented, largest, page_size, memory["row_bytes"], n_threads)
+        shards = WorkerShards(self.client, self, self._segments(), presented, numbers, none, **how)
+        run = ClusterRun(trainer, shards, traits, none, presented, largest, page_size, how["row_bytes"], n_threads)
         self.account = run.account
         try:
             return run.run(n_steps, watcher)

@@ -9,6 +9,7 @@ to date in the same way.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from votron._types import Floats, Index, Rows
 from votron.engine.cluster.actor import Segment, WorkerShard, deliver
-from votron.engine.cluster.client import ASK_EVERY, CANCELLED, Pulse, too_often_lost
+from votron.engine.cluster.client import ASK_EVERY, CANCELLED, Pulse, odd_versions, too_often_lost
 from votron.engine.cluster.messages import NewEvents, Numbers, Reply, Step
 from votron.engine.cluster.pool import Presented
 from votron.errors import VotronError
@@ -78,6 +79,8 @@ class WorkerShards:
         Memory of a row.
     memory_limit : int or str
         Memory that a worker may use beside the chunks.
+    suited : sequence of str
+        Workers that are known to have the right versions; others are asked.
     """
 
     def __init__(
@@ -91,10 +94,11 @@ class WorkerShards:
         *,
         row_bytes: float,
         memory_limit: int | str = "auto",
+        suited: Sequence[str] = (),
     ) -> None:
         self.client, self.source, self.numbers, self.none = client, source, numbers, none
         self.row_bytes, self.memory_limit, self.presented = row_bytes, memory_limit, presented
-        self.pulse = Pulse(client)
+        self.pulse, self._suits = Pulse(client), dict.fromkeys(suited, True)
         n_rows = max((segment.start + segment.n_rows for segment in segments), default=0)
         self._places = np.full(n_rows, -1, dtype=np.int64)
         self._places[presented.order] = np.arange(len(presented.order))
@@ -123,8 +127,10 @@ class WorkerShards:
         """Give a part of the rows to workers that have none."""
         if time.monotonic() - self.pulse.asked < ASK_EVERY:
             return
-        idle = sorted(set(self.pulse.workers()) - {held.address for held in self.held})
+        idle = sorted(set(self._workers()) - {held.address for held in self.held})
         for _ in idle:
+            if not self.held:  # all rows are to be shared out anew
+                return
             crowded = max(self.held, key=lambda held: (self._n_at(held.address), held.n_rows))
             if self._n_at(crowded.address) == 1 and len(crowded.segments) < 2:
                 return
@@ -191,27 +197,27 @@ class WorkerShards:
         self.pulse.check_client()
         self.n_lost += len(addresses)
         for address in addresses:
-            self._remove(address)
-        for held in [held for held in [*self.held, *self._fresh] if held.address in addresses]:
+            self.pulse.give_up(address)
+        # what was being made is made anew elsewhere too: a delivery may have come, or may still come
+        for held in [*(held for held in self.held if held.address in addresses), *self._fresh]:
             self._homeless = self._homeless + held.segments
         self.held = [held for held in self.held if held.address not in addresses]
-        self._fresh = [held for held in self._fresh if held.address not in addresses]
+        self._fresh = []
 
-    def _remove(self, address: str) -> None:
-        """Tell the scheduler that a silent worker is lost, so that it asks others for what that one has."""
-
-        async def remove(dask_scheduler: Any) -> str:
-            return str(await dask_scheduler.remove_worker(address, stimulus_id=f"votron-lost-{time.time()}"))
-
-        try:
-            self.client.run_on_scheduler(remove)
-        except (OSError, RuntimeError) as error:
-            raise self.pulse.gone() from error
+    def _workers(self) -> list[str]:
+        """Return the workers that are there, but for those with other versions, which came late: these are told of."""
+        there = self.pulse.workers()
+        new = [address for address in there if address not in self._suits]
+        for address, told in (odd_versions(self.client, new) if new else {}).items():
+            self._suits[address] = told is None
+            if told is not None:
+                warnings.warn(f"A worker gets no rows: {told}", UserWarning, stacklevel=2)
+        return [address for address in there if self._suits.get(address)]
 
     def _anybody(self) -> list[str]:
         """Return the workers that are there, or wait for some as long as one may be silent."""
         until = time.monotonic() + self.pulse.lost_after
-        while not (workers := self.pulse.workers()):
+        while not (workers := self._workers()):
             if time.monotonic() > until:
                 raise self.pulse.nobody()
             time.sleep(min(ASK_EVERY, 0.2))
@@ -255,7 +261,7 @@ class WorkerShards:
 
     def _who_has(self, numbers: list[int]) -> dict[int, Sequence[str]]:
         futures = dict(zip(numbers, self.source.futures(numbers), strict=True))
-        who = self.client.who_has(list(futures.values()))
+        who = self.pulse.ask(lambda: self.client.who_has(list(futures.values())))
         return {number: who.get(future.key, ()) for number, future in futures.items()}
 
     def _fill(self, fresh: Sequence[_Held]) -> None:
