@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from votron._frames import in_pandas
 from votron._pipelines import classifier_of, rows_for_classifier, steps_before
 from votron._types import Floats, Rows
 from votron.errors import VotronError
@@ -61,7 +62,7 @@ def explain(
         found: Explanations = _checked(model).explain(X, label, against, top=top, first=first)
         return found
     rows, features = rows_for_classifier(model, X), names_after(steps_before(model), X)
-    names = list(map(str, X.index)) if hasattr(X, "index") and hasattr(X, "columns") else None
+    names = X.index if in_pandas(X) else None
     how = {"top": top, "first": first, "feature_names": features, "names": names}
     found = _checked(classifier_of(model)).explain(rows, label, against, **how)
     return found
