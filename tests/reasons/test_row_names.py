@@ -24,6 +24,7 @@ from votron.reasons import suspects
 TABLE = pd.read_csv("tests/data/tables/penguins.csv").query("Sex in ('MALE', 'FEMALE')")[::3]
 X, y = TABLE.drop(columns="Sex"), TABLE["Sex"]
 NUMBERS = X.select_dtypes("number")
+DAYS = pd.date_range("2024-01-01", periods=len(TABLE))
 assert TABLE.index.tolist() != list(range(len(TABLE)))
 
 
@@ -86,10 +87,7 @@ def test_an_index_that_counts_from_0_is_the_position_and_is_not_kept(index, tmp_
     ("index", "names"),
     [
         (pd.Index([f"bird {i}" for i in range(len(TABLE))]), [f"bird {i}" for i in range(len(TABLE))]),
-        (
-            pd.date_range("2024-01-01", periods=len(TABLE)),
-            pd.date_range("2024-01-01", periods=len(TABLE)).strftime("%Y-%m-%d"),
-        ),
+        (DAYS, DAYS.strftime("%Y-%m-%d")),
         (pd.date_range("2024-01-01 09:30", periods=len(TABLE), freq="h"), None),
         (pd.date_range("2024-01-01", periods=len(TABLE), tz="UTC"), None),
         (pd.MultiIndex.from_arrays([["a"] * len(TABLE), range(len(TABLE))]), [f"a, {i}" for i in range(len(TABLE))]),
@@ -161,5 +159,5 @@ def test_rows_that_come_later_are_numbered_by_presentation():
 
 def test_linear_models_keep_no_rows_and_no_names():
     model = table_classifier(X, AveragedPerceptronClassifier(random_state=0)).fit(X, y)
-    assert model.explain(X[:1])[0].name == f"row {TABLE.index[0]}"
+    assert model.explain(X[:1])[0].name == f"index {TABLE.index[0]}"
     assert not hasattr(model[-1], "row_names_")

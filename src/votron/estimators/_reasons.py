@@ -61,16 +61,19 @@ class ExplainedClassifier:
             One for each row; they print, convert (``to_frame``, ``to_dict``) and draw (``plot``).
         """
         from votron.estimators.compact import rule_of
-        from votron.reasons.models import explained
+        from votron.reasons.models import check_are_rows, explained
 
         check_is_fitted(self)
+        check_are_rows(X)
         model = self._explained_model()
         rows, _ = validated(model, X, kernel=getattr(model, "kernel_", None), reset=False)
         form = model._explained_form()
         called = getattr(model, "row_names_", {})
         names = X.index if names is None and in_pandas(X) else names
-        if is_index(names):  # in the words in which training rows are called: without names, position and label are one
-            names = names_by_labels(names, "index" if called else "row")
+        if is_index(names):
+            # In the words for training rows: where these have no names, label and position are one, as far as is known.
+            by_position = hasattr(model, "support_") and not called
+            names = names_by_labels(names, "row" if by_position else "index")
         known = getattr(model, "feature_names_in_", None) if feature_names is None else feature_names
         return explained(
             form,
