@@ -132,6 +132,21 @@ def missing_in(column: Any) -> NDArray[np.bool_]:
     return np.asarray(column.isna() if in_pandas(column) else column.is_null(), dtype=np.bool_)
 
 
+def empty_cells(column: Any) -> NDArray[np.bool_]:
+    """Tell which values of a column stand for none, as `is_missing` does: NaN of polars too.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> empty_cells(pl.Series([1.0, None, float("nan")])).tolist()
+    [False, True, True]
+    """
+    found = missing_in(column)
+    if not in_pandas(column) and column.dtype.is_float():
+        found = found | np.asarray(column.is_nan().fill_null(True), dtype=np.bool_)
+    return found
+
+
 def floats_of(column: Any) -> NDArray[np.float64]:
     """Return numbers or truth values as float64, missing ones as NaN."""
     if in_pandas(column):

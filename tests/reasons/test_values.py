@@ -224,7 +224,7 @@ def sentence(what):
     ("row", "what"),
     [
         (lambda frame: frame.iloc[0], "a Series of 4 values"),
-        (lambda frame: frame.to_numpy()[0], "a ndarray of 4 values"),
+        (lambda frame: frame.to_numpy()[0], "an array of 4 values"),
         (lambda frame: frame.to_numpy()[0].tolist(), "a list of 4 values"),
         (lambda frame: frame.iloc[0].to_dict(), "a dict of 4 values"),
         (lambda frame: pl.from_pandas(frame)[:, 0], "a Series of 333 values"),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from votron._frames import cell, in_words
+from votron._frames import cell, columns_of, empty_cells, in_words
 from votron._sentences import first_of, shortened
 from votron._types import Floats, Index, Rows
 from votron.reasons._sums import dense_row
@@ -98,16 +98,23 @@ class Holes:
     def __init__(self, names: Any) -> None:
         self.names = names
         frame = getattr(names, "frame", None)
-        self._places: dict[str, list[int]] = {}
-        for i, column in enumerate(names.columns if frame is not None else ()):
-            self._places.setdefault(column, []).append(i)
-        self._columns = [] if frame is None else [name for name in map(str, frame.columns) if name in self._places]
+        used = {} if frame is None else _places_of_columns(names)
+        columns = () if frame is None else zip(frame.columns, columns_of(frame), strict=True)
+        cells = {name: (np.array(used[name]), empty_cells(column)) for name, column in columns if name in used}
+        self._columns = {name: found for name, found in cells.items() if found[1].any()}
 
     def of(self, row: Rows, i: int) -> dict[str, str]:
         """Return the columns that are missing in row ``i``, each with what it was taken as, if that is one number."""
-        missing = [column for column in self._columns if cell(self.names.frame, column, i) is None]
+        missing = {name: places for name, (places, empty) in self._columns.items() if empty[i]}
         own = dense_row(row) if missing else np.empty(0)
-        return {each: column_in_words(self.names, each, np.array(self._places[each]), own, i) for each in missing}
+        return {name: column_in_words(self.names, name, places, own, i) for name, places in missing.items()}
+
+
+def _places_of_columns(names: Any) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for i, column in enumerate(names.columns):
+        found.setdefault(column, []).append(i)
+    return found
 
 
 def described(row: Rows, names: Any) -> str:

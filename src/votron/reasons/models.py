@@ -83,22 +83,19 @@ def check_are_rows(X: Any) -> None:
     Traceback (most recent call last):
         ...
     votron.errors.VotronError: The X of explain must be a table of rows, one or more: of a frame pass
-    frame.loc[[label]], of an array X[[i]]. Got a ndarray of 4 values instead.
+    frame.loc[[label]], of an array X[[i]]. Got an array of 4 values instead.
     """
     one = len(X.shape) == 1 if hasattr(X, "shape") else isinstance(X, Mapping) or _are_numbers(X)
     if one:
+        kind = "an array" if isinstance(X, np.ndarray) else f"a {type(X).__name__}"
         raise VotronError(
             "The X of explain must be a table of rows, one or more: of a frame pass frame.loc[[label]], of an array "
-            f"X[[i]]. Got {_article(type(X).__name__)} of {counted(len(X), 'value')} instead."
+            f"X[[i]]. Got {kind} of {counted(len(X), 'value')} instead."
         )
 
 
 def _are_numbers(X: Any) -> bool:
     return isinstance(X, list | tuple) and bool(X) and all(isinstance(value, Real) for value in X)
-
-
-def _article(kind: str) -> str:
-    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def _checked(model: Any) -> Any:
