@@ -98,7 +98,7 @@ class Holes:
     def __init__(self, names: Any) -> None:
         self.names = names
         frame = getattr(names, "frame", None)
-        used = {} if frame is None else _places_of_columns(names)
+        used = {} if frame is None else places_of_columns(names)
         columns = () if frame is None else zip(frame.columns, columns_of(frame), strict=True)
         cells = {name: (np.array(used[name]), empty_cells(column)) for name, column in columns if name in used}
         self._columns = {name: found for name, found in cells.items() if found[1].any()}
@@ -110,10 +110,11 @@ class Holes:
         return {name: column_in_words(self.names, name, places, own, i) for name, places in missing.items()}
 
 
-def _places_of_columns(names: Any) -> dict[str, list[int]]:
+def places_of_columns(names: Any) -> dict[str, list[int]]:
+    """Return which features each column of the data became; without columns each feature is one."""
     found: dict[str, list[int]] = {}
-    for i, column in enumerate(names.columns):
-        found.setdefault(column, []).append(i)
+    for i, column in enumerate(getattr(names, "columns", names)):
+        found.setdefault(str(column), []).append(i)
     return found
 
 

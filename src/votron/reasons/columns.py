@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from votron._types import Floats, Index, Rows
 from votron.reasons._sums import dense_row
-from votron.reasons._values import column_in_words, is_missing_in
+from votron.reasons._values import column_in_words, is_missing_in, places_of_columns
 
 MOST_COLUMNS = 200
 """Columns beyond which there are no effects: of texts and images each is next to nothing."""
@@ -62,10 +62,7 @@ def columns_of_features(names: Any) -> dict[str, Index] | None:
     """Return which features each column of the data became; None where they have no names, or are too many."""
     if names is None:
         return None
-    columns = getattr(names, "columns", names)
-    found: dict[str, list[int]] = {}
-    for i, column in enumerate(columns):
-        found.setdefault(str(column), []).append(i)
+    found = places_of_columns(names)
     if not 1 < len(found) <= MOST_COLUMNS:
         return None
     return {column: np.array(places) for column, places in found.items()}
