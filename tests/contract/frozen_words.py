@@ -215,6 +215,7 @@ def _calls() -> dict[str, Callable[[], Any]]:
         "conjunctions of numbers other than 0 and 1": lambda: voted("conjunction").fit(X, y),
         "Winnow on numbers other than 0 and 1": lambda: votron.WinnowClassifier().fit(X, y),
         "moments outside of training": lambda: list(fitted.staged_decision_function(X, at=[99])),
+        "one row to explain": lambda: fitted.explain(X[0]),
         "memory that is none": lambda: voted(memory_limit="much").fit(X, y),
         "no threads": lambda: voted(n_jobs=0).fit(X, y),
         "gamma of a kernel": lambda: GaussianKernel(-1.0),

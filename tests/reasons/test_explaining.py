@@ -294,23 +294,24 @@ def test_rows_have_the_names_that_they_were_given_and_no_others_are_kept(tmp_pat
 
     from votron import load
 
-    frame = pd.DataFrame(X[:200], index=[f"digit {i}" for i in range(200)])
+    names = pd.Index([f"digit {i}" for i in range(200)])
+    frame = pd.DataFrame(X[:200])
     frame.columns = frame.columns.astype(str)
     model = VotedPerceptronClassifier(rule="average", random_state=0).fit(frame, y[:200])
     plain = tmp_path / "plain.votron"
     model.save(plain)
     assert {t.name for t in model.explain(frame[:1])[0].examples.largest} <= {f"row {i}" for i in range(200)}
-    model.name_rows(frame.index)
+    model.name_rows(names)
+    frame.index = names
     assert set(model.row_names_) == set(model.support_.tolist())
     model.save(tmp_path / "named.votron")
     for each in (model, load(tmp_path / "named.votron"), model.compact(), model.with_rule("last")):
         (why,) = each.explain(frame[7:8])
         assert why.name == "digit 7"
         assert all(term.name == f"digit {term.index}" for term in why.examples.largest)
-    del model.row_names_
-    model.save(tmp_path / "again.votron")
+    model.name_rows(None).save(tmp_path / "again.votron")
     assert (tmp_path / "again.votron").read_bytes() == plain.read_bytes()
-    model.name_rows(frame.index).fit(frame, y[:200])
+    model.name_rows(names).fit(X[:200], y[:200])
     assert not hasattr(model, "row_names_")
     with pytest.raises(VotronError, match=r"must have one for each row of training, .* at least. Got 3 instead"):
         model.name_rows(["a", "b", "c"])

@@ -7,7 +7,7 @@ frame of polars can be encoded by what was fitted on one of pandas.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Real
@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from votron._frames import columns_of, floats_of, in_pandas
 from votron._sentences import on_one_line, shortened
-from votron.data.dates import part_of_date, parts_of_dates
+from votron.data.dates import date_in_words, part_of_date, parts_of_dates
 from votron.data.tables import kind_of
 from votron.errors import DataError
 
@@ -29,6 +29,8 @@ FEATURES = ("text", "number", "boolean", "date")
 _NUMBERS = ("number", "boolean")
 _VALUES = ("text", *_NUMBERS)
 _AS_BEFORE = "as in the frame that made the encoder"
+_ROUNDING = 1e-6
+"""What scaling and its inverse may have left of a part of a date."""
 _SHOWN = 60
 """Characters of a value, or of a list of values, that are shown."""
 
@@ -243,6 +245,11 @@ class _Date(_Column):
         """What comes again and again: its name, the first number and how many there are."""
         return (("month", 1, 12), ("weekday", 0, 7), *((("hour", 0, 24),) if self.hours else ()))
 
+    @property
+    def _indicated(self) -> tuple[tuple[str, int, int], ...]:
+        """What has a 0/1 feature for each number: its name, the first number and how many there are."""
+        return (("year", self.first_year, self.last_year - self.first_year + 1), *self._cycles)
+
     def names(self, column: str) -> list[str]:
         """Return the names of the features of a column, such as "month of day: March" and "month of day (sine)".
 
@@ -256,9 +263,10 @@ class _Date(_Column):
         if self.how == "cyclic":
             turns = [f"{part} of {column} ({axis})" for part, _, _ in self._cycles for axis in ("sine", "cosine")]
             return [f"year of {column}", *turns]
-        cycles = (("year", self.first_year, self.last_year - self.first_year + 1), *self._cycles)
         return [
-            f"{part} of {column}: {part_of_date(part, i)}" for part, first, n in cycles for i in range(first, first + n)
+            f"{part} of {column}: {part_of_date(part, i)}"
+            for part, first, n in self._indicated
+            for i in range(first, first + n)
         ]
 
     def feature_units(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -288,6 +296,31 @@ class _Date(_Column):
                 found.append({value: " or ".join(each) for value, each in words.items()})
         return found
 
+    def column_in_words(self, features: Sequence[float]) -> str:
+        """Return what the features of one date, years as years, tell of it: which is not the day of the month.
+
+        Nothing where there is none: no feature is set, or they are no date's, such as means that were filled in.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> dates = _Date("onehot", 2012, 2013)
+        >>> dates.column_in_words(dates._features(pd.Series(["2013-02-01"]), "day")[0])
+        'Friday in February 2013'
+        """
+        if self.how == "cyclic":
+            year, *rest = features
+            found = {"year": _whole(year)}
+            for i, (part, first, n) in enumerate(self._cycles):
+                found[part] = _turn(rest[2 * i], rest[2 * i + 1], first, n)
+            return "" if None in found.values() else date_in_words(**found)
+        found, start = {}, 0
+        for part, first, n in self._indicated:
+            there = np.flatnonzero(np.asarray(features[start : start + n]) > 0.5)
+            found[part] = first + int(there[0]) if len(there) == 1 else None
+            start += n
+        return date_in_words(**found)
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         return np.array(self.names(self.feature_names_in_[0]), dtype=object)
 
@@ -312,6 +345,18 @@ def _on_circle(turns: NDArray[np.float64], n: int) -> list[NDArray[np.float64]]:
     angles = [2 * math.pi * i / n for i in range(n)]
     table = np.array([[round(f(angle), 12) for angle in angles] + [np.nan] for f in (math.sin, math.cos)])
     return list(table[:, np.where(np.isnan(turns), n, turns).astype(np.int64)])
+
+
+def _whole(value: float) -> int | None:
+    """Return a number that is whole but for rounding; None where it is not."""
+    return round(value) if math.isfinite(value) and abs(value - round(value)) < _ROUNDING else None
+
+
+def _turn(sine: float, cosine: float, first: int, n: int) -> int | None:
+    """Return which of the points on a circle this is; None where it is none, as the mean of several."""
+    points = np.array(_on_circle(np.arange(n, dtype=np.float64), n))
+    away = np.abs(points - [[sine], [cosine]]).max(axis=0)
+    return first + int(away.argmin()) if away.min() < _ROUNDING else None
 
 
 def _indicators(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:

@@ -158,6 +158,23 @@ def part_of_date(part: str, number: int) -> str:
     return _WEEKDAYS[number] if part == "weekday" else str(number)
 
 
+def date_in_words(
+    year: int | None = None, month: int | None = None, weekday: int | None = None, hour: int | None = None
+) -> str:
+    """Return the parts of a date that are known, in words.
+
+    Examples
+    --------
+    >>> date_in_words(2012, 1, 4), date_in_words(2012, 1, 4, 9), date_in_words(month=1), date_in_words()
+    ('Friday in January 2012', 'Friday in January 2012, hour 9', 'January', '')
+    """
+    months = [part_of_date("month", month)] if month is not None else []
+    when = " ".join([*months, *([str(year)] if year is not None else [])])
+    if weekday is not None:
+        when = f"{part_of_date('weekday', weekday)} in {when}" if when else part_of_date("weekday", weekday)
+    return ", ".join(part for part in (when, f"hour {hour}" if hour is not None else "") if part)
+
+
 def parts_of_dates(column: Any) -> tuple[Floats, Floats, Floats, Floats] | None:
     """Return year, month, weekday (Monday is 0) and hour of dates, NaN where one is missing; None if they are none.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from votron._frames import in_pandas, is_index, labels_of_rows, names_by_labels
 from votron._resources import effective_threads
 from votron._types import Floats
 from votron.errors import Parameter, VotronError
@@ -51,7 +52,7 @@ class ExplainedClassifier:
             Number of the first row, of the training data as of X, and of the first feature, where they have no names.
         feature_names : sequence of str, optional
             What to call the features; by default as in training, where the data had names.
-        names : sequence of str, optional
+        names : sequence of str or Index of pandas, optional
             What to call the rows of X; by default as the index of a pandas frame does.
 
         Returns
@@ -60,14 +61,19 @@ class ExplainedClassifier:
             One for each row; they print, convert (``to_frame``, ``to_dict``) and draw (``plot``).
         """
         from votron.estimators.compact import rule_of
-        from votron.reasons.models import explained
+        from votron.reasons.models import check_are_rows, explained
 
         check_is_fitted(self)
+        check_are_rows(X)
         model = self._explained_model()
         rows, _ = validated(model, X, kernel=getattr(model, "kernel_", None), reset=False)
         form = model._explained_form()
-        if names is None and hasattr(X, "index") and hasattr(X, "columns"):
-            names = list(map(str, X.index))
+        called = getattr(model, "row_names_", {})
+        names = X.index if names is None and in_pandas(X) else names
+        if is_index(names):
+            # In the words for training rows: where these have no names, label and position are one, as far as is known.
+            by_position = hasattr(model, "support_") and not called
+            names = names_by_labels(names, "row" if by_position else "index")
         known = getattr(model, "feature_names_in_", None) if feature_names is None else feature_names
         return explained(
             form,
@@ -81,13 +87,16 @@ class ExplainedClassifier:
             first=first,
             ties_to_first=getattr(model, "_ties_to_first", False),
             feature_names=known,
-            row_names=getattr(model, "row_names_", {}),
+            row_names=called,
             names=names,
         )
 
     def _explained_model(self) -> Any:
         """Return the classifier whose scores these are: this one, unless another predicts in its place."""
         return self
+
+    def _name_rows_as(self, X: Any, y: Any) -> None:
+        """Call the rows of training as the data do; models that keep none have none to call."""
 
     def _explained_form(self) -> Form:
         """Return what the model scores with."""
@@ -104,11 +113,13 @@ class SupportedClassifier(ExplainedClassifier):
     def name_rows(self, names: Any) -> Self:
         """Keep what the training rows are called, of those that the model keeps: explanations and files have it.
 
+        After `fit` they are called as the index of a pandas frame does, of X or else of y, unless it counts from 0.
+
         Parameters
         ----------
-        names : sequence
-            A name for each row given to `fit`, such as the index of a frame, or lines of a file. Nothing else of it is
-            kept than the names of ``support_``, as text, in ``row_names_``.
+        names : sequence, Index of pandas or None
+            A name for each row given to `fit`, such as lines of a file. Nothing else of it is kept than the names of
+            ``support_``, as text, in ``row_names_``. None: names are forgotten.
 
         Returns
         -------
@@ -116,15 +127,24 @@ class SupportedClassifier(ExplainedClassifier):
             The model.
         """
         check_is_fitted(self)
-        given = list(names)
+        if names is None:
+            self.__dict__.pop("row_names_", None)
+            return self
+        given = names if is_index(names) else list(names)
         needed = int(self.support_.max(initial=-1)) + 1
         if len(given) < needed:
             raise VotronError(
                 Parameter("names", of=type(self).__name__),
                 f" must have one for each row of training, {needed} at least. Got {len(given)} instead.",
             )
-        self.row_names_ = {row: str(given[row]) for row in self.support_.tolist()}
+        rows = self.support_.tolist()
+        kept = names_by_labels(given[rows]) if is_index(given) else [str(given[row]) for row in rows]
+        self.row_names_ = dict(zip(rows, kept, strict=True))
         return self
+
+    def _name_rows_as(self, X: Any, y: Any) -> None:
+        """Call the rows of training by their index, and by no names that were those of other data."""
+        self.name_rows(labels_of_rows(X, y))
 
     @property
     def coef_(self) -> Any:

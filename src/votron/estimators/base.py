@@ -150,7 +150,7 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
         with unchanged_on_error(self):
             run = self._learn(*self._checked(X, y, **more))
             self._from_file = False
-            self.__dict__.pop("row_names_", None)  # they were those of other data
+            self._name_rows_as(X, y)
         self._after_fit(run)
         return self
 

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
+from votron._frames import in_pandas
 from votron._sentences import counted
 from votron.data.encoding import make_encoder, unfilled_holes
 from votron.errors import DataError, Parameter, VotronError
@@ -89,9 +90,13 @@ class ClassifierPipeline(Pipeline):
     save = SavableClassifier.save
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
-        """Fit the steps, as those of scikit-learn's Pipeline."""
+        """Fit the steps, as those of scikit-learn's Pipeline; a model that keeps rows calls them as the index of X."""
         with _naming_holes(self, X):
-            return super().fit(X, y, **params)  # type: ignore[no-any-return]  # scikit-learn has no types
+            super().fit(X, y, **params)
+        classifier = self.steps[-1][1]
+        if in_pandas(X) and hasattr(classifier, "_name_rows_as"):  # it has seen arrays
+            classifier._name_rows_as(X, y)
+        return self
 
     def predict(self, X: Any, **params: Any) -> Any:
         """Return the labels of rows."""

@@ -16,10 +16,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from votron._frames import labels_of_rows
 from votron._progress import Progress
 from votron._resources import effective_threads, parse_memory_limit
 from votron._sentences import counted
-from votron._types import Floats, Rows
+from votron._types import Floats, Index, Rows
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
 from votron.estimators._search.folds import Folds
@@ -158,6 +159,8 @@ class VotedPerceptronClassifierCV(WeightedFit):
     """
 
     stopped_: str
+    _kept: Index | None
+    """Rows with a weight above 0, if some have none."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernels": [_AUTO, "array-like"],
@@ -253,6 +256,8 @@ class VotedPerceptronClassifierCV(WeightedFit):
                 best = search.run()
             self._keep(search, best)
             late = self._refit(*weights.of(rows, labels, None), _of(given, weights), fixed, deadline)
+            self._kept = weights.kept
+            self._name_rows_as(X, y)
             self._from_file = False
         self._tell(search, best, late)
         return self
@@ -499,6 +504,11 @@ class VotedPerceptronClassifierCV(WeightedFit):
     def _explained_model(self) -> VotedPerceptronClassifier:
         """Return what predicts."""
         return self.best_estimator_
+
+    def _name_rows_as(self, X: Any, y: Any) -> None:
+        """Call the rows of training by their index: those with a weight above 0, which are all that it was given."""
+        index = labels_of_rows(X, y)
+        self.best_estimator_.name_rows(index if index is None or self._kept is None else index[self._kept])
 
     def _for_file(self) -> tuple[Any, dict[str, Any]]:
         """Return the classifier that was found, and what there is to say of the search."""

@@ -8,15 +8,13 @@ import numpy as np
 
 from votron._sentences import counted, shortened
 from votron._text_tables import as_text as table
-from votron._types import Rows
-from votron.reasons._sums import dense_row
+from votron.reasons._values import with_value
 
 if TYPE_CHECKING:
     from votron.reasons.explanation import Explanation, History, Terms
 
 _SPANS = 10
-_SHOWN_FEATURES = 4
-_LONGEST_NAME = 72
+_LONGEST_NAME = 84
 _SHOWN_COLUMNS = 6
 
 
@@ -42,7 +40,16 @@ def as_text(found: Explanation) -> str:
     if found.history:
         parts.append(_history(found.history))
     parts += [_terms(each) for each in found.sums]
+    if unsaid := _unsaid(found):
+        parts.append(f"not shown above: {'; '.join(unsaid)}")
     return "\n".join(parts)
+
+
+def _unsaid(found: Explanation) -> list[str]:
+    """Return what is missing in the row and is no term that is shown: a mean, once scaled, is 0 and adds nothing."""
+    shown = {effect.column for effect in found.columns[:_SHOWN_COLUMNS] if effect.change}
+    shown |= {term.column for term in found.features.largest} if found.features is not None else set()
+    return [words for column, words in found.missing.items() if column not in shown]
 
 
 def _effects(found: Explanation) -> str:
@@ -84,9 +91,7 @@ def _terms(found: Terms) -> str:
     for positive in (True, False):
         total = found.amount_for if positive else found.amount_against
         for term in found.side(positive):
-            lines.append(
-                [shortened(named(term, found.kind), _LONGEST_NAME), f"{term.share:+.3g}", _part(term.amount, total)]
-            )
+            lines.append([_in_width(named(term, found.kind)), f"{term.share:+.3g}", _part(term.amount, total)])
         n, share = found.others(positive)
         if n:
             words = f"{n:,} other{'s' if n > 1 else ''} {'for' if positive else 'against'}"
@@ -108,54 +113,27 @@ def named(term: Any, kind: str) -> str:
     >>> from votron.reasons.explanation import Term
     >>> named(Term(1, "Temp", 12.0, 0.4, 65.0), "features"), named(Term(1, "row 1", 12.0, 0.4, 1.0, "3"), "examples")
     ('Temp = 65', 'row 1 (3)')
-    >>> named(Term(1, "month of day (sine)", 12.0, 0.4, 0.5, about="February or June"), "features")
-    'month of day (sine): February or June'
+    >>> named(Term(1, "Temp", 12.0, 0.4, 65.0, missing=True), "features")
+    'Temp missing, taken as 65'
     """
-    about = f": {term.about}" if term.about else ""
     if kind == "features":
-        return f"{term.name}{about}" if about or term.value == 1 else f"{term.name} = {number(term.value)}"
+        return with_value(term.name, term.value, about=term.about, missing=term.missing, column=term.column)
+    about = f": {term.about}" if term.about else ""
     return f"{term.name} ({term.label}){about}" if term.label else f"{term.name}{about}"
 
 
-def described(row: Rows, names: Any) -> str:
-    """Return the features that are largest in a row, by name: those that are 1 alone, the others with their values.
+def _in_width(text: str) -> str:
+    """Return what fits of a list, whole items if possible.
 
     Examples
     --------
-    >>> described(np.array([[1.0, 0.0, -0.5]]), ["Outlook=Rainy", "Outlook=Sunny", "Temp"])
-    'Outlook=Rainy, Temp -0.5'
+    >>> _in_width(f"row 1: {'Beak Length = 36.7, ' * 9}")
+    'row 1: Beak Length = 36.7, Beak Length = 36.7, Beak Length = 36.7, ...'
     """
-    dense = dense_row(row)
-    order = np.argsort(-np.abs(dense), kind="stable")[:_SHOWN_FEATURES]
-    shown = [_feature(names, i, dense[i]) for i in order if dense[i]]
-    more = int(np.count_nonzero(dense)) - len(shown)
-    return ", ".join(shown) + (", ..." if more > 0 else "")
-
-
-def _feature(names: Any, i: int, value: float) -> str:
-    unit, words = original(names, i, value), in_words(names, i, value)
-    return str(names[i]) + (f": {words}" if words else "" if value == unit == 1 else f" {number(unit)}")
-
-
-def in_words(names: Any, i: int, value: float) -> str:
-    """Return what a value of a feature stands for, where the names know it."""
-    return str(names.in_words(i, value)) if hasattr(names, "in_words") else ""
-
-
-def number(value: float) -> str:
-    """Return the value of a feature in four digits, or as a whole number where it is large.
-
-    Examples
-    --------
-    >>> number(0.123456), number(17391.0), number(6.02e23)
-    ('0.1235', '17,391', '6.02e+23')
-    """
-    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:.4g}"
-
-
-def original(names: Any, i: int, value: float) -> float:
-    """Return the value of a feature in the unit of the data, where the names know it."""
-    return float(names.original(i, value)) if hasattr(names, "original") else float(value)
+    if len(text) <= _LONGEST_NAME:
+        return text
+    whole = text[: _LONGEST_NAME - 3].rpartition(", ")[0]
+    return f"{whole}, ..." if len(whole) > _LONGEST_NAME / 2 else shortened(text, _LONGEST_NAME)
 
 
 # -- for machines -----------------------------------------------------------------------------------------------------
@@ -170,7 +148,7 @@ def rows_of(found: Explanation) -> list[dict[str, Any]]:
             side = {"kind": terms.kind, "side": "for" if positive else "against"}
             for term in terms.side(positive):
                 known = {"name": term.name, "index": term.index, "of_label": term.label, "value": term.value}
-                out.append({**head, **side, **known, "share": term.share})
+                out.append({**head, **side, **known, "share": term.share, "missing": term.missing})
             n, share = terms.others(positive)
             if n:
                 rest = {"name": "others", "index": -1, "of_label": "", "value": float("nan")}
@@ -182,7 +160,7 @@ def rows_of(found: Explanation) -> list[dict[str, Any]]:
     for effect in found.columns:
         known = {"name": effect.name, "index": -1, "of_label": "", "value": float("nan")}
         side = {"kind": "columns", "side": "for" if effect.change > 0 else "against"}
-        out.append({**head, **side, **known, "share": effect.change})
+        out.append({**head, **side, **known, "share": effect.change, "missing": effect.missing})
     for history in found.history:
         n = _n_spans(history)
         for low, high, mean in history.spans(n):
@@ -194,7 +172,7 @@ def rows_of(found: Explanation) -> list[dict[str, Any]]:
                 "value": mean,
             }
             out.append({**head, "kind": "vectors", "side": "for" if share > 0 else "against", **known, "share": share})
-    return out
+    return [{**row, "missing": row.get("missing", False)} for row in out]
 
 
 def as_dict(found: Explanation) -> dict[str, Any]:
@@ -207,6 +185,7 @@ def as_dict(found: Explanation) -> dict[str, Any]:
         "score": found.score,
         "rule": found.rule,
         **{terms.kind: _terms_dict(terms) for terms in found.sums},
+        "missing": dict(found.missing),
         "columns": [{"name": each.name, "column": each.column, "change": each.change} for each in found.columns],
         "vectors": [
             {
@@ -233,7 +212,7 @@ def _terms_dict(terms: Terms) -> dict[str, Any]:
 
 def _term_dict(term: Any, kind: str) -> dict[str, Any]:
     head = {"name": term.name, "index": term.index, "share": term.share}
-    about = {"about": term.about} if term.about else {}
+    about = ({"about": term.about} if term.about else {}) | ({"missing": True} if term.missing else {})
     if kind == "features":
         return {**head, "value": term.value} | about
     return {**head, "kernel": term.value, "label": term.label} | about

@@ -16,11 +16,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from votron._frames import cell
-from votron._sentences import on_one_line, shortened
 from votron._types import Floats, Index, Rows
 from votron.reasons._sums import dense_row
-from votron.reasons._text import number, original
+from votron.reasons._values import column_in_words, is_missing_in, places_of_columns
 
 MOST_COLUMNS = 200
 """Columns beyond which there are no effects: of texts and images each is next to nothing."""
@@ -41,6 +39,8 @@ class Effect:
     change : float
         By how much the score would fall, in the mean, with the value of another row: above 0 where it speaks for the
         class that is explained.
+    missing : bool
+        Whether the row, which came in a frame, had no value there.
 
     Examples
     --------
@@ -55,16 +55,14 @@ class Effect:
     name: str
     column: str
     change: float
+    missing: bool = False
 
 
 def columns_of_features(names: Any) -> dict[str, Index] | None:
     """Return which features each column of the data became; None where they have no names, or are too many."""
     if names is None:
         return None
-    columns = getattr(names, "columns", names)
-    found: dict[str, list[int]] = {}
-    for i, column in enumerate(columns):
-        found.setdefault(str(column), []).append(i)
+    found = places_of_columns(names)
     if not 1 < len(found) <= MOST_COLUMNS:
         return None
     return {column: np.array(places) for column, places in found.items()}
@@ -102,7 +100,8 @@ class ColumnEffects:
         found = []
         for column, places in self.columns.items():
             less = float(_mixed(self._scores(self._changed(row, places)), mix).mean())
-            found.append(Effect(_with_value(column, places, own, self.names, i), column, whole - less))
+            missing = is_missing_in(self.names, int(places[0]), i)
+            found.append(Effect(column_in_words(self.names, column, places, own, i), column, whole - less, missing))
         return tuple(sorted(found, key=lambda effect: -abs(effect.change)))
 
     def _changed(self, row: Rows, places: Index) -> Rows:
@@ -131,21 +130,3 @@ def _mixed(scores: Floats, mix: Floats) -> Floats:
 
 def _dense(rows: Rows) -> Any:
     return rows.toarray() if sp.issparse(rows) else np.asarray(rows)
-
-
-def _with_value(column: str, places: Index, own: Floats, names: Any, row: int) -> str:
-    """Return the column with its value in a row: as the row came, or else where it is one number or one word."""
-    frame = getattr(names, "frame", None)
-    known = frame is not None and column in frame.columns
-    came = cell(frame, column, row) if known else None
-    alone = int(places[0]) if len(places) == 1 else None
-    value = "" if alone is None else number(original(names, alone, float(own[alone])))
-    if known and came is None:
-        return f"{column} missing{value and f', taken as {value}'}"
-    if alone is not None:
-        name = str(names[alone])
-        return name if own[alone] == 1 and name != column else f"{name} = {value}"
-    there = places[own[places] != 0]
-    if len(there) == 1 and own[there[0]] == 1:
-        return str(names[int(there[0])])
-    return f"{column} = {shortened(on_one_line(str(came)))}" if known else column

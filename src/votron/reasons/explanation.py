@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, overload
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from votron._types import Floats, Index, Rows
 from votron.errors import VotronError
-from votron.reasons import _text
+from votron.reasons import _text, _values
 from votron.reasons._sums import Course, Sum
 from votron.reasons.columns import Effect
 
@@ -38,10 +38,14 @@ class Term:
     label : str
         Of an example: its class, as far as its mistakes tell, such as "3" or "not 3"; empty for features.
     about : str
-        Of an example of named features: those that are largest in it; of a feature what its value stands for, if that
-        is known; else empty.
+        Of an example of named features: the columns that are largest in it, with their values as far as the features
+        tell; of a feature what its value stands for, if that is known; else empty.
     slot : int
         Of an example: its place among the support vectors; -1 for features.
+    column : str
+        Of a feature: the column that it was made of, where the row came in a frame; else empty.
+    missing : bool
+        Of a feature: whether the row had no value in that column, and ``value`` was filled in.
 
     Examples
     --------
@@ -57,6 +61,8 @@ class Term:
     label: str = ""
     about: str = ""
     slot: int = -1
+    column: str = ""
+    missing: bool = False
 
 
 @dataclass(frozen=True)
@@ -207,6 +213,9 @@ class Explanation:
     columns : tuple of Effect
         With a kernel that is not linear, of rows whose features have names: what the value of each column does to the
         score, the largest effect first. They are computed when they are first asked for.
+    missing : dict of str to str
+        Columns without a value in the row, which came in a frame, with that and what was filled in, in words: such as
+        "Temp missing, taken as 65".
 
     Examples
     --------
@@ -229,6 +238,7 @@ class Explanation:
     examples: Terms | None
     features: Terms | None
     history: tuple[History, ...]
+    missing: Mapping[str, str] = field(default_factory=dict)
     _effects: Callable[[], tuple[Effect, ...]] | None = None
     _pixels: Any = None
     _support: Any = None
@@ -337,7 +347,8 @@ class Explanations(Sequence[Explanation]):
         -------
         pandas.DataFrame
             With columns row, label, against, kind (examples, features or vectors), side (for or against), name, index,
-            of_label, value and share. The terms that are not named one by one have the name "others", and the index -1.
+            of_label, value, share and missing (whether a value was filled in). The terms that are not named one by one
+            have the name "others", and the index -1.
         """
         return framed(self.rows())
 
@@ -386,15 +397,16 @@ class Namer:
         self.support, self.support_rows, self.labels = support, support_rows, support_labels
         self.row_names, self.features, self.first = row_names, feature_names, first
 
-    def term(self, kind: str, i: int, amount: float, value: float, divisor: float) -> Term:
-        """Return a term with names."""
+    def term(self, kind: str, i: int, amount: float, value: float, divisor: float, row: int) -> Term:
+        """Return a term of the score of a row, with names."""
         share = amount / divisor
         if kind == "features":
-            unit, words = _text.original(self.features, i, value), _text.in_words(self.features, i, value)
-            return Term(i, self.feature(i), amount, share, unit, about=words)
-        row = int(self.support[i])
-        name = self.row_names.get(row, f"row {row + self.first}")
-        return Term(row, name, amount, share, value, self.labels[i], self._about(i), slot=i)
+            unit, words = _values.original(self.features, i, value), _values.meaning(self.features, i, value)
+            column, missing = _values.column_of(self.features, i), _values.is_missing_in(self.features, i, row)
+            return Term(i, self.feature(i), amount, share, unit, about=words, column=column, missing=missing)
+        example = int(self.support[i])
+        name = self.row_names.get(example, f"row {example + self.first}")
+        return Term(example, name, amount, share, value, self.labels[i], self._about(i), slot=i)
 
     def feature(self, i: int) -> str:
         """Return the name of a feature."""
@@ -403,15 +415,15 @@ class Namer:
     def _about(self, i: int) -> str:
         if self.features is None or self.support_rows is None or not self.support_rows.shape[1]:
             return ""
-        return _text.described(self.support_rows[[i]], self.features)
+        return _values.described(self.support_rows[[i]], self.features)
 
 
-def terms_of(found: Sum, top: int | None, namer: Namer) -> Terms:
-    """Return a sum with its largest terms named."""
+def terms_of(found: Sum, top: int | None, namer: Namer, row: int) -> Terms:
+    """Return the sum of a row with its largest terms named."""
     order = np.argsort(-np.abs(found.amounts), kind="stable")
     sides = [order[found.amounts[order] > 0], order[found.amounts[order] < 0]]
     largest = [
-        namer.term(found.kind, int(found.ids[i]), float(found.amounts[i]), float(found.values[i]), found.divisor)
+        namer.term(found.kind, int(found.ids[i]), float(found.amounts[i]), float(found.values[i]), found.divisor, row)
         for side in sides
         for i in side[:top]
     ]

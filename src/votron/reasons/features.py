@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,10 +19,18 @@ _ROUNDING = 1e-12
 """What scaling and its inverse may leave of 0, of the offset."""
 
 
+class Reader(NamedTuple):
+    """Who reads the features of a column together, and where they are."""
+
+    places: list[int]
+    words: Callable[[list[float]], str]
+    """Returns what the features, in the units of the data, say of the column: nothing where it was missing."""
+
+
 class FeatureNames(list[str]):
     """The names of the features, which remember in which units the data came: those of scaled numbers differ.
 
-    They may also know what values stand for.
+    They may also know what values stand for, by themselves and together.
 
     Examples
     --------
@@ -37,6 +45,8 @@ class FeatureNames(list[str]):
     """For each feature the column of the data that it was made of."""
     frame: Any = None
     """The rows as they came, where these were a frame: what their columns held is told by it."""
+    readers: dict[str, Reader]
+    """Columns whose features are read together, such as those of a date."""
 
     def __init__(
         self,
@@ -45,12 +55,14 @@ class FeatureNames(list[str]):
         offset: Any = None,
         values: Sequence[Mapping[float, str]] | None = None,
         columns: Sequence[str] | None = None,
+        readers: Mapping[str, Reader] | None = None,
     ) -> None:
         super().__init__(map(str, names))
         self.columns = list(self) if columns is None else list(columns)
         self.scale = np.ones(len(self)) if scale is None else np.asarray(scale)
         self.offset = np.zeros(len(self)) if offset is None else np.asarray(offset)
         self.values = [{}] * len(self) if values is None else list(values)
+        self.readers = dict(readers or {})
 
     def in_words(self, i: int, value: float) -> str:
         """Return what a value of a feature stands for, if that is known, or nothing."""
@@ -107,7 +119,8 @@ def _names_of(step: Any, before: FeatureNames | None) -> FeatureNames | None:
         return None
     made = list(map(str, names))
     units, values = _units(step, made, before, given), _values(step, made, before, given)
-    return FeatureNames(made, *units, values, _columns_made_of(step, made, before, given))
+    readers = _readers(step, made, before, given)
+    return FeatureNames(made, *units, values, _columns_made_of(step, made, before, given), readers)
 
 
 def _columns_made_of(step: Any, names: list[str], before: FeatureNames | None, given: Any) -> list[str] | None:
@@ -141,7 +154,18 @@ def _names_of_columns(encoder: Any, X: Any, before: FeatureNames | None) -> Feat
     names = [name for part in parts for name in part]
     scale, offset = (np.concatenate([[], *each]) for each in zip(*map(_both, parts), strict=True))
     values = [each for part in parts for each in part.values]
-    return FeatureNames(names, scale, offset, values, [column for part in parts for column in part.columns])
+    made_of = [column for part in parts for column in part.columns]
+    return FeatureNames(names, scale, offset, values, made_of, _readers_of_parts(parts))
+
+
+def _readers_of_parts(parts: list[FeatureNames]) -> dict[str, Reader]:
+    """Return who reads columns, of parts that now stand side by side."""
+    found, first = {}, 0
+    for part in parts:
+        for column, (places, words) in part.readers.items():
+            found[column] = Reader([first + i for i in places], words)
+        first += len(part)
+    return found
 
 
 def _both(names: FeatureNames) -> tuple[Floats, Floats]:
@@ -191,7 +215,7 @@ def _units(step: Any, names: list[str], before: FeatureNames | None, given: Any)
     if hasattr(step, "feature_units"):
         scale, offset = step.feature_units()
         return scale, offset
-    if hasattr(step, "inverse_transform") and hasattr(step, "scale_"):
+    if _is_scaler(step):
         offset, one = np.asarray(step.inverse_transform(np.array([[0.0] * n, [1.0] * n])))
         earlier, start = new if before is None else (before.scale, before.offset)
         return earlier * (one - offset), earlier * offset + start
@@ -212,6 +236,25 @@ def _values(
         return None
     known = dict(zip(given, before.values, strict=True))
     return [known.get(name, {}) for name in names]
+
+
+def _readers(step: Any, names: list[str], before: FeatureNames | None, given: Any) -> dict[str, Reader]:
+    """Return who reads columns after a step: it may do so itself, or leave all that others read."""
+    if hasattr(step, "column_in_words"):
+        return {str(given[0]): Reader(list(range(len(names))), step.column_in_words)}
+    if before is None or not (_is_scaler(step) or _keeps_values(step)):
+        return {}
+    places = {name: i for i, name in enumerate(names)}
+    found = {}
+    for column, (theirs, words) in before.readers.items():
+        moved = [places.get(str(given[i]), -1) for i in theirs]
+        if min(moved) >= 0:
+            found[column] = Reader(moved, words)
+    return found
+
+
+def _is_scaler(step: Any) -> bool:
+    return hasattr(step, "inverse_transform") and hasattr(step, "scale_")
 
 
 def _keeps_values(step: Any) -> bool:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from votron._frames import in_pandas
 from votron._pipelines import classifier_of, rows_for_classifier, steps_before
+from votron._sentences import counted
 from votron._types import Floats, Rows
 from votron.errors import VotronError
 from votron.reasons._sums import Sums
+from votron.reasons._values import Holes
 from votron.reasons.columns import ColumnEffects
 from votron.reasons.explanation import Explanation, Explanations, Namer, Terms, history_of, terms_of
 from votron.reasons.features import names_after
@@ -60,11 +65,37 @@ def explain(
     if not hasattr(model, "steps"):
         found: Explanations = _checked(model).explain(X, label, against, top=top, first=first)
         return found
+    if hasattr(model, "n_features_in_"):  # texts, which come one by one, have no features
+        check_are_rows(X)
     rows, features = rows_for_classifier(model, X), names_after(steps_before(model), X)
-    names = list(map(str, X.index)) if hasattr(X, "index") and hasattr(X, "columns") else None
+    names = X.index if in_pandas(X) else None
     how = {"top": top, "first": first, "feature_names": features, "names": names}
     found = _checked(classifier_of(model)).explain(rows, label, against, **how)
     return found
+
+
+def check_are_rows(X: Any) -> None:
+    """Refuse one row that is not in a table of rows, as ``frame.loc[label]`` and ``X[i]`` return it.
+
+    Examples
+    --------
+    >>> check_are_rows(np.zeros(4))
+    Traceback (most recent call last):
+        ...
+    votron.errors.VotronError: The X of explain must be a table of rows, one or more: of a frame pass
+    frame.loc[[label]], of an array X[[i]]. Got an array of 4 values instead.
+    """
+    one = len(X.shape) == 1 if hasattr(X, "shape") else isinstance(X, Mapping) or _are_numbers(X)
+    if one:
+        kind = "an array" if isinstance(X, np.ndarray) else f"a {type(X).__name__}"
+        raise VotronError(
+            "The X of explain must be a table of rows, one or more: of a frame pass frame.loc[[label]], of an array "
+            f"X[[i]]. Got {kind} of {counted(len(X), 'value')} instead."
+        )
+
+
+def _are_numbers(X: Any) -> bool:
+    return isinstance(X, list | tuple) and bool(X) and all(isinstance(value, Real) for value in X)
 
 
 def _checked(model: Any) -> Any:
@@ -149,11 +180,12 @@ def explained(
         first=first,
     )
     effects = ColumnEffects(form.support_rows, feature_names, rescored) if has_examples else None
+    holes = Holes(feature_names)
     record = form.vectors.record if hasattr(form, "vectors") else None
     out = []
     for i, found in enumerate(form.explained(rows, choice.mixes)):
         mine, other = classes[choice.codes[i]], None if choice.others[i] < 0 else classes[choice.others[i]]
-        sums: dict[str, Terms] = {each.kind: terms_of(each, top, namer) for each in found.sums}
+        sums: dict[str, Terms] = {each.kind: terms_of(each, top, namer, i) for each in found.sums}
         out.append(
             Explanation(
                 row=i,
@@ -166,6 +198,7 @@ def explained(
                 examples=sums.get("examples"),
                 features=sums.get("features"),
                 history=_history(found, record, classes, _plain(mine)),
+                missing=holes.of(rows[[i]], i),
                 _effects=None
                 if effects is None or "features" in sums
                 else partial(effects.of, rows[[i]], choice.mixes[i], i),
