@@ -61,6 +61,20 @@ def test_effects_are_those_of_the_definition(seed, rule):
         assert sizes == sorted(sizes, reverse=True)
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "bool", "float32"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rows_of_whole_numbers_take_the_fractions_of_others(dtype, sparse):
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(80, 3))
+    model = VotedPerceptronClassifier(random_state=0).fit(data, data[:, 0] + 0.3 * data[:, 1] > 0)
+    row = np.array([[1.0, 0.0, 1.0]])
+    as_given = sp.csr_matrix(row.astype(dtype)) if sparse else row.astype(dtype)
+    found, expected = (model.explain(x, feature_names=list("abc"))[0] for x in (as_given, row))
+    assert [(each.column, each.change) for each in found.columns] == [
+        (each.column, pytest.approx(each.change)) for each in expected.columns
+    ]
+
+
 def test_a_column_of_words_is_one_column():
     model = table_classifier(X, VotedPerceptronClassifier(random_state=0), missing="mean").fit(X, y)
     why = model.explain(X[:1])[0]

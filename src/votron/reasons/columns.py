@@ -108,8 +108,10 @@ class ColumnEffects:
         """Return the row once for each of the others, with their values at these places."""
         n = self._others.shape[0]
         if not sp.issparse(row):
+            theirs = _dense(self._others[:, places])
             changed: Any = np.repeat(np.asarray(row), n, axis=0)
-            changed[:, places] = _dense(self._others[:, places])
+            changed = changed.astype(np.result_type(changed, theirs))  # whole numbers would cut off their fractions
+            changed[:, places] = theirs
             return changed
         here = np.zeros(row.shape[1])
         here[places] = 1.0
