@@ -1,7 +1,12 @@
 """Learners on the same folds: scores are those of plain cross-validation, and what goes wrong with one stays there."""
 
 import json
+import os
+import re
 import signal
+import subprocess
+import sys
+import threading
 import time
 from pathlib import Path
 
@@ -26,6 +31,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotronError, table_classifier
@@ -67,14 +73,38 @@ class Failing(ClassifierMixin, BaseEstimator):
     def fit(self, X, y):
         if self.error == "Ctrl-C":
             signal.raise_signal(signal.SIGINT)
-        if self.error == "slow":
-            time.sleep(1.2)
-            self.classes_ = np.unique(y)
-            return self
+        if self.error == "dies":
+            os._exit(9)
         raise ValueError(f"{self.error}\nand more")
 
     def predict(self, X):
         return np.full(len(X), self.classes_[0])
+
+
+class Unpicklable(GaussianNB):
+    """Cannot be sent to another process."""
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("not this one")
+
+    def __sklearn_clone__(self):
+        return Unpicklable()
+
+
+class Loud(GaussianNB):
+    """Writes to standard output, as libraries in C do."""
+
+    def fit(self, X, y):
+        os.write(1, b"Fitting\n")
+        return super().fit(X, y)
+
+
+class Slow(GaussianNB):
+    """Takes some milliseconds for each row that it is trained on."""
+
+    def fit(self, X, y):
+        time.sleep(0.004 * len(y))
+        return super().fit(X, y)
 
 
 def folds_of(y, folds, repeats, seed=0):
@@ -204,19 +234,112 @@ def test_ctrl_c_leaves_what_is_finished():
 
 
 def test_slow_ones_are_left_out():
-    found = compare(*IRIS, {"good": GaussianNB(), "slow": Failing("slow")}, repeats=1, max_seconds=1.0)
-    assert [row.name for row in found.rows] == ["good"]
-    assert found.left_out["slow"].startswith("It takes longer than 1.00 s: 1 of its 5 folds took ")
     X = np.random.RandomState(0).normal(size=(600, 5))
+    slow = VotedPerceptronClassifier(kernel="linear", epochs=1e7)
     found = compare(
-        X,
-        np.arange(600) % 2,
-        {"good": GaussianNB(), "voted": VotedPerceptronClassifier(kernel="linear", epochs=1e7)},
-        repeats=1,
-        max_seconds=1.0,
+        X, np.arange(600) % 2, {"voted": slow, "majority": DummyClassifier()}, folds=3, repeats=1, max_seconds=1.5
     )
+    assert [row.name for row in found.rows] == ["majority"]
     assert set(found.left_out) == {"voted"}
-    assert "0 of its 5 folds took " in found.left_out["voted"]
+    assert found.left_out["voted"].startswith("It takes longer than there was time for: 0 of its 3 folds took ")
+
+
+def processes_of_comparisons():
+    """The commands of processes that were started to fit learners, by this process or by one that is gone."""
+    listed = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True, check=True).stdout.split("\n")
+    return {line.split()[0] for line in listed if "votron.comparing._worker" in line}
+
+
+def hard_rows(n=1500):
+    """Noise, on which `HARD` takes long: a few rows of it in no time, some hundred in minutes."""
+    rng = np.random.RandomState(0)
+    return rng.normal(size=(n, 8)), rng.randint(0, 2, n)
+
+
+HARD = SVC(kernel="poly", C=1e3)
+
+
+def test_a_fit_of_scikit_learns_ends_in_time():
+    """A real fit that is far from its end is ended; those before it are there, and nothing stays behind."""
+    before = processes_of_comparisons()
+    models = {"machine": HARD, "majority": DummyClassifier(), "averaged": AveragedPerceptronClassifier(epochs=1)}
+    start = time.monotonic()
+    found = compare(*hard_rows(), models, folds=2, repeats=1, max_seconds=6.0)
+    assert 5.9 < time.monotonic() - start < 8.0
+    assert {row.name for row in found.rows} == {"majority", "averaged"}
+    assert found.left_out["machine"].startswith("It takes longer than there was time for: 0 of its 2 folds took ")
+    assert found.stopped == ""
+    assert processes_of_comparisons() <= before
+
+
+def test_a_limit_changes_no_score():
+    """Also of classes that only this file has."""
+    models = {"tree": DecisionTreeClassifier(), "averaged": AveragedPerceptronClassifier(), "mine": Slow()}
+    limited, free = (compare(*IRIS, models, folds=3, repeats=1, max_seconds=limit) for limit in (60.0, None))
+    assert limited.left_out == free.left_out == {}
+    for attribute in ("scores", "is_file", "estimator", "remarks"):
+        found = [{row.name: getattr(row, attribute) for row in each.rows} for each in (limited, free)]
+        assert found[0] == found[1]
+    (mine,) = (row for row in limited.rows if row.name == "mine")
+    assert all(0.1 <= seconds < 5 for seconds in mine.train_seconds)
+
+
+def test_who_needs_more_than_a_share_has_what_others_leave():
+    """With the folds that it has: it is not begun anew."""
+    models = {"slow": Slow(), "majority": DummyClassifier(), "other": DummyClassifier(), "third": DummyClassifier()}
+    found = compare(*IRIS, models, folds=3, repeats=2, max_seconds=16.0)  # of which 2.4 s are for sleeping
+    assert found.left_out == {}
+    assert len(found.rows) == 4
+
+
+def test_what_goes_wrong_aside_stays_there():
+    models = {"good": GaussianNB(), "bad": Failing("Cannot do it"), "dies": Failing("dies"), "kept": Unpicklable()}
+    found = compare(*IRIS, {**models, "loud": Loud()}, folds=3, repeats=1, max_seconds=60.0)
+    assert {row.name for row in found.rows} == {"good", "loud"}
+    assert found.left_out == {
+        "bad": "ValueError: Cannot do it and more.",
+        "dies": "Its process was ended from outside, perhaps for lack of memory.",
+        "kept": "It cannot be sent to another process, which a time limit needs. TypeError: not this one.",
+    }
+
+
+def test_ctrl_c_ends_the_other_process():
+    before, began = processes_of_comparisons(), []
+
+    def tell(done, total, name):
+        if done == 2:  # the machine is being fitted in a moment
+            began.append(processes_of_comparisons() - before)
+            threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+
+    models = {"good": GaussianNB(), "machine": HARD}
+    found = compare(*hard_rows(), models, folds=2, repeats=1, max_seconds=100.0, callback=tell)
+    assert len(began[0]) == 1
+    assert found.stopped == "interrupted"
+    assert [row.name for row in found.rows] == ["good"]
+    assert processes_of_comparisons() <= before
+
+
+@pytest.mark.slow
+def test_a_comparison_that_is_killed_leaves_no_process(tmp_path):
+    before = processes_of_comparisons()
+    X, y = hard_rows()
+    np.savez(tmp_path / "rows.npz", X=X, y=y)
+    command = ["compare", str(tmp_path / "rows.npz"), "--label", "y", "--estimator", "svc", "--max-seconds", "60"]
+    process = subprocess.Popen([sys.executable, "-m", "votron", *command, "--repeats", "1000", "--quiet"])
+    while not processes_of_comparisons() - before:
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    end = time.monotonic() + 10
+    while processes_of_comparisons() - before and time.monotonic() < end:
+        time.sleep(0.1)
+    assert processes_of_comparisons() <= before
+
+
+def test_who_has_no_chance_is_not_tried():
+    found = compare(*hard_rows(1100), {"majority": DummyClassifier(), "slow": Slow()}, max_seconds=14.0)
+    reason = r"Its 10 folds would take about [\d.]+ s, and [\d.]+ s were left\."
+    assert re.fullmatch(reason, found.left_out["slow"])
 
 
 def test_long_work_is_announced_once(monkeypatch):

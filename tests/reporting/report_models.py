@@ -8,7 +8,7 @@ TABLES = Path(__file__).parent.parent / "data" / "tables"
 
 
 def train_models(found):
-    """Write models of bird strikes, of penguins and of digits into a folder."""
+    """Write models of bird strikes, of penguins and of digits into a folder; one of digits is certified."""
     common = ["--random-state", "0", "--quiet"]
     filled = ["--missing", "most-frequent", "--test", "0.3"]
     birds = [str(TABLES / "birdstrikes.csv"), "--label", "Wildlife Size", *filled]
@@ -25,3 +25,6 @@ def train_models(found):
     ]
     assert main(["train", *penguins, "-o", str(found / "penguins.votron"), *common]) == 0
     assert main(["train", "digits", "--epochs", "1", "-o", str(found / "digits.votron"), *common]) == 0
+    certified = ["--kernel", "poly", "--degree", "2", "--gamma", "1", "--margin", "0", "--normalize-kernel"]
+    certified += ["--epochs", "none", "--rule", "last"]
+    assert main(["train", "digits", *certified, "-o", str(found / "certified.votron"), *common]) == 0

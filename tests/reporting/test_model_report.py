@@ -22,6 +22,7 @@ from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, Votr
 from votron._sentences import percent
 from votron.cli import main
 from votron.reporting import write_report
+from votron.theory import Certificate
 
 VOID = {"meta", "img", "br"}
 EVIL = "<script>alert(1)</script>"
@@ -259,7 +260,80 @@ def test_the_certificate_is_that_of_certify(tmp_path):
     assert certificate.to_dict()["summary"] in page.words
     for bound in certificate.bounds:
         if bound.applies and bound.quantity == "error":
-            assert [bound.name, bound.predictor, bound.kind] in [row[:3] for row in page.rows]
+            assert [bound.name, bound.kind] in [row[:2] for row in page.rows]
+    assert "which predicts by: last vector." in page.words
+
+
+def pictures_of_bounds(page):
+    """What those hear who do not see them."""
+    said = [value.replace("\u00a0", " ") for name, value in page.attributes if name == "aria-label"]
+    return [each for each in said if each.startswith("Bounds on the error of this model: ")]
+
+
+def test_a_certificate_that_says_something_is_drawn(folder, capsys):
+    """Its bounds and what was measured are in the picture, and in words for those who do not see it."""
+    page, printed = report(folder, capsys, "certified.votron", "digits", "--part", "test")
+    certificate = Certificate.from_dict(votron.saving.read_manifest(folder / "certified.votron").certificate)
+    (said,) = pictures_of_bounds(page)
+    mine = [each for each in certificate.bounds if each.applies and each.quantity == "error"]
+    assert {each.vacuous for each in mine} == {True, False}
+    for bound in mine:
+        value = "vacuous" if bound.vacuous else f"at most {percent(bound.error)}"
+        assert f"{bound.name}, {bound.kind}, {value}" in said
+        assert bound.name in page.words
+    assert f"measured on {printed['rows']} rows {percent(printed['error'])}, at most " in said
+    page, _ = report(folder, capsys, "certified.votron", "digits")  # on rows of training nothing is measured
+    assert "measured" not in pictures_of_bounds(page)[0]
+    page, _ = report(folder, capsys, "certified.votron", "digits", "--part", "test", "--rule", "vote")
+    assert pictures_of_bounds(page) == []
+
+
+def test_a_certificate_that_says_nothing_is_words(folder, capsys):
+    for model, data in (
+        ("birds.votron", [TABLES / "birdstrikes.csv"]),  # the assumptions are broken
+        ("digits.votron", ["digits", "--part", "test"]),  # so is that of a kernel whose scale is taken from the data
+    ):
+        page, _ = report(folder, capsys, model, *data)
+        assert pictures_of_bounds(page) == []
+        assert "No theorem here speaks of this model as it is." in page.words
+
+
+def test_a_vacuous_certificate_is_words(folder, tmp_path):
+    model = votron.load(folder / "certified.votron")
+    found = votron.saving.read_manifest(folder / "certified.votron").certificate
+    vacuous = {"total": 1.5, "joint": 1.5, "error": 1.5}
+    bounds = [{**bound, **(vacuous if bound["quantity"] == "error" else {})} for bound in found["bounds"]]
+    X, y = load_digits(return_X_y=True)
+    given = {**found, "bounds": bounds}
+    page = page_of(write_report(model, X[-200:], y[-200:], tmp_path / "a.html", certificate=given))
+    assert pictures_of_bounds(page) == []
+    assert page.row("(7) with errors")[-1] == "vacuous"
+    assert found["summary"] in page.words
+
+
+def test_a_picture_of_a_strangers_certificate(folder, tmp_path, capsys):
+    """Names that are markup, formulas or endless are names; what is no certificate is not drawn."""
+    model = votron.load(folder / "certified.votron")
+    found = votron.saving.read_manifest(folder / "certified.votron").certificate
+    X, y = load_digits(return_X_y=True)
+    for name in (EVIL, "$x^$", "long " * 1000):
+        bounds = [{**bound, "name": name, "predictor": name} for bound in found["bounds"]]
+        strange = {**found, "bounds": bounds, "predictor": name}
+        page = page_of(write_report(model, X[-200:], y[-200:], tmp_path / "a.html", certificate=strange))
+        (said,) = pictures_of_bounds(page)
+        assert name[:20] in said
+        assert len(said) < 1000
+    for broken in (
+        {"bounds": found["bounds"] * 20},
+        {"bounds": [{**bound, "total": -1.0} for bound in found["bounds"]]},
+        {"delta": 0},
+        {"m": 10**400},
+        {"labels": EVIL},
+        {"event": None, "bounds": [{"applies": True}]},
+    ):
+        page = page_of(write_report(model, X[-200:], y[-200:], tmp_path / "a.html", certificate={**found, **broken}))
+        assert pictures_of_bounds(page) == []
+        assert found["summary"] in page.words
 
 
 # -- every model, every kind of data ----------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ PAGES = {
     "linear": ["linear.votron", str(TABLES / "birdstrikes.csv"), "--held-out"],
     "penguins": ["penguins.votron", str(TABLES / "penguins.csv"), "--missing", "drop", "--drop-unlabelled"],
     "digits": ["digits.votron", "digits", "--part", "test"],
+    "certified": ["certified.votron", "digits", "--part", "test"],
 }
 CONTRASTS = """() => {
     // How far each text and line of a figure is from the ground of the page, as WCAG counts it.

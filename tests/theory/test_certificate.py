@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+import re
 
 import numpy as np
 import oracle
@@ -25,6 +26,7 @@ from strategies import thorough
 
 import votron.theory as theory
 from votron import (
+    AveragedPerceptronClassifier,
     KernelAdatronClassifier,
     MistakeRecord,
     VotedPerceptronClassifier,
@@ -34,6 +36,7 @@ from votron.errors import BoundViolatedError, VotronError
 from votron.experiments import certificate
 from votron.experiments._one_vs_rest import images as digits_data
 from votron.kernels import LinearKernel, PolynomialKernel
+from votron.theory import Certificate
 
 LAST, AVERAGE = "last vector", "average"
 ONE_VOTE, ONE_RANDOM = "vote after one epoch", "random vector of one epoch"
@@ -633,6 +636,34 @@ def test_all_classes_together_by_theorem_or_by_a_union_bound(digits):
     assert union.joint is None
     assert union.error == pytest.approx(sum(union.values))
     assert "(union)" in str(found)
+
+
+def test_a_dict_is_read_back(digits):
+    X, y, X_test, y_test = digits
+    for model in (voted(epochs=1), voted(epochs=2), AveragedPerceptronClassifier(random_state=0)):
+        for labels in (y, np.arange(len(y)) % 3):
+            held = {"X_test": X_test, "y_test": y_test} if labels is y else {}
+            kept = json.loads(json.dumps(certify(model.fit(X, labels), X, labels, **held).to_dict()))
+            read = Certificate.from_dict(kept)
+            assert json.loads(json.dumps(read.to_dict())) == kept
+            assert read.to_dict()["summary"] == kept["summary"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"delta": 1.5}, "A certificate must have 'delta' as to_dict returns it. Got 1.5 instead."),
+        ({"bounds": [3]}, "A bound must be a dict, as to_dict returns it. Got 3 instead."),
+        ({"bounds": [{"name": "x"}]}, "A bound must have 'formula', as to_dict returns it."),
+        ({"m": True}, "A certificate must have 'm' as to_dict returns it. Got True instead."),
+        ({"measured": {"last": {"errors": [], "total": 3, "n": 2}}}, "A certificate must have 'measured' as to_dict"),
+    ],
+)
+def test_what_is_no_certificate_is_refused(digits, changed, sentence):
+    X, y, _, _ = digits
+    kept = certify(voted(epochs=1).fit(X, y), X, y).to_dict()
+    with pytest.raises(VotronError, match=re.escape(sentence)):
+        Certificate.from_dict({**kept, **changed})
 
 
 @pytest.mark.slow

@@ -111,7 +111,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         "--max-seconds",
         type=positive,
         metavar="S",
-        help="leave out estimators that take longer than this for all their folds (default: no limit)",
+        help="end after this many seconds, with the estimators that are finished, the quick ones first; a fit that is "
+        "not over then is given up, scikit-learn's too (default: no limit)",
     )
     add(
         "--confidence",
@@ -228,11 +229,11 @@ def _long_work(low: float, high: float) -> str:
     Examples
     --------
     >>> _long_work(900, 901)
-    'Comparing takes about 15 minutes. Fewer --max-rows or --repeats take less; --max-seconds leaves out the slow.'
+    'Comparing takes about 15 minutes. Fewer --max-rows or --repeats take less; --max-seconds ends it in time.'
     """
     return (
         f"Comparing takes about {span_in_words(low, high)}. Fewer --max-rows or --repeats take less; --max-seconds "
-        "leaves out the slow."
+        "ends it in time."
     )
 
 

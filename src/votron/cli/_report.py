@@ -109,6 +109,7 @@ def _origin(saved: SavedModel, args: argparse.Namespace) -> Any:
         certificate=None if rule else saved.manifest.certificate,
         files=files,
         notes=tuple(_notes(saved, args, digest)),
+        trained_on=not args.held_out and is_training_data(saved, args),
     )
 
 

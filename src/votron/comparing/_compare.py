@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -18,16 +20,21 @@ from votron._pipelines import classifier_of
 from votron._resources import effective_threads
 from votron._sentences import duration, joined
 from votron._types import Index
-from votron.comparing._measuring import Course, Learner, LeftOutError, foretold_span
+from votron.comparing._measuring import Course, Learner, LeftOutError, foretold_span, measure, out_of_time
+from votron.comparing._places import Places
 from votron.comparing._result import Comparison, ComparisonRow
 from votron.comparing.candidates import CANDIDATES, candidates_for, facts_of
 from votron.comparing.scores import SCORES
 from votron.data.encoding import SCALERS
 from votron.errors import Parameter, VotronError
 from votron.estimators._search.rows import check_splitting, checked_rows, drawn_rows, stratified_splits
+from votron.estimators.base import OutOfTime
 from votron.estimators.pipelines import ClassifierPipeline, table_encoder
 
 Callback = Callable[[int, int, str], None]
+
+_UNLIKELY = 2.0
+"""How many times the time that is left a learner may be foretold to take, and is tried all the same."""
 
 
 def compare(
@@ -74,7 +81,8 @@ def compare(
     max_rows : int or None, default=20000
         Of more rows than this, so many are drawn, the same share of every class. None: use all.
     max_seconds : float, optional
-        Leave out learners that take longer for all their folds. A fit of scikit-learn's that has begun is not stopped.
+        End after so long, with the learners that have gone through all their folds, the quick ones first. Those that
+        do not look at the time, such as scikit-learn's, are then fitted in a process of their own, which is ended.
     n_jobs : int or None, default=None
         Threads of each learner. None: as many as this process may use.
     encoding : dict, optional
@@ -133,7 +141,8 @@ def compare(
     learners, not_tried = _learners(drawn.X, estimators, sklearn, options, settings)
     splits = _repeated_splits(drawn.y, folds, repeats, random_state)
     course = Course(drawn, splits, SCORES[score], int(random_state))
-    finished, left_out, stopped = _run(course, learners, threads, max_seconds, callback)
+    end = math.inf if max_seconds is None else start + max_seconds
+    finished, left_out, stopped = _run(course, learners, threads, end, callback)
     if not finished:
         reasons = " ".join(f"{name}: {why}" for name, why in left_out.items())
         raise VotronError(f"No candidate could be compared. {reasons}")
@@ -157,36 +166,108 @@ def compare(
 
 
 def _run(
-    course: Course, learners: list[Learner], threads: int, max_seconds: float | None, callback: Callback | None
+    course: Course, learners: list[Learner], threads: int, end: float, callback: Callback | None
 ) -> tuple[list[Learner], dict[str, str], str]:
     """Measure one learner after another; return those that are finished, why others are not, and what stopped it."""
-    finished: list[Learner] = []
     left_out: dict[str, str] = {}
-    n_folds = len(course.splits)
+    n_folds, stopped = len(course.splits), ""
+    report = _reporter(callback, learners, n_folds)
     try:
-        with threadpool_limits(threads):
+        with threadpool_limits(threads), Places(course, threads, end) as places:
+            foretold = _foretold(places, learners, end, report)
+            _announce(foretold, end)
             with _without_forecasts():
-                foretold = {}
-                for each in learners:
-                    _reporter(callback, 0, len(learners) * n_folds, each)()
-                    foretold[each.name] = course.warm_up(each, max_seconds)
-            slow = {name: seconds for name, seconds in foretold.items() if max_seconds and seconds > 2 * max_seconds}
-            announce_long_work(*foretold_span([each for name, each in foretold.items() if name not in slow]))
-            for number, learner in enumerate(learners):
-                report = _reporter(callback, number * n_folds, len(learners) * n_folds, learner)
-                try:
-                    if learner.name in slow:
-                        raise LeftOutError(f"Its {n_folds} folds would take about {duration(slow[learner.name])}.")
-                    with _without_forecasts():
-                        course.measure(learner, max_seconds, report)
-                    finished.append(learner)
-                except LeftOutError as reason:
-                    left_out[learner.name] = str(reason)
+                _measure_all(course, places, learners, foretold, end, report, left_out)
     except KeyboardInterrupt:
-        if not finished:
-            raise
-        return finished, left_out, "interrupted"
-    return finished, left_out, ""
+        stopped = "interrupted"
+    finished = [each for each in learners if len(each.folds) == n_folds and each.name not in left_out]
+    if stopped and not finished:
+        raise KeyboardInterrupt
+    return finished, {each.name: left_out[each.name] for each in learners if each.name in left_out}, stopped
+
+
+def _measure_all(
+    course: Course,
+    places: Places,
+    learners: list[Learner],
+    foretold: Mapping[str, float],
+    end: float,
+    report: Callable[[Learner], None],
+    left_out: dict[str, str],
+) -> None:
+    """Measure one after another; note why some are left out.
+
+    With a time limit the quick ones go first, each with its share of the time; those that need more than their share
+    go on, with the folds that they have, in what the others have left.
+    """
+    n_folds, waiting = len(course.splits), learners
+    for is_last in (False, True):
+        order = sorted(waiting, key=lambda each: foretold[each.name]) if math.isfinite(end) else waiting
+        waiting = []
+        for number, learner in enumerate(order):
+            until = end
+            try:
+                _check_time(learner, foretold[learner.name], end, n_folds)
+                places.prepare(learner)
+                if not is_last:
+                    until = _end_of_turn([foretold[each.name] for each in order[number + 1 :]], end)
+                measure(course, learner, partial(places.fold, learner, until), end, partial(report, learner))
+            except LeftOutError as reason:
+                left_out[learner.name] = str(reason)
+            except OutOfTime:
+                if is_last or time.monotonic() < until:  # by the folds so far there is not time enough
+                    left_out[learner.name] = out_of_time(learner, n_folds)
+                else:
+                    waiting.append(learner)
+
+
+def _foretold(
+    places: Places, learners: list[Learner], end: float, report: Callable[[Learner], None]
+) -> dict[str, float]:
+    """Warm up all learners; return how long all folds of each will take, as far as can be told."""
+    foretold = {}
+    with _without_forecasts():
+        for number, learner in enumerate(learners):
+            report(learner)
+            try:
+                # Half of the time is for trying out; what one leaves of its share is for those after it.
+                share = max(end - time.monotonic(), 0.0) / (2 * (len(learners) - number))
+                foretold[learner.name] = places.foretell(learner, share)
+            except (OutOfTime, LeftOutError):
+                foretold[learner.name] = math.inf  # the last to have its turn
+    return foretold
+
+
+def _announce(foretold: Mapping[str, float], end: float) -> None:
+    """Say how long it takes, where that is long."""
+    left = end - time.monotonic()
+    seconds = [each for each in foretold.values() if each <= _UNLIKELY * left and math.isfinite(each)]
+    low, high = foretold_span(seconds)
+    announce_long_work(min(low, left), min(high, left))
+
+
+def _check_time(learner: Learner, foretold: float, end: float, n_folds: int) -> None:
+    """Leave out a learner for which there is clearly too little time."""
+    left = end - time.monotonic()
+    if left <= 0:
+        raise LeftOutError(out_of_time(learner, n_folds) if learner.seconds else "There was no time left for it.")
+    if not learner.seconds and math.isfinite(foretold) and foretold > _UNLIKELY * left:
+        raise LeftOutError(
+            f"Its {n_folds} folds would take about {duration(foretold)}, and {duration(left)} were left."
+        )
+
+
+def _end_of_turn(others: Sequence[float], end: float) -> float:
+    """Return until when a learner may go on now: as long as each of those after it that have a chance, by forecasts.
+
+    Examples
+    --------
+    >>> _end_of_turn([0.1, 0.2], math.inf)
+    inf
+    """
+    now = time.monotonic()
+    rivals = sum(math.isinf(each) or each <= _UNLIKELY * (end - now) for each in others)
+    return now + (end - now) / (1 + rivals)
 
 
 @contextmanager
@@ -196,23 +277,26 @@ def _without_forecasts() -> Iterator[None]:
         yield
 
 
-def _reporter(callback: Callback | None, before: int, total: int, learner: Learner) -> Callable[[], None]:
-    def report() -> None:
+def _reporter(callback: Callback | None, learners: list[Learner], n_folds: int) -> Callable[[Learner], None]:
+    """Return what tells the callback how far all of them are."""
+
+    def report(learner: Learner) -> None:
         if callback is not None:
-            callback(before + len(learner.scores), total, learner.name)
+            callback(sum(len(each.folds) for each in learners), len(learners) * n_folds, learner.name)
 
     return report
 
 
 def _row(learner: Learner) -> ComparisonRow:
+    first = learner.folds[0]
     return ComparisonRow(
         learner.name,
         type(learner.classifier).__name__,
-        tuple(learner.scores),
-        tuple(learner.train_seconds),
-        tuple(learner.predict_seconds),
-        learner.n_bytes,
-        learner.is_file,
+        tuple(each.score for each in learner.folds),
+        tuple(each.train_seconds for each in learner.folds),
+        tuple(each.predict_seconds for each in learner.folds),
+        first.n_bytes,
+        first.is_file,
         tuple(filter(None, [*learner.remarks, learner.did_not_converge])),
     )
 

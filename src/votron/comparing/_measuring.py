@@ -25,7 +25,7 @@ from votron.comparing.scores import Score
 from votron.errors import VotronError
 from votron.estimators._search.folds import with_every_class_first
 from votron.estimators._search.rows import LabelledRows
-from votron.estimators.base import Deadline, OutOfTime
+from votron.estimators.base import OutOfTime
 from votron.saving.models import save
 
 Split = tuple[Index, Index]
@@ -45,29 +45,46 @@ class LeftOutError(Exception):  # the others go on
     """A learner is left out, for the reason that this says."""
 
 
+@dataclass(frozen=True)
+class Fold:
+    """What was measured of a learner on one fold."""
+
+    score: float
+    train_seconds: float
+    predict_seconds: float
+    """For 1,000 rows."""
+    n_bytes: int
+    """Of the fitted model, on the first fold; else 0."""
+    is_file: bool
+    did_not_converge: str
+    seconds: float
+    """Of all of it."""
+
+
 @dataclass
 class Learner:
     """A model to be fitted on each fold, and what was measured of it."""
 
     name: str
     model: Any
-    scores: list[float] = field(default_factory=list)
-    train_seconds: list[float] = field(default_factory=list)
-    predict_seconds: list[float] = field(default_factory=list)
-    """For 1,000 rows."""
-    n_bytes: int = 0
-    is_file: bool = False
+    folds: list[Fold] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     """What there is to say of how it was trained."""
-    did_not_converge: str = ""
+    seconds: float = 0.0
+    """That it had, for folds and for one that was not finished."""
 
     @property
     def classifier(self) -> Any:
         """The classifier itself."""
         return classifier_of(self.model)
 
-    def fitted(self, rows: LabelledRows) -> Any:
-        """Return the model, trained on rows; that it did not converge is a remark."""
+    @property
+    def did_not_converge(self) -> str:
+        """What the first fit that did not converge said, if there is one."""
+        return next((each.did_not_converge for each in self.folds if each.did_not_converge), "")
+
+    def fitted(self, rows: LabelledRows) -> tuple[Any, str]:
+        """Return the model, trained on rows, and what was said if it did not converge."""
         weight = {}
         if rows.weight is not None:
             prefix = f"{self.model.steps[-1][0]}__" if hasattr(self.model, "steps") else ""
@@ -75,10 +92,8 @@ class Learner:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model = clone(self.model).fit(rows.X, rows.y, **weight)
-        for warning in caught:
-            if issubclass(warning.category, ConvergenceWarning) and not self.did_not_converge:
-                self.did_not_converge = _first_sentence(str(warning.message))
-        return model
+        said = [str(each.message) for each in caught if issubclass(each.category, ConvergenceWarning)]
+        return model, _first_sentence(said[0]) if said else ""
 
     def check_weights(self) -> None:
         """Refuse weights of rows for a classifier that takes none."""
@@ -95,75 +110,98 @@ class Course:
     score: Score
     seed: int
 
-    def warm_up(self, learner: Learner, max_seconds: float | None) -> float:
-        """Fit and predict a few rows, so that compiling and importing are in nobody's time; return foretold seconds.
+    def warm_up(self, learner: Learner) -> None:
+        """Fit and predict a few rows, so that compiling and importing are in nobody's time.
 
-        They are those of all folds, 0 where rows are few. What goes wrong here will go wrong again, where it counts.
+        What goes wrong here will go wrong again, where it counts.
         """
-        train, _ = self.splits[0]
-        codes = np.unique(self.rows.y, return_inverse=True)[1]
-        order = with_every_class_first(train, codes, np.random.RandomState(self.seed))
-        end = math.inf if max_seconds is None else time.monotonic() + max_seconds
-        with warnings.catch_warnings(), Deadline(end, gives_up=True):
-            warnings.simplefilter("ignore")
-            try:
-                self._try(learner, order[: max(_WARM_UP_ROWS, 2 * (codes.max() + 1))])
-                if len(train) < _ROWS_FORETOLD:
-                    return 0.0
-                eighth, quarter = (self._try(learner, order[: len(train) // part]) for part in (8, 4))
-            except Exception:
-                return 0.0
+        order, n_classes = self._order
+        try:
+            self._try(learner, order[: max(_WARM_UP_ROWS, 2 * n_classes)])
+        except OutOfTime:
+            raise
+        except Exception:
+            return
+
+    def foretell(self, learner: Learner) -> float:
+        """Warm up, and return the seconds of all folds by fits of some rows; 0 where rows are few."""
+        self.warm_up(learner)
+        order, _ = self._order
+        if len(order) < _ROWS_FORETOLD:
+            return 0.0
+        try:
+            eighth, quarter = (self._try(learner, order[: len(order) // part]) for part in (8, 4))
+        except OutOfTime:
+            raise
+        except Exception:
+            return 0.0
         power = min(max(math.log2(quarter / max(eighth, 1e-6)), _LEAST_POWER), _MOST_POWER)
         return quarter * float(4**power) * len(self.splits)
+
+    @property
+    def _order(self) -> tuple[Index, int]:
+        """The training rows of the first fold, some of each class first, and how many classes there are."""
+        codes = np.unique(self.rows.y, return_inverse=True)[1]
+        order = with_every_class_first(self.splits[0][0], codes, np.random.RandomState(self.seed))
+        return order, int(codes.max()) + 1
 
     def _try(self, learner: Learner, some: Index) -> float:
         start = time.perf_counter()
         part = self.rows.take(np.sort(some))
-        learner.fitted(part).predict(part.X)
-        learner.did_not_converge = ""  # of a few rows that says nothing
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            learner.fitted(part)[0].predict(part.X)
         return time.perf_counter() - start
 
-    def measure(self, learner: Learner, max_seconds: float | None, report: Callable[[], None]) -> None:
-        """Fit a learner on each fold, score and time it; raise `LeftOutError` where that takes too long or fails."""
-        start = time.monotonic()
-        end = math.inf if max_seconds is None else start + max_seconds
-        try:
-            if self.rows.weight is not None:
-                learner.check_weights()
-            for number, split in enumerate(self.splits, start=1):
-                with Deadline(end, gives_up=True):
-                    self._fold(learner, split)
-                report()
-                spent = time.monotonic() - start
-                foretold = spent / number * len(self.splits) if number == 1 else spent
-                if max_seconds is not None and number < len(self.splits) and foretold > max_seconds:
-                    raise OutOfTime
-        except OutOfTime:
-            done = f"{len(learner.scores)} of its {len(self.splits)} folds took {duration(time.monotonic() - start)}"
-            raise LeftOutError(f"It takes longer than {duration(max_seconds or 0.0)}: {done}.") from None
-        except MemoryError:
-            raise LeftOutError("There is not enough memory for it.") from None
-        except LeftOutError:
-            raise
-        except Exception as error:
-            raise LeftOutError(_reason(error)) from error
-
-    def _fold(self, learner: Learner, split: Split) -> None:
-        train, test = (self.rows.take(at) for at in split)
+    def fold(self, learner: Learner, number: int) -> Fold:
+        """Fit a learner on a fold, score and time it."""
+        began = time.perf_counter()
+        train, test = (self.rows.take(at) for at in self.splits[number])
         start = time.perf_counter()
-        model = learner.fitted(train)
-        learner.train_seconds.append(time.perf_counter() - start)
+        model, said = learner.fitted(train)
+        train_seconds = time.perf_counter() - start
         self.score.check(model)
         # The rows of a small fold several times over, of which the first are the fold.
         many = _safe_indexing(test.X, np.resize(np.arange(len(test.y)), max(len(test.y), _PREDICTED_AT_ONCE)))
         start = time.perf_counter()
         predicted = model.predict(many)
-        seconds = time.perf_counter() - start
-        learner.predict_seconds.append(seconds * _PREDICTED_AT_ONCE / len(predicted))
+        predict_seconds = (time.perf_counter() - start) * _PREDICTED_AT_ONCE / len(predicted)
         labels = np.asarray(predicted)[: len(test.y)]
-        learner.scores.append(self.score.measure(model, test.X, test.y, labels, test.scoring))
-        if not learner.n_bytes:
-            learner.n_bytes, learner.is_file = size_of(model)
+        score = self.score.measure(model, test.X, test.y, labels, test.scoring)
+        n_bytes, is_file = size_of(model) if number == 0 else (0, False)
+        whole = time.perf_counter() - began
+        return Fold(score, train_seconds, predict_seconds, n_bytes, is_file, said, whole)
+
+
+def measure(
+    course: Course, learner: Learner, fold: Callable[[int], Fold], end: float, report: Callable[[], None]
+) -> None:
+    """Take a learner through the folds that it has not seen; raise `LeftOutError` where it fails or has no chance.
+
+    `OutOfTime` is handed on: the folds that are done are kept, so that it can go on with the others later.
+    """
+    start, n_folds = time.monotonic(), len(course.splits)
+    try:
+        if course.rows.weight is not None:
+            learner.check_weights()
+        while len(learner.folds) < n_folds:
+            learner.folds.append(fold(len(learner.folds)))
+            report()
+            each = sum(done.seconds for done in learner.folds) / len(learner.folds)
+            if time.monotonic() + each * (n_folds - len(learner.folds)) > end:
+                raise OutOfTime
+    except (LeftOutError, OutOfTime):
+        raise
+    except Exception as error:
+        raise LeftOutError(reason_of(error)) from error
+    finally:
+        learner.seconds += time.monotonic() - start
+
+
+def out_of_time(learner: Learner, n_folds: int) -> str:
+    """Return why a learner is left out that was not finished in time."""
+    done = f"{len(learner.folds)} of its {n_folds} folds"
+    return f"It takes longer than there was time for: {done} took {duration(learner.seconds)}."
 
 
 def size_of(model: Any) -> tuple[int, bool]:
@@ -182,7 +220,10 @@ def foretold_span(seconds: Sequence[float]) -> tuple[float, float]:
     return sum(seconds) / _UNSURE, sum(seconds) * _UNSURE
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """Return why a learner is left out that has failed."""
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for it."
     if isinstance(error, VotronError):
         return on_one_line(str(error))
     return shortened(f"{type(error).__name__}: {on_one_line(str(error)).removesuffix('.')}", _LONGEST) + "."

@@ -10,10 +10,11 @@ import numpy as np
 from votron._confusion import clopper_pearson
 from votron._pages import words
 from votron._plotting import STYLE, can_draw, pyplot, svg_for_page
-from votron._sentences import counted, on_one_line, percent, percent_range, shortened
+from votron._sentences import counted, joined, on_one_line, percent, percent_range, shortened
 from votron.displays import MistakesDisplay, ReliabilityDisplay
 from votron.displays.predictions import reliability_points
 from votron.displays.training import rule_words
+from votron.reporting._figures import SIZE, drawn
 from votron.reporting.findings import Findings
 
 MOST_CLASSES = 20
@@ -22,8 +23,6 @@ _MOST_LISTED = 50
 _MOST_PAIRS = 15
 _LONGEST = 32
 _COLOURS = "Blue is right, orange is wrong; the stronger the colour, the larger the share of the true label's rows."
-_SIZE = (5.4, 4.1)
-"""Inches of a figure: what can be read on a phone, too."""
 
 
 def name_of(label: Any, longest: int = _LONGEST) -> str:
@@ -92,7 +91,7 @@ def confusions(found: Findings) -> str:
         more = len(most) - len(rows)
         rest = f" {counted(more, 'other pair')} of labels are left out." if more > 0 else ""
         return words(f"The largest confusions.{rest}", ["true", "predicted as", "rows"], rows, numbers=(2,))
-    named = ", ".join(f"{name_of(true)} for {name_of(given)} ({counted(n, 'row')})" for true, given, n in most[:3])
+    named = joined(f"{name_of(true)} for {name_of(given)} ({counted(n, 'row')})" for true, given, n in most[:3])
     return f"<p>Most often the model takes {escape(named)}. {_COLOURS}</p>\n{_matrix(found)}"
 
 
@@ -121,15 +120,6 @@ def _matrix(found: Findings) -> str:
 # -- figures ----------------------------------------------------------------------------------------------------------
 
 
-def _drawn(display: Any, name: str, said: str) -> str:
-    """Return a display as part of the page."""
-    plt = pyplot()
-    with plt.rc_context(STYLE):
-        figure, ax = plt.subplots(figsize=_SIZE, layout="constrained")
-        display.plot(ax)
-    return svg_for_page(figure, name, said)
-
-
 def probabilities(found: Findings) -> str:
     """Return how far the probabilities can be trusted, or why there are none."""
     sure, right = found.counts.sure()
@@ -148,7 +138,7 @@ def probabilities(found: Findings) -> str:
         return text
     points = reliability_points(sure, right)
     said = "; ".join(f"{percent(p)} probable, {percent(share)} right" for p, share in zip(*points, strict=True))
-    svg = _drawn(
+    svg = drawn(
         ReliabilityDisplay(*points, len(sure)), "reliability", f"Reliability, in equal parts of the rows: {said}"
     )
     n = len(sure)
@@ -163,12 +153,12 @@ def training(found: Findings) -> str:
     """Return the errors of the rules over the time of training, and mistakes and support."""
     curve = found.curve()
     ends = ", ".join(f"{rule_words(rule)} {percent(wrong[-1] / curve.n)}" for rule, wrong in curve.wrong.items())
-    rules = _drawn(curve.display(), "rules", f"Errors of rules against epochs of training. At the end: {ends}")
+    rules = drawn(curve.display(), "rules", f"Errors of rules against epochs of training. At the end: {ends}")
     some = f"<p>The errors are of {curve.n:,} of {found.counts.n:,} rows, drawn at random.</p>\n"
     some = some if curve.n < found.counts.n else ""
     plt = pyplot()
     with plt.rc_context(STYLE):
-        figure, ax = plt.subplots(figsize=_SIZE, layout="constrained")
+        figure, ax = plt.subplots(figsize=SIZE, layout="constrained")
         counts = MistakesDisplay.from_estimator(found.classifier, ax=ax)
     said = (
         f"Mistakes against epochs of training, {counts.mistakes[-1]:,} at the end, and support, {counts.support[-1]:,}"

@@ -1,7 +1,6 @@
-"""The parts of a report about the model: its certificate, what it is, its size and speed, and how all was made.
+"""The parts of a report about the model: what it is, its size and speed, and how all was made.
 
-Certificates and provenance come from model files, which may come from strangers: nothing in them is taken for what it
-should be.
+Provenance comes from model files, which may come from strangers: nothing in it is taken for what it should be.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from importlib.metadata import version
 from typing import Any
 
 from votron import __version__
-from votron._pages import pairs_html, words
+from votron._pages import pairs_html
 from votron._pipelines import steps_before
-from votron._sentences import counted, duration, percent, shortened, utc_now
+from votron._sentences import counted, duration, shortened, utc_now
 from votron.reporting.findings import Findings, Origin
 from votron.saving.models import summary_of
 
@@ -24,53 +23,6 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 _NOT_SHOWN = ("verbose", "n_jobs")
 """Parameters that change no model."""
 _LONGEST = 400
-_MOST_ADVICE = 3
-
-
-# -- certificate ------------------------------------------------------------------------------------------------------
-
-
-def certificate(of: Findings, origin: Origin) -> str:
-    """Return what the theorems guarantee, in words, or why nothing is said of it."""
-    found = origin.certificate
-    if not hasattr(of.classifier, "_evidence"):
-        return f"<p>No theorem here speaks of a {type(of.classifier).__name__}.</p>"
-    if not found or not isinstance(found.get("summary"), str):
-        return (
-            "<p>There is no certificate for this model as it predicts here: <code>votron certify MODEL TRAINING-DATA "
-            "--save</code> adds to the model file what the theorems guarantee.</p>"
-        )
-    parts = [
-        "<p>What the theorems say of the error on rows to come, from the training data alone; the errors above are "
-        "measured instead.</p>",
-        f'<p class="summary">{escape(shortened(found["summary"], 4 * _LONGEST))}</p>',
-        _bounds(found),
-    ]
-    advice = [line for line in _listed(found, "advice") if isinstance(line, str)][:_MOST_ADVICE]
-    if advice:
-        items = "".join(f"<li>{escape(shortened(line, _LONGEST))}</li>" for line in advice)
-        parts.append(f"<p>What would earn a guarantee, in another training:</p><ul>{items}</ul>")
-    claims = [claim for claim in _listed(found, "claims") if isinstance(claim, Mapping)]
-    if claims:
-        named = "; ".join(f"{claim.get('name')} ({claim.get('because')})" for claim in claims)
-        parts.append(f'<p class="muted">Taken on trust: {escape(shortened(named, 4 * _LONGEST))}.</p>')
-    return "\n".join(filter(None, parts))
-
-
-def _bounds(found: Mapping[str, Any]) -> str:
-    """Return the bounds that apply to the model, and what was measured in training."""
-    rows = []
-    for bound in _listed(found, "bounds"):
-        if isinstance(bound, Mapping) and bound.get("applies") is True and isinstance(bound.get("error"), float | int):
-            value = "vacuous" if bound["error"] >= 1 else percent(float(bound["error"]))
-            rows.append([str(bound.get(key)) for key in ("name", "predictor", "kind")] + [value])
-    head = ["bound", "of which predictor", "kind", "error at most"]
-    return words("Bounds on the error that apply to this model.", head, rows, numbers=(3,)) if rows else ""
-
-
-def _listed(found: Mapping[str, Any], name: str) -> list[Any]:
-    value = found.get(name)
-    return value if isinstance(value, list) else []
 
 
 # -- the model --------------------------------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def _sheet(kept: Sequence[PredictedRow], n: int) -> str:
         assert row.image is not None
         where = row.place or f"row {row.number:,}"
         alt = f"{where}: {name_of(row.true)}, taken for {name_of(row.predicted)}"
-        sure = "" if row.probability is None else f" {percent(row.probability)}"
+        sure = "" if row.probability is None else f", {percent(row.probability)}"
         items.append(
             f"<li>{picture(row.image, alt)}<span><b>{escape(name_of(row.true, 11))}</b> "
             f'<b class="against">{escape(name_of(row.predicted, 11))}</b></span>'

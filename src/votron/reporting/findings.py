@@ -51,6 +51,8 @@ class Origin:
         Digests and sizes of files, in words.
     notes : tuple of str
         What readers should mind, in sentences.
+    trained_on : bool
+        Whether the model is known to have learnt from the rows: their errors are no measure of it then.
     """
 
     title: str
@@ -61,6 +63,7 @@ class Origin:
     certificate: Mapping[str, Any] | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    trained_on: bool = False
 
 
 class Findings:

@@ -16,7 +16,7 @@ from votron._pages import Section, facts_html, notes_html, page_html
 from votron._plotting import IMAGE_SHAPES, can_draw
 from votron._sentences import counted, percent, percent_range, utc_now
 from votron.errors import Parameter, VotronError
-from votron.reporting import _errors, _making, _reasons, _rows
+from votron.reporting import _certificate, _errors, _making, _reasons, _rows
 from votron.reporting._errors import name_of
 from votron.reporting.findings import Findings, Origin, batches_of
 
@@ -172,6 +172,6 @@ def _sections(found: Findings, origin: Origin) -> Iterator[Section]:
         yield "training", "Training", _errors.training(found)
     yield "wrong", "Wrong rows", _rows.wrong(found)
     yield "reasons", "Reasons", _reasons.reasons(found)
-    yield "certificate", "Certificate", _making.certificate(found, origin)
+    yield "certificate", "Certificate", _certificate.certificate(found, origin)
     yield "model", "Model", _making.model(found, origin)
     yield "made", "How it was made", _making.made(found, origin)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 COLOURS = {GUARANTEE: "#1f4e9c", ESTIMATE: "#c8641b"}
 MEASURED = "#2b8a3e"
+_LEGEND_BELOW = 46
+"""Points between axes that others have made and the legend: ticks and the name of the axis stand there."""
 FADED = 0.3
 """Strength of the colour of bounds that do not apply to the model."""
 
@@ -33,12 +35,21 @@ def draw(found: Certificate, ax: Any = None) -> Any:
         for y, (_, entry) in enumerate(lines):
             _line(ax, found, y, entry, low)
         _frame(ax, found, lines, low)
-        marks = _marks(found)
-        if own:
-            ax.figure.legend(handles=marks, loc="outside lower center", ncols=len(marks), frameon=False)
-        else:
-            ax.legend(handles=marks, loc="upper center", bbox_to_anchor=(0.5, -0.14), fontsize=8, frameon=False)
+        _head(ax, found, lines, of=f" of this {found.model}" if own else "")
+        marks = _marks(lines, found.delta)
+        if own or _is_alone(ax):
+            close = {} if own else {"fontsize": 9, "columnspacing": 1.2, "handletextpad": 0.2}
+            ax.figure.legend(handles=marks, loc="outside lower center", ncols=len(marks), frameon=False, **close)
+        else:  # below the axis and its name, whatever the height of the axes
+            below = {"bbox_to_anchor": (0.5, 0), "borderaxespad": _LEGEND_BELOW / 8, "fontsize": 8}
+            ax.legend(handles=marks, loc="upper center", frameon=False, **below)
     return ax
+
+
+def _is_alone(ax: Any) -> bool:
+    """Tell whether the figure has these axes only, and makes room for a legend outside them."""
+    engine = ax.figure.get_layout_engine()
+    return ax.figure.axes == [ax] and engine is not None and not engine.adjust_compatible
 
 
 def _lines(found: Certificate) -> Lines:
@@ -59,9 +70,9 @@ def _lines(found: Certificate) -> Lines:
 
 
 def _lowest(found: Certificate) -> float:
-    """Return where the axis begins: a power of ten below the least error."""
+    """Return where the axis begins: a power of ten below the least error, or what no error on test data guarantees."""
     values = [bound.error for bound in found.bounds if bound.kind != FACT and bound.error > 0]
-    values += [measured.rate for measured in found.measured.values() if measured.rate > 0]
+    values += [each.rate or each.guaranteed(found.delta) for each in found.measured.values()]
     least = min((v for v in values if math.isfinite(v)), default=0.1)
     return float(min(0.01, 10.0 ** math.floor(math.log10(least))))
 
@@ -111,20 +122,28 @@ def _frame(ax: Any, found: Certificate, lines: Lines, low: float) -> None:
         label.set(fontsize=10, fontweight="bold" if entry is None and text != "no bound" else "normal")
     ax.grid(False, axis="y")
     ax.set_xlabel("error on examples to come, at most")
+
+
+def _head(ax: Any, found: Certificate, lines: Lines, of: str) -> None:
+    """Write the title, which is short where others have made the axes, and a note beneath it."""
     classes = f", {len(found.labels)} classes together" if len(found.labels) > 1 else ""
-    note = f"{found.m:,} examples{classes}; pale: does not apply to the model as it is"
-    title(ax, f"What the theorems say of this {found.model}", note)
+    pale = any(entry is not None and not isinstance(entry, Measured) and not entry.applies for _, entry in lines)
+    note = f"{found.m:,} examples{classes}{'; pale: does not apply to the model as it is' if pale else ''}"
+    title(ax, f"What the theorems say{of}", note)
 
 
-def _marks(found: Certificate) -> list[Any]:
+def _marks(lines: Lines, delta: float) -> list[Any]:
+    """Return what the marks mean, of those that were drawn."""
     from matplotlib.lines import Line2D
 
     def mark(shape: str, colour: str, filled: str, label: str) -> Any:
         return Line2D([], [], marker=shape, linestyle="", color=colour, markerfacecolor=filled, label=label)
 
     guarantee, estimate = COLOURS[GUARANTEE], COLOURS[ESTIMATE]
-    return [
-        mark("o", guarantee, guarantee, f"guarantee (δ = {found.delta:g})"),
-        mark("o", estimate, "white", "estimate"),
-        *([mark("D", MEASURED, MEASURED, "measured on test data")] if found.measured else []),
-    ]
+    known = {
+        GUARANTEE: mark("o", guarantee, guarantee, f"guarantee (δ = {delta:g})"),
+        ESTIMATE: mark("o", estimate, "white", "estimate"),
+        "measured": mark("D", MEASURED, MEASURED, "measured on test data"),
+    }
+    drawn = {getattr(entry, "kind", "measured") for _, entry in lines if entry is not None}
+    return [each for kind, each in known.items() if kind in drawn]

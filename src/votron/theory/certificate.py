@@ -10,6 +10,7 @@ import numpy as np
 
 from votron.errors import BoundViolatedError, Parameter, VotronError
 from votron.theory import _rendering
+from votron.theory._stored import certificate_from
 from votron.theory._test_data import check_test_data
 from votron.theory.evidence import Assumption, Evidence, Measured
 from votron.theory.evidence.training import unwrapped
@@ -240,6 +241,36 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, text, lists and dicts, as JSON takes them; None stands for no value."""
         return _rendering.as_dict(self)
+
+    @classmethod
+    def from_dict(cls, found: Any) -> Certificate:
+        """Return the certificate that `to_dict` made a dict of, such as the one in a model file.
+
+        Parameters
+        ----------
+        found : dict
+            What `to_dict` returned, or JSON has kept of it. Labels that are no numbers or texts have become texts.
+
+        Returns
+        -------
+        Certificate
+            It has the same bounds, words and picture.
+
+        Raises
+        ------
+        VotronError
+            If it is no such dict.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from votron import VotedPerceptronClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> found = certify(VotedPerceptronClassifier(random_state=0).fit(X, y), X, y)
+        >>> Certificate.from_dict(found.to_dict()).to_dict() == found.to_dict()
+        True
+        """
+        return certificate_from(found)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the bounds on errors by predictor, beside the measured errors where there are any.
