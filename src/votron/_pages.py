@@ -46,7 +46,7 @@ def page_html(title: str, lead: str, sections: Sequence[Section], style: str = "
     return _NOT_TEXT.sub("\ufffd", made)
 
 
-def words(
+def table_html(
     caption: str,
     head: Sequence[str],
     rows: Sequence[Sequence[str]],
@@ -59,7 +59,7 @@ def words(
 
     Examples
     --------
-    >>> words("Two.", ["a", "b"], [["1", "<2>"]], numbers=[0], scroll=False)[-70:]
+    >>> table_html("Two.", ["a", "b"], [["1", "<2>"]], numbers=[0], scroll=False)[-70:]
     '<tbody><tr><td class="n">1</td><td>&lt;2&gt;</td></tr></tbody></table>'
     """
 

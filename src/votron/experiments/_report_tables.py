@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from votron._pages import facts_html, words
+from votron._pages import facts_html, table_html
 from votron._sentences import duration
 from votron.experiments.claims import Claim
 from votron.experiments.papers import running_time
@@ -155,7 +155,7 @@ def times(made: Reproduction) -> str:
     if made.is_mnist:
         caption += " The paper's machine had one MIPS R10000 at 194 MHz."
     numbers = [i for i, name in enumerate(head) if name != "the paper"]
-    shown = words(caption, head, rows, numbers=numbers)
+    shown = table_html(caption, head, rows, numbers=numbers)
     if made.machines:
         seconds = sum(machine.seconds for machine in made.machines)
         solver = escape(made.machines[0].solver)
@@ -216,7 +216,7 @@ def _off(made: Reproduction) -> str:
     if not rows:
         return "<p>All published numbers agree with ours.</p>\n"
     what = f"The {len(rows)} published numbers that do" if len(rows) > 1 else "The published number that does"
-    shown = words(f"{what} not agree with ours.", HEAD_OF_OFF, rows, numbers=(2, 3, 4))
+    shown = table_html(f"{what} not agree with ours.", HEAD_OF_OFF, rows, numbers=(2, 3, 4))
     if len(rows) <= MANY:
         return shown + "\n"
     return f"<details><summary>{what} not agree with ours</summary>\n{shown}</details>\n"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from votron._files import write_text
-from votron._pages import Section, image_html, notes_html, page_html, pairs_html, words
+from votron._pages import Section, image_html, notes_html, page_html, pairs_html, table_html
 from votron._plotting import can_draw, png, save, svg_for_page
 from votron._sentences import duration
 from votron.experiments import _report_tables as tables_html
@@ -312,4 +312,5 @@ def _runs(made: Reproduction) -> str:
         for run in mine
     ]
     caption = "Each run. Where nothing was left to learn, training ended early. Digests: their first 16 digits."
-    return f"<details><summary>All {len(rows)} runs</summary>\n{words(caption, head, rows, numbers=range(6))}</details>"
+    table = table_html(caption, head, rows, numbers=range(6))
+    return f"<details><summary>All {len(rows)} runs</summary>\n{table}</details>"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from html import escape
 from typing import Any
 
-from votron._pages import words
+from votron._pages import table_html
 from votron._plotting import can_draw, pyplot
 from votron._sentences import percent, shortened
 from votron.displays import CertificateDisplay
@@ -71,7 +71,7 @@ def _bounds(found: Mapping[str, Any]) -> str:
             rows.append([str(bound.get("name")), str(bound.get("kind")), value])
     by = shortened(str(found.get("predictor")), _LONGEST_NAME)
     caption = f"Bounds on the error that apply to this model, which predicts by: {by}."
-    return words(caption, ["bound", "kind", "error at most"], rows, numbers=(2,)) if rows else ""
+    return table_html(caption, ["bound", "kind", "error at most"], rows, numbers=(2,)) if rows else ""
 
 
 def _listed(found: Mapping[str, Any], name: str) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from votron._confusion import clopper_pearson
-from votron._pages import words
+from votron._pages import table_html
 from votron._plotting import STYLE, can_draw, pyplot, svg_for_page
 from votron._sentences import counted, joined, on_one_line, percent, percent_range, shortened
 from votron.displays import MistakesDisplay, ReliabilityDisplay
@@ -52,7 +52,7 @@ def _by_class(found: Findings) -> str:
         named = ", ".join(name_of(label) for label in unknown[:5]) + (", ..." if len(unknown) > 5 else "")
         caption += f" Of these labels the model has never seen any, so all their rows are wrong: {named}."
     head = ["class", "rows", "wrong", "error", _interval_words(found), "precision", "recall", "F1"]
-    return words(caption, head, [row for _, row in rows], numbers=range(1, 8))
+    return table_html(caption, head, [row for _, row in rows], numbers=range(1, 8))
 
 
 def _by_rule(found: Findings) -> str:
@@ -67,7 +67,7 @@ def _by_rule(found: Findings) -> str:
         mark = " (this model)" if rule == mine else ""
         rows.append([rule_words(rule) + mark, f"{wrong:,}", percent(wrong / n), _interval(wrong, n, found.confidence)])
     caption = "Errors of the rules by which the one training can predict."
-    return words(caption, ["rule", "wrong", "error", _interval_words(found)], rows, numbers=range(1, 4))
+    return table_html(caption, ["rule", "wrong", "error", _interval_words(found)], rows, numbers=range(1, 4))
 
 
 def _interval(wrong: int, n: int, confidence: float) -> str:
@@ -90,7 +90,7 @@ def confusions(found: Findings) -> str:
         rows = [[name_of(true), name_of(given), f"{n:,}"] for true, given, n in most[:_MOST_PAIRS]]
         more = len(most) - len(rows)
         rest = f" {counted(more, 'other pair')} of labels are left out." if more > 0 else ""
-        return words(f"The largest confusions.{rest}", ["true", "predicted as", "rows"], rows, numbers=(2,))
+        return table_html(f"The largest confusions.{rest}", ["true", "predicted as", "rows"], rows, numbers=(2,))
     named = joined(f"{name_of(true)} for {name_of(given)} ({counted(n, 'row')})" for true, given, n in most[:3])
     return f"<p>Most often the model takes {escape(named)}. {_COLOURS}</p>\n{_matrix(found)}"
 
@@ -145,7 +145,7 @@ def probabilities(found: Findings) -> str:
     parts = [len(part) for part in np.array_split(np.arange(n), len(points[0]))]
     rows = [[f"{k:,}", percent(p), percent(share)] for k, p, share in zip(parts, *points, strict=True)]
     caption = "The same in numbers: rows by the probability of their label, and how many are right."
-    table = words(caption, ["rows", "mean probability", "right"], rows, numbers=range(3))
+    table = table_html(caption, ["rows", "mean probability", "right"], rows, numbers=range(3))
     return f'{text}\n<div class="panels two">{svg}{table}</div>'
 
 

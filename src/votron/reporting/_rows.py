@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from votron._frames import columns_of, is_missing
-from votron._pages import image_html, words
+from votron._pages import image_html, table_html
 from votron._plotting import png
 from votron._sentences import counted, on_one_line, percent, shortened
 from votron.displays.batches import PredictedRow
@@ -37,7 +37,7 @@ def data(found: Findings) -> str:
         more = len(about.columns) - len(rows)
         caption = "The columns that the model uses" + (f": the first {len(rows)}." if more > 0 else ".")
         head = ["column", "kind", "missing", "distinct", "range, or most frequent values"]
-        parts.append(words(caption, head, rows, numbers=(2, 3)))
+        parts.append(table_html(caption, head, rows, numbers=(2, 3)))
     return "\n".join(parts)
 
 
@@ -100,7 +100,7 @@ def wrong(found: Findings) -> str:
     known = [name for name in rows[0] if any(row[name] for row in rows)]
     numbers = [i for i, name in enumerate(known) if name == "probability"]
     cells = [[row[name] for name in known] for row in rows]
-    return words(caption, known, cells, numbers=numbers, below="values" in known) + rest
+    return table_html(caption, known, cells, numbers=numbers, below="values" in known) + rest
 
 
 def _wrong_cells(row: PredictedRow) -> dict[str, str]:

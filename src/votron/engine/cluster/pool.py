@@ -46,7 +46,7 @@ class Presented:
 
 
 @dataclass(frozen=True)
-class Ground:
+class WalkContext:
     """What candidates are walked by: the kernel and its arithmetic, the rows of the run, supports so far, threads."""
 
     kernel: Kernel
@@ -95,7 +95,7 @@ class Pool:
 
     Parameters
     ----------
-    ground : Ground
+    context : WalkContext
         What they are walked by.
     replies : sequence of Reply
         Those that hold candidates.
@@ -103,11 +103,11 @@ class Pool:
         Where the interval ends; by default where the first shard ends it.
     """
 
-    def __init__(self, ground: Ground, replies: Sequence[Reply], stop: int | None = None) -> None:
+    def __init__(self, context: WalkContext, replies: Sequence[Reply], stop: int | None = None) -> None:
         # of an interval that has to be walked again, only rows that were wrong
         wrong = stop is not None
         parts = [r.candidates for r in replies if r.candidates is not None and (r.wrong_at is not None) == wrong]
-        self.ground, self.stop = ground, min(part.stop for part in parts) if stop is None else stop
+        self.context, self.stop = context, min(part.stop for part in parts) if stop is None else stop
         places = np.concatenate([part.places for part in parts])
         by_place = np.argsort(places, kind="stable")
         by_place = by_place[: np.searchsorted(places[by_place], self.stop)]
@@ -123,7 +123,7 @@ class Pool:
         number = np.cumsum(np.concatenate([part.slots for part in parts]) < 0) - 1  # in the order they came
         known = np.unique(slots[slots >= 0])
         n_fresh = sum(part.shape[0] for part in fresh)
-        supports = [self.ground.support.rows[known]] if len(known) or not fresh else []
+        supports = [self.context.support.rows[known]] if len(known) or not fresh else []
         return stacked([*fresh, *supports])[
             np.where(slots < 0, number[by_place], n_fresh + np.searchsorted(known, slots))
         ]
@@ -172,21 +172,21 @@ class Pool:
 
     def _made(self, F: Floats, stop: int, norm2: Floats) -> tuple[Any, ...] | None:
         """Walk the candidates before the one with the number ``stop``, adding their mistakes to F."""
-        ground, presented, n = self.ground, self.ground.presented, self.n
+        context, presented, n = self.context, self.context.presented, self.n
         rows = presented.order[self.places]
         codes = presented.codes[rows].astype(np.int32)
-        diagonal = ground.kernel.diagonal(self.squares)
-        margin = np.asarray(ground.margin, dtype=np.float64)
+        diagonal = context.kernel.diagonal(self.squares)
+        margin = np.asarray(context.margin, dtype=np.float64)
         threshold = (margin[codes] if margin.ndim else margin) * diagonal
         wrong = np.empty(n, dtype=np.int64)
         if not _loops.find_mistakes(F, codes, threshold, 0, stop, wrong):
             return None
         weights = np.empty(0) if presented.weights is None else presented.weights[rows]
-        room = stop * ground.n_vectors
+        room = stop * context.n_vectors
         at, vector = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
         score, norms = np.empty(room), np.empty(room)
-        with team(ground.n_threads) as threads:
-            values = _Values(ground.kernel, ground.products, self.rows, self.squares, threads)
+        with team(context.n_threads) as threads:
+            values = _Values(context.kernel, context.products, self.rows, self.squares, threads)
             wide = np.zeros((len(F), values.width))
             wide[:, :n] = F
             r = k = 0

@@ -21,7 +21,7 @@ import numpy as np
 
 from votron._types import Index, Rows
 from votron.engine.cluster.messages import Look, NewEvents, Reply, Step, size_of
-from votron.engine.cluster.pool import Ground, Pool, Presented, Tentative
+from votron.engine.cluster.pool import Pool, Presented, Tentative, WalkContext
 from votron.engine.dual import DualTrainer, Limits, Mistakes, finite_bound, rounding_of
 from votron.engine.run import TrainingRun, Watcher
 from votron.products import RowStore, Traits
@@ -122,7 +122,7 @@ class ClusterRun:
         self.n_old, self.n_old_events = int(old.shape[0]), trainer.n_events
         self.support = RowStore(old)
         margin = trainer.n_vectors, trainer.margin
-        self.ground = Ground(self.kernel, self.products, *margin, presented, self.support, n_threads)
+        self.context = WalkContext(self.kernel, self.products, *margin, presented, self.support, n_threads)
         self._event_places: list[Index] = [np.full(trainer.n_events, -1, dtype=np.int64)]
         self.account = Account()
         room = max(16, int(BYTES_OF_CANDIDATES / max(1.0, row_bytes)))
@@ -139,7 +139,7 @@ class ClusterRun:
         trainer, n = self.trainer, len(self.presented.order)
         first, last_mistake, interrupted, start = trainer.time, trainer.time, False, 0
         replies = self._step(None, 0, 0, self._look(0, n, n_steps))
-        pool = Pool(self.ground, replies)
+        pool = Pool(self.context, replies)
         while True:
             stop, done = pool.stop, trainer.time - first
             tentative = self._walk(pool, stop - start)
@@ -161,7 +161,9 @@ class ClusterRun:
                 break
             self.shards.settle()
             start = reached % n
-            pool = Pool(self.ground, replies) if wrong is None else pool.joined(Pool(self.ground, replies, stop), wrong)
+            pool = (
+                Pool(self.context, replies) if wrong is None else pool.joined(Pool(self.context, replies, stop), wrong)
+            )
         trainer.remember(self.support.rows[self.n_old :])
         self.account.shards = [reply.facts for reply in replies]
         return TrainingRun(trainer.time - first, trainer.time - last_mistake >= n, interrupted)

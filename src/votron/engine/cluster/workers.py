@@ -105,7 +105,7 @@ class WorkerShards:
         self._fresh: list[_Held] = []
         self.held: list[_Held] = []
         self.n_lost = self.n_moved = 0
-        self._homeless = segments
+        self._without_shard = segments
         self._digests: dict[Segment, str] = {}
 
     # -- messages ---------------------------------------------------------------------------------------------------
@@ -115,12 +115,12 @@ class WorkerShards:
         replies: dict[_Held, Reply] = {}
         for _ in range(_MOST_LOSSES):
             try:
-                self._house(log)
+                self._make_shards(log)
                 waiting = [held for held in self.held if held not in replies]
                 self._ask("step", waiting, step, into=replies)
                 return [replies[held] for held in self.held]
             except LostShardsError as lost:
-                self._bury(lost.addresses)
+                self._drop_workers(lost.addresses)
         raise too_often_lost()
 
     def settle(self) -> None:
@@ -135,7 +135,7 @@ class WorkerShards:
             if self._n_at(crowded.address) == 1 and len(crowded.segments) < 2:
                 return
             self.held.remove(crowded)
-            self._homeless = self._homeless + crowded.segments
+            self._without_shard = self._without_shard + crowded.segments
             self.n_moved += 1
 
     def close(self) -> None:
@@ -191,7 +191,7 @@ class WorkerShards:
 
     # -- who is there -----------------------------------------------------------------------------------------------
 
-    def _bury(self, addresses: set[str]) -> None:
+    def _drop_workers(self, addresses: set[str]) -> None:
         """Give up the shards of workers that are lost; what they held will be made again."""
         time.sleep(0.1)  # workers go with their scheduler: the client is about to hear of that
         self.pulse.check_client()
@@ -200,7 +200,7 @@ class WorkerShards:
             self.pulse.give_up(address)
         # what was being made is made anew elsewhere too: a delivery may have come, or may still come
         for held in [*(held for held in self.held if held.address in addresses), *self._fresh]:
-            self._homeless = self._homeless + held.segments
+            self._without_shard = self._without_shard + held.segments
         self.held = [held for held in self.held if held.address not in addresses]
         self._fresh = []
 
@@ -225,9 +225,9 @@ class WorkerShards:
 
     # -- making shards ----------------------------------------------------------------------------------------------
 
-    def _house(self, log: Callable[[], NewEvents]) -> None:
+    def _make_shards(self, log: Callable[[], NewEvents]) -> None:
         """Make shards of the rows that have none, where the fewest rows are, and bring them up to date."""
-        if not self._homeless:
+        if not self._without_shard:
             return
         workers = self._anybody()
         for address, segments in self._shares(workers).items():
@@ -237,7 +237,7 @@ class WorkerShards:
                 actor=True, workers=[address], allow_other_workers=False, pure=False,
             )  # fmt: skip
             self._fresh.append(_Held(future, address, segments))
-        self._homeless = []
+        self._without_shard = []
         self._fill(self._fresh)
         events = log()
         self._ask("start", self._fresh, self.none, self.presented.weights is not None, events)
@@ -248,10 +248,10 @@ class WorkerShards:
         load = dict.fromkeys(workers, 0)
         for held in self.held:
             load[held.address] = load.get(held.address, 0) + held.n_rows
-        share = (sum(load.values()) + sum(segment.n_rows for segment in self._homeless)) / len(workers)
-        homes = self._who_has(sorted({segment.chunk for segment in self._homeless}))
+        share = (sum(load.values()) + sum(segment.n_rows for segment in self._without_shard)) / len(workers)
+        homes = self._who_has(sorted({segment.chunk for segment in self._without_shard}))
         found: dict[str, list[Segment]] = {}
-        for segment in sorted(self._homeless, key=lambda segment: segment.start):
+        for segment in sorted(self._without_shard, key=lambda segment: segment.start):
             near = [address for address in homes.get(segment.chunk, ()) if address in load]
             near = [address for address in near if load[address] + segment.n_rows / 2 <= share]
             home = min(near or workers, key=lambda address: (load[address], address))
