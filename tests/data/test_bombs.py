@@ -72,13 +72,16 @@ BOMBS = {
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
 def test_compressed_bombs_take_little_memory(tmp_path, suffix):
     compress, cases = COMPRESSIONS[suffix], []
-    for name, (head, block, options, _) in BOMBS.items():
+    # a format reads from the same stream whatever expands it: of each kind of reader one will do with the slow ones
+    names = BOMBS if suffix == ".gz" else ("short.csv", "line.csv", "a.svm", "a.npy", "a.idx", "a.parquet", "a.npz")
+    for name in names:
+        head, block, options, _ = BOMBS[name]
         path = tmp_path / (name + suffix)
         path.write_bytes(compress(head) + N_BLOCKS * compress(block))  # which are members of one file
         assert path.stat().st_size < 2 * MB
         cases.append(("read", path, options))
     found = measured(cases, free=FREE)
-    for name, one in zip(BOMBS, found, strict=True):
+    for name, one in zip(names, found, strict=True):
         assert BOMBS[name][3] in one["said"], (name, one["said"])
         assert one["said"].count(". ") == 0
         assert one["grown"] < 140 * MB, f"{name}: {one['grown'] / MB:.0f} MB for 480"
