@@ -176,6 +176,35 @@ def test_fewer_rows_than_classes_may_be_left_undrawn():
     assert (found.n_rows, found.n_used) == (103, 100)
 
 
+def rows_with_rare_classes(counts=(600, 360, 6, 2)):
+    """Rows of classes a, b, c and d, in disorder, as frames have them; the first column numbers the rows."""
+    y = np.random.RandomState(0).permutation(np.repeat(list("abcd")[: len(counts)], counts))
+    return np.column_stack([np.arange(len(y)), np.arange(len(y)) % 7]), pd.Series(y, dtype=object)
+
+
+def test_rare_classes_are_drawn():
+    X, y = rows_with_rare_classes()
+    logs = [[], [], []]
+    for log, seed in zip(logs, (0, 0, 1), strict=True):
+        found = compare(X, y, {"one": Recorder(log)}, max_rows=100, folds=3, repeats=1, random_state=seed)
+        assert (found.n_rows, found.n_used) == (968, 100)
+    drawn = [sorted({int(row) for what, rows in log[2:] if what == "predict" for row in rows}) for log in logs]
+    assert y[drawn[0]].value_counts().to_dict() == {"a": 59, "b": 36, "c": 3, "d": 2}
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_more_rows_are_drawn_only_where_classes_force_it():
+    X, y = np.arange(206.0).reshape(103, 2), np.arange(103) % 10
+    assert compare(X, y, ["majority"], max_rows=12, folds=2, repeats=1).n_used == 20
+
+
+def test_one_row_of_a_class_is_refused_by_its_label():
+    """Also of labels as pandas has them, which are objects."""
+    sentence = "Got one row of class 'd' instead: leave it out, or give it the label of another class."
+    with pytest.raises(VotronError, match=re.escape(sentence)):
+        compare(*rows_with_rare_classes((600, 360, 6, 1)), ["majority"], max_rows=100)
+
+
 def test_scikit_learns_take_text_and_sparse_rows():
     rng = np.random.RandomState(0)
     words = np.array(["rain wind", "sun sky", "goal team", "team wins game"])

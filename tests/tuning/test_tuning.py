@@ -330,6 +330,17 @@ def test_large_data_are_drawn_from():
     assert result.table[0].errors == tune(X, y, grid=SMALL, folds=3, max_rows=60).table[0].errors
 
 
+def test_rare_classes_are_drawn():
+    """Of labels as pandas has them, which are objects."""
+    X, labels = np.random.RandomState(0).normal(size=(1000, 2)), np.repeat(["a", "b", "c"], [600, 394, 6])
+    result = tune(X, pd.Series(labels, dtype=object), grid=SMALL, folds=5, max_rows=100, refit=False)
+    assert result.n_used == 100
+    assert len(result.table[0].errors) == 5
+    labels[-5:] = "b"
+    with pytest.raises(VotronError, match="Got one row of class 'c' instead: leave it out"):
+        tune(X, pd.Series(labels, dtype=object), grid=SMALL, folds=5, max_rows=100)
+
+
 # -- data of all kinds ------------------------------------------------------------------------------------------------
 
 

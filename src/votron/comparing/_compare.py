@@ -79,7 +79,8 @@ def compare(
     random_state : int, default=0
         Seed of the folds, of the drawing and of each fit.
     max_rows : int or None, default=20000
-        Of more rows than this, so many are drawn, the same share of every class. None: use all.
+        Of more rows than this, so many are drawn, the same share of every class, but as many rows of a rare one as
+        there are folds. None: use all.
     max_seconds : float, optional
         End after so long, with the learners that have gone through all their folds, the quick ones first. Those that
         do not look at the time, such as scikit-learn's, are then fitted in a process of their own, which is ended.
@@ -135,7 +136,7 @@ def compare(
     )
     threads = effective_threads(n_jobs, owner="compare")
     rows = checked_rows(X, y, sample_weight, class_weight, of="compare")
-    drawn = drawn_rows(rows, max_rows, random_state)
+    drawn = drawn_rows(rows, max_rows, random_state, folds)
     options = {} if encoding is None else dict(encoding)
     settings = {"random_state": int(random_state), "n_jobs": threads, "class_weight": class_weight}
     learners, not_tried = _learners(drawn.X, estimators, sklearn, options, settings)
