@@ -26,12 +26,12 @@ from sklearn.metrics import (
     log_loss,
     roc_auc_score,
 )
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotronError, table_classifier
@@ -397,6 +397,16 @@ def test_weights_count_in_training_and_in_the_score():
     assert found.best.scores == pytest.approx(expected)
 
 
+def test_rows_without_weight_are_not_called_drawn():
+    weight = np.arange(150) % 3 > 0
+    found = compare(*IRIS, ["majority"], sample_weight=weight, folds=3, repeats=1)
+    assert found.folds_in_words() == "3 folds of 100 rows (50 of weight 0 left out)"
+    assert (found.n_rows, found.n_without_weight, found.n_used) == (150, 50, 100)
+    found = compare(*IRIS, ["majority"], sample_weight=weight, folds=3, repeats=1, max_rows=60)
+    assert found.folds_in_words() == "3 folds of 60 rows drawn from 100 (50 of weight 0 left out)"
+    assert found.to_dict()["rows_without_weight"] == 50
+
+
 def test_class_weights_are_for_those_that_take_them():
     found = compare(*IRIS, ["averaged", "neighbours"], class_weight={0: 5.0}, folds=3, repeats=1)
     remarks = {row.name: row.remarks for row in found.rows}
@@ -417,6 +427,48 @@ def test_a_score_of_probabilities_leaves_out_those_without():
     assert [row.name for row in found.rows] == ["voted"]
     assert found.left_out["adatron"] == "It has no probabilities, which log-loss is made of."
     assert found.summary() == []
+
+
+def four_classes():
+    X = np.random.RandomState(0).normal(size=(120, 3))
+    return X, (X[:, 0] > 0) + 2 * (X[:, 1] > 0)
+
+
+@pytest.mark.parametrize("data", [IRIS, four_classes()], ids=["3 classes", "4 classes"])
+def test_scores_of_pairs_are_no_scores_of_classes(data):
+    pairwise = SVC(decision_function_shape="ovo")
+    found = compare(
+        *data,
+        {
+            "plain": pairwise,
+            "pipe": make_pipeline(StandardScaler(), pairwise),
+            "search": GridSearchCV(pairwise, {"C": [1.0]}, cv=2),
+            "classes": SVC(),
+        },
+        score="auc",
+        folds=3,
+        repeats=1,
+    )
+    sentence = (
+        "The scores of SVC are of pairs of classes, and auc is made of one for each class: give it "
+        "decision_function_shape='ovr'."
+    )
+    assert found.left_out == dict.fromkeys(["plain", "pipe", "search"], sentence)
+    assert found.best.score > 0.9
+
+
+def test_scores_of_other_shapes_are_refused():
+    class Wide(LinearSVC):
+        def decision_function(self, X):
+            return np.zeros((len(X), 6))
+
+    found = compare(*four_classes(), {"wide": Wide(), "majority": DummyClassifier()}, score="auc", folds=3)
+    assert found.left_out["wide"].startswith("The scores of Wide have 6 columns, and auc is made of one for each of 4")
+
+
+def test_two_classes_have_one_pair():
+    found = compare(*hard_rows(100), {"pairs": SVC(decision_function_shape="ovo")}, score="auc", folds=3, repeats=1)
+    assert found.left_out == {}
 
 
 def test_less_loss_is_better():
@@ -455,6 +507,30 @@ def test_sentences_name_who_is_no_better_than_the_majority():
     found = compare(rng.normal(size=(200, 5)), rng.randint(0, 2, 200), ["averaged", "majority"])
     assert "None is clearly better than always saying the most frequent class." in found.summary()
     assert found.summary()[-1] == "More rows or repeats would tell more."
+
+
+def test_the_baseline_is_known_by_what_it_does():
+    rng = np.random.RandomState(0)
+    noise = rng.normal(size=(200, 5)), rng.randint(0, 2, 200)
+    sentence = "None is clearly better than always saying the most frequent class."
+    found = compare(*noise, {"mine": DummyClassifier(), "bayes": GaussianNB()})
+    assert found.baseline == "mine"
+    assert sentence in found.summary()
+    named = compare(*noise, {"majority": GaussianNB(), "guess": DummyClassifier(strategy="uniform")})
+    assert named.baseline is None
+    assert not any("most frequent class" in each for each in named.summary())
+    assert compare(*noise, ["averaged", "majority"], repeats=1).to_dict()["baseline"] == "majority"
+
+
+@pytest.mark.parametrize("limit", [None, 60.0])
+def test_a_size_that_cannot_be_measured_is_left_open(limit):
+    model = make_pipeline(FunctionTransformer(lambda X: X), GaussianNB())
+    found = compare(*IRIS, {"mine": model}, folds=3, repeats=1, max_seconds=limit)
+    assert found.left_out == {}
+    assert (found.best.n_bytes, found.best.is_file) == (None, False)
+    assert found.cells()[1][-1] == "–"
+    document = json.loads(json.dumps(found.to_dict()))["candidates"][0]
+    assert (document["bytes"], document["stored_as"]) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,8 @@ def compare(
         seconds=time.monotonic() - start,
         stopped=stopped,
         not_tried=not_tried,
+        baseline=next((each.name for each in finished if each.is_baseline), None),
+        n_without_weight=_num_samples(X) - len(rows.y),
     )
 
 

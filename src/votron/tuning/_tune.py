@@ -175,6 +175,7 @@ def tune(
         seconds=time.monotonic() - start,
         stopped=search.stopped,
         one_standard_error=bool(one_standard_error),
+        n_without_weight=_num_samples(X) - len(rows.y),
     )
     return _finished(result, rows, encoders, refit, int(random_state), deadline, start)
 

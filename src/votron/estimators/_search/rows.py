@@ -103,10 +103,10 @@ def stratified_splits(y: NDArray[Any], folds: int, seed: int, *, of: str) -> lis
     """Return for each fold the rows to learn from and those to predict."""
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:
+        rare = classes.tolist()[counts.argmin()]
         raise VotronError(
             "Cross-validation needs two rows of every class at least, one to learn from and one to predict. "
-            f"Got one row of class {classes.tolist()[counts.argmin()]!r} instead: leave it out, or give it the label of "
-            "another class."
+            f"Got one row of class {rare!r} instead: leave it out, or give it the label of another class."
         )
     if counts.max() < folds:
         raise VotronError(
