@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from matplotlib import pyplot as plt
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
@@ -263,14 +263,17 @@ def test_ctrl_c_leaves_what_is_finished():
 
 
 def test_slow_ones_are_left_out():
-    X = np.random.RandomState(0).normal(size=(600, 5))
+    """One for which a few rows are too many is so before the time is over."""
+    X, y = np.random.RandomState(0).normal(size=(600, 5)), np.arange(600) % 2
     slow = VotedPerceptronClassifier(kernel="linear", epochs=1e7)
-    found = compare(
-        X, np.arange(600) % 2, {"voted": slow, "majority": DummyClassifier()}, folds=3, repeats=1, max_seconds=1.5
-    )
+    clone(slow).set_params(epochs=1).fit(X, y)  # compiled, so that the limit is that of fits
+    found = compare(X, y, {"voted": slow, "majority": DummyClassifier()}, folds=2, repeats=1, max_seconds=3.0)
     assert [row.name for row in found.rows] == ["majority"]
-    assert set(found.left_out) == {"voted"}
-    assert found.left_out["voted"].startswith("It takes longer than there was time for: 0 of its 3 folds took ")
+    reason = (
+        r"It takes longer than there was time for: a fit on few rows was not over after [\d.]+ s, "
+        r"and [\d.]+ s were left for its 2 folds\."
+    )
+    assert re.fullmatch(reason, found.left_out["voted"])
 
 
 def processes_of_comparisons():

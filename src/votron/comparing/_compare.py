@@ -212,6 +212,8 @@ def _measure_all(
             try:
                 _check_time(learner, foretold[learner.name], end, n_folds)
                 places.prepare(learner)
+                if math.isinf(foretold[learner.name]) and not learner.seconds:
+                    _check_few_rows(places, learner, end, n_folds)
                 if not is_last:
                     until = _end_of_turn([foretold[each.name] for each in order[number + 1 :]], end)
                 measure(course, learner, partial(places.fold, learner, until), end, partial(report, learner))
@@ -258,6 +260,22 @@ def _check_time(learner: Learner, foretold: float, end: float, n_folds: int) -> 
         raise LeftOutError(
             f"Its {n_folds} folds would take about {duration(foretold)}, and {duration(left)} were left."
         )
+
+
+def _check_few_rows(places: Places, learner: Learner, end: float, n_folds: int) -> None:
+    """Leave out a learner that could not be tried out, if few rows take longer than there is time for each fold.
+
+    They are tried once more, since the first time may have been that of compiling.
+    """
+    left = end - time.monotonic()
+    share = left / n_folds
+    try:
+        places.warm_up(learner, share)
+    except OutOfTime:
+        raise LeftOutError(
+            f"It takes longer than there was time for: a fit on few rows was not over after {duration(share)}, "
+            f"and {duration(left)} were left for its {n_folds} folds."
+        ) from None
 
 
 def _end_of_turn(others: Sequence[float], end: float) -> float:
