@@ -93,7 +93,7 @@ def compare(
     sample_weight : array of shape (n_samples,), optional
         Weights of rows, in training and in the score; learners that take none are left out.
     confidence : float, default=0.95
-        Of the intervals, and of the verdicts all together.
+        Of the intervals; of the verdicts on all pairs together; and of those on the majority by themselves.
     callback : callable, optional
         Called with how many folds of all learners are done, how many there are, and the name of a learner: before its
         first rows, which are not counted, and after each of its folds.

@@ -95,7 +95,7 @@ class Comparison:
     n_threads : int
         Threads that each learner could use.
     confidence : float
-        Of the intervals, and that none of the verdicts is wrong where all are equally good.
+        Of the intervals; of the verdicts on all pairs together; and of those on the baseline by themselves.
     weighted : bool
         Whether rows count by weights.
     seconds : float
