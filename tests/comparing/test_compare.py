@@ -232,6 +232,8 @@ def test_candidates_say_what_suits_them():
     assert {"naive-bayes", "sgd"} <= set(names)
     assert set(unfit) == {"boosting"}
     assert all(each.words and each.name == name for name, each in CANDIDATES.items())
+    frame = pd.DataFrame({"title": ["a b", "c d"], "size": [1, 2], "price": [1.5, 2.5]})
+    assert facts_of(frame, "title") == facts_of(frame, ["title"])
 
 
 def test_one_that_fails_is_reported_and_the_rest_go_on():
