@@ -139,6 +139,22 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
+def rows_used(n_used: int, n_rows: int, without_weight: int = 0) -> str:
+    """Return how many rows of data are used, where some may have no weight, and of the others some are drawn.
+
+    Examples
+    --------
+    >>> rows_used(60, 150), rows_used(150, 150)
+    ('60 rows drawn from 150', '150 rows')
+    >>> rows_used(100, 150, without_weight=50), rows_used(60, 150, without_weight=50)
+    ('100 rows (50 of weight 0 left out)', '60 rows drawn from 100 (50 of weight 0 left out)')
+    """
+    weighed = n_rows - without_weight
+    drawn = f" drawn from {weighed:,}" if n_used < weighed else ""
+    left_out = f" ({without_weight:,} of weight 0 left out)" if without_weight else ""
+    return f"{counted(n_used, 'row')}{drawn}{left_out}"
+
+
 def rounded_bytes(value: float) -> str:
     """Return a number of bytes, rounded.
 

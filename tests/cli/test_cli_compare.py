@@ -1,12 +1,13 @@
 """`votron compare`: the table, its files, and what is refused, in a sentence each."""
 
+import contextlib
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +58,7 @@ def test_json_has_what_it_says(capsys):
     assert set(found) == {
         *("data", "label", "score", "greater_is_better", "confidence", "folds", "repeats", "random_state", "rows"),
         *("rows_used", "threads", "weighted", "seconds", "stopped", "best", "as_good", "candidates", "left_out"),
-        *("not_tried", "summary"),
+        *("not_tried", "summary", "baseline", "rows_without_weight"),
     }
     assert (found["data"], found["label"], found["score"]) == ("penguins.csv", "Species", "accuracy")
     assert set(found["candidates"][0]) == {
@@ -133,25 +134,36 @@ def test_options_of_tables_are_refused_for_numbers(capsys):
     assert "--text is for columns of tables." in capsys.readouterr().err
 
 
+def read_until(terminal, pattern):
+    """Return what a process has written to its terminal when such words are there, or when it is gone."""
+    said = b""
+    with contextlib.suppress(OSError):  # which Linux raises at the end
+        while not re.search(pattern, said) and (more := os.read(terminal, 4096)):
+            said += more
+    return said
+
+
 @pytest.mark.slow
 def test_ctrl_c_prints_what_is_finished(tmp_path):
-    """A real process is stopped in the middle of its second estimator: the first is printed, and no file written."""
+    """A real process is stopped after its first estimator: that one is printed, and no file written."""
     rng = np.random.RandomState(0)
     path, out = tmp_path / "noise.csv", tmp_path / "compared.csv"
     rows = "".join(f"{a:.3f},{b:.3f},{rng.randint(9)}\n" for a, b in rng.normal(size=(3000, 2)))
     path.write_text("a,b,y\n" + rows, encoding="utf-8")
-    names = ["--estimator", "majority", "--estimator", "adatron", "-o", str(out)]
+    names = [f"--estimator={name}" for name in ("majority", "averaged", "adatron")]
+    terminal, end = os.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "votron", "compare", str(path), "--label", "y", *names],
+        [sys.executable, "-m", "votron", "compare", str(path), "--label", "y", *names, "-o", str(out)],
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        stderr=end,
+        env={**os.environ, "PYTHONUNBUFFERED": "1", "TERM": "dumb"},  # a line for each tenth of the work
     )
-    line = process.stderr.readline()  # said when all has been foretold, before the first fold of the first
-    assert b"Comparing takes about" in line
-    time.sleep(2)
+    os.close(end)
+    assert b"Comparing takes about" in read_until(terminal, rb"averaged, 1\d of 30 fits")
     process.send_signal(signal.SIGINT)
-    printed, said = process.communicate(timeout=120)
+    said = read_until(terminal, rb"no\s+file\s+was\s+written\.")
+    printed, _ = process.communicate(timeout=120)
+    os.close(terminal)
     assert process.returncode == 130
     assert b"(interrupted)" in printed
     assert b"majority" in printed

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from matplotlib import pyplot as plt
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
@@ -26,12 +26,12 @@ from sklearn.metrics import (
     log_loss,
     roc_auc_score,
 )
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotronError, table_classifier
@@ -176,6 +176,35 @@ def test_fewer_rows_than_classes_may_be_left_undrawn():
     assert (found.n_rows, found.n_used) == (103, 100)
 
 
+def rows_with_rare_classes(counts=(600, 360, 6, 2)):
+    """Rows of classes a, b, c and d, in disorder, as frames have them; the first column numbers the rows."""
+    y = np.random.RandomState(0).permutation(np.repeat(list("abcd")[: len(counts)], counts))
+    return np.column_stack([np.arange(len(y)), np.arange(len(y)) % 7]), pd.Series(y, dtype=object)
+
+
+def test_rare_classes_are_drawn():
+    X, y = rows_with_rare_classes()
+    logs = [[], [], []]
+    for log, seed in zip(logs, (0, 0, 1), strict=True):
+        found = compare(X, y, {"one": Recorder(log)}, max_rows=100, folds=3, repeats=1, random_state=seed)
+        assert (found.n_rows, found.n_used) == (968, 100)
+    drawn = [sorted({int(row) for what, rows in log[2:] if what == "predict" for row in rows}) for log in logs]
+    assert y[drawn[0]].value_counts().to_dict() == {"a": 59, "b": 36, "c": 3, "d": 2}
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_more_rows_are_drawn_only_where_classes_force_it():
+    X, y = np.arange(206.0).reshape(103, 2), np.arange(103) % 10
+    assert compare(X, y, ["majority"], max_rows=12, folds=2, repeats=1).n_used == 20
+
+
+def test_one_row_of_a_class_is_refused_by_its_label():
+    """Also of labels as pandas has them, which are objects."""
+    sentence = "Got one row of class 'd' instead: leave it out, or give it the label of another class."
+    with pytest.raises(VotronError, match=re.escape(sentence)):
+        compare(*rows_with_rare_classes((600, 360, 6, 1)), ["majority"], max_rows=100)
+
+
 def test_scikit_learns_take_text_and_sparse_rows():
     rng = np.random.RandomState(0)
     words = np.array(["rain wind", "sun sky", "goal team", "team wins game"])
@@ -203,6 +232,8 @@ def test_candidates_say_what_suits_them():
     assert {"naive-bayes", "sgd"} <= set(names)
     assert set(unfit) == {"boosting"}
     assert all(each.words and each.name == name for name, each in CANDIDATES.items())
+    frame = pd.DataFrame({"title": ["a b", "c d"], "size": [1, 2], "price": [1.5, 2.5]})
+    assert facts_of(frame, "title") == facts_of(frame, ["title"])
 
 
 def test_one_that_fails_is_reported_and_the_rest_go_on():
@@ -234,14 +265,17 @@ def test_ctrl_c_leaves_what_is_finished():
 
 
 def test_slow_ones_are_left_out():
-    X = np.random.RandomState(0).normal(size=(600, 5))
+    """One for which a few rows are too many is so before the time is over."""
+    X, y = np.random.RandomState(0).normal(size=(600, 5)), np.arange(600) % 2
     slow = VotedPerceptronClassifier(kernel="linear", epochs=1e7)
-    found = compare(
-        X, np.arange(600) % 2, {"voted": slow, "majority": DummyClassifier()}, folds=3, repeats=1, max_seconds=1.5
-    )
+    clone(slow).set_params(epochs=1).fit(X, y)  # compiled, so that the limit is that of fits
+    found = compare(X, y, {"voted": slow, "majority": DummyClassifier()}, folds=2, repeats=1, max_seconds=3.0)
     assert [row.name for row in found.rows] == ["majority"]
-    assert set(found.left_out) == {"voted"}
-    assert found.left_out["voted"].startswith("It takes longer than there was time for: 0 of its 3 folds took ")
+    reason = (
+        r"It takes longer than there was time for: a fit on few rows was not over after [\d.]+ s, "
+        r"and [\d.]+ s were left for its 2 folds\."
+    )
+    assert re.fullmatch(reason, found.left_out["voted"])
 
 
 def processes_of_comparisons():
@@ -368,6 +402,16 @@ def test_weights_count_in_training_and_in_the_score():
     assert found.best.scores == pytest.approx(expected)
 
 
+def test_rows_without_weight_are_not_called_drawn():
+    weight = np.arange(150) % 3 > 0
+    found = compare(*IRIS, ["majority"], sample_weight=weight, folds=3, repeats=1)
+    assert found.folds_in_words() == "3 folds of 100 rows (50 of weight 0 left out)"
+    assert (found.n_rows, found.n_without_weight, found.n_used) == (150, 50, 100)
+    found = compare(*IRIS, ["majority"], sample_weight=weight, folds=3, repeats=1, max_rows=60)
+    assert found.folds_in_words() == "3 folds of 60 rows drawn from 100 (50 of weight 0 left out)"
+    assert found.to_dict()["rows_without_weight"] == 50
+
+
 def test_class_weights_are_for_those_that_take_them():
     found = compare(*IRIS, ["averaged", "neighbours"], class_weight={0: 5.0}, folds=3, repeats=1)
     remarks = {row.name: row.remarks for row in found.rows}
@@ -388,6 +432,48 @@ def test_a_score_of_probabilities_leaves_out_those_without():
     assert [row.name for row in found.rows] == ["voted"]
     assert found.left_out["adatron"] == "It has no probabilities, which log-loss is made of."
     assert found.summary() == []
+
+
+def four_classes():
+    X = np.random.RandomState(0).normal(size=(120, 3))
+    return X, (X[:, 0] > 0) + 2 * (X[:, 1] > 0)
+
+
+@pytest.mark.parametrize("data", [IRIS, four_classes()], ids=["3 classes", "4 classes"])
+def test_scores_of_pairs_are_no_scores_of_classes(data):
+    pairwise = SVC(decision_function_shape="ovo")
+    found = compare(
+        *data,
+        {
+            "plain": pairwise,
+            "pipe": make_pipeline(StandardScaler(), pairwise),
+            "search": GridSearchCV(pairwise, {"C": [1.0]}, cv=2),
+            "classes": SVC(),
+        },
+        score="auc",
+        folds=3,
+        repeats=1,
+    )
+    sentence = (
+        "The scores of SVC are of pairs of classes, and auc is made of one for each class: give it "
+        "decision_function_shape='ovr'."
+    )
+    assert found.left_out == dict.fromkeys(["plain", "pipe", "search"], sentence)
+    assert found.best.score > 0.9
+
+
+def test_scores_of_other_shapes_are_refused():
+    class Wide(LinearSVC):
+        def decision_function(self, X):
+            return np.zeros((len(X), 6))
+
+    found = compare(*four_classes(), {"wide": Wide(), "majority": DummyClassifier()}, score="auc", folds=3)
+    assert found.left_out["wide"].startswith("The scores of Wide have 6 columns, and auc is made of one for each of 4")
+
+
+def test_two_classes_have_one_pair():
+    found = compare(*hard_rows(100), {"pairs": SVC(decision_function_shape="ovo")}, score="auc", folds=3, repeats=1)
+    assert found.left_out == {}
 
 
 def test_less_loss_is_better():
@@ -426,6 +512,30 @@ def test_sentences_name_who_is_no_better_than_the_majority():
     found = compare(rng.normal(size=(200, 5)), rng.randint(0, 2, 200), ["averaged", "majority"])
     assert "None is clearly better than always saying the most frequent class." in found.summary()
     assert found.summary()[-1] == "More rows or repeats would tell more."
+
+
+def test_the_baseline_is_known_by_what_it_does():
+    rng = np.random.RandomState(0)
+    noise = rng.normal(size=(200, 5)), rng.randint(0, 2, 200)
+    sentence = "None is clearly better than always saying the most frequent class."
+    found = compare(*noise, {"mine": DummyClassifier(), "bayes": GaussianNB()})
+    assert found.baseline == "mine"
+    assert sentence in found.summary()
+    named = compare(*noise, {"majority": GaussianNB(), "guess": DummyClassifier(strategy="uniform")})
+    assert named.baseline is None
+    assert not any("most frequent class" in each for each in named.summary())
+    assert compare(*noise, ["averaged", "majority"], repeats=1).to_dict()["baseline"] == "majority"
+
+
+@pytest.mark.parametrize("limit", [None, 60.0])
+def test_a_size_that_cannot_be_measured_is_left_open(limit):
+    model = make_pipeline(FunctionTransformer(lambda X: X), GaussianNB())
+    found = compare(*IRIS, {"mine": model}, folds=3, repeats=1, max_seconds=limit)
+    assert found.left_out == {}
+    assert (found.best.n_bytes, found.best.is_file) == (None, False)
+    assert found.cells()[1][-1] == "–"
+    document = json.loads(json.dumps(found.to_dict()))["candidates"][0]
+    assert (document["bytes"], document["stored_as"]) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,9 @@ import scipy.sparse as sp
 from PIL import Image
 from report_models import TABLES, train_models
 from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import votron
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotronError, table_classifier
@@ -490,6 +493,9 @@ def test_python_refuses_what_it_cannot_report(tmp_path):
     ):
         with pytest.raises(VotronError, match=re.escape(words)):
             write_report(model, *arguments, tmp_path / "a.html", **options)
+    for unfitted in (AveragedPerceptronClassifier(), make_pipeline(StandardScaler(), AveragedPerceptronClassifier())):
+        with pytest.raises(NotFittedError, match="This AveragedPerceptronClassifier instance is not fitted yet"):
+            write_report(unfitted, X, y, tmp_path / "a.html")
     assert not list(tmp_path.iterdir())
 
 

@@ -330,6 +330,23 @@ def test_large_data_are_drawn_from():
     assert result.table[0].errors == tune(X, y, grid=SMALL, folds=3, max_rows=60).table[0].errors
 
 
+def test_rows_without_weight_are_not_called_drawn():
+    result = tune(*IRIS, grid=SMALL, folds=3, sample_weight=np.arange(150) % 3 > 0)
+    assert "3 folds of 100 rows (50 of weight 0 left out)," in result.to_text()
+    assert result.to_dict()["rows_without_weight"] == 50
+
+
+def test_rare_classes_are_drawn():
+    """Of labels as pandas has them, which are objects."""
+    X, labels = np.random.RandomState(0).normal(size=(1000, 2)), np.repeat(["a", "b", "c"], [600, 394, 6])
+    result = tune(X, pd.Series(labels, dtype=object), grid=SMALL, folds=5, max_rows=100, refit=False)
+    assert result.n_used == 100
+    assert len(result.table[0].errors) == 5
+    labels[-5:] = "b"
+    with pytest.raises(VotronError, match="Got one row of class 'c' instead: leave it out"):
+        tune(X, pd.Series(labels, dtype=object), grid=SMALL, folds=5, max_rows=100)
+
+
 # -- data of all kinds ------------------------------------------------------------------------------------------------
 
 

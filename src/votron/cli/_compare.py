@@ -14,10 +14,8 @@ from votron.cli import _options
 from votron.cli._advice import remark_on_label, span_in_words
 from votron.cli._output import (
     Notes,
-    check_figure,
-    check_output_path,
+    check_figure_and,
     print_json,
-    refuse_one_file_for_two,
     table,
     width,
     wrapped,
@@ -119,7 +117,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         type=fraction,
         default=0.95,
         metavar="P",
-        help="confidence level of the intervals, and of the verdicts all together (default: 0.95)",
+        help="confidence level of the intervals, of the verdicts on all pairs together, and of those on majority by "
+        "themselves (default: 0.95)",
     )
     add(
         "--sample-weight",
@@ -179,15 +178,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_files(args: argparse.Namespace) -> None:
     """Refuse places that cannot be written to, before the work."""
-    if args.figure is not None:
-        check_figure(args.figure)
-    if args.output == "-":
-        raise UsageError("-o must be the name of a file here, since standard output has the table. Got '-' instead.")
-    refuse_one_file_for_two(o=args.output, figure=args.figure)
-    if args.output is not None:
-        if Path(args.output).suffix.lower() != ".csv":
-            raise UsageError(f"-o must be a file that ends in .csv. Got {args.output!r} instead.")
-        check_output_path(args.output, "the table", inputs=[args.data])
+    check_figure_and(args.output, "the table", figure=args.figure, printed="the table", inputs=[args.data])
+    if args.output is not None and Path(args.output).suffix.lower() != ".csv":
+        raise UsageError(f"-o must be a file that ends in .csv. Got {args.output!r} instead.")
 
 
 def _compared(args: argparse.Namespace, X: Any, y: Any, weights: Any, encoding: dict[str, Any], notes: Notes) -> Any:

@@ -25,24 +25,23 @@ from votron.cli._models import (
 from votron.cli._output import (
     Notes,
     bold,
-    check_figure,
-    check_output_path,
+    check_figure_and,
     print_json,
     printable,
-    refuse_one_file_for_two,
     table,
     width,
     wrapped,
     write_figure,
     writing,
 )
-from votron.cli._parser import Parser, UsageError, Words, asked_by, file_argument, fraction, rewording
+from votron.cli._parser import Parser, Words, asked_by, file_argument, fraction, rewording
 from votron.cli._reading import base_name, tell_left_out
 from votron.cli._weights import WeightColumn, WeightedError, weights_in_words
-from votron.displays.batches import RuleChoice, rules_that_differ
 from votron.displays.training import rule_words
 from votron.errors import VotronError
 from votron.record import labels_of
+from votron.rules.base import rules_that_differ
+from votron.rules.scan import Choice
 
 MOST_CLASSES = 20
 """Classes up to which the confusion matrix is printed, where it is not too wide."""
@@ -115,7 +114,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Predict batch by batch, count, and print."""
-    _check_files(args)
+    inputs = [args.model, args.data]
+    check_figure_and(args.wrong, "the wrong rows", "--wrong", figure=args.figure, printed="the errors", inputs=inputs)
     saved = load_model(args)
     notes = Notes(args.quiet)
     if args.all_rules:
@@ -155,17 +155,6 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check_files(args: argparse.Namespace) -> None:
-    """Refuse places that cannot be written to, before the work."""
-    if args.figure is not None:
-        check_figure(args.figure)
-    if args.wrong == "-":
-        raise UsageError("--wrong must be a file, since standard output has the errors.")
-    refuse_one_file_for_two(wrong=args.wrong, figure=args.figure)
-    if args.wrong is not None:
-        check_output_path(args.wrong, "the wrong rows", "--wrong", inputs=[args.model, args.data])
-
-
 def _wrong_rows(args: argparse.Namespace, saved: SavedModel, files: ExitStack) -> Any:
     """Return what writes the wrong rows, if they are asked for."""
     if args.wrong is None:
@@ -193,9 +182,7 @@ def _check_rules(saved: SavedModel) -> None:
         raise VotronError(f"--all-rules is for models of --estimator voted. Got a {kind} in {saved.path!r} instead.")
 
 
-def _by_rule(
-    saved: SavedModel, X: Any, rules: list[tuple[str, bool]]
-) -> Iterator[tuple[tuple[str, bool], NDArray[Any]]]:
+def _by_rule(saved: SavedModel, X: Any, rules: list[Choice]) -> Iterator[tuple[Choice, NDArray[Any]]]:
     """Yield the labels by each rule, all from one scan over the record."""
     if not rules:
         return
@@ -211,7 +198,7 @@ def _by_rule(
 def _text(
     saved: SavedModel,
     found: Confusion,
-    rules: dict[RuleChoice, Confusion],
+    rules: dict[Choice, Confusion],
     args: argparse.Namespace,
     weights: WeightedError | None,
 ) -> str:
@@ -258,7 +245,7 @@ def _trained_with(saved: SavedModel) -> str:
     return "; ".join(f"{name} {words}" for name, words in found.items())
 
 
-def _rule_table(rules: dict[RuleChoice, Confusion], confidence: float) -> str:
+def _rule_table(rules: dict[Choice, Confusion], confidence: float) -> str:
     rows = [["rule", "error", "wrong", f"{100 * confidence:g} % interval"]]
     for rule, found in rules.items():
         interval = percent_range(found.interval(confidence))
@@ -294,7 +281,7 @@ def _class_table(found: Confusion, labels: list[Any]) -> str:
 def _document(
     saved: SavedModel,
     found: Confusion,
-    rules: dict[RuleChoice, Confusion],
+    rules: dict[Choice, Confusion],
     confidence: float,
     weights: WeightedError | None,
 ) -> dict[str, Any]:

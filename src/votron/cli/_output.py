@@ -282,6 +282,21 @@ def check_figure(path: str, option: str = "--figure") -> None:
     matplotlib.use("agg")
 
 
+def check_figure_and(
+    path: str | None, what: str, option: str = "-o", *, figure: str | None, printed: str, inputs: Sequence[str]
+) -> None:
+    """Refuse a figure and a file beside it that cannot be written, before the work; ``printed`` is what is printed."""
+    if figure is not None:
+        check_figure(figure)
+    if path == "-":
+        raise UsageError(
+            f"{option} must be the name of a file here, since standard output has {printed}. Got '-' instead."
+        )
+    refuse_one_file_for_two(**{option.lstrip("-"): path, "figure": figure})
+    if path is not None:
+        check_output_path(path, what, option, inputs=inputs)
+
+
 def write_figure(draw: Callable[[], Any], path: Path) -> None:
     """Draw a figure, and write it to a file in the format of its name."""
     from votron._plotting import as_bytes, pyplot

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from votron._progress import Progress
-from votron._sentences import counted, did_you_mean, duration, joined, percent, rounded_bytes
+from votron._sentences import counted, did_you_mean, duration, joined, percent, rounded_bytes, rows_used
 from votron.cli import _options
 from votron.cli._advice import remark_on_label
 from votron.cli._models import save_model
@@ -391,9 +391,9 @@ def search(X: Any, y: Any, notes: Notes, **options: Any) -> TuningResult:
 
 def _text(result: TuningResult, n: int) -> str:
     """Return the best settings as a table, and the best."""
-    rows_used = f"{result.n_used:,} rows" + (f" drawn from {result.n_rows:,}" if result.n_used < result.n_rows else "")
+    used = rows_used(result.n_used, result.n_rows, result.n_without_weight)
     lines = [
-        f"{tried_words(result)}, {result.folds} folds of {rows_used}, {duration(result.seconds)}",
+        f"{tried_words(result)}, {result.folds} folds of {used}, {duration(result.seconds)}",
         "",
         settings_table(result, n),
     ]

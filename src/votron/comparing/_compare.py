@@ -79,7 +79,8 @@ def compare(
     random_state : int, default=0
         Seed of the folds, of the drawing and of each fit.
     max_rows : int or None, default=20000
-        Of more rows than this, so many are drawn, the same share of every class. None: use all.
+        Of more rows than this, so many are drawn, the same share of every class, but as many rows of a rare one as
+        there are folds. None: use all.
     max_seconds : float, optional
         End after so long, with the learners that have gone through all their folds, the quick ones first. Those that
         do not look at the time, such as scikit-learn's, are then fitted in a process of their own, which is ended.
@@ -92,7 +93,7 @@ def compare(
     sample_weight : array of shape (n_samples,), optional
         Weights of rows, in training and in the score; learners that take none are left out.
     confidence : float, default=0.95
-        Of the intervals, and of the verdicts all together.
+        Of the intervals; of the verdicts on all pairs together; and of those on the majority by themselves.
     callback : callable, optional
         Called with how many folds of all learners are done, how many there are, and the name of a learner: before its
         first rows, which are not counted, and after each of its folds.
@@ -135,7 +136,7 @@ def compare(
     )
     threads = effective_threads(n_jobs, owner="compare")
     rows = checked_rows(X, y, sample_weight, class_weight, of="compare")
-    drawn = drawn_rows(rows, max_rows, random_state)
+    drawn = drawn_rows(rows, max_rows, random_state, folds)
     options = {} if encoding is None else dict(encoding)
     settings = {"random_state": int(random_state), "n_jobs": threads, "class_weight": class_weight}
     learners, not_tried = _learners(drawn.X, estimators, sklearn, options, settings)
@@ -162,6 +163,8 @@ def compare(
         seconds=time.monotonic() - start,
         stopped=stopped,
         not_tried=not_tried,
+        baseline=next((each.name for each in finished if each.is_baseline), None),
+        n_without_weight=_num_samples(X) - len(rows.y),
     )
 
 
@@ -209,6 +212,8 @@ def _measure_all(
             try:
                 _check_time(learner, foretold[learner.name], end, n_folds)
                 places.prepare(learner)
+                if math.isinf(foretold[learner.name]) and not learner.seconds:
+                    _check_few_rows(places, learner, end, n_folds)
                 if not is_last:
                     until = _end_of_turn([foretold[each.name] for each in order[number + 1 :]], end)
                 measure(course, learner, partial(places.fold, learner, until), end, partial(report, learner))
@@ -255,6 +260,22 @@ def _check_time(learner: Learner, foretold: float, end: float, n_folds: int) -> 
         raise LeftOutError(
             f"Its {n_folds} folds would take about {duration(foretold)}, and {duration(left)} were left."
         )
+
+
+def _check_few_rows(places: Places, learner: Learner, end: float, n_folds: int) -> None:
+    """Leave out a learner that could not be tried out, if few rows take longer than there is time for each fold.
+
+    They are tried once more, since the first time may have been that of compiling.
+    """
+    left = end - time.monotonic()
+    share = left / n_folds
+    try:
+        places.warm_up(learner, share)
+    except OutOfTime:
+        raise LeftOutError(
+            f"It takes longer than there was time for: a fit on few rows was not over after {duration(share)}, "
+            f"and {duration(left)} were left for its {n_folds} folds."
+        ) from None
 
 
 def _end_of_turn(others: Sequence[float], end: float) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
@@ -53,8 +54,8 @@ class Fold:
     train_seconds: float
     predict_seconds: float
     """For 1,000 rows."""
-    n_bytes: int
-    """Of the fitted model, on the first fold; else 0."""
+    n_bytes: int | None
+    """Of the fitted model on the first fold, where it can be measured; else None."""
     is_file: bool
     did_not_converge: str
     seconds: float
@@ -77,6 +78,12 @@ class Learner:
     def classifier(self) -> Any:
         """The classifier itself."""
         return classifier_of(self.model)
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it always says the most frequent class, whatever it is called."""
+        strategy = self.classifier.strategy if isinstance(self.classifier, DummyClassifier) else ""
+        return strategy in ("prior", "most_frequent")
 
     @property
     def did_not_converge(self) -> str:
@@ -168,7 +175,7 @@ class Course:
         predict_seconds = (time.perf_counter() - start) * _PREDICTED_AT_ONCE / len(predicted)
         labels = np.asarray(predicted)[: len(test.y)]
         score = self.score.measure(model, test.X, test.y, labels, test.scoring)
-        n_bytes, is_file = size_of(model) if number == 0 else (0, False)
+        n_bytes, is_file = size_of(model) if number == 0 else (None, False)
         whole = time.perf_counter() - began
         return Fold(score, train_seconds, predict_seconds, n_bytes, is_file, said, whole)
 
@@ -204,15 +211,31 @@ def out_of_time(learner: Learner, n_folds: int) -> str:
     return f"It takes longer than there was time for: {done} took {duration(learner.seconds)}."
 
 
-def size_of(model: Any) -> tuple[int, bool]:
-    """Return the bytes of a fitted model, and whether they are those of a model file: others are pickled."""
+def size_of(model: Any) -> tuple[int | None, bool]:
+    """Return the bytes of a fitted model, and whether they are those of a model file: others are pickled.
+
+    Of a model that cannot be stored, say since it has a function without a name, there are none.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import FunctionTransformer
+    >>> size_of(FunctionTransformer(lambda X: X))
+    (None, False)
+    """
+    try:
+        return _file_size(model), True
+    except Exception:  # scikit-learn's, or one that no file can hold
+        try:
+            return len(pickle.dumps(model)), False
+        except Exception:  # whatever the pickling of anybody's class may raise: a size decides nothing
+            return None, False
+
+
+def _file_size(model: Any) -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.votron")
-        try:
-            save(model, path)
-        except VotronError:  # scikit-learn's, or one that no file can hold
-            return len(pickle.dumps(model)), False
-        return path.stat().st_size, True
+        save(model, path)
+        return path.stat().st_size
 
 
 def foretold_span(seconds: Sequence[float]) -> tuple[float, float]:

@@ -52,6 +52,10 @@ class Places:
         if self._aside is not None and not _looks_at_the_time(learner):
             self._aside.prepare()
 
+    def warm_up(self, learner: Learner, at_most: float) -> None:
+        """Fit and predict a few rows, within so many seconds."""
+        self._do("warm_up", learner, (), at_most)
+
     def foretell(self, learner: Learner, at_most: float) -> float:
         """Return the seconds of all folds, as far as some rows tell, within so many seconds."""
         return float(self._do("foretell", learner, (), at_most))

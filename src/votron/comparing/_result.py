@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from votron._sentences import counted, duration, joined, rounded_bytes
+from votron._sentences import counted, duration, joined, rounded_bytes, rows_used
 from votron._text_tables import as_text
-from votron.comparing.candidates import BASELINE
 from votron.comparing.scores import SCORES, Score
 from votron.comparing.statistics import Difference, corrected_interval, differences, wilson
 
@@ -18,6 +17,7 @@ _MUCH_FASTER = 1.5
 """From which ratio of times on it is worth a word."""
 _MANY = 5
 """Names above which a sentence does not list them."""
+_NO_SIZE = "–"
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class ComparisonRow:
         What training took on each fold, encoding of tables included.
     predict_seconds : tuple of float
         What predicting 1,000 rows took, encoding included.
-    n_bytes : int
-        The size of the model of the first fold.
+    n_bytes : int or None
+        The size of the model of the first fold; None if it cannot be stored.
     is_file : bool
         Whether that is the size of a model file; otherwise the model was pickled.
     remarks : tuple of str
@@ -56,7 +56,7 @@ class ComparisonRow:
     scores: tuple[float, ...]
     train_seconds: tuple[float, ...]
     predict_seconds: tuple[float, ...]
-    n_bytes: int
+    n_bytes: int | None
     is_file: bool
     remarks: tuple[str, ...] = ()
 
@@ -95,7 +95,7 @@ class Comparison:
     n_threads : int
         Threads that each learner could use.
     confidence : float
-        Of the intervals, and that none of the verdicts is wrong where all are equally good.
+        Of the intervals; of the verdicts on all pairs together; and of those on the baseline by themselves.
     weighted : bool
         Whether rows count by weights.
     seconds : float
@@ -104,6 +104,10 @@ class Comparison:
         "interrupted" if not all are finished; else nothing.
     not_tried : dict of str
         The usual ones that do not suit the data and were not asked for, and why.
+    baseline : str or None
+        The name of the one that always says the most frequent class, which all should beat, if it is among them.
+    n_without_weight : int
+        Rows of weight 0, which are left out before any are drawn.
 
     Examples
     --------
@@ -130,6 +134,8 @@ class Comparison:
     seconds: float = 0.0
     stopped: str = ""
     not_tried: dict[str, str] = field(default_factory=dict)
+    baseline: str | None = None
+    n_without_weight: int = 0
 
     @property
     def score(self) -> Score:
@@ -150,7 +156,7 @@ class Comparison:
         """The differences of all pairs of names, in both orders; `votron.comparing.statistics` says how."""
         scores = {row.name: row.scores for row in self.rows}
         step = self.folds / self.n_used if self._counts_rows else 0.0
-        return differences(scores, self._test_share, self.confidence, baseline=BASELINE, step=step)
+        return differences(scores, self._test_share, self.confidence, baseline=self.baseline, step=step)
 
     @property
     def _counts_rows(self) -> bool:
@@ -201,7 +207,8 @@ class Comparison:
             words = {"best": "best", "noise": "noise" if short else f"{behind}: noise", "worse": behind}
             line = [row.name, self.score.in_words(row.score), self.score.interval_in_words(*self.interval(row.name))]
             times = [duration_in_words(row.train_time), duration_in_words(row.predict_time)]
-            shown.append([*line, words[verdict], *times, rounded_bytes(row.n_bytes)])
+            size = _NO_SIZE if row.n_bytes is None else rounded_bytes(row.n_bytes)
+            shown.append([*line, words[verdict], *times, size])
         return shown
 
     def summary(self) -> list[str]:
@@ -239,21 +246,18 @@ class Comparison:
         """Return which of the good ones is much faster than the best."""
         fastest = min((self._row(name) for name in self.as_good()), key=lambda row: row.train_time)
         ratio = self.best.train_time / max(fastest.train_time, 1e-9)
-        if fastest.name in (self.best.name, BASELINE) or ratio < _MUCH_FASTER:
+        if fastest.name in (self.best.name, self.baseline) or ratio < _MUCH_FASTER:
             return []
         return [f"The fastest of them to train is {fastest.name}, {ratio:.2g} times as fast as {self.best.name}."]
 
     def _on_the_baseline(self) -> list[str]:
         """Return who is no better than the most frequent class."""
-        names = [row.name for row in self.rows if row.name != BASELINE]
-        if len(names) == len(self.rows):
+        if self.baseline is None:
             return []
+        names = [row.name for row in self.rows if row.name != self.baseline]
         better = 1 if self.score.greater_is_better else -1
-        no_better = [
-            name
-            for name in names
-            if self.differences[name, BASELINE].is_noise or better * self.differences[name, BASELINE].mean < 0
-        ]
+        ahead = {name: self.differences[name, self.baseline] for name in names}
+        no_better = [name for name, gap in ahead.items() if gap.is_noise or better * gap.mean < 0]
         if not no_better:
             return []
         if len(no_better) == len(names):
@@ -296,8 +300,7 @@ class Comparison:
     def folds_in_words(self) -> str:
         """Return how the rows were split."""
         times = f"{self.repeats} times {self.folds} folds" if self.repeats > 1 else f"{self.folds} folds"
-        drawn = f" drawn from {self.n_rows:,}" if self.n_used < self.n_rows else ""
-        return f"{times} of {counted(self.n_used, 'row')}{drawn}"
+        return f"{times} of {rows_used(self.n_used, self.n_rows, self.n_without_weight)}"
 
     def head(self) -> str:
         """Return what was done."""
@@ -337,7 +340,7 @@ class Comparison:
             "train_seconds": row.train_time,
             "predict_seconds": row.predict_time,
             "bytes": row.n_bytes,
-            "stored_as": "model file" if row.is_file else "pickle",
+            "stored_as": None if row.n_bytes is None else "model file" if row.is_file else "pickle",
             "scores": list(row.scores),
             "remarks": list(row.remarks),
         }
@@ -352,12 +355,14 @@ class Comparison:
             "repeats": self.repeats,
             "random_state": self.random_state,
             "rows": self.n_rows,
+            "rows_without_weight": self.n_without_weight,
             "rows_used": self.n_used,
             "threads": self.n_threads,
             "weighted": self.weighted,
             "seconds": self.seconds,
             "stopped": self.stopped,
             "best": self.best.name,
+            "baseline": self.baseline,
             "as_good": self.as_good(),
             "candidates": self.records(),
             "left_out": [{"name": name, "reason": why} for name, why in self.left_out.items()],

@@ -65,7 +65,7 @@ class DataFacts:
 
 
 def facts_of(X: Any, text: Any = ()) -> DataFacts:
-    """Return what candidates ask of these rows; ``text`` names columns of texts.
+    """Return what candidates ask of these rows; ``text`` names columns of texts, or one of them.
 
     Examples
     --------
@@ -75,6 +75,7 @@ def facts_of(X: Any, text: Any = ()) -> DataFacts:
     DataFacts(n_rows=2, n_features=3, is_sparse=False, has_text=False, is_counts=True)
     """
     if is_frame(X):
+        text = [text] if isinstance(text, str) else text
         words = len(set(columns_of_words(X)) | set(text))
         return DataFacts(len(X), len(X.columns), False, bool(text), words > _HALF * len(X.columns))
     if sp.issparse(X):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._pipelines import classifier_of
 from votron._types import Floats
 from votron.errors import VotronError
 
@@ -95,16 +96,49 @@ def _auc(model: Any, X: Any, y: NDArray[Any], predicted: NDArray[Any], weight: F
     """Return the area under the ROC curve, of several classes the mean over each that occurs against the rest."""
     from sklearn.metrics import roc_auc_score
 
-    found = np.asarray(model.predict_proba(X) if hasattr(model, "predict_proba") else model.decision_function(X))
-    scores, classes = (np.stack([-found, found], axis=1) if found.ndim == 1 else found), model.classes_
+    scores = _scores_of_classes(model, X)
     areas = [
         roc_auc_score(y == label, scores[:, k], sample_weight=weight)
-        for k, label in enumerate(classes)
+        for k, label in enumerate(model.classes_)
         if 0 < np.count_nonzero(y == label) < len(y)
     ]
     if not areas:
         raise VotronError("A fold has rows of one class only, of which there is no area under the ROC curve.")
     return float(np.mean(areas))
+
+
+def _scores_of_classes(model: Any, X: Any) -> NDArray[Any]:
+    """Return a column for each class: probabilities, where there are any, or else scores."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X))
+    found = np.asarray(model.decision_function(X))
+    if found.ndim == 1:
+        return np.stack([-found, found], axis=1)
+    _check_no_pairs(model, found.shape[1])
+    return found
+
+
+def _check_no_pairs(model: Any, n_columns: int) -> None:
+    """Refuse columns that are not those of classes: of three classes there are as many pairs."""
+    classifier, n_classes = _deciding(model), len(model.classes_)
+    of = f"The scores of {type(classifier).__name__}"
+    if getattr(classifier, "decision_function_shape", None) == "ovo":
+        raise VotronError(
+            f"{of} are of pairs of classes, and auc is made of one for each class: give it "
+            "decision_function_shape='ovr'."
+        )
+    if n_columns != n_classes:
+        raise VotronError(
+            f"{of} have {n_columns} columns, and auc is made of one for each of {n_classes} classes: compare it by "
+            "another score."
+        )
+
+
+def _deciding(model: Any) -> Any:
+    """Return the classifier whose scores a fitted model has: the last of a pipeline, the best of a search."""
+    while hasattr(model, "steps") or hasattr(model, "best_estimator_"):
+        model = classifier_of(model) if hasattr(model, "steps") else model.best_estimator_
+    return model
 
 
 def _log_loss(model: Any, X: Any, y: NDArray[Any], predicted: NDArray[Any], weight: Floats | None) -> float:

@@ -6,7 +6,8 @@ sample variance s² has the variance (1/n + test/train)·s², and n − 1 degree
 Inference for the Generalization Error, Machine Learning 52, 2003; for repeated folds R. Bouckaert and E. Frank, PAKDD
 2004). Of several learners all pairs are tested, since which one is the best is found on the same folds; S. Holm's
 method (Scandinavian Journal of Statistics 6, 1979) then keeps the chance of any false difference below the level. Who
-is better than a baseline is another question, and its pairs are a family of their own.
+is better than a baseline is another question: its pairs are a family of their own, with the level once more, so that
+the chance of a false difference in one of the two families may be up to twice the level.
 """
 
 from __future__ import annotations
@@ -223,7 +224,8 @@ def differences(
     test_share : float
         Test rows over training rows of a fold.
     confidence : float, default=0.95
-        The chance that no difference at all is found among learners that are equally good.
+        The chance that no difference at all is found among learners that are equally good; with a baseline that of
+        each of the two families by itself.
     baseline : optional
         One of the names, if who is better than it is a question of its own: its pairs are a family by themselves.
     step : float, default=0.0

@@ -1,4 +1,4 @@
-"""What displays and reports are made of, batch by batch: the rules there are, and the rows that are wrong."""
+"""The rows that are wrong, batch by batch, of which sheets of images and reports are made."""
 
 from __future__ import annotations
 
@@ -10,24 +10,6 @@ from numpy.typing import NDArray
 
 from votron.displays.images import WrongImagesDisplay, images_of
 from votron.displays.predictions import row_margins
-from votron.rules import RULES
-
-RuleChoice = tuple[str, bool]
-"""The name of a rule, and whether vectors are normalised first."""
-
-
-def rules_that_differ(n_classes: int) -> list[RuleChoice]:
-    """Return the rules of a record that differ: normalising changes nothing for voting, nor for one vector alone.
-
-    Examples
-    --------
-    >>> [name for name, normalised in rules_that_differ(3) if normalised]
-    ['average', 'last', 'random', 'pocket']
-    """
-    n_vectors = 1 if n_classes == 2 else n_classes
-    rules = {name: rule for name, rule in RULES.items() if not rule.needs_held_out}
-    normalised = [name for name, rule in rules.items() if rule.lengths_matter(n_vectors)]
-    return [*((name, False) for name in rules), *((name, True) for name in normalised)]
 
 
 @dataclass(frozen=True)

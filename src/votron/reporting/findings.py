@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from votron._confusion import Confusion
 from votron._frames import is_frame, plain_labels
 from votron._pipelines import classifier_of, rows_for_classifier
 from votron.data import Examples, Unseen, unseen_values
-from votron.displays.batches import PredictedRow, WrongRows, predicted_rows, rows_at, rules_that_differ
+from votron.displays.batches import PredictedRow, WrongRows, predicted_rows, rows_at
 from votron.displays.predictions import row_margins
 from votron.displays.training import RulesOverTime
 from votron.errors import VotronError
 from votron.reporting._description import Description
+from votron.rules.base import rules_that_differ
 
 MOST_WRONG = 40
 """Wrong rows that are kept: those that are wrong by the most."""
@@ -84,6 +86,7 @@ class Findings:
     def __init__(self, model: Any, confidence: float = 0.95) -> None:
         self.model, self.confidence = model, confidence
         self.classifier = classifier_of(model)
+        check_is_fitted(self.classifier)
         self.classes: NDArray[Any] = np.asarray(self.classifier.classes_)
         self.counts, self.description, self.unseen = Confusion(drawn=True), Description(), Unseen()
         self.wrong = WrongRows(self.classifier, MOST_WRONG)

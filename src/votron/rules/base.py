@@ -24,7 +24,17 @@ from votron.errors import VotronError
 if TYPE_CHECKING:
     from votron.rules.vectors import Vectors
 
-__all__ = ["RULES", "Account", "DrawnRule", "MomentRule", "Rule", "TallyRule", "register_rule", "rule_named"]
+__all__ = [
+    "RULES",
+    "Account",
+    "DrawnRule",
+    "MomentRule",
+    "Rule",
+    "TallyRule",
+    "register_rule",
+    "rule_named",
+    "rules_that_differ",
+]
 
 
 class Account(NamedTuple):
@@ -218,6 +228,22 @@ RULES: Registry[Rule] = Registry("rule", "votron.rules", objects_of("rule", Tall
 """The prediction rules, by name."""
 
 RuleClass = TypeVar("RuleClass", bound=type[Rule])
+
+
+def rules_that_differ(n_classes: int) -> list[tuple[str, bool]]:
+    """Return the rules of a record that differ, and whether vectors are normalised first.
+
+    Normalising changes nothing for voting, nor for one vector alone.
+
+    Examples
+    --------
+    >>> [name for name, normalised in rules_that_differ(3) if normalised]
+    ['average', 'last', 'random', 'pocket']
+    """
+    n_vectors = 1 if n_classes == 2 else n_classes
+    rules = {name: rule for name, rule in RULES.items() if not rule.needs_held_out}
+    normalised = [name for name, rule in rules.items() if rule.lengths_matter(n_vectors)]
+    return [*((name, False) for name in rules), *((name, True) for name in normalised)]
 
 
 def register_rule(cls: RuleClass) -> RuleClass:

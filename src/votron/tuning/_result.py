@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from votron._sentences import duration
+from votron._sentences import duration, rows_used
 from votron._text_tables import as_text
 from votron.estimators import ESTIMATORS
 from votron.estimators._search.choosing import best_first, steadied
@@ -97,6 +97,8 @@ class TuningResult:
         What ``gamma="scale"`` stands for on all rows, where a multiple of it is the best.
     model : classifier, Pipeline or None
         With ``refit`` the best, trained on all rows; behind the encoder, where there is one.
+    n_without_weight : int
+        Rows of weight 0, which are left out before any are drawn.
 
     Notes
     -----
@@ -128,6 +130,7 @@ class TuningResult:
     one_standard_error: bool = False
     scale: float | None = None
     model: Any = None
+    n_without_weight: int = 0
 
     @property
     def best_row(self) -> TuningRow:
@@ -248,7 +251,7 @@ class TuningResult:
         return "\n".join(lines)
 
     def _head(self) -> str:
-        rows = f"{self.n_used:,} rows" + (f" drawn from {self.n_rows:,}" if self.n_used < self.n_rows else "")
+        rows = rows_used(self.n_used, self.n_rows, self.n_without_weight)
         why = f" ({self.stopped})" if self.stopped else ""
         name = ESTIMATORS[self.estimator].__name__
         done = f"{self.n_tried} of {self.n_settings} settings{why}"
@@ -273,6 +276,7 @@ class TuningResult:
             "one_standard_error": self.one_standard_error,
             "folds": self.folds,
             "rows": self.n_rows,
+            "rows_without_weight": self.n_without_weight,
             "rows_used": self.n_used,
             "settings": self.n_settings,
             "settings_tried": self.n_tried,

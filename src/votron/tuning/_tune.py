@@ -79,8 +79,8 @@ def tune(
     random_state : int, default=0
         Seed of the drawing, of the folds and of each fit.
     max_rows : int or None, default=20000
-        Of more rows than this, so many are drawn, the same share of every class, and the others are not used at all
-        before ``refit``. None: use all.
+        Of more rows than this, so many are drawn, the same share of every class, but as many rows of a rare one as
+        there are folds; the others are not used at all before ``refit``. None: use all.
     max_seconds : float, optional
         End the search after this time, with the settings that are complete; with ``refit`` the training at the end is
         in it. One setting is always tried.
@@ -146,7 +146,7 @@ def tune(
     class_weight = first.get("class_weight") if isinstance(first, Mapping) else None
     rows = checked_rows(X, y, sample_weight, class_weight, of="tune")
     candidates = {name: settings_of(name, grids[name], same[name], len(np.unique(rows.y))) for name in names}
-    drawn = drawn_rows(rows, max_rows, random_state)
+    drawn = drawn_rows(rows, max_rows, random_state, folds)
     splits, fixed = stratified_splits(drawn.y, folds, random_state, of="tune"), {"random_state": int(random_state)}
     spaces = {}
     for name in names:
@@ -175,6 +175,7 @@ def tune(
         seconds=time.monotonic() - start,
         stopped=search.stopped,
         one_standard_error=bool(one_standard_error),
+        n_without_weight=_num_samples(X) - len(rows.y),
     )
     return _finished(result, rows, encoders, refit, int(random_state), deadline, start)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
@@ -50,18 +50,39 @@ def checked_rows(X: Any, y: Any, sample_weight: Any, class_weight: Any, *, of: s
     return LabelledRows(X, y, given, weights.each)
 
 
-def drawn_rows(rows: LabelledRows, max_rows: int | None, seed: int) -> LabelledRows:
-    """Return of too many rows a share of every class."""
+def drawn_rows(rows: LabelledRows, max_rows: int | None, seed: int, folds: int) -> LabelledRows:
+    """Return of too many rows a share of every class, but a row for each fold, where it has so many."""
     n, codes = len(rows.y), np.unique(rows.y, return_inverse=True)[1]
     if max_rows is None or n <= max_rows:
         return rows
-    counts = np.bincount(codes)
-    few = max_rows < 2 * len(counts) or n - max_rows < len(counts)  # scikit-learn leaves out one of each class, too
-    if few or counts.min() < 2:
-        kept = np.random.RandomState(seed).permutation(n)[:max_rows]
-    else:
-        kept, _ = train_test_split(np.arange(n), train_size=max_rows, stratify=codes, random_state=seed)
-    return rows.take(np.sort(kept))
+    shares = shares_of_classes(np.bincount(codes), max_rows, folds)
+    order = np.random.RandomState(seed).permutation(n)
+    order = order[np.argsort(codes[order], kind="stable")]  # class by class
+    first = np.searchsorted(codes[order], np.arange(len(shares)))
+    return rows.take(np.sort(np.concatenate([order[at : at + k] for at, k in zip(first, shares, strict=True)])))
+
+
+def shares_of_classes(counts: Index, total: int, least: int) -> Index:
+    """Return how many rows of each class to draw, of which there are ``counts``: in proportion, but ``least`` or all.
+
+    They are ``total`` together, or more where the least of all classes are.
+
+    Examples
+    --------
+    >>> shares_of_classes(np.array([70_000, 29_992, 6, 2]), 20_000, 5).tolist()
+    [13996, 5997, 5, 2]
+    """
+    shares = np.minimum(counts, least)
+    total, large = max(total, int(shares.sum())), np.arange(len(counts))
+    while True:
+        left = total - int(np.delete(shares, large).sum())
+        found, rest = np.divmod(left * counts[large], counts[large].sum())
+        if (found >= shares[large]).all():
+            break
+        large = large[found >= shares[large]]  # what the small ones have beyond their share, these do not
+    found[np.argsort(-rest, kind="stable")[: left - int(found.sum())]] += 1
+    shares[large] = found
+    return shares
 
 
 def check_splitting(
@@ -82,10 +103,10 @@ def stratified_splits(y: NDArray[Any], folds: int, seed: int, *, of: str) -> lis
     """Return for each fold the rows to learn from and those to predict."""
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:
+        rare = classes.tolist()[counts.argmin()]
         raise VotronError(
             "Cross-validation needs two rows of every class at least, one to learn from and one to predict. "
-            f"Got one row of class {classes[counts.argmin()].item()!r} instead: leave it out, or give it the label of "
-            "another class."
+            f"Got one row of class {rare!r} instead: leave it out, or give it the label of another class."
         )
     if counts.max() < folds:
         raise VotronError(
