@@ -58,7 +58,7 @@ def test_json_has_what_it_says(capsys):
     assert set(found) == {
         *("data", "label", "score", "greater_is_better", "confidence", "folds", "repeats", "random_state", "rows"),
         *("rows_used", "threads", "weighted", "seconds", "stopped", "best", "as_good", "candidates", "left_out"),
-        *("not_tried", "summary", "baseline", "rows_without_weight"),
+        *("not_tried", "summary", "baseline", "rows_without_weight", "repeats_asked"),
     }
     assert (found["data"], found["label"], found["score"]) == ("penguins.csv", "Species", "accuracy")
     assert set(found["candidates"][0]) == {

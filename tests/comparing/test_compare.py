@@ -264,6 +264,31 @@ def test_ctrl_c_leaves_what_is_finished():
         compare(*IRIS, {"stops": Failing("Ctrl-C")})
 
 
+class Late(DummyClassifier):
+    """Takes its time from its sixth fit on."""
+
+    n_fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        type(self).n_fits += 1
+        if self.n_fits > 5:
+            raise KeyboardInterrupt
+        return super().fit(X, y, sample_weight)
+
+
+def test_those_with_one_repeat_are_compared_by_that(monkeypatch):
+    """The second of three is stopped in its second repeat: the first two have the first repeat in common."""
+    monkeypatch.setattr(Late, "n_fits", -1)  # of which one is for warming up
+    models = {"first": GaussianNB(), "late": Late(), "never": LogisticRegression()}
+    found = compare(*IRIS, models, folds=4, repeats=3)
+    assert [row.name for row in found.rows] == ["first", "late"]
+    assert (found.repeats, found.repeats_asked, found.stopped) == (1, 3, "interrupted")
+    alone = compare(*IRIS, {"first": GaussianNB()}, folds=4, repeats=1)
+    assert found.rows[0].scores == alone.rows[0].scores
+    assert "All are compared by 1 of 3 repeats, which all have finished." in found.remarks()
+    assert found.to_dict()["repeats_asked"] == 3
+
+
 def test_slow_ones_are_left_out():
     """One for which a few rows are too many is so before the time is over."""
     X, y = np.random.RandomState(0).normal(size=(600, 5)), np.arange(600) % 2

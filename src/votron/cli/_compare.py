@@ -109,8 +109,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         "--max-seconds",
         type=positive,
         metavar="S",
-        help="end after this many seconds, with the estimators that are finished, the quick ones first; a fit that is "
-        "not over then is given up, scikit-learn's too (default: no limit)",
+        help="end after this many seconds, with the estimators that have finished a repeat at least, the quick ones "
+        "first; a fit that is not over then is given up, scikit-learn's too (default: no limit)",
     )
     add(
         "--confidence",

@@ -82,8 +82,9 @@ def compare(
         Of more rows than this, so many are drawn, the same share of every class, but as many rows of a rare one as
         there are folds. None: use all.
     max_seconds : float, optional
-        End after so long, with the learners that have gone through all their folds, the quick ones first. Those that
-        do not look at the time, such as scikit-learn's, are then fitted in a process of their own, which is ended.
+        End after so long, with the learners that have gone through all folds of one repeat at least, the quick ones
+        first; all are compared by the repeats that each of them has finished. Those that do not look at the time, such
+        as scikit-learn's, are then fitted in a process of their own, which is ended.
     n_jobs : int or None, default=None
         Threads of each learner. None: as many as this process may use.
     encoding : dict, optional
@@ -110,8 +111,8 @@ def compare(
 
     Notes
     -----
-    Ctrl-C ends it early, with the learners that are finished; if there are none it is raised as usual. A learner that
-    fails on a fold is left out, and the result says why.
+    Ctrl-C ends it early, in the same way; if there is no learner to compare it is raised as usual. A learner that fails
+    on a fold is left out, and the result says why.
 
     Examples
     --------
@@ -143,7 +144,11 @@ def compare(
     splits = _repeated_splits(drawn.y, folds, repeats, random_state)
     course = Course(drawn, splits, SCORES[score], int(random_state))
     end = math.inf if max_seconds is None else start + max_seconds
-    finished, left_out, stopped = _run(course, learners, threads, end, callback)
+    left_out, stopped = _run(course, learners, threads, end, callback)
+    finished = _by_common_repeats(learners, int(folds))
+    if stopped and not finished:
+        raise KeyboardInterrupt
+    left_out = {name: why for name, why in left_out.items() if name not in {each.name for each in finished}}
     if not finished:
         reasons = " ".join(f"{name}: {why}" for name, why in left_out.items())
         raise VotronError(f"No candidate could be compared. {reasons}")
@@ -153,7 +158,7 @@ def compare(
         score_name=score,
         left_out=left_out,
         folds=int(folds),
-        repeats=int(repeats),
+        repeats=len(finished[0].folds) // int(folds),
         random_state=int(random_state),
         n_rows=_num_samples(X),
         n_used=len(drawn.y),
@@ -165,16 +170,16 @@ def compare(
         not_tried=not_tried,
         baseline=next((each.name for each in finished if each.is_baseline), None),
         n_without_weight=_num_samples(X) - len(rows.y),
+        repeats_asked=int(repeats),
     )
 
 
 def _run(
     course: Course, learners: list[Learner], threads: int, end: float, callback: Callback | None
-) -> tuple[list[Learner], dict[str, str], str]:
-    """Measure one learner after another; return those that are finished, why others are not, and what stopped it."""
+) -> tuple[dict[str, str], str]:
+    """Measure one learner after another; return why some have not finished, and what stopped it."""
     left_out: dict[str, str] = {}
-    n_folds, stopped = len(course.splits), ""
-    report = _reporter(callback, learners, n_folds)
+    stopped, report = "", _reporter(callback, learners, len(course.splits))
     try:
         with threadpool_limits(threads), Places(course, threads, end) as places:
             foretold = _foretold(places, learners, end, report)
@@ -183,10 +188,19 @@ def _run(
                 _measure_all(course, places, learners, foretold, end, report, left_out)
     except KeyboardInterrupt:
         stopped = "interrupted"
-    finished = [each for each in learners if len(each.folds) == n_folds and each.name not in left_out]
-    if stopped and not finished:
-        raise KeyboardInterrupt
-    return finished, {each.name: left_out[each.name] for each in learners if each.name in left_out}, stopped
+    return {each.name: left_out[each.name] for each in learners if each.name in left_out}, stopped
+
+
+def _by_common_repeats(learners: list[Learner], folds: int) -> list[Learner]:
+    """Return the learners with one whole repeat at least, each with the folds of the repeats that all of them have.
+
+    To be compared by fewer folds is better than to be left out.
+    """
+    found = [each for each in learners if len(each.folds) >= folds]
+    n_common = min((len(each.folds) // folds for each in found), default=0) * folds
+    for each in found:
+        del each.folds[n_common:]
+    return found
 
 
 def _measure_all(

@@ -183,7 +183,7 @@ class Course:
 def measure(
     course: Course, learner: Learner, fold: Callable[[int], Fold], end: float, report: Callable[[], None]
 ) -> None:
-    """Take a learner through the folds that it has not seen; raise `LeftOutError` where it fails or has no chance.
+    """Take a learner through the folds that it has not seen; raise `LeftOutError` where it fails, with no fold then.
 
     `OutOfTime` is handed on: the folds that are done are kept, so that it can go on with the others later.
     """
@@ -200,6 +200,7 @@ def measure(
     except (LeftOutError, OutOfTime):
         raise
     except Exception as error:
+        learner.folds.clear()
         raise LeftOutError(reason_of(error)) from error
     finally:
         learner.seconds += time.monotonic() - start

@@ -83,7 +83,7 @@ class Comparison:
     Attributes
     ----------
     rows : tuple of ComparisonRow
-        All that went through all folds, the best first.
+        All that went through these folds, the best first.
     score_name : str
         What they are compared by.
     left_out : dict of str
@@ -108,6 +108,8 @@ class Comparison:
         The name of the one that always says the most frequent class, which all should beat, if it is among them.
     n_without_weight : int
         Rows of weight 0, which are left out before any are drawn.
+    repeats_asked : int
+        Repeats that were asked for, of which ``repeats`` were finished by all; 0: as many.
 
     Examples
     --------
@@ -136,6 +138,7 @@ class Comparison:
     not_tried: dict[str, str] = field(default_factory=dict)
     baseline: str | None = None
     n_without_weight: int = 0
+    repeats_asked: int = 0
 
     @property
     def score(self) -> Score:
@@ -225,7 +228,7 @@ class Comparison:
         """
         if len(self.rows) < 2:
             return []
-        found = [self._on_the_best(), *self._on_speed(), *self._on_the_baseline()]
+        found = [self._on_the_best(), *self._on_speed(), *self._on_the_baseline(), *self._on_others()]
         return found + (["More rows or repeats would tell more."] if len(self.as_good()) > 1 else [])
 
     def _on_the_best(self) -> str:
@@ -265,6 +268,10 @@ class Comparison:
         are = "is" if len(no_better) == 1 else "are"
         return [f"Of these, {joined(no_better)} {are} not clearly better than always saying the most frequent class."]
 
+    def _on_others(self) -> list[str]:
+        """Return of whom nothing is known."""
+        return [f"Nothing is known of {joined(self.left_out)}, left out above."] if self.left_out else []
+
     def to_text(self) -> str:
         """Return the table and what it comes to.
 
@@ -286,6 +293,7 @@ class Comparison:
         ...
         <BLANKLINE>
         a is better than all others on these 60 rows, by more than noise.
+        Nothing is known of c, left out above.
         """
         parts = [self.head(), as_text(self.cells())]
         parts.append("\n".join(self.remarks()))
@@ -294,6 +302,10 @@ class Comparison:
     def remarks(self) -> list[str]:
         """Return who is left out and why, and what training warned of, in sentences."""
         found = [f"Left out: {name}. {why}" for name, why in self.left_out.items()]
+        if self.repeats < self.repeats_asked:
+            found.append(
+                f"All are compared by {self.repeats} of {self.repeats_asked} repeats, which all have finished."
+            )
         said = dict.fromkeys(remark for row in self.rows for remark in row.remarks)
         return found + [f"{joined(row.name for row in self.rows if each in row.remarks)}: {each}" for each in said]
 
@@ -353,6 +365,7 @@ class Comparison:
             "confidence": self.confidence,
             "folds": self.folds,
             "repeats": self.repeats,
+            "repeats_asked": self.repeats_asked or self.repeats,
             "random_state": self.random_state,
             "rows": self.n_rows,
             "rows_without_weight": self.n_without_weight,

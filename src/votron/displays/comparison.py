@@ -104,7 +104,7 @@ class ComparisonDisplay(Display):
             [row.train_time for row in rows],
             [row.predict_time for row in rows],
             score_name=comparison.score_name,
-            note=comparison.folds_in_words(),
+            note=comparison.folds_in_words() + (f", {len(comparison.left_out)} left out" * bool(comparison.left_out)),
             is_share=comparison.score.is_share,
         ).plot(ax)
 
