@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import date
 
 import fuzz_readers
 import numpy as np
@@ -209,6 +210,61 @@ def test_decimal_commas_are_no_thousands(write, values, expected):
         assert read_examples(path, label="y", as_text=["a"]).X["a"].to_list() == values.split()
     else:
         assert read_examples(path, label="y").X["a"].to_list() == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "got"),
+    [
+        ("430 6.511", "'6.511' in line 3"),
+        ("6.511 12.345 -1.000", "'6.511' in line 2"),
+        ("430 1.234.567", "'1.234.567' in line 3"),
+        ("1.234,5 430", "'1.234,5' in line 2"),
+        ("430 7 6.511 1.234.567", "'6.511' in line 4"),
+        ("2,5 1.234,5", "'1.234,5' in line 3"),
+    ],
+)
+@pytest.mark.parametrize("n", [1, 2000])
+def test_points_may_be_thousands_where_commas_are_decimal(write, values, got, n):
+    lines = [f"0,76;{value};x\n" for value in values.split()] * n
+    path = write("table.csv", "share;a;y\n" + "".join(lines))
+    sentence = (
+        f"The column 'a' of {str(path)!r} must have numbers that can be read in one way. Got {got} instead, whose"
+    )
+    refused(path, sentence, "point may separate thousands", "or say with as_text", label="y")
+    refused(path, sentence, label="y", columns={"a": "number"})
+    assert read_examples(path, label="y", as_text=["a"]).X["a"].to_list() == values.split() * n
+    assert read_examples(path, label="y", drop=["a"]).X["share"].to_list() == [0.76] * len(lines)
+
+
+def test_where_the_decimal_comma_is(write):
+    path = write("table.csv", "a;share\n6.511;1\n430;0,76\n")
+    refused(path, "since there is a decimal comma in '0,76' in line 3, column 'share': write", labels="none")
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ("6.511 12.5", [6.511, 12.5]),
+        ("6.511 0.25", [6.511, 0.25]),
+        ("6.511 1234.567", [6.511, 1234.567]),
+        ("6.5114 6.51", [6.5114, 6.51]),
+        ("31.12.2024 1.1.2025", [date(2024, 12, 31), date(2025, 1, 1)]),
+        ("1.100.200 1.2.3", ["1.100.200", "1.2.3"]),
+        ("6.511 v7", ["6.511", "v7"]),
+        ("430 6511", [430, 6511]),
+    ],
+)
+def test_points_that_are_no_thousands(write, values, expected):
+    path = write("table.csv", "share;a;y\n" + "".join(f"0,76;{value};x\n" for value in values.split()))
+    assert read_examples(path, label="y").X["a"].to_list() == expected
+
+
+@pytest.mark.parametrize("share", ["0.76", "1", "1,5 or 2", "1,234"])
+def test_points_are_decimal_where_no_comma_is(write, share):
+    path = write("table.csv", f"share;a\n{share};6.511\n{share};430\n")
+    assert read_examples(path, labels="none", as_text=["share"]).X["a"].to_list() == [6.511, 430]
+    tabs = write("table.tsv", path.read_text().replace(";", "\t"))
+    assert read_examples(tabs, labels="none", drop=["share"]).X["a"].to_list() == [6.511, 430]
 
 
 @pytest.mark.parametrize(
