@@ -227,3 +227,29 @@ def test_odd_values_are_described_as_text_and_named(name, content, columns, wher
     for column in columns:
         assert f"The column '{column}' is described as text" in " ".join(said.err.split())
     assert run(capsys, "data", "describe", path, "--quiet").err == ""
+
+
+# -- the index of pandas ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("train", "--label", "y", "-o", "m.votron"),
+        ("train", "--label", "y", "-o", "m.votron", "--stream", "--estimator", "averaged"),
+        ("data", "describe", "--label", "y"),
+        ("data", "convert", "out.csv"),
+    ],
+)
+def test_the_index_of_pandas_is_remarked_upon_once(command, tmp_path, capsys, monkeypatch):
+    polars = pytest.importorskip("polars")
+    monkeypatch.chdir(tmp_path)
+    frame = polars.DataFrame({"a": range(40), "y": ["p", "q"] * 20, "__index_level_0__": range(40)})
+    frame.write_parquet("t.parquet")
+    at = 2 if command[0] == "data" else 1
+    found = run(capsys, *command[:at], "t.parquet", *command[at:])
+    assert " ".join(found.err.split()).count("the column '__index_level_0__', an index of pandas") == 1
+    if command[0] == "train":
+        frame.select("a").write_csv("new.csv")
+        assert run(capsys, "predict", "m.votron", "new.csv").out.count("\n") >= 40
+        assert "index" not in run(capsys, "predict", "m.votron", "t.parquet").err

@@ -709,6 +709,41 @@ def test_parquet_and_arrow(tmp_path, format):
     refused(path, "Cannot read", "table", label="y")
 
 
+@pytest.mark.parametrize("format", ["parquet", "arrow", "stream"])
+@pytest.mark.parametrize("in_batches", [False, True])
+def test_the_hidden_index_of_pandas_is_left_out(tmp_path, format, in_batches):
+    frame = pl.DataFrame({"a": [1, 2], "y": ["p", "q"], "__index_level_0__": [7, 3], "__index_level_1__": [1, 1]})
+    path = tmp_path / f"table.{'parquet' if format == 'parquet' else 'arrow'}"
+    {"parquet": frame.write_parquet, "arrow": frame.write_ipc, "stream": frame.write_ipc_stream}[format](path)
+
+    def read(**options):
+        return next(iter(open_batches(path, **options))) if in_batches else read_examples(path, **options)
+
+    found = read(label=-1)
+    assert (found.columns, found.label) == (["a"], "y")
+    assert re.search(r"the columns '__index_level_0__', '__index_level_1__', an index of pandas", found.notes[0])
+    index = "__index_level_0__"
+    trained_with = read(label="y", columns={"a": "number", index: "number"})
+    assert (trained_with.columns, trained_with.notes) == (["a", index], ())
+    assert read(label="y", columns={"a": "number"}).notes == ()
+    assert read(label="y", as_text=[index]).columns == ["a", index]
+    assert read(label=index).y.tolist() == [7, 3]
+    assert read(label="y", drop=[index, "__index_level_1__"]).notes == ()
+
+
+def test_a_file_that_is_an_index_alone_is_read(tmp_path):
+    pl.DataFrame({"__index_level_0__": [7, 3]}).write_parquet(tmp_path / "index.parquet")
+    assert read_examples(tmp_path / "index.parquet", labels="none").X.rows() == [(7,), (3,)]
+
+
+def test_pandas_writes_such_an_index(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"a": range(9), "y": [0, 1, 1] * 3}).sample(frac=1, random_state=0).to_parquet(tmp_path / "a.parquet")
+    assert pl.read_parquet(tmp_path / "a.parquet").columns == ["a", "y", "__index_level_0__"]
+    assert read_examples(tmp_path / "a.parquet", label="y").columns == ["a"]
+
+
 def test_columns_of_a_model_in_parquet(tmp_path):
     path = tmp_path / "table.parquet"
     pl.DataFrame({"zip": [8001, 9000], "size": ["1.5", "x"]}).write_parquet(path)

@@ -204,6 +204,8 @@ def run_convert(args: argparse.Namespace) -> int:
     if args.output == "-" and args.to is None:
         raise UsageError("--to must say which format standard output gets.")
     data = read_examples(args.data, **{**typed_reading(args), "labels": "required" if args.label else "optional"})
+    notes = Notes(args.quiet)
+    notes.once(data.notes)
     with rewording({"format": "--to", "format of a file": ""}), tempfile.TemporaryDirectory() as folder:
         kept = os.path.join(folder, "data")
         write_examples(data, kept if args.output == "-" else os.path.realpath(args.output), args.to)
@@ -214,7 +216,7 @@ def run_convert(args: argparse.Namespace) -> int:
         print_json({"file": args.output, "rows": data.n_rows, "dropped": data.dropped})
     else:
         without = f", without {left_out(data.dropped, data.unlabelled)}" if data.dropped else ""
-        Notes(args.quiet)(f"{counted(data.n_rows, 'row')} of {base_name(args.data)} in {args.output}{without}")
+        notes(f"{counted(data.n_rows, 'row')} of {base_name(args.data)} in {args.output}{without}")
     return 0
 
 
@@ -230,6 +232,7 @@ def run_describe(args: argparse.Namespace) -> int:
     except UnlabelledError as error:
         notes(str(error))
         examples = _read_odd_values(args.data, reading, "none", notes)
+    notes.once(examples.notes)
     found = describe_examples(examples)
     if args.json:
         print_json(found)
