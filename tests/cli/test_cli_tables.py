@@ -253,3 +253,50 @@ def test_the_index_of_pandas_is_remarked_upon_once(command, tmp_path, capsys, mo
         frame.select("a").write_csv("new.csv")
         assert run(capsys, "predict", "m.votron", "new.csv").out.count("\n") >= 40
         assert "index" not in run(capsys, "predict", "m.votron", "t.parquet").err
+
+
+# -- what marks missing values ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def marked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = ["1,north,p", ".,south,q", "NA,north,p", "4,NA,q", "5,south,NA"] * 8
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,y", *rows]) + "\n")
+    return tmp_path
+
+
+def kinds(capsys, *options):
+    found = json.loads(run(capsys, "data", "describe", "t.csv", "--label", "y", "--json", *options).out)
+    return {column["name"]: (column["kind"], column["missing"]) for column in found["columns"]}, found["unlabelled"]
+
+
+def test_na_values_are_added_to_the_usual_ones(marked, capsys):
+    assert kinds(capsys, "--na-values", ".") == ({"a": ("number", 16), "b": ("text", 8)}, 8)
+    only = ("--only-na-values", "--na-values", ".", "--na-values", "NA")
+    assert kinds(capsys, *only) == ({"a": ("number", 16), "b": ("text", 8)}, 8)
+    assert kinds(capsys, "--only-na-values") == ({"a": ("text", 0), "b": ("text", 0)}, 0)
+
+
+def test_na_values_of_json_are_those_that_are_typed(marked, capsys):
+    (marked / "t.jsonl").write_text('{"b": "."}\n{"b": "NA"}\n{"b": "x"}\n')
+    found = json.loads(run(capsys, "data", "describe", "t.jsonl", "--json", "--na-values", ".").out)
+    assert found["columns"][0]["values"] == ["NA", "x"]
+
+
+def test_models_keep_what_marked_missing_values(marked, capsys):
+    options = ("--label", "y", "--na-values", ".", "--drop-unlabelled", "--missing", "mean", "-o", "m.votron")
+    run(capsys, "train", "t.csv", *options)
+    reading = json.loads(run(capsys, "inspect", "m.votron", "--json").out)["provenance"]["reading"]
+    assert (reading["na_values"], reading["only_na_values"]) == (["."], False)
+    assert len(run(capsys, "predict", "m.votron", "t.csv").out.split()) == 41
+
+
+def test_models_of_before_have_their_own_na_values_alone(marked, capsys):
+    options = ("--label", "y", "--drop-unlabelled", "--missing", "mean", "--na-values", ".")
+    run(capsys, "train", "t.csv", *options, "-o", "m")
+    before = {"reading": {"na_values": ["."], "missing": "mean"}, "label": "y"}
+    save(load("m"), "before.votron", provenance=before)
+    err = run(capsys, "predict", "before.votron", "t.csv", status=1).err
+    assert "The column 'a' of 't.csv' must hold numbers, as when the model was trained. Got 'NA' in line 4" in err
+    assert len(run(capsys, "predict", "before.votron", "t.csv", "--na-values", ".").out.split()) == 41

@@ -70,7 +70,7 @@ class Csv(Format):
 
     name = "csv"
     suffixes: ClassVar[tuple[str, ...]] = (".csv",)
-    options = ("header", "delimiter", "quote", "na_values", "as_text", "encoding")
+    options = ("header", "delimiter", "quote", "na_values", "only_na_values", "as_text", "encoding")
     sequential = True
     separator: ClassVar[str | None] = None
     """Between fields, if that is not to be found out."""
