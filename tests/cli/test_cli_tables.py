@@ -300,3 +300,16 @@ def test_models_of_before_have_their_own_na_values_alone(marked, capsys):
     err = run(capsys, "predict", "before.votron", "t.csv", status=1).err
     assert "The column 'a' of 't.csv' must hold numbers, as when the model was trained. Got 'NA' in line 4" in err
     assert len(run(capsys, "predict", "before.votron", "t.csv", "--na-values", ".").out.split()) == 41
+
+
+# -- folders of tables ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["train parts --label y -o m.votron", "data describe parts"])
+def test_folders_of_tables_lead_to_dask(command, marked, capsys):
+    (marked / "parts").mkdir()
+    (marked / "t.csv").rename(marked / "parts" / "part-0.csv")
+    err = " ".join(run(capsys, *command.split(), status=1).err.split())
+    assert "'parts' is a folder of tables, such as 'part-0.csv', and has no images: name one of its files, join" in err
+    assert "--dask local." in err
+    assert "leave --label out" not in err

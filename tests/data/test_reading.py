@@ -1116,6 +1116,23 @@ def pictures(tmp_path):
     return tmp_path / "pictures", pixels
 
 
+@pytest.mark.parametrize("name", ["part-0.parquet", "part-0.csv.gz", "year=2024/part-0.parquet"])
+def test_a_folder_of_tables_is_none_of_images(tmp_path, name):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_bytes(b"")
+    (tmp_path / ".hidden.png").write_bytes(b"")
+    for options in ({"label": "churn"}, {"labels": "optional"}):
+        message = refused(tmp_path, f"is a folder of tables, such as {name!r}, and has no images", **options)
+        assert message.endswith("name one of its files, or join them into one.")
+    refused(tmp_path, "There are no images", format="images")
+
+
+def test_a_table_beside_images_is_passed_over(pictures):
+    folder, _ = pictures
+    (folder / "labels.csv").write_text("a,y\n1,0\n")
+    assert read_examples(folder).format == "images"
+
+
 def test_images_in_folders(pictures):
     folder, pixels = pictures
     found = read_examples(folder)

@@ -32,6 +32,7 @@ _PHRASES = {
     "certified": "models of --estimator voted, averaged and adatron",
     "classes": "",
     "data": "",
+    "folder of tables": "name one of its files, join them into one, or train on all of them with --dask local",
     "frame": "the table",
     "held-out data": "train with --rule {rule}",
     "in batches": "train from it with --stream",
