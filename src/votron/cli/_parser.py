@@ -37,7 +37,7 @@ _PHRASES = {
     "held-out data": "train with --rule {rule}",
     "in batches": "train from it with --stream",
     "in parts": "with --stream",
-    "rows": " in {n} rows",
+    "rows": "in {rows}",
     "shared": "--probabilities and --discrete",
     "training data": "DATA must be what the model was trained on",
     "weights in parts": "give weights by label, such as yes=5,no=1, with --stream",
