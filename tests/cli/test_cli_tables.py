@@ -212,8 +212,9 @@ def test_fish_itself_takes_the_script(capsys, tmp_path):
     [
         ("t.csv", "a,b,y\n1,2,x\nk.A.,3,y\n5,6,x\n", "a", "'k.A.' in line 3"),
         ("t.csv", "a,b,y\n1,2,x\n3,n.d.,y\nk.A.,5,x\n7,6,x\n", "ab", "'k.A.' in line 4"),
-        ("t.csv", "a,b,y\n1,2,x\ninf,3,y\n5,6,x\n1,2,y\n2,3,y\n", "a", "since inf in line 3 is no number"),
+        ("t.csv", "a,b,y\n1,2,x\ninf,3,y\n5,6,x\n1,2,y\n2,3,y\n", "a", "because of inf in line 3, since"),
         ("t.csv", "a;b;y\n1,234;2;x\n2,345;3;y\n", "a", "'1,234' in line 2"),
+        ("t.csv", "a;b;y\n1.00;2;x\n0,64;3;y\n", "a", "because of '1.00' in line 2 and '0,64' in line 3, since"),
         ("t.json", '[{"a": 1, "b": 2}, {"a": "k.A.", "b": 3}, {"a": 4, "b": 3}]', "a", "'k.A.' in row 2"),
     ],
 )
@@ -313,3 +314,28 @@ def test_folders_of_tables_lead_to_dask(command, marked, capsys):
     assert "'parts' is a folder of tables, such as 'part-0.csv', and has no images: name one of its files, join" in err
     assert "--dask local." in err
     assert "leave --label out" not in err
+
+
+# -- descriptions -----------------------------------------------------------------------------------------------------
+
+
+def test_numbers_are_described_as_people_write_them(marked, capsys):
+    (marked / "t.csv").write_text("a,b,c\n44292.2,7043540,0.25\n886149,1,17\n")
+    out = run(capsys, "data", "describe", "t.csv").out
+    assert all(span in out for span in ("44,292.2 to 886,149", "1 to 7,043,540", "0.25 to 17"))
+    np.save(marked / "t.npy", np.array([[0.5, 7043540.0]]))
+    assert "0.5 to 7,043,540" in run(capsys, "data", "describe", "t.npy").out
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.jsonl", "t.csv"])
+def test_dates_are_described_as_such_in_every_format(name, marked, capsys):
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"day": ["2024-01-31", "2024-03-01"], "word": ["x", "y"]})
+    {"t.parquet": frame.write_parquet, "t.jsonl": frame.write_ndjson, "t.csv": frame.write_csv}[name](name)
+
+    def described(*options):
+        found = json.loads(run(capsys, "data", "describe", name, "--json", *options).out)["columns"]
+        return {column["name"]: column["kind"] for column in found}, found[0].get("max")
+
+    assert described() == ({"day": "date", "word": "text"}, "2024-03-01")
+    assert described("--discrete", "day") == ({"day": "text", "word": "text"}, None)
