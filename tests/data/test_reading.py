@@ -231,7 +231,8 @@ def test_points_may_be_thousands_where_commas_are_decimal(write, values, got, n)
         f"The column 'a' of {str(path)!r} must have numbers that can be read in one way. Got {got} instead, whose"
     )
     refused(path, sentence, "point may separate thousands", "or say with as_text", label="y")
-    refused(path, sentence, label="y", columns={"a": "number"})
+    of_model = refused(path, sentence, label="y", columns={"a": "number"})
+    assert of_model.endswith("write numbers with one decimal mark and nothing between thousands.")
     assert read_examples(path, label="y", as_text=["a"]).X["a"].to_list() == values.split() * n
     assert read_examples(path, label="y", drop=["a"]).X["share"].to_list() == [0.76] * len(lines)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from votron.data.examples import short_repr
 from votron.data.tables import OddValueError, Place, polars
-from votron.errors import Parameter, Phrase
+from votron.errors import Parameter
 
 if TYPE_CHECKING:
     from votron.data.formats._csv_layout import Layout
@@ -27,7 +27,6 @@ _POINTED = r"^[+-]?[1-9]\d{0,2}(?:\.\d{3})+(?:,\d+)?$"
 _SURELY_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(?:\.\d{3}){2,}$|\.\d{3},\d+$"
 _ROUNDING = 1e-6
 _LOOKED_AT = 100
-_NAMES = (Parameter("as_text"), " that it is a column of names")
 
 
 @dataclass(frozen=True)
@@ -70,11 +69,11 @@ def _check_commas(column: Any, commas: Any, layout: Layout, place: Place) -> Non
     """Refuse commas that may separate thousands: 1,234 beside 1234.5, or where all are followed by three digits."""
     points = column.str.contains(".", literal=True).fill_null(False)
     head = f"The column {column.name!r} of {layout.name} must have"
-    remedy = Phrase("decimal mark", "write numbers with a point and without thousands, or say with ", *_NAMES)
+    remedy = _remedy("write numbers with a point and without thousands", column.name, layout)
     if points.any():
         other = _first(column, commas, place) if commas.any() else "decimal commas before it"
         got = f"{_first(column, points, place)} and {other}"
-        raise OddValueError(f"{head} one decimal mark. Got {got} instead: ", remedy, ".", column=column.name, got=got)
+        raise OddValueError(f"{head} one decimal mark. Got {got} instead: ", *remedy, column=column.name, got=got)
     if (
         column.name not in layout.commas
         and commas.any()
@@ -84,8 +83,7 @@ def _check_commas(column: Any, commas: Any, layout: Layout, place: Place) -> Non
         raise OddValueError(
             f"{head} numbers that can be read in one way. Got {got} instead, whose comma may be a decimal comma or "
             "separate thousands: ",
-            remedy,
-            ".",
+            *remedy,
             column=column.name,
             got=got,
         )
@@ -132,7 +130,7 @@ def check_points(columns: Iterable[Any], layout: Layout, place: Place) -> Marks:
             points[column.name] = ""
     doubtful = next((name for name, got in points.items() if comma and got), None)
     if doubtful is not None:
-        raise _may_be_thousands(doubtful, points[doubtful], comma, layout.name)
+        raise _may_be_thousands(doubtful, points[doubtful], comma, layout)
     return Marks(comma, points)
 
 
@@ -152,17 +150,26 @@ def _has_two_marks(column: Any) -> bool:
     return bool(_matches(column, _COMMA).any() and not _matches(column, _SURELY_THOUSANDS).any())
 
 
-def _may_be_thousands(name: str, got: str, comma: str, source: str) -> OddValueError:
+def _may_be_thousands(name: str, got: str, comma: str, layout: Layout) -> OddValueError:
     return OddValueError(
-        f"The column {name!r} of {source} must have numbers that can be read in one way. Got {got} instead, whose "
+        f"The column {name!r} of {layout.name} must have numbers that can be read in one way. Got {got} instead, whose "
         "point may separate thousands",
         "" if comma.startswith(got) else f", since there is a decimal comma in {comma}",
         ": ",
-        Phrase("points", "write numbers with one decimal mark and nothing between thousands, or say with ", *_NAMES),
-        ".",
+        *_remedy("write numbers with one decimal mark and nothing between thousands", name, layout),
         column=name,
         got=got,
     )
+
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+
+def _remedy(words: str, name: str, layout: Layout) -> tuple[str | Parameter, ...]:
+    """Return what to do; a column of a model's numbers cannot be one of names."""
+    if layout.kinds.get(name) is not None:
+        return words, "."
+    return f"{words}, or say with ", Parameter("as_text"), " that it is a column of names."
 
 
 def _matches(column: Any, pattern: str) -> Any:
