@@ -103,6 +103,18 @@ def counted(n: int, thing: str, many: str = "") -> str:
     return f"{n:,} {thing if n == 1 else many or thing + 's'}"
 
 
+def plain_number(value: float) -> str:
+    """Return a number as people write it, in six digits or as a whole one.
+
+    Examples
+    --------
+    >>> plain_number(7043540.0), plain_number(0.25), plain_number(44292.2), plain_number(7043540.5), plain_number(1e12)
+    ('7,043,540', '0.25', '44,292.2', '7,043,540', '1e+12')
+    """
+    size = abs(value)
+    return f"{value:,.0f}" if size < 1e9 and (size >= 1e6 or value == round(value)) else f"{value:,.6g}"
+
+
 def percent(value: float) -> str:
     """Return a share as text.
 

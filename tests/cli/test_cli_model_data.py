@@ -316,6 +316,7 @@ TYPED = {
     "--missing": ["median"],
     "--drop-unlabelled": [],
     "--na-values": ["-", "--na-values", "none at all"],
+    "--only-na-values": [],
     "--part": ["test"],
     "--encoding": ["latin-1"],
     "--no-header": [],

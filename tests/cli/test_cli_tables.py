@@ -212,8 +212,9 @@ def test_fish_itself_takes_the_script(capsys, tmp_path):
     [
         ("t.csv", "a,b,y\n1,2,x\nk.A.,3,y\n5,6,x\n", "a", "'k.A.' in line 3"),
         ("t.csv", "a,b,y\n1,2,x\n3,n.d.,y\nk.A.,5,x\n7,6,x\n", "ab", "'k.A.' in line 4"),
-        ("t.csv", "a,b,y\n1,2,x\ninf,3,y\n5,6,x\n1,2,y\n2,3,y\n", "a", "since inf in line 3 is no number"),
+        ("t.csv", "a,b,y\n1,2,x\ninf,3,y\n5,6,x\n1,2,y\n2,3,y\n", "a", "because of inf in line 3, since"),
         ("t.csv", "a;b;y\n1,234;2;x\n2,345;3;y\n", "a", "'1,234' in line 2"),
+        ("t.csv", "a;b;y\n1.00;2;x\n0,64;3;y\n", "a", "because of '1.00' in line 2 and '0,64' in line 3, since"),
         ("t.json", '[{"a": 1, "b": 2}, {"a": "k.A.", "b": 3}, {"a": 4, "b": 3}]', "a", "'k.A.' in row 2"),
     ],
 )
@@ -227,3 +228,114 @@ def test_odd_values_are_described_as_text_and_named(name, content, columns, wher
     for column in columns:
         assert f"The column '{column}' is described as text" in " ".join(said.err.split())
     assert run(capsys, "data", "describe", path, "--quiet").err == ""
+
+
+# -- the index of pandas ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("train", "--label", "y", "-o", "m.votron"),
+        ("train", "--label", "y", "-o", "m.votron", "--stream", "--estimator", "averaged"),
+        ("data", "describe", "--label", "y"),
+        ("data", "convert", "out.csv"),
+    ],
+)
+def test_the_index_of_pandas_is_remarked_upon_once(command, tmp_path, capsys, monkeypatch):
+    polars = pytest.importorskip("polars")
+    monkeypatch.chdir(tmp_path)
+    frame = polars.DataFrame({"a": range(40), "y": ["p", "q"] * 20, "__index_level_0__": range(40)})
+    frame.write_parquet("t.parquet")
+    at = 2 if command[0] == "data" else 1
+    found = run(capsys, *command[:at], "t.parquet", *command[at:])
+    assert " ".join(found.err.split()).count("the column '__index_level_0__', an index of pandas") == 1
+    if command[0] == "train":
+        frame.select("a").write_csv("new.csv")
+        assert run(capsys, "predict", "m.votron", "new.csv").out.count("\n") >= 40
+        assert "index" not in run(capsys, "predict", "m.votron", "t.parquet").err
+
+
+# -- what marks missing values ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def marked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = ["1,north,p", ".,south,q", "NA,north,p", "4,NA,q", "5,south,NA"] * 8
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,y", *rows]) + "\n")
+    return tmp_path
+
+
+def kinds(capsys, *options):
+    found = json.loads(run(capsys, "data", "describe", "t.csv", "--label", "y", "--json", *options).out)
+    return {column["name"]: (column["kind"], column["missing"]) for column in found["columns"]}, found["unlabelled"]
+
+
+def test_na_values_are_added_to_the_usual_ones(marked, capsys):
+    assert kinds(capsys, "--na-values", ".") == ({"a": ("number", 16), "b": ("text", 8)}, 8)
+    only = ("--only-na-values", "--na-values", ".", "--na-values", "NA")
+    assert kinds(capsys, *only) == ({"a": ("number", 16), "b": ("text", 8)}, 8)
+    assert kinds(capsys, "--only-na-values") == ({"a": ("text", 0), "b": ("text", 0)}, 0)
+
+
+def test_na_values_of_json_are_those_that_are_typed(marked, capsys):
+    (marked / "t.jsonl").write_text('{"b": "."}\n{"b": "NA"}\n{"b": "x"}\n')
+    found = json.loads(run(capsys, "data", "describe", "t.jsonl", "--json", "--na-values", ".").out)
+    assert found["columns"][0]["values"] == ["NA", "x"]
+
+
+def test_models_keep_what_marked_missing_values(marked, capsys):
+    options = ("--label", "y", "--na-values", ".", "--drop-unlabelled", "--missing", "mean", "-o", "m.votron")
+    run(capsys, "train", "t.csv", *options)
+    reading = json.loads(run(capsys, "inspect", "m.votron", "--json").out)["provenance"]["reading"]
+    assert (reading["na_values"], reading["only_na_values"]) == (["."], False)
+    assert len(run(capsys, "predict", "m.votron", "t.csv").out.split()) == 41
+
+
+def test_models_of_before_have_their_own_na_values_alone(marked, capsys):
+    options = ("--label", "y", "--drop-unlabelled", "--missing", "mean", "--na-values", ".")
+    run(capsys, "train", "t.csv", *options, "-o", "m")
+    before = {"reading": {"na_values": ["."], "missing": "mean"}, "label": "y"}
+    save(load("m"), "before.votron", provenance=before)
+    err = run(capsys, "predict", "before.votron", "t.csv", status=1).err
+    assert "The column 'a' of 't.csv' must hold numbers, as when the model was trained. Got 'NA' in line 4" in err
+    assert len(run(capsys, "predict", "before.votron", "t.csv", "--na-values", ".").out.split()) == 41
+
+
+# -- folders of tables ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["train parts --label y -o m.votron", "data describe parts"])
+def test_folders_of_tables_lead_to_dask(command, marked, capsys):
+    (marked / "parts").mkdir()
+    (marked / "t.csv").rename(marked / "parts" / "part-0.csv")
+    err = " ".join(run(capsys, *command.split(), status=1).err.split())
+    assert "'parts' is a folder of tables, such as 'part-0.csv', and has no images: name one of its files, join" in err
+    assert "--dask local." in err
+    assert "leave --label out" not in err
+
+
+# -- descriptions -----------------------------------------------------------------------------------------------------
+
+
+def test_numbers_are_described_as_people_write_them(marked, capsys):
+    (marked / "t.csv").write_text("a,b,c\n44292.2,7043540,0.25\n886149,1,17\n")
+    out = run(capsys, "data", "describe", "t.csv").out
+    assert all(span in out for span in ("44,292.2 to 886,149", "1 to 7,043,540", "0.25 to 17"))
+    np.save(marked / "t.npy", np.array([[0.5, 7043540.0]]))
+    assert "0.5 to 7,043,540" in run(capsys, "data", "describe", "t.npy").out
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.jsonl", "t.csv"])
+def test_dates_are_described_as_such_in_every_format(name, marked, capsys):
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"day": ["2024-01-31", "2024-03-01"], "word": ["x", "y"]})
+    {"t.parquet": frame.write_parquet, "t.jsonl": frame.write_ndjson, "t.csv": frame.write_csv}[name](name)
+
+    def described(*options):
+        found = json.loads(run(capsys, "data", "describe", name, "--json", *options).out)["columns"]
+        return {column["name"]: column["kind"] for column in found}, found[0].get("max")
+
+    assert described() == ({"day": "date", "word": "text"}, "2024-03-01")
+    assert described("--discrete", "day") == ({"day": "text", "word": "text"}, None)

@@ -63,8 +63,7 @@ def test_labels_stay(here, capsys):
     (here / "a.csv").write_text(f"a,b,c\n{ROWS.replace('x', 'header=False').replace('y', 'header=False')}")
     said = complaint(capsys, "train", "a.csv", "--label", "c")
     assert (
-        said
-        == "The labels must have at least 2 classes to tell apart. Got 1 class, ['header=False'] in 4 rows instead."
+        said == "The labels must have at least 2 classes to tell apart. Got 1 class instead, 'header=False', in 4 rows."
     )
 
 

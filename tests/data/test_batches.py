@@ -291,6 +291,27 @@ def test_what_was_seen_before_holds(tmp_path):
     assert X.rows() == read_examples(path, labels="none").X.rows()
 
 
+@pytest.mark.parametrize("first", ["6.511;1", "430;0,76", "1.234.567;2", "430;1"])
+@pytest.mark.parametrize("later", ["6.511;1", "6.511;0,76", "1.234.567;0,76"])
+def test_thousands_and_decimal_commas_in_different_batches(tmp_path, first, later):
+    path = tmp_path / "table.csv"
+    path.write_text("a;b\n" + f"{first}\n" * 10 + f"{later}\n" * 10)
+    if "," in first + later:
+        place = "line 2 " if "." in first else "line 12 "
+        refused(path, "The column 'a' of", place, "point may separate thousands", labels="none", batch_bytes=30)
+        refused(path, "The column 'a' of", place, "point may separate thousands", labels="none", batch_bytes=1 << 20)
+    elif first != "1.234.567;2":
+        X, _ = together(open_batches(path, labels="none", batch_bytes=30))
+        assert X["a"].to_list() == [float(first.split(";")[0])] * 10 + [6.511] * 10
+
+
+def test_a_point_that_is_decimal_holds_for_the_batches_after(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a;b\n" + "12.5;1\n" * 10 + "6.511;0,76\n" * 10)
+    X, _ = together(open_batches(path, labels="none", batch_bytes=30))
+    assert X["a"].to_list() == [12.5] * 10 + [6.511] * 10
+
+
 def test_kinds_of_labels(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("a,y\n" + "1,01\n" * 10 + "2,1\n" * 10 + "3,true\n" * 10)

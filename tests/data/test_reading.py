@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import date
 
 import fuzz_readers
 import numpy as np
@@ -209,6 +210,62 @@ def test_decimal_commas_are_no_thousands(write, values, expected):
         assert read_examples(path, label="y", as_text=["a"]).X["a"].to_list() == values.split()
     else:
         assert read_examples(path, label="y").X["a"].to_list() == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "got"),
+    [
+        ("430 6.511", "'6.511' in line 3"),
+        ("6.511 12.345 -1.000", "'6.511' in line 2"),
+        ("430 1.234.567", "'1.234.567' in line 3"),
+        ("1.234,5 430", "'1.234,5' in line 2"),
+        ("430 7 6.511 1.234.567", "'6.511' in line 4"),
+        ("2,5 1.234,5", "'1.234,5' in line 3"),
+    ],
+)
+@pytest.mark.parametrize("n", [1, 2000])
+def test_points_may_be_thousands_where_commas_are_decimal(write, values, got, n):
+    lines = [f"0,76;{value};x\n" for value in values.split()] * n
+    path = write("table.csv", "share;a;y\n" + "".join(lines))
+    sentence = (
+        f"The column 'a' of {str(path)!r} must have numbers that can be read in one way. Got {got} instead, whose"
+    )
+    refused(path, sentence, "point may separate thousands", "or say with as_text", label="y")
+    of_model = refused(path, sentence, label="y", columns={"a": "number"})
+    assert of_model.endswith("write numbers with one decimal mark and nothing between thousands.")
+    assert read_examples(path, label="y", as_text=["a"]).X["a"].to_list() == values.split() * n
+    assert read_examples(path, label="y", drop=["a"]).X["share"].to_list() == [0.76] * len(lines)
+
+
+def test_where_the_decimal_comma_is(write):
+    path = write("table.csv", "a;share\n6.511;1\n430;0,76\n")
+    refused(path, "since there is a decimal comma in '0,76' in line 3, column 'share': write", labels="none")
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ("6.511 12.5", [6.511, 12.5]),
+        ("6.511 0.25", [6.511, 0.25]),
+        ("6.511 1234.567", [6.511, 1234.567]),
+        ("6.5114 6.51", [6.5114, 6.51]),
+        ("31.12.2024 1.1.2025", [date(2024, 12, 31), date(2025, 1, 1)]),
+        ("1.100.200 1.2.3", ["1.100.200", "1.2.3"]),
+        ("6.511 v7", ["6.511", "v7"]),
+        ("430 6511", [430, 6511]),
+    ],
+)
+def test_points_that_are_no_thousands(write, values, expected):
+    path = write("table.csv", "share;a;y\n" + "".join(f"0,76;{value};x\n" for value in values.split()))
+    assert read_examples(path, label="y").X["a"].to_list() == expected
+
+
+@pytest.mark.parametrize("share", ["0.76", "1", "1,5 or 2", "1,234"])
+def test_points_are_decimal_where_no_comma_is(write, share):
+    path = write("table.csv", f"share;a\n{share};6.511\n{share};430\n")
+    assert read_examples(path, labels="none", as_text=["share"]).X["a"].to_list() == [6.511, 430]
+    tabs = write("table.tsv", path.read_text().replace(";", "\t"))
+    assert read_examples(tabs, labels="none", drop=["share"]).X["a"].to_list() == [6.511, 430]
 
 
 @pytest.mark.parametrize(
@@ -653,6 +710,41 @@ def test_parquet_and_arrow(tmp_path, format):
     refused(path, "Cannot read", "table", label="y")
 
 
+@pytest.mark.parametrize("format", ["parquet", "arrow", "stream"])
+@pytest.mark.parametrize("in_batches", [False, True])
+def test_the_hidden_index_of_pandas_is_left_out(tmp_path, format, in_batches):
+    frame = pl.DataFrame({"a": [1, 2], "y": ["p", "q"], "__index_level_0__": [7, 3], "__index_level_1__": [1, 1]})
+    path = tmp_path / f"table.{'parquet' if format == 'parquet' else 'arrow'}"
+    {"parquet": frame.write_parquet, "arrow": frame.write_ipc, "stream": frame.write_ipc_stream}[format](path)
+
+    def read(**options):
+        return next(iter(open_batches(path, **options))) if in_batches else read_examples(path, **options)
+
+    found = read(label=-1)
+    assert (found.columns, found.label) == (["a"], "y")
+    assert re.search(r"the columns '__index_level_0__', '__index_level_1__', an index of pandas", found.notes[0])
+    index = "__index_level_0__"
+    trained_with = read(label="y", columns={"a": "number", index: "number"})
+    assert (trained_with.columns, trained_with.notes) == (["a", index], ())
+    assert read(label="y", columns={"a": "number"}).notes == ()
+    assert read(label="y", as_text=[index]).columns == ["a", index]
+    assert read(label=index).y.tolist() == [7, 3]
+    assert read(label="y", drop=[index, "__index_level_1__"]).notes == ()
+
+
+def test_a_file_that_is_an_index_alone_is_read(tmp_path):
+    pl.DataFrame({"__index_level_0__": [7, 3]}).write_parquet(tmp_path / "index.parquet")
+    assert read_examples(tmp_path / "index.parquet", labels="none").X.rows() == [(7,), (3,)]
+
+
+def test_pandas_writes_such_an_index(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"a": range(9), "y": [0, 1, 1] * 3}).sample(frac=1, random_state=0).to_parquet(tmp_path / "a.parquet")
+    assert pl.read_parquet(tmp_path / "a.parquet").columns == ["a", "y", "__index_level_0__"]
+    assert read_examples(tmp_path / "a.parquet", label="y").columns == ["a"]
+
+
 def test_columns_of_a_model_in_parquet(tmp_path):
     path = tmp_path / "table.parquet"
     pl.DataFrame({"zip": [8001, 9000], "size": ["1.5", "x"]}).write_parquet(path)
@@ -1023,6 +1115,23 @@ def pictures(tmp_path):
             pixels[name] = rng.randint(0, 256, (3, 5)).astype(np.uint8)
             Image.fromarray(pixels[name]).save(path)
     return tmp_path / "pictures", pixels
+
+
+@pytest.mark.parametrize("name", ["part-0.parquet", "part-0.csv.gz", "year=2024/part-0.parquet"])
+def test_a_folder_of_tables_is_none_of_images(tmp_path, name):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_bytes(b"")
+    (tmp_path / ".hidden.png").write_bytes(b"")
+    for options in ({"label": "churn"}, {"labels": "optional"}):
+        message = refused(tmp_path, f"is a folder of tables, such as {name!r}, and has no images", **options)
+        assert message.endswith("name one of its files, or join them into one.")
+    refused(tmp_path, "There are no images", format="images")
+
+
+def test_a_table_beside_images_is_passed_over(pictures):
+    folder, _ = pictures
+    (folder / "labels.csv").write_text("a,y\n1,0\n")
+    assert read_examples(folder).format == "images"
 
 
 def test_images_in_folders(pictures):

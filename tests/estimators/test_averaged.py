@@ -535,7 +535,7 @@ GOOD = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, -6.0]]), np.array(["a", "b", "c"]
             *GOOD,
             ["must leave an example to train on", "Got 0.99"],
         ),
-        ({}, GOOD[0], ["a", "a", "a"], ["at least 2 classes", "Got 1 class, ['a']"]),
+        ({}, GOOD[0], ["a", "a", "a"], ["at least 2 classes", "Got 1 class instead, 'a'"]),
         ({}, GOOD[0], [0.5, 1.5, 2.25], ["Unknown label type"]),
         ({}, 1e160 * GOOD[0], GOOD[1], ["6e+160 can exceed the largest float64: scale the data down"]),
         (

@@ -126,9 +126,9 @@ def test_data(case):
 
 
 def test_one_row_and_one_class():
-    words = "The labels must have at least 2 classes to tell apart", "Got 1 class, ", "n_features=3 instead."
+    words = "The labels must have at least 2 classes to tell apart", "Got 1 class instead, ", "n_features=3."
     refused_by_fit({}, X[:1], y[:1], *words, "n_samples=1,")
-    refused_by_fit({}, X, np.full(20, "spam"), *words, "['spam']", "n_samples=20,")
+    refused_by_fit({}, X, np.full(20, "spam"), *words, "'spam'", "n_samples=20,")
     error = refusal(paper_perceptron(gamma=1.0), lambda m: m.partial_fit(X, y, classes=[1]))
     assert_clear(error, "The labels must be among the classes [1]", "Got 0 instead.")
     assert_clear(refusal(paper_perceptron(gamma=1.0), lambda m: m.partial_fit(X[:1], y[:1])), *words)

@@ -332,7 +332,10 @@ def test_labels_that_the_first_call_did_not_name():
 
 
 def test_one_class():
-    words = "The labels must have at least 2 classes to tell apart", "Got 1 class, ['a'], for data of n_samples=12"
+    words = (
+        "The labels must have at least 2 classes to tell apart",
+        "Got 1 class instead, 'a', for data of n_samples",
+    )
     refused({}, lambda m: m.fit(pd.DataFrame(X, columns=list("pqr")), ["a"] * 12), *words)
     assert_clear(refusal(NaiveBayesLinearClassifier(), lambda m: m.partial_fit(X, ["a"] * 12, classes=["a"])), *words)
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from votron._sentences import counted, on_one_line, percent, shortened
+from votron._sentences import counted, on_one_line, percent, plain_number, shortened
 from votron.cli import _options
 from votron.cli._output import Notes, check_output_path, downloading, pairs, print_json, printable, table
 from votron.cli._parser import Parser, UsageError, file_argument, rewording, whole_number
@@ -204,6 +204,8 @@ def run_convert(args: argparse.Namespace) -> int:
     if args.output == "-" and args.to is None:
         raise UsageError("--to must say which format standard output gets.")
     data = read_examples(args.data, **{**typed_reading(args), "labels": "required" if args.label else "optional"})
+    notes = Notes(args.quiet)
+    notes.once(data.notes)
     with rewording({"format": "--to", "format of a file": ""}), tempfile.TemporaryDirectory() as folder:
         kept = os.path.join(folder, "data")
         write_examples(data, kept if args.output == "-" else os.path.realpath(args.output), args.to)
@@ -214,7 +216,7 @@ def run_convert(args: argparse.Namespace) -> int:
         print_json({"file": args.output, "rows": data.n_rows, "dropped": data.dropped})
     else:
         without = f", without {left_out(data.dropped, data.unlabelled)}" if data.dropped else ""
-        Notes(args.quiet)(f"{counted(data.n_rows, 'row')} of {base_name(args.data)} in {args.output}{without}")
+        notes(f"{counted(data.n_rows, 'row')} of {base_name(args.data)} in {args.output}{without}")
     return 0
 
 
@@ -230,7 +232,8 @@ def run_describe(args: argparse.Namespace) -> int:
     except UnlabelledError as error:
         notes(str(error))
         examples = _read_odd_values(args.data, reading, "none", notes)
-    found = describe_examples(examples)
+    notes.once(examples.notes)
+    found = describe_examples(examples, discrete=[*args.discrete])
     if args.json:
         print_json(found)
     else:
@@ -256,8 +259,8 @@ def _read_odd_values(path: str, reading: dict[str, Any], labels: str, notes: Not
 
 def _odd_value(column: str, got: str) -> str:
     return (
-        f"The column {column!r} is described as text, since {got} is no number, or can be read in more than one way: "
-        "mend it, or name it in --na-values if it means that nothing is there."
+        f"The column {column!r} is described as text because of {got}, since numbers must be written so that they "
+        "can be read in one way: mend the data, or name a text in --na-values if it means that nothing is there."
     )
 
 
@@ -282,7 +285,7 @@ def _described(found: dict[str, Any]) -> str:
 def _numbers(found: dict[str, Any]) -> dict[str, str]:
     words = {"type": found["type"] + (", sparse" if found["sparse"] else "")}
     words["not 0"] = percent(found["density"])
-    words["range"] = "" if found["min"] is None else f"{found['min']:g} to {found['max']:g}"
+    words["range"] = "" if found["min"] is None else f"{plain_number(found['min'])} to {plain_number(found['max'])}"
     if found["image_shape"]:
         words["images"] = " x ".join(map(str, found["image_shape"])) + " pixels"
     return words
@@ -299,7 +302,7 @@ def _columns(columns: list[dict[str, Any]]) -> str:
 
 def _range(column: dict[str, Any]) -> str:
     if column.get("min") is not None:
-        ends = [end if isinstance(end, str) else f"{end:g}" for end in (column["min"], column["max"])]
+        ends = [end if isinstance(end, str) else plain_number(end) for end in (column["min"], column["max"])]
         return " to ".join(ends)
     values = [str(value) for value in column.get("values", [])]
     listed = ", ".join(values) + (", ..." if column["distinct"] > len(values) > 0 else "")

@@ -48,7 +48,25 @@ def typed_reading(args: argparse.Namespace) -> dict[str, Any]:
     typed["label"] = getattr(args, "label", None)
     typed["as_text"] = [*getattr(args, "discrete", ()), *getattr(args, "text", ())]
     found = {name: tuple(value) if isinstance(value, list) else value for name, value in typed.items()}
-    return {name: value for name, value in found.items() if value is not None and value != ()}
+    said = {name: value for name, value in found.items() if value is not None and value != ()}
+    return said | _typed_na_values(said)
+
+
+def _typed_na_values(said: dict[str, Any]) -> dict[str, Any]:
+    """Return what marks missing values: what was typed is added to what does by default, unless it is to stand alone.
+
+    Examples
+    --------
+    >>> _typed_na_values({"na_values": (".",)})
+    {'na_values': ('.',), 'only_na_values': False}
+    >>> _typed_na_values({"only_na_values": True})
+    {'na_values': (), 'only_na_values': True}
+    >>> _typed_na_values({})
+    {}
+    """
+    if "na_values" not in said and "only_na_values" not in said:
+        return {}
+    return {"na_values": said.get("na_values", ()), "only_na_values": said.get("only_na_values", False)}
 
 
 def read_labelled(path: str, **options: Any) -> tuple[Examples, NDArray[Any]]:

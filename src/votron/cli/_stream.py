@@ -184,6 +184,7 @@ class Stream:
             raise UsageError("--text-features must be hashing with --stream, since tfidf needs all texts at once.")
         label = next(iter(source)).label if args.discrete else None
         facts = scan_stream(source, **encoding_of(args, label, leave_out=["text_features"]))
+        self.notes.once(facts.notes)
         self.encoder = facts.encoder
         self.classes = facts.classes if args.classes is None else _named_classes(args.classes, facts.classes)
         known: dict[str, Any] = {"columns": facts.columns} if facts.columns else {"n_features": facts.n_features}
@@ -194,6 +195,7 @@ class Stream:
         return self._batches(**known, zero_based=facts.zero_based, label_kind=label_kind(np.asarray(self.classes)))
 
     def _learn_from(self, batch: Any) -> None:
+        self.notes.once(batch.notes)
         if self.classes is None:
             self.classes = _named_classes(self.args.classes, batch.y)
         if self.n_batches == 0:

@@ -392,6 +392,7 @@ def _train_on_cluster(args: argparse.Namespace, estimator: Any, seed: int, notes
     with cluster(args.dask, notes) as client:
         start, column = time.monotonic(), weight_column(args, estimator)
         parts = Parts(args, estimator, client, column)
+        notes.once(parts.first.notes)
         if column is not None:
             column.check_some()
         settle_labels(args, estimator, parts.y)

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from votron._frames import columns_of
+from votron.data.dates import dates_in
 from votron.data.examples import Examples
-from votron.data.tables import kind_of
+from votron.data.tables import kind_of, polars
 
 __all__ = ["describe_examples"]
 
 _N_SHOWN = 10
 
 
-def describe_examples(examples: Examples) -> dict[str, Any]:
+def describe_examples(examples: Examples, *, discrete: Iterable[str] = ()) -> dict[str, Any]:
     """Describe examples: how many, of what, in which classes.
 
     Parameters
     ----------
     examples : Examples
         The examples.
+    discrete : names of columns
+        Columns whose texts are taken for themselves, even if all of them are dates, as in `make_encoder`.
 
     Returns
     -------
@@ -52,7 +56,8 @@ def describe_examples(examples: Examples) -> dict[str, Any]:
         "classes": _classes(examples),
     }
     if examples.columns is not None:
-        return found | {"columns": [_column(column) for column in columns_of(examples.X)]}
+        names = frozenset([discrete] if isinstance(discrete, str) else discrete)
+        return found | {"columns": [_column(column, names) for column in columns_of(examples.X)]}
     return found | _numbers(examples)
 
 
@@ -63,8 +68,10 @@ def _classes(examples: Examples) -> list[dict[str, Any]] | None:
     return [{"label": value, "count": n} for value, n in zip(values.tolist(), counts.tolist(), strict=True)]
 
 
-def _column(column: Any) -> dict[str, Any]:
+def _column(column: Any, discrete: frozenset[str]) -> dict[str, Any]:
     kind = kind_of(column)
+    if kind == "text" and column.name not in discrete and (dates := dates_in(column.cast(polars().String))) is not None:
+        column, kind = dates, "date"  # which encoders take them for, whatever file they are from
     found: dict[str, Any] = {
         "name": column.name,
         "kind": {"boolean": "truth"}.get(kind, kind),

@@ -212,6 +212,8 @@ class ReadOptions:
     --------
     >>> ReadOptions(label="Play", na_values="none").missing_texts
     ('', 'none')
+    >>> ReadOptions(label="Play", na_values="none", only_na_values=False).missing_texts[-2:]
+    ('?', 'none')
     """
 
     label: str | int | os.PathLike[str] | None = option(
@@ -285,10 +287,25 @@ class ReadOptions:
         _all_are(str, "be texts"),
         Command(
             "--na-values",
-            "text that marks a missing value; may be repeated ({default})",
+            "text that marks a missing value, beside empty, NA, NaN, null, ? and the like; may be repeated ({default})",
             "texts",
             "TEXT",
-            "default: empty, NA, NaN, null, ? and the like",
+            "default: these alone",
+        ),
+        recorded=True,
+        kept=True,
+    )
+    only_na_values: bool = option(
+        True,
+        "bool, default=True",
+        "Whether ``na_values`` stand for themselves, beside an empty field. If False, they are added to the default "
+        "ones, as pandas does and the command line; in JSON, where null is what is missing, there are no default ones.",
+        _truth,
+        Command(
+            "--only-na-values",
+            "nothing but empty fields and the texts of --na-values marks a missing value ({default})",
+            "yes",
+            default="default: NA and the like do too",
         ),
         recorded=True,
         kept=True,
@@ -454,8 +471,16 @@ class ReadOptions:
     @property
     def missing_texts(self) -> tuple[str, ...]:
         """The texts that mean that a value is missing."""
-        texts = NA_VALUES if self.na_values is None else self.na_values
-        return tuple(dict.fromkeys(["", *([texts] if isinstance(texts, str) else texts)]))
+        if self.na_values is None:
+            return NA_VALUES
+        return tuple(dict.fromkeys((*(() if self.only_na_values else NA_VALUES), *self.own_missing_texts)))
+
+    @property
+    def own_missing_texts(self) -> tuple[str, ...]:
+        """The texts that are said to mean that a value is missing, an empty one among them; none if nothing is said."""
+        if self.na_values is None:
+            return ()
+        return tuple(dict.fromkeys(["", *([self.na_values] if isinstance(self.na_values, str) else self.na_values)]))
 
     @property
     def table(self) -> TableOptions:
@@ -497,7 +522,7 @@ def options_of(cls: Any = ReadOptions) -> dict[str, Option]:
     Examples
     --------
     >>> [name for name, option in options_of().items() if option.kept]
-    ['na_values', 'zero_based', 'encoding', 'header', 'quote', 'rgb', 'resize']
+    ['na_values', 'only_na_values', 'zero_based', 'encoding', 'header', 'quote', 'rgb', 'resize']
     """
     return {each.name: each.metadata["option"] for each in fields(cls)}
 

@@ -12,6 +12,7 @@ import os
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, get_type_hints
@@ -22,9 +23,10 @@ import scipy.sparse as sp
 from votron.data._sources import STDIN, Location, Source
 from votron.data.examples import Examples, array_examples, convert_labels, with_numbers_of
 from votron.data.formats import FORMATS, Format, Part, format_named, format_of_suffix
+from votron.data.formats.images import ENDINGS as IMAGE_ENDINGS
 from votron.data.options import BatchOptions, ReadOptions, options_of
 from votron.data.tables import frame_examples, polars, polars_errors
-from votron.errors import DataError, Parameter
+from votron.errors import DataError, Parameter, Phrase
 
 __all__ = ["ExampleBatches", "open_batches", "read_examples"]
 
@@ -317,10 +319,46 @@ def _format_of_folder(source: Location, options: ReadOptions) -> Format:
     folder = Path(os.path.expanduser(source.location))
     for format in FORMATS.values():
         if options.format in (None, format.name) and format.is_folder(folder, options):
+            if options.format is None and format.name == "images":
+                _refuse_tables(folder, source.name)
             return format
     raise DataError(
         f"Data of format {options.format!r} are read from a file. Got the folder {source.location!r} instead."
     )
+
+
+def _refuse_tables(folder: Path, name: str) -> None:
+    """Say of a folder with files of data, and no image, that it is one, and what to do with it."""
+    data = {suffix for format in FORMATS.values() if format.reads == "file" for suffix in format.suffixes}
+    first = None
+    for path in _files_within(folder):
+        if path.suffix.lower() in IMAGE_ENDINGS:
+            return
+        if first is None and data & {suffix.lower() for suffix in path.suffixes[-2:]}:  # it may be compressed
+            first = path.relative_to(folder).as_posix()
+    if first is not None:
+        raise DataError(
+            f"{name} is a folder of tables, such as {first!r}, and has no images: ",
+            Phrase("folder of tables", "name one of its files, or join them into one"),
+            ".",
+        )
+
+
+def _files_within(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder, and then those of its folders, hidden ones apart; nothing of what cannot be read."""
+    folders = [folder]
+    for level in (0, 1):
+        inner = []
+        for each in folders:
+            with suppress(OSError), os.scandir(each) as entries:  # said where its images are read
+                for entry in entries:
+                    if entry.name.startswith("."):
+                        continue
+                    if entry.is_file():
+                        yield Path(entry.path)
+                    elif level == 0:
+                        inner.append(Path(entry.path))
+        folders = sorted(inner)
 
 
 def _format_of_file(source: Source, asked: str | None) -> Format:

@@ -53,6 +53,8 @@ class StreamFacts:
         For svmlight, whether features count from 0, in whichever batch the feature 0 is; for `open_batches`.
     encoder : ColumnTransformer or None
         For a table, the encoder, fitted.
+    notes : tuple of str
+        What users should know about the reading, in sentences.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class StreamFacts:
     columns: dict[str, str] | None = None
     zero_based: bool | None = None
     encoder: ColumnTransformer | None = None
+    notes: tuple[str, ...] = ()
 
 
 def scan_stream(
@@ -177,6 +180,7 @@ def _facts(found: _Statistics, encoder: ColumnTransformer | None, raw: ExampleBa
         columns=None if encoder is None else encoder_columns(encoder),
         zero_based=found.zero_based if raw is None else found.has_zero,
         encoder=encoder,
+        notes=tuple(found.notes),
     )
 
 
@@ -268,6 +272,7 @@ class _Statistics:
         self.zero_based: bool | None = None
         self.has_zero = False
         self.columns: dict[str, _SeenColumn] = {}
+        self.notes: dict[str, None] = {}  # in order, each once
         self.counts: Counter[Any] | None = None
         self._moments = _Moments()
 
@@ -275,6 +280,7 @@ class _Statistics:
         """Take a batch into account."""
         self.n_rows += batch.n_rows
         self.dropped += batch.dropped
+        self.notes |= dict.fromkeys(batch.notes)
         self.n_features = max(self.n_features, int(batch.X.shape[1]))
         if batch.zero_based is not None:
             self.zero_based = batch.zero_based

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_array, column_or_1d, validate_data
 from votron._arrays import chunks, rows_in_bytes
 from votron._frames import columns_of_words, is_frame, is_missing
 from votron._registry import Registry
+from votron._sentences import counted
 from votron._types import Index, Rows
 from votron.engine.cluster.client import is_collection, results_of
 from votron.engine.cluster.rows import SpreadRows
@@ -255,9 +256,9 @@ def check_two_classes(classes: NDArray[Any], shape: tuple[int, int]) -> None:
         raise VotronError(
             "The labels must have at least 2 classes to tell apart",
             Phrase("classes", " (in partial_fit name them with classes=[...])"),
-            f". Got 1 class, {_listed(classes)}",
-            Phrase("rows", f", for data of n_samples={shape[0]}, n_features={shape[1]}", n=shape[0]),
-            " instead.",
+            f". Got 1 class instead, {_listed(classes)[1:-1]}, ",
+            Phrase("rows", f"for data of n_samples={shape[0]}, n_features={shape[1]}", rows=counted(shape[0], "row")),
+            ".",
         )
 
 

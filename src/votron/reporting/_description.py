@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from votron._frames import columns_of, floats_of, in_pandas, kind_of, missing_in
-from votron._sentences import on_one_line, shortened
+from votron._sentences import on_one_line, plain_number, shortened
 from votron.data import Examples
 
 _MOST_VALUES = 10_000
@@ -70,17 +70,6 @@ class Column:
             f"{shortened(on_one_line(str(value)), _LONGEST)} ({n:,})" for value, n in self.values.most_common(_SHOWN)
         ]
         return ", ".join(most) + (", ..." if len(self.values) > _SHOWN else "")
-
-
-def plain_number(value: float) -> str:
-    """Return a number as people write it.
-
-    Examples
-    --------
-    >>> plain_number(7043540.0), plain_number(0.25), plain_number(1e12)
-    ('7,043,540', '0.25', '1e+12')
-    """
-    return f"{value:,.0f}" if value == round(value) and abs(value) < 1e9 else f"{value:.6g}"
 
 
 @dataclass

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from votron._frames import columns_of, is_missing
 from votron._pages import image_html, table_html
 from votron._plotting import png
-from votron._sentences import counted, on_one_line, percent, shortened
+from votron._sentences import counted, on_one_line, percent, plain_number, shortened
 from votron.displays.batches import PredictedRow
-from votron.reporting._description import plain_number
 from votron.reporting._errors import name_of
 from votron.reporting.findings import Findings
 

@@ -6,6 +6,7 @@ polars is written in Rust: where memory cannot be had it ends the process, and n
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
@@ -14,13 +15,14 @@ from votron._sentences import exact_bytes
 from votron.data._sources import EXPAND, IN_BATCHES, Source, check_expanded, check_memory
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.data.tables import polars, polars_errors
+from votron.data.tables import list_names, polars, polars_errors
 from votron.errors import DataError, Parameter, Phrase
 
 _BYTES_A_VALUE = 8
 _MEMORY_A_VALUE = 16
 _FIRST_ROWS = 1000
 _GROWTH = 64
+_INDEX = re.compile(r"__index_level_\d+__")
 _SMALLER = "write it with fewer rows to a group"
 
 
@@ -68,7 +70,8 @@ class ColumnFile(Format):
                     f"There must be rows and columns in {source.name}. Got {frame.height} rows of {frame.width} "
                     "instead."
                 )
-            yield Part(frame)
+            hidden = hidden_indexes(frame.columns, options)
+            yield Part(frame.drop(hidden), about={"notes": _left_out(hidden, source.name, options)})
 
     def _whole(self, source: Source, max_bytes: int) -> Any:
         file: Any = source.plain_path
@@ -115,6 +118,33 @@ class ColumnFile(Format):
             raise DataError(f"Cannot read {name} as {self.name}: {error}.") from None
         finally:
             file.seek(0)
+
+
+def hidden_indexes(names: Sequence[str], options: ReadOptions) -> list[str]:
+    """Return the columns that pandas made of an index without a name, but those that are asked for by name.
+
+    They number the rows as they were before they were sampled or sorted, which may tell the labels, and other files of
+    the same columns have none.
+
+    Examples
+    --------
+    >>> hidden_indexes(["a", "__index_level_0__"], ReadOptions())
+    ['__index_level_0__']
+    >>> hidden_indexes(["a", "__index_level_0__"], ReadOptions(columns={"__index_level_0__": "number"}))
+    []
+    """
+    table = options.table
+    asked = {table.label, *table.drop, *table.as_text, *(table.columns or ())}
+    found = [name for name in names if _INDEX.fullmatch(name) and name not in asked]
+    return found if len(found) < len(names) else []
+
+
+def _left_out(hidden: list[str], name: str, options: ReadOptions) -> tuple[str, ...]:
+    """Return the remark on columns that were left out; data of a model are without columns that it does not know."""
+    if not hidden or options.columns is not None:
+        return ()
+    word = "column" if len(hidden) == 1 else "columns"
+    return (f"Left out of {name}: the {word} {list_names(hidden)}, an index of pandas that says where rows once were.",)
 
 
 def _bytes_of_texts(frame: Any) -> int:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from votron._sentences import first_of
 from votron.data._sources import MAX_RECORD, check_memory, check_text, too_long, with_capital
+from votron.data.formats._csv_marks import Marks
 from votron.data.options import ReadOptions
 from votron.errors import DataError, Parameter
 
@@ -60,6 +61,10 @@ class Layout:
     """What other columns must hold since the rows before do."""
     commas: frozenset[str] = frozenset()
     """Columns of numbers that had decimal commas in the rows before."""
+    marks: Marks = field(default_factory=Marks)
+    """The decimal marks of the rows before."""
+    in_parts: bool = False
+    """Whether more rows may follow those that are read."""
 
     def kind_of(self, name: str) -> str | None:
         """Return what a column must hold, as far as that is known."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,6 +45,7 @@ from votron.data.formats._csv_layout import (
     may_have_codes,
     no_header_error,
 )
+from votron.data.formats._csv_marks import Marks, check_points, has_commas, may_have_points, numbers_in
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.data.tables import OddValueError, Place, check_finite_column, kind_of, polars, polars_errors
@@ -56,8 +57,6 @@ _AT_ONCE = 1 << 14
 _KIND_NAMES = {"text": "text", "number": "number", "boolean": "truth", "date": "date"}
 _EXACT = 2.0**53  # whole numbers below are exact as floats
 _CODE = r"^[+-]?0\d"
-_COMMA = r"^([+-]?\d+),(\d+)$"
-_PERHAPS_THOUSANDS = r"^[+-]?[1-9]\d{0,2},\d{3}$"
 _WHAT = {
     "number": "numbers",
     "truth": "true and false, or 1 and 0",
@@ -71,7 +70,7 @@ class Csv(Format):
 
     name = "csv"
     suffixes: ClassVar[tuple[str, ...]] = (".csv",)
-    options = ("header", "delimiter", "quote", "na_values", "as_text", "encoding")
+    options = ("header", "delimiter", "quote", "na_values", "only_na_values", "as_text", "encoding")
     sequential = True
     separator: ClassVar[str | None] = None
     """Between fields, if that is not to be found out."""
@@ -87,6 +86,7 @@ class Csv(Format):
             found, texts = None, _whole_text(source, options)
         else:
             found = find_layout(with_newlines(source.head), len(source.head) < HEAD, source.name, delimiter, options)
+            found = replace(found[0], in_parts=True), found[1]
             texts = text_parts(source, batch_bytes, _last_record(found[0]))
         for data, line in texts:
             layout, n_header = found or find_layout(data, True, source.name, delimiter, options)
@@ -153,9 +153,12 @@ def _with_kinds_seen(layout: Layout, rows: CsvRows) -> Layout:
     unknown = [column for column in rows.frame.get_columns() if layout.kind_of(column.name) is None]
     found = {column.name: _KIND_NAMES.get(kind_of(column)) for column in unknown}
     known = {name: kind for name, kind in found.items() if kind is not None}
-    if not known and rows.commas <= layout.commas:
-        return layout
-    return replace(layout, kinds_before={**layout.kinds_before, **known}, commas=layout.commas | rows.commas)
+    return replace(
+        layout,
+        kinds_before={**layout.kinds_before, **known} if known else layout.kinds_before,
+        commas=layout.commas | rows.commas,
+        marks=rows.marks,
+    )
 
 
 def _looks_quoted(frame: Any) -> bool:
@@ -177,6 +180,7 @@ class CsvRows:
     records: Records
     first_line: int
     commas: frozenset[str] = frozenset()
+    marks: Marks = field(default_factory=Marks)
 
     def place(self, row: int) -> str:
         """Return where a row is, in words."""
@@ -207,9 +211,11 @@ def read_rows(data: bytes, layout: Layout, first_line: int) -> CsvRows:
     if frame.height != len(records.starts):
         raise DataError(f"Cannot read {layout.name}: its quotes and line ends do not fit together.")
     rows = CsvRows(frame, data, records, first_line)
+    marks = _check_marks(frame, layout, rows.place)
     columns = [convert_column(column, layout, rows.place) for column in frame.get_columns()]
     _check_header(columns, layout)
-    return CsvRows(frame.with_columns(columns), data, records, first_line, _with_commas(frame, columns, layout))
+    commas = _with_commas(frame, columns, layout)
+    return CsvRows(frame.with_columns(columns), data, records, first_line, commas, marks)
 
 
 def _body_for_polars(data: bytes, records: Records, layout: Layout) -> tuple[bytes, list[str]]:
@@ -248,6 +254,15 @@ def _with_commas(frame: Any, columns: list[Any], layout: Layout) -> frozenset[st
     return frozenset(new.name for old, new in pairs if old.dtype == text and new.dtype != text and has_commas(old))
 
 
+def _check_marks(frame: Any, layout: Layout, place: Place) -> Marks:
+    """Return the decimal marks that were seen; refuse points that may separate thousands."""
+    if layout.dialect.delimiter == ",":
+        return layout.marks
+    text = polars().String
+    columns = (_cleaned(one, layout.na_values) if one.dtype == text else one for one in frame.get_columns())
+    return check_points(columns, layout, place)
+
+
 def _parse(body: bytes, keys: list[str], layout: Layout) -> Any:
     """Return the frame, with inferred types if they fit all rows, else as text."""
     pl = polars()
@@ -262,7 +277,7 @@ def _parse(body: bytes, keys: list[str], layout: Layout) -> Any:
         frame = _read(body, layout, dict.fromkeys(keys, pl.String))
     if frame.width > len(keys):
         frame = frame.drop(frame.columns[-1])
-    frame = _with_codes(frame, body, layout)
+    frame = _with_points(_with_codes(frame, body, layout), body, layout)
     return frame.rename(dict(zip(keys, layout.names, strict=True)))
 
 
@@ -287,6 +302,21 @@ def _with_codes(frame: Any, body: bytes, layout: Layout) -> Any:
         return frame
     texts = _read(body, layout, dict.fromkeys(numbers, polars().String), numbers)
     return frame.with_columns([column for column in texts.get_columns() if is_code(column).any()])
+
+
+def _with_points(frame: Any, body: bytes, layout: Layout) -> Any:
+    """Return the frame with texts in the place of numbers whose points may separate thousands, as decimal commas say.
+
+    In parts of a file these may come later.
+    """
+    if layout.dialect.delimiter == ",":
+        return frame
+    pl = polars()
+    texts = (column for column in frame.get_columns() if column.dtype == pl.String)
+    if not (layout.in_parts or layout.marks.comma or any(has_commas(column) for column in texts)):
+        return frame
+    numbers = [one.name for one in frame.get_columns() if one.dtype.is_float() and may_have_points(one)]
+    return frame.with_columns(_read(body, layout, dict.fromkeys(numbers, pl.String), numbers)) if numbers else frame
 
 
 # -- what a column holds ----------------------------------------------------------------------------------------------
@@ -317,11 +347,6 @@ def is_code(column: Any) -> Any:
     return column.str.contains(_CODE).fill_null(False)
 
 
-def has_commas(column: Any) -> bool:
-    """Tell whether there is a text with a decimal comma, or what looks like one."""
-    return bool(column.str.strip_chars().str.contains(_COMMA).any())
-
-
 def _cleaned(column: Any, na_values: tuple[str, ...]) -> Any:
     """Return texts without spaces around them, and null where they mean that nothing is there."""
     stripped = column.str.strip_chars()
@@ -331,7 +356,7 @@ def _cleaned(column: Any, na_values: tuple[str, ...]) -> Any:
 def _from_text(column: Any, kind: str | None, layout: Layout, place: Place) -> Any:
     """Return texts as truth values or numbers, if all of them are."""
     told = layout.kinds.get(column.name)
-    numbers = _numbers(column, layout, place)
+    numbers = numbers_in(column, layout, place)
     there = numbers.is_finite().fill_null(False)
     n, n_numbers = len(column) - column.null_count(), int(there.sum())
     if n and kind != "number" and (not n_numbers or told == "truth"):
@@ -361,60 +386,6 @@ def _dates(column: Any, layout: Layout, place: Place) -> Any:
         at = first_undated(column)
         _refuse(polars().Series([row == at for row in range(len(column))]), column, layout, place)
     return found
-
-
-# -- numbers ----------------------------------------------------------------------------------------------------------
-
-
-def _numbers(column: Any, layout: Layout, place: Place) -> Any:
-    """Return texts as numbers, null where they are none; with a decimal comma, where commas separate nothing else."""
-    pl = polars()
-    integers = column.cast(pl.Int64, strict=False)
-    if integers.null_count() == column.null_count():
-        return integers
-    numbers = column.cast(pl.Float64, strict=False)
-    if layout.dialect.delimiter == ",":
-        return numbers
-    commas = column.str.contains(_COMMA).fill_null(False)
-    if not commas.any() and column.name not in layout.commas:
-        return numbers
-    with_commas = column.str.replace(_COMMA, "${1}.${2}").cast(pl.Float64, strict=False)
-    if with_commas.null_count() == column.null_count():
-        _check_commas(column, commas, layout, place)
-    return with_commas
-
-
-def _check_commas(column: Any, commas: Any, layout: Layout, place: Place) -> None:
-    """Refuse commas that may separate thousands: 1,234 beside 1234.5, or where all are followed by three digits."""
-    points = column.str.contains(".", literal=True).fill_null(False)
-    head = f"The column {column.name!r} of {layout.name} must have"
-    remedy = Phrase(
-        "decimal mark",
-        "write numbers with a point and without thousands, or say with ",
-        Parameter("as_text"),
-        " that it is a column of names",
-    )
-    if points.any():
-        with_point = int(points.arg_true()[0])
-        other = "decimal commas before it"
-        if commas.any():
-            row = int(commas.arg_true()[0])
-            other = f"{short_repr(column[row])} in {place(row)}"
-        got = f"{short_repr(column[with_point])} in {place(with_point)} and {other}"
-        raise OddValueError(f"{head} one decimal mark. Got {got} instead: ", remedy, ".", column=column.name, got=got)
-    if column.name not in layout.commas and commas.any():
-        thousands = column.str.contains(_PERHAPS_THOUSANDS).fill_null(False)
-        if bool((commas == thousands).all()):
-            row = int(commas.arg_true()[0])
-            got = f"{short_repr(column[row])} in {place(row)}"
-            raise OddValueError(
-                f"{head} numbers that can be read in one way. Got {got} instead, whose comma may be a decimal comma or "
-                "separate thousands: ",
-                remedy,
-                ".",
-                column=column.name,
-                got=got,
-            )
 
 
 def _narrow(column: Any) -> Any:

@@ -55,7 +55,7 @@ class Json(Format):
 
     name = "json"
     suffixes: ClassVar[tuple[str, ...]] = (".json",)
-    options = ("as_text", "na_values", "encoding")
+    options = ("as_text", "na_values", "only_na_values", "encoding")
 
     def looks_like(self, head: bytes) -> bool:
         """Tell whether it begins with a list of objects."""
@@ -86,7 +86,7 @@ class JsonLines(Format):
 
     name = "jsonl"
     suffixes = (".jsonl", ".ndjson")
-    options = ("as_text", "na_values", "encoding")
+    options = ("as_text", "na_values", "only_na_values", "encoding")
     sequential = True
 
     def looks_like(self, head: bytes) -> bool:
@@ -314,7 +314,7 @@ class _Rows:
             if 2 * n_numbers > sum(value is not None for value in values):
                 at = next(i for i, value in enumerate(values) if isinstance(value, str))
                 raise self._wrong(name, "numbers alone, as most of its values are", values, at)
-        missing = frozenset(self._options.missing_texts if self._options.na_values is not None else ())
+        missing = frozenset(self._options.own_missing_texts)  # where null is at hand, a word is a word
         if missing or types != {str}:
             texts = [None if value is None else _as_text(value) for value in values]
             values = [None if text in missing else text for text in texts]
