@@ -143,7 +143,7 @@ def run(args: argparse.Namespace) -> int:
             dropped, unlabelled = dropped + batch.dropped, unlabelled + batch.unlabelled
         if not found.n:
             raise VotronError(f"There are no rows in {args.data!r} to evaluate on.")
-    for remark in saved.unseen.sentences():
+    for remark in saved.remarks():
         notes(remark)
     tell_left_out(notes, dropped, unlabelled)
     if page is not None:

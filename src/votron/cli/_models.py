@@ -24,6 +24,7 @@ from votron._confusion import Confusion
 from votron._frames import plain_labels
 from votron._pipelines import classifier_of, steps_before
 from votron._sentences import counted, joined, percent, rounded_bytes
+from votron.cli._holes import FilledHoles
 from votron.cli._output import Notes, printable
 from votron.cli._parser import UsageError
 from votron.cli._reading import base_name, file_digest, hold_out, read_batches, read_labelled, typed_reading
@@ -63,6 +64,8 @@ class SavedModel:
     manifest: Manifest
     unseen: Unseen = field(default_factory=_nothing_unseen)
     """What the rows that went through had that training had not."""
+    holes: FilledHoles = field(default_factory=FilledHoles)
+    """What they lacked."""
 
     @property
     def estimator(self) -> Any:
@@ -114,7 +117,15 @@ class SavedModel:
         from votron.data import unseen_values
 
         self.unseen.update(unseen_values(self.model, X))
-        return self.model[:-1].transform(X)
+        features = self.model[:-1].transform(X)
+        if self.columns is not None:
+            self.holes.add(self.model, self.columns, X, features)
+        return features
+
+    def remarks(self) -> list[str]:
+        """Return what there is to say of the rows that went through: what training had not, and what they lacked."""
+        before = self.provenance.get("holes")
+        return [*self.unseen.sentences(), *self.holes.sentences(before if isinstance(before, dict) else None)]
 
     def explained(self, X: Any, label: Any, against: Any, *, top: int, names: list[str]) -> Any:
         """Return why the one row X has its score, with rows and features counted from 1 where they have no names."""

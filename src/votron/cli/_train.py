@@ -19,6 +19,7 @@ from votron._pipelines import classifier_of, rows_for_classifier, steps_before, 
 from votron._sentences import counted, did_you_mean, duration, first_of, percent, percent_range, rounded_bytes
 from votron.cli import _options
 from votron.cli._advice import long_work, remark_on_label, remark_on_mistakes
+from votron.cli._holes import holes_of_training
 from votron.cli._models import (
     BESIDE_ERROR,
     beside_majority,
@@ -335,7 +336,7 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
     trained = Trained(model, data, len(y), time.monotonic() - start, weights=column)
     if names:
         trained.estimator.name_rows(names)
-    trained.provenance = provenance_of(args, data, data.n_rows)
+    trained.provenance = provenance_of(args, data, data.n_rows) | holes_of_training(args, X)
     trained.provenance |= {} if column is None else {"sample_weight": column.facts}
     if tuned is not None:
         facts = _tune.tuned_facts(tuned)

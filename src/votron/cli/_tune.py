@@ -11,6 +11,7 @@ from votron._progress import Progress
 from votron._sentences import counted, did_you_mean, duration, joined, percent, rounded_bytes
 from votron.cli import _options
 from votron.cli._advice import remark_on_label
+from votron.cli._holes import holes_of_training
 from votron.cli._models import save_model
 from votron.cli._output import Notes, check_output_path, print_json, printable, table, wrapped
 from votron.cli._parser import (
@@ -503,7 +504,11 @@ def _best_command(args: argparse.Namespace, reading: Sequence[str], result: Tuni
 def _written(args: argparse.Namespace, data: Any, result: TuningResult, weights: WeightColumn | None) -> dict[str, Any]:
     """Write the best, which was trained on all rows."""
     tuned = {"folds": result.folds, "settings": result.n_tried, "error": result.best_error}
-    more = {"tuned": tuned} | ({} if weights is None else {"sample_weight": weights.facts})
+    more = (
+        {"tuned": tuned}
+        | holes_of_training(args, data.X)
+        | ({} if weights is None else {"sample_weight": weights.facts})
+    )
     size = save_model(result.model, args.output, provenance_of(args, data, data.n_rows) | more)
     return {"file": args.output, "bytes": size}
 
