@@ -340,7 +340,7 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
     trained.provenance |= {} if column is None else {"sample_weight": column.facts}
     if tuned is not None:
         facts = _tune.tuned_facts(tuned)
-        trained.remarks["tuned"], trained.tried = _tune.tuned_words(tuned), _tune.settings_table(tuned, _SHOWN)
+        trained.remarks["tuned"], trained.tried = _tune.tuned_words(args, tuned), _tune.settings_table(tuned, _SHOWN)
         trained.tuning, trained.provenance["tuned"] = facts | {"table": tuned.to_dict()["table"]}, facts
     if isinstance(args.test, str):
         trained.error = _error_on_file(args, trained)
