@@ -393,9 +393,11 @@ def _train_on_cluster(args: argparse.Namespace, estimator: Any, seed: int, notes
     from votron.cli._cluster import Parts, check_options, cluster  # most who train have no cluster
 
     check_options(args)
+    column = weight_column(args, estimator)
+    parts = Parts(args, estimator, column)
     with cluster(args.dask, notes) as client:
-        start, column = time.monotonic(), weight_column(args, estimator)
-        parts = Parts(args, estimator, client, column)
+        start = time.monotonic()
+        parts.read(client)
         if column is not None:
             column.check_some()
         settle_labels(args, estimator, parts.y)
