@@ -79,18 +79,19 @@ class FilledHoles:
 def _filled_in(model: Any, kinds: Mapping[str, str], X: Any, features: Any, rows: Mapping[str, int]) -> dict[str, str]:
     """Return what stands for each column in a row that lacks it, in the units of the data."""
     from votron.displays.batches import rows_at
-    from votron.reasons._sums import dense_row
-    from votron.reasons._values import number, original, places_of_columns
     from votron.reasons.features import names_after  # most data have no holes
 
     names = names_after(steps_before(model), X)
-    places = {} if names is None else places_of_columns(names)
+    if names is None:
+        return {}
     found = {}
     for column, i in rows.items():
-        own = dense_row(rows_at(features, [i]))
-        at = places.get(column, [])
+        row = rows_at(features, [i])
+        own = np.asarray(row.toarray() if hasattr(row, "toarray") else row, dtype=np.float64).reshape(-1)
+        at = [k for k, name in enumerate(names.columns) if name == column]
         if len(at) == 1 and kinds[column] in ("number", "truth"):
-            found[column] = f"as {number(original(names, at[0], float(own[at[0]])))}"
+            value = names.original(at[0], float(own[at[0]]))
+            found[column] = f"as {value:,.0f}" if abs(value) >= 1e4 else f"as {value:.4g}"
         elif at and not own[at].any():
             found[column] = "no feature is set"
     return found
