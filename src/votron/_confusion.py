@@ -9,8 +9,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._sentences import counted, on_one_line, shortened
+
 _MOST_PROBABILITIES = 1 << 24
 """Numbers, rows times classes, up to which they are kept for the area under the curve."""
+_RARE = 0.1
+"""Share of the rows below which a class may be rare; of many classes, below half of what each would have."""
+_BY_CHANCE = 3.0
+"""Standard deviations up to which the mean probability of a class may differ from its share by chance."""
+
+
+@dataclass(frozen=True)
+class ClassGap:
+    """A class whose mean probability is not its share of the rows."""
+
+    label: Any
+    probability: float
+    share: float
+
+    @property
+    def size(self) -> float:
+        """The difference."""
+        return abs(self.probability - self.share)
+
+    @property
+    def matters(self) -> bool:
+        """Whether it is above 3 points; of a rare class, above half a point and half of its share."""
+        return self.size > 0.03 or self.size > max(0.005, self.share / 2)
 
 
 @dataclass
@@ -39,9 +64,14 @@ class Confusion:
     """Whether to keep what reliability is drawn of."""
     certain: list[tuple[NDArray[np.float64], NDArray[np.bool_]]] = field(default_factory=list)
     """The probability of the predicted label, and whether it is right."""
+    given: NDArray[np.float64] | None = None
+    """The sum over rows of the probability of each class, and that of its variance, p(1 - p)."""
 
     def add_probabilities(self, logs: NDArray[np.float64], known: NDArray[np.bool_]) -> None:
         """Keep the probabilities of a batch."""
+        shares = np.exp(logs)
+        sums = np.stack([shares.sum(axis=0), (shares * (1 - shares)).sum(axis=0)])
+        self.given = sums if self.given is None else self.given + sums
         if self.drawn:
             best = logs.argmax(axis=1)[:, None]
             right = np.take_along_axis(known, best, axis=1)[:, 0]
@@ -87,6 +117,34 @@ class Confusion:
             return np.zeros(0), np.zeros(0, dtype=np.bool_)
         sure, right = zip(*self.certain, strict=True)
         return np.concatenate(sure), np.concatenate(right)
+
+    def gaps(self, classes: NDArray[Any]) -> list[ClassGap]:
+        """Return the classes whose mean probability differs from their share of the rows, the furthest first.
+
+        Problem: are the probabilities of a class too high, or too low, everywhere? Were they right, the number of its
+        rows would have the mean Σp and the variance Σp(1 - p); a class is returned if it is further off than that
+        allows, and by as much as matters. Of two classes, which are off by the same, the rarer one stands for both.
+        Reference: D. Spiegelhalter, Statistics in Medicine 5 (1986), 421-433.
+
+        Examples
+        --------
+        >>> found = Confusion()
+        >>> found.add_probabilities(np.log(np.full((100, 2), 0.5)), np.eye(2, dtype=bool)[[0] * 95 + [1] * 5])
+        >>> found.add(np.array(["no"] * 95 + ["yes"] * 5), np.array(["no"] * 100))
+        >>> found.gaps(np.array(["no", "yes"]))
+        [ClassGap(label='yes', probability=0.5, share=0.05)]
+        """
+        if self.given is None:
+            return []
+        rows = {entry["label"]: entry["rows"] for entry in self.by_class(self.labels(classes))}
+        gaps = []
+        for label, total, variance in zip(classes.tolist(), *self.given.tolist(), strict=True):
+            gap = ClassGap(label, total / self.n, rows[label] / self.n)
+            if gap.matters and gap.size * self.n > _BY_CHANCE * variance**0.5:
+                gaps.append(gap)
+        if len(classes) == 2:
+            return sorted(gaps, key=lambda gap: gap.share)[:1]
+        return sorted(gaps, key=lambda gap: -gap.size)
 
     @property
     def auc(self) -> float | None:
@@ -140,6 +198,16 @@ class Confusion:
             counts[true] = counts.get(true, 0) + count
         return majority_of(counts)
 
+    @property
+    def rarest(self) -> dict[str, Any]:
+        """The label with the fewest rows, how many it has, how many of these are found, and whether that is rare."""
+        rows: dict[Any, int] = {}
+        for (true, _), count in self.counts.items():
+            rows[true] = rows.get(true, 0) + count
+        label = min(rows, key=lambda each: (rows[each], str(each)))
+        rare = rows[label] < self.n * min(_RARE, 0.5 / len(rows))
+        return {"label": label, "rows": rows[label], "found": self.counts.get((label, label), 0), "rare": rare}
+
     def largest(self) -> list[tuple[Any, Any, int]]:
         """Return true label, predicted label and how often, of wrong predictions, the most frequent first."""
         found = [(*key, count) for key, count in self.counts.items() if key[0] != key[1]]
@@ -185,6 +253,25 @@ def majority_of(counts: Mapping[Any, int]) -> dict[str, Any]:
     n = sum(counts.values())
     wrong = n - counts[label]
     return {"label": label, "wrong": wrong, "error": wrong / n}
+
+
+def rarest_in_words(rarest: Mapping[str, Any], *, weighed: bool) -> str:
+    """Return how many rows of the rarest class are found, where it is rare, or classes were ``weighed``; else "".
+
+    The error of all rows says little then: it is small for whoever never names that class.
+
+    Examples
+    --------
+    >>> found = Confusion({("no", "no"): 900, ("no", "yes"): 80, ("yes", "yes"): 15, ("yes", "no"): 5})
+    >>> rarest_in_words(found.rarest, weighed=False)
+    "15 of 20 rows of 'yes', the rarest class, are found"
+    >>> rarest_in_words({"label": "yes", "rows": 480, "found": 400, "rare": False}, weighed=False)
+    ''
+    """
+    if not (rarest["rare"] or weighed):
+        return ""
+    found, rows, name = rarest["found"], rarest["rows"], shortened(on_one_line(str(rarest["label"])))
+    return f"{found:,} of {counted(rows, 'row')} of '{name}', the rarest class, {'is' if rows == 1 else 'are'} found"
 
 
 def clopper_pearson(wrong: int, n: int, confidence: float = 0.95) -> tuple[float, float]:

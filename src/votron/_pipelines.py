@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -18,3 +19,20 @@ def steps_before(model: Any) -> list[Any]:
 def rows_for_classifier(model: Any, X: Any) -> Any:
     """Return rows as the classifier of a model takes them."""
     return model[:-1].transform(X) if hasattr(model, "steps") else X
+
+
+def weighs_classes(classifier: Any, provenance: Mapping[str, Any]) -> bool:
+    """Tell whether a classifier was trained with weights, or with margins by class, as far as it or its file knows.
+
+    Examples
+    --------
+    >>> from votron import AveragedPerceptronClassifier
+    >>> weighs_classes(AveragedPerceptronClassifier(class_weight="balanced"), {})
+    True
+    >>> weighs_classes(AveragedPerceptronClassifier(), {}), weighs_classes(None, {"sample_weight": {"column": "w"}})
+    (False, True)
+    """
+    by_class = getattr(classifier, "class_weight", None) is not None
+    uneven = isinstance(getattr(classifier, "margin", None), dict)
+    kept = getattr(getattr(classifier, "record_", None), "weight", None)  # what a model keeps of weights given to fit
+    return by_class or uneven or kept is not None or bool(provenance.get("sample_weight"))

@@ -255,6 +255,7 @@ USAGE = [
     (["train", "digits", "-o"], 2, "-o, --output needs a value."),
     (["train", "digits", "-o", "x", "extra"], 2, "There is one argument too many. Got 'extra'"),
     (["train", "digits", "-o", "x", "--degre", "3"], 2, "There is no option --degre. Did you mean --degree?"),
+    (["export", "days.votron", "-o", "x"], 2, "There is no option -o: --onnx FILE or --compact FILE says which kind"),
     (["train", "digits", "-o", "x", "--zzz"], 2, "There is no option --zzz. votron train --help lists"),
     (["train", "digits", "-o", "x", "--verbose"], 2, "progress is shown on a terminal, unless --quiet is given."),
     (["train", "digits", "-o", "x", "--fit-intercept"], 2, "--fit-intercept is an option of --estimator averaged"),

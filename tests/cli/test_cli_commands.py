@@ -584,6 +584,19 @@ def test_tuning_prints_a_command_that_trains_the_best(here, capsys):
     assert read_manifest("best.votron").provenance["tuned"]["folds"] == 3
 
 
+def test_a_search_that_ends_early_says_so_and_counts_as_the_file_does(here, capsys):
+    options = ["--estimator", "averaged", "--random-state", "0", "--tune", "500"]
+    out = run(capsys, "train", "days.csv", "--label", "Play", *options, "-o", "early.votron").out
+    tried = re.search(r"(\d+) settings tried \(all there are to try, in less than the 500 s allowed\)", _in_line(out))
+    assert int(tried[1]) == read_manifest("early.votron").provenance["tuned"]["settings"]
+    out = run(capsys, "tune", "days.csv", "--label", "Play", "--estimator", "averaged", "--max-seconds", "500").out
+    assert f"{tried[1]} settings tried (all there are to try" in _in_line(out)
+
+
+def _in_line(text):
+    return " ".join(text.split())
+
+
 def test_tuning_is_the_librarys(here, capsys):
     from votron.tuning import tune
 

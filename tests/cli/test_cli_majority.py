@@ -9,6 +9,7 @@ import pytest
 
 from votron import load
 from votron.cli import main
+from votron.saving.models import load_with_manifest
 
 
 @pytest.fixture
@@ -19,6 +20,10 @@ def rare(tmp_path, monkeypatch):
     rows = [f"{a:.3f},{b:.3f},{'yes' if i % 10 == 0 else 'no'}" for i, (a, b) in enumerate(rng.normal(size=(120, 2)))]
     (tmp_path / "rare.csv").write_text("a,b,label\n" + "\n".join(rows) + "\n")
     return tmp_path
+
+
+def load_provenance(path):
+    return load_with_manifest(path)[1].provenance
 
 
 def run(capsys, *arguments):
@@ -63,3 +68,29 @@ def test_weights_of_classes_at_the_command_line(rare, capsys):
     assert "must be balanced, numbers by label such as yes=5,no=0.5 or none." in capsys.readouterr().err
     assert main([*train, "--estimator", "adatron", "--class-weight", "balanced"]) != 0
     assert "are factors of C, so that they need one." in capsys.readouterr().err
+
+
+def test_a_rare_class_stands_beside_the_error(rare, capsys):
+    text = (rare / "rare.csv").read_text().splitlines()
+    few = [line for i, line in enumerate(text) if not line.endswith("yes") or i % 20 == 1]
+    (rare / "few.csv").write_text("\n".join(few) + "\n")
+    train = ["train", "few.csv", "--label", "label", "-o", "m.votron", "--random-state", "0", "--no-certificate"]
+    found = json.loads(run(capsys, *train, "--class-weight", "balanced", "--json"))["training_error"]
+    rarest = found["rarest"]
+    assert (rarest["label"], rarest["rows"], rarest["rare"]) == ("yes", 6, True)
+    for more in ((), ("--class-weight", "balanced")):
+        out = " ".join(run(capsys, *train, *more).split())
+        assert "of 6 rows of 'yes', the rarest class, are found; balanced accuracy" in out
+        out = run(capsys, "evaluate", "m.votron", "few.csv")
+        assert "of 6 rows of 'yes', the rarest class, are found\nbalanced accuracy" in out
+    out = run(capsys, *train, "--kernel", "linear", "--epochs", "1", "--class-weight", "balanced", "--test", "0.5")
+    assert ": by error this model is no better" in " ".join(out.split())
+    assert "rarest" not in load_provenance("m.votron")["test"]
+
+
+def test_classes_that_are_not_rare_are_not_remarked_upon(rare, capsys):
+    train = ["train", "digits", "-o", "d.votron", "--random-state", "0", "--epochs", "1", "--no-certificate"]
+    assert "rarest" not in run(capsys, *train)
+    train = ["train", "rare.csv", "--label", "label", "-o", "m.votron", "--random-state", "0", "--no-certificate"]
+    assert "rarest" not in run(capsys, *train)
+    assert "12 rows of 'yes', the rarest class" in " ".join(run(capsys, *train, "--margin", "no=0.1,yes=3").split())

@@ -62,8 +62,11 @@ def test_parquet_parts(address, folder, capsys):
     one, other = votron.load(whole), votron.load(parts)
     assert other[-1].record_.equals(one[-1].record_)
     assert main(["predict", str(parts), str(folder / "whole.parquet"), "-o", str(folder / "labels.csv")]) == 0
+    capsys.readouterr()
     assert main(["train", str(folder / "tables"), "--label", "digit", "-o", str(parts), "--dask", address]) == 2
-    assert "--dask takes tables with --numeric keep" in " ".join(capsys.readouterr().err.split())
+    said = " ".join(capsys.readouterr().err.split())
+    assert "--dask takes tables with --numeric keep" in said
+    assert "Dask cluster" not in said  # it is refused before there is one
 
 
 def test_a_column_of_weights(address, folder, capsys):
@@ -92,6 +95,7 @@ def test_what_does_not_go_with_it(folder, capsys, monkeypatch):
     for more, told in {
         ("--dask", "local:0"): "--dask must be an address, local or local:N",
         ("--dask", "local", "--stream"): "--stream reads the data here; leave it out with --dask",
+        ("--dask", "local", "--missing", "mean"): "--missing mean needs all rows first: fill in the parts beforehand",
         ("--dask", "local", "--test", "0.2"): "--test must be a file with --dask",
         ("--dask", "local", "--estimator", "winnow"): "--dask trains the estimators voted and averaged",
         ("--dask", "tcp://127.0.0.1:9"): "No Dask scheduler answers at tcp://127.0.0.1:9",

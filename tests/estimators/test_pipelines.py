@@ -150,8 +150,36 @@ def test_holes_are_refused_by_the_name_of_their_column(library):
         voted.agreement(holes)
     assert not hasattr(table_classifier(whole, Perceptron()), "predict_proba")
     for method in (model.predict, model.decision_function, voted.agreement):
-        with pytest.raises(ValueError, match=r"columns are missing: {'wind'}"):
+        with pytest.raises(ValueError, match="Got a frame without 'wind' instead: add it"):
             method(whole[["sky", "temp"]])
     assert len(table_classifier(holes, HistGradientBoostingClassifier()).fit(holes, [0, 1, 0, 1]).predict(holes)) == 4
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(whole, [0, 1])
+
+
+METHODS = ("fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score", "explain", "agreement")
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("library", [pd, pl])
+def test_what_is_no_table_of_the_columns_is_refused_by_every_method(method, library, tmp_path):
+    people = {"age": [20.0, 30.0, 40.0, 50.0], "city": list("abca"), "income": [1.0, 2.0, 3.0, 4.0]}
+    frame, y = library.DataFrame(people), ["no", "yes", "no", "yes"]
+    made = table_classifier(frame, VotedPerceptronClassifier(random_state=0)).fit(frame, y)
+    made.save(tmp_path / "m.votron")
+    more = [y] if method in ("fit", "score") else []
+    for model in (made, load(tmp_path / "m.votron")):
+        call = getattr(model, method)
+        begin = f"The X of {method} must "
+        for row in (pd.DataFrame(people).iloc[1], pd.DataFrame(people).iloc[1].to_dict()):
+            with pytest.raises(ValueError, match=f"^{begin}be a table of rows, one or more: of a frame pass"):
+                call(row, *more)
+        with pytest.raises(DataError, match=f"^{begin}have the columns .* without 'age' instead: add it"):
+            call(library.DataFrame({"city": people["city"], "income": people["income"]}), *more)
+        with pytest.raises(DataError, match="without 'age', 'income' instead: add them"):
+            call(library.DataFrame({"city": people["city"]}), *more)
+        with pytest.raises(DataError, match=r"Is that 'Age'\?$"):
+            call(library.DataFrame({name.replace("age", "Age"): values for name, values in people.items()}), *more)
+        with pytest.raises(DataError, match=f"^{begin}be a frame with the columns .*: 'age', 'city', 'income'"):
+            call(np.zeros((4, 3)), *more)
+        call(library.DataFrame({**people, "other": [1, 2, 3, 4]}), *more)

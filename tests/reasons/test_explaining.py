@@ -383,6 +383,7 @@ def test_explanations_print_and_convert():
     assert [each["label"] for each in document["rows"]] == model.predict(X[300:302]).tolist()
     assert len(found[:1]) == 1
     assert repr(found) == "<Explanations of 2 rows>"
+    assert repr(found[:1]) == "<Explanations of 1 row>"
 
 
 @pytest.mark.parametrize("params", [{}, {"kernel": "linear", "rule": "last"}], ids=str)

@@ -98,7 +98,8 @@ class Visit:
 def test_nothing_keeps_people_out(browser, addresses, name, scheme, size):
     """axe-core finds nothing, nothing is wider than the screen or cut, and figures stand out from the ground."""
     with Visit(browser, addresses[name], color_scheme=scheme, **size) as page:
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        # A phone shows a page that is too wide from further off: its innerWidth grows, and is no measure.
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["viewport"]["width"]
         found = page.evaluate(CONTRASTS)
         assert (found["text"] != []) == (found["line"] != []) == (page.locator("svg.figure").count() > 0)
         assert [each for each in found["text"] if each[0] < 4.5] == []

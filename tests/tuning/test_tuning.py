@@ -399,6 +399,14 @@ def test_a_class_may_have_fewer_rows_than_folds():
     assert tune(X[few], y[few], grid=SMALL, folds=5).folds == 5
 
 
+def test_a_setting_with_more_epochs_counts_once():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(120, 3))
+    y = X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=120) > 0
+    result = tune(X, y, grid={"kernel": ["rbf"], "margin": [0.5]}, folds=2, extend=True)
+    assert result.n_tried == result.n_settings == len(result.settings(once=True)) == 4
+
+
 # -- stopping ---------------------------------------------------------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ from votron.cli._output import Notes
 from votron.cli._parser import UsageError
 from votron.cli._reading import base_name, behind_encoder, encoder_for, read_labelled, typed_reading
 from votron.cli._weights import WeightColumn
+from votron.data.vocabulary import STRATEGIES
 from votron.engine.cluster.client import results_of
 from votron.errors import DataError, MissingPackageError, VotronError
 
@@ -65,6 +66,11 @@ def check_options(args: argparse.Namespace) -> None:
     }.items():
         if getattr(args, name, None):
             raise UsageError(f"{why}; leave it out with --dask.")
+    if args.missing in STRATEGIES:
+        raise UsageError(
+            f"--missing {args.missing} needs all rows first: fill in the parts beforehand, or take --missing drop with "
+            "--dask."
+        )
     if args.estimator not in _ESTIMATORS:
         raise UsageError(f"--dask trains the estimators {' and '.join(_ESTIMATORS)}. Got {args.estimator!r} instead.")
     if isinstance(args.test, float):
@@ -92,27 +98,34 @@ def parts_of(where: str) -> list[str]:
 
 
 class Parts:
-    """Data in parts, as Dask collections, and the model to train on them."""
+    """Data in parts, as Dask collections, and the model to train on them.
 
-    def __init__(
-        self, args: argparse.Namespace, estimator: Any, client: Any, column: WeightColumn | None = None
-    ) -> None:
-        import dask.array as da
-        from dask.delayed import delayed
+    The first part is read here, and what cannot be trained on is refused, before there is a cluster; `read` has the
+    workers read all.
+    """
 
-        files, reading = parts_of(args.data), typed_reading(args)
-        self.first, y = read_labelled(files[0], **reading)
+    def __init__(self, args: argparse.Namespace, estimator: Any, column: WeightColumn | None = None) -> None:
+        self.files, self.reading, self.column = parts_of(args.data), typed_reading(args), column
+        self.first, _ = read_labelled(self.files[0], **self.reading)
         table = self.first.X if column is None else column.taken(self.first)[0]
-        encoder = None
+        self.encoder = None
         if hasattr(table, "columns"):
             if args.numeric != "keep":
                 raise UsageError(
                     "--dask takes tables with --numeric keep, since scaling and filling gaps need all rows first: "
                     "scale and encode the parts beforehand, or train without --dask."
                 )
-            encoder = encoder_for(args, self.first, table).fit(table)
-        self.classifier, self.model = estimator, behind_encoder(encoder, estimator)
-        read = [delayed(_read)(path, reading, encoder, None if column is None else column.name) for path in files]
+            self.encoder = encoder_for(args, self.first, table).fit(table)
+        self.classifier, self.model = estimator, behind_encoder(self.encoder, estimator)
+
+    def read(self, client: Any) -> None:
+        """Have the workers read the parts; rows stay with them."""
+        import dask.array as da
+        from dask.delayed import delayed
+
+        files, column = self.files, self.column
+        how = self.reading, self.encoder, None if column is None else column.name
+        read = [delayed(_read)(path, *how) for path in files]
         rows, *others = (client.compute([each[k] for each in read]) for k in range(4))
         sizes = results_of(client, client.map(_size, rows, pure=False))
         widths = [width for _, width in sizes]
@@ -122,7 +135,7 @@ class Parts:
                 f"All parts must have the same features: {base_name(files[0])} has {widths[0]}. "
                 f"Got {widths[odd]} in {base_name(files[odd])} instead."
             )
-        self.rows, self.y_of_first = sum(n for n, _ in sizes), y
+        self.rows = sum(n for n, _ in sizes)
         self.X = da.concatenate([
             da.from_delayed(delayed(part), size, dtype=np.float64) for part, size in zip(rows, sizes, strict=True)
         ])  # fmt: skip

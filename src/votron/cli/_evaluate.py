@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._confusion import Confusion
+from votron._confusion import Confusion, rarest_in_words
+from votron._pipelines import weighs_classes
 from votron._sentences import counted, first_of, percent, percent_range
 from votron._text_tables import as_text
 from votron.cli import _options
@@ -142,7 +143,7 @@ def run(args: argparse.Namespace) -> int:
             dropped, unlabelled = dropped + batch.dropped, unlabelled + batch.unlabelled
         if not found.n:
             raise VotronError(f"There are no rows in {args.data!r} to evaluate on.")
-    for remark in saved.unseen.sentences():
+    for remark in saved.remarks():
         notes(remark)
     tell_left_out(notes, dropped, unlabelled)
     if page is not None:
@@ -203,10 +204,15 @@ def _text(
     weights: WeightedError | None,
 ) -> str:
     labels = found.labels(saved.classes)
-    parts = [
-        f"{_error_words(found, args.confidence, chr(10))}\n{beside_majority(found.wrong, found.majority)}\n"
-        f"{_mean_words(found, labels)}"
+    weighed = weighs_classes(saved.estimator, saved.provenance)
+    about_rarest = rarest_in_words(found.rarest, weighed=weighed)
+    lines = [
+        _error_words(found, args.confidence, "\n"),
+        beside_majority(found.wrong, found.majority, by_error=bool(about_rarest)),
+        printable(about_rarest),
+        _mean_words(found, labels),
     ]
+    parts = ["\n".join(filter(None, lines))]
     if (log_loss := found.mean_log_loss) is not None:
         parts[0] += f"\nlog-loss {log_loss:.4g} by the probabilities of the labels"
     if weights is not None:
@@ -291,6 +297,7 @@ def _document(
         "confidence": confidence,
         "majority": found.majority,
         **found.means(labels),
+        "rarest": found.rarest,
         **({} if (area := found.auc) is None else {"auc": area}),
         **({} if (log_loss := found.mean_log_loss) is None else {"log_loss": log_loss}),
         "classes": found.by_class(labels),

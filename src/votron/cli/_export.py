@@ -30,6 +30,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         EXAMPLES,
     )
     parser.set_defaults(run=run)
+    parser.explain_unknown = _explain_unknown
     _options.add_model(parser)
     file_argument(parser, "--onnx", metavar="FILE", help="write an ONNX file")
     file_argument(
@@ -38,6 +39,13 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     parser.add_argument("--proba", action="store_true", help="of ONNX: also have the probability of each class")
     _options.add_rule(parser, arguments)
     _options.add_common(parser)
+
+
+def _explain_unknown(option: str) -> str | None:
+    """Return what to type instead of the option for a file that other commands have, which says no kind."""
+    if option in ("-o", "--output"):
+        return f"There is no option {option}: --onnx FILE or --compact FILE says which kind of file to write."
+    return None
 
 
 def run(args: argparse.Namespace) -> int:

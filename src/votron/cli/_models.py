@@ -11,7 +11,6 @@ import argparse
 import os
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._confusion import clopper_pearson, majority_of
+from votron._confusion import Confusion
 from votron._frames import plain_labels
 from votron._pipelines import classifier_of, steps_before
 from votron._sentences import counted, joined, percent, rounded_bytes
+from votron.cli._holes import FilledHoles
 from votron.cli._output import Notes, printable
 from votron.cli._parser import UsageError
 from votron.cli._reading import base_name, file_digest, hold_out, read_batches, read_labelled, typed_reading
@@ -37,6 +37,9 @@ from votron.errors import DataError, VotronError
 
 _LARGE, _MANY_FEATURES = 50_000_000, 1 << 16
 """Bytes of a model, and features, that are remarked upon."""
+
+BESIDE_ERROR = ("majority", "balanced_accuracy", "rarest")
+"""What `errors_of` returns beside the error itself, and model files do without."""
 
 if TYPE_CHECKING:
     from votron.data import Examples, Unseen
@@ -61,6 +64,8 @@ class SavedModel:
     manifest: Manifest
     unseen: Unseen = field(default_factory=_nothing_unseen)
     """What the rows that went through had that training had not."""
+    holes: FilledHoles = field(default_factory=FilledHoles)
+    """What they lacked."""
 
     @property
     def estimator(self) -> Any:
@@ -112,7 +117,15 @@ class SavedModel:
         from votron.data import unseen_values
 
         self.unseen.update(unseen_values(self.model, X))
-        return self.model[:-1].transform(X)
+        features = self.model[:-1].transform(X)
+        if self.columns is not None:
+            self.holes.add(self.model, self.columns, X, features)
+        return features
+
+    def remarks(self) -> list[str]:
+        """Return what there is to say of the rows that went through: what training had not, and what they lacked."""
+        before = self.provenance.get("holes")
+        return [*self.unseen.sentences(), *self.holes.sentences(before if isinstance(before, dict) else None)]
 
     def explained(self, X: Any, label: Any, against: Any, *, top: int, names: list[str]) -> Any:
         """Return why the one row X has its score, with rows and features counted from 1 where they have no names."""
@@ -429,20 +442,23 @@ def labelled_batches(path: str, reading: dict[str, Any]) -> Iterator[tuple[Any, 
 def errors_of(model: Any, batches: Iterable[tuple[Any, NDArray[Any]]], *, on: str) -> dict[str, Any]:
     """Return how often a model errs on batches of rows, those of training or others; of others with an interval.
 
-    Beside it, how often one would err who always said the most frequent label of these rows.
+    Beside it, how often one would err who always said the most frequent label of these rows, and how much of the rarest
+    is found (`BESIDE_ERROR`).
     """
-    wrong = 0
-    counts: Counter[Any] = Counter()
+    counts = Confusion()
     for X, y in batches:
-        wrong += int(np.count_nonzero(model.predict(X) != y))
-        counts.update(y.tolist())
-    rows = counts.total()
-    found: dict[str, Any] = {"on": on, "wrong": wrong, "rows": rows, "error": wrong / rows}
-    found |= {} if on == "training" else {"interval": list(clopper_pearson(wrong, rows))}
-    return found | {"majority": majority_of(counts)}
+        counts.add(y, np.asarray(model.predict(X)))
+    found: dict[str, Any] = {"on": on, "wrong": counts.wrong, "rows": counts.n, "error": counts.error}
+    found |= {} if on == "training" else {"interval": list(counts.interval())}
+    means = counts.means(counts.labels(plain_labels(classifier_of(model).classes_)))
+    balanced = {"balanced_accuracy": means["balanced_accuracy"]}
+    return found | {"majority": counts.majority, **balanced, "rarest": counts.rarest}
 
 
-def beside_majority(wrong: int, majority: Mapping[str, Any]) -> str:
-    """Return the majority's error in words, and whether a model with so many errors is no better."""
+def beside_majority(wrong: int, majority: Mapping[str, Any], *, by_error: bool = False) -> str:
+    """Return the majority's error in words, and whether a model with so many errors is no better.
+
+    Where more is said than the error, that is no better ``by_error`` alone.
+    """
     words = f"always saying {printable(str(majority['label']))} would be wrong on {percent(majority['error'])}"
-    return words if wrong < majority["wrong"] else f"{words}: this model is no better"
+    return words if wrong < majority["wrong"] else f"{words}: {'by error ' if by_error else ''}this model is no better"

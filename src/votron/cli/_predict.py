@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
         if n == 0:
             raise VotronError(f"There are no rows in {args.data!r} to label.")
         file.flush()
-    for remark in saved.unseen.sentences():
+    for remark in saved.remarks():
         notes(remark)
     if left.dropped:
         notes(f"Left out: {left_out(left.dropped, 0)}. --missing blank keeps their places.")

@@ -72,12 +72,13 @@ def run(args: argparse.Namespace) -> int:
             progress.update(found.counts.n, f"{found.counts.n:,} rows")
     if not found.counts.n:
         raise VotronError(f"There are no rows in {args.data!r} to report on.")
-    content = html(found, _origin(saved, args)).encode("utf-8")
+    origin = _origin(saved, args)
+    content = html(found, origin).encode("utf-8")
     with writing(args.output) as file:
         file.write(content)
     about = found.description
     tell_left_out(notes, about.dropped, about.unlabelled)
-    _say(args, notes, len(content), summary(found), found.counts)
+    _say(args, notes, len(content), summary(found, origin), found.counts)
     return 0
 
 

@@ -13,12 +13,15 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from votron._confusion import rarest_in_words
 from votron._forecast import announcing_long_work
-from votron._pipelines import classifier_of, rows_for_classifier, steps_before
+from votron._pipelines import classifier_of, rows_for_classifier, steps_before, weighs_classes
 from votron._sentences import counted, did_you_mean, duration, first_of, percent, percent_range, rounded_bytes
 from votron.cli import _options
 from votron.cli._advice import long_work, remark_on_label, remark_on_mistakes
+from votron.cli._holes import holes_of_training
 from votron.cli._models import (
+    BESIDE_ERROR,
     beside_majority,
     errors_of,
     labelled_batches,
@@ -32,6 +35,7 @@ from votron.cli._output import (
     check_output_path,
     pairs,
     print_json,
+    printable,
     refuse_one_file_for_two,
     refuse_terminal,
     write_figure,
@@ -332,11 +336,11 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
     trained = Trained(model, data, len(y), time.monotonic() - start, weights=column)
     if names:
         trained.estimator.name_rows(names)
-    trained.provenance = provenance_of(args, data, data.n_rows)
+    trained.provenance = provenance_of(args, data, data.n_rows) | holes_of_training(args, X)
     trained.provenance |= {} if column is None else {"sample_weight": column.facts}
     if tuned is not None:
         facts = _tune.tuned_facts(tuned)
-        trained.remarks["tuned"], trained.tried = _tune.tuned_words(tuned), _tune.settings_table(tuned, _SHOWN)
+        trained.remarks["tuned"], trained.tried = _tune.tuned_words(args, tuned), _tune.settings_table(tuned, _SHOWN)
         trained.tuning, trained.provenance["tuned"] = facts | {"table": tuned.to_dict()["table"]}, facts
     if isinstance(args.test, str):
         trained.error = _error_on_file(args, trained)
@@ -389,10 +393,12 @@ def _train_on_cluster(args: argparse.Namespace, estimator: Any, seed: int, notes
     from votron.cli._cluster import Parts, check_options, cluster  # most who train have no cluster
 
     check_options(args)
+    column = weight_column(args, estimator)
+    parts = Parts(args, estimator, column)
+    notes.once(parts.first.notes)
     with cluster(args.dask, notes) as client:
-        start, column = time.monotonic(), weight_column(args, estimator)
-        parts = Parts(args, estimator, client, column)
-        notes.once(parts.first.notes)
+        start = time.monotonic()
+        parts.read(client)
         if column is not None:
             column.check_some()
         settle_labels(args, estimator, parts.y)
@@ -423,7 +429,7 @@ def _train_on_stream(args: argparse.Namespace, estimator: Any, seed: int, notes:
     trained.provenance |= {} if stream.weights is None else {"sample_weight": stream.weights.facts}
     if args.test:
         trained.error = _error_on_file(args, trained, batch_bytes=limit)
-    error = {name: value for name, value in trained.error.items() if name != "majority"}
+    error = {name: value for name, value in trained.error.items() if name not in BESIDE_ERROR}
     trained.provenance["test"] = {"name": base_name(args.test), **error} if args.test else None
     trained.remarks = stream.remarks
     return trained
@@ -439,7 +445,7 @@ def _test_provenance(test: float | str | None, seed: int, error: dict[str, Any])
     if test is None:
         return None
     test_data = {"fraction": test, "seed": seed} if isinstance(test, float) else {"name": base_name(test)}
-    return test_data | {name: value for name, value in error.items() if name not in ("on", "majority")}
+    return test_data | {name: value for name, value in error.items() if name not in ("on", *BESIDE_ERROR)}
 
 
 def _certify(args: argparse.Namespace, trained: Trained, X: Any, y: Any) -> None:
@@ -489,7 +495,12 @@ def _words(args: argparse.Namespace, trained: Trained, size: int) -> dict[str, s
         if "interval" in error:
             of += f"; 95 % interval {percent_range(error['interval'])}"
         words[f"{error['on']} error"] = of
-        words["majority"] = beside_majority(error["wrong"], error["majority"])
+        weighed = weighs_classes(estimator, trained.provenance)
+        about_rarest = rarest_in_words(error["rarest"], weighed=weighed)
+        words["majority"] = beside_majority(error["wrong"], error["majority"], by_error=bool(about_rarest))
+        if about_rarest:
+            balanced = percent(error["balanced_accuracy"])
+            words["rarest"] = f"{printable(about_rarest)}; balanced accuracy {balanced}"
     words["seconds"] = f"{trained.seconds:.2f}"
     words |= trained.remarks
     words["model"] = f"{'standard output' if args.output == '-' else args.output}, {rounded_bytes(size)}"

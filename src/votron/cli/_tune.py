@@ -11,6 +11,7 @@ from votron._progress import Progress
 from votron._sentences import counted, did_you_mean, duration, joined, percent, rounded_bytes, rows_used
 from votron.cli import _options
 from votron.cli._advice import remark_on_label
+from votron.cli._holes import holes_of_training
 from votron.cli._models import save_model
 from votron.cli._output import Notes, check_output_path, print_json, printable, table, wrapped
 from votron.cli._parser import (
@@ -349,7 +350,7 @@ def run(args: argparse.Namespace, reading: Sequence[str]) -> int:
         others = {"others": [{"estimator": name, "best_error": error} for name, error in best.items()]}
         print_json({**result.to_dict(), **(others if args.also else {}), "command": command, "model": written})
         return 0
-    print(_text(result, args.rows))
+    print(_text(result, args.rows, args.max_seconds))
     print(f"\nTo train it:\n  {printable(command)}")
     if written:
         size = rounded_bytes(written["bytes"])
@@ -389,11 +390,11 @@ def search(X: Any, y: Any, notes: Notes, **options: Any) -> TuningResult:
         return tune(X, y, callback=tell, **options)
 
 
-def _text(result: TuningResult, n: int) -> str:
+def _text(result: TuningResult, n: int, max_seconds: float | None) -> str:
     """Return the best settings as a table, and the best."""
     used = rows_used(result.n_used, result.n_rows, result.n_without_weight)
     lines = [
-        f"{tried_words(result)}, {result.folds} folds of {used}, {duration(result.seconds)}",
+        f"{tried_words(result, max_seconds)}, {result.folds} folds of {used}, {duration(result.seconds)}",
         "",
         settings_table(result, n),
     ]
@@ -411,11 +412,12 @@ def _estimators(result: TuningResult) -> list[str]:
     return list(dict.fromkeys(row.estimator for row in result.table))
 
 
-def tried_words(result: TuningResult) -> str:
-    """Return how many settings were tried, of which classifiers, and of how many if time ended the search."""
-    n, left = len(result.settings(once=True)), result.n_settings - result.n_tried - len(result.skipped)
+def tried_words(result: TuningResult, max_seconds: float | None) -> str:
+    """Return how many settings were tried, of which classifiers, of how many if time ended the search, and why."""
+    n, left = result.n_tried, result.n_settings - result.n_tried - len(result.skipped)
     of = f" of {n + left}" if left else ""
-    why = f" ({result.stopped})" if result.stopped else ""
+    early = "" if max_seconds is None else f"all there are to try, in less than the {max_seconds:g} s allowed"
+    why = f" ({result.stopped or early})" if result.stopped or early else ""
     return f"{joined(_estimators(result))}: {n}{of} {'setting' if n == 1 and not of else 'settings'} tried{why}"
 
 
@@ -503,7 +505,11 @@ def _best_command(args: argparse.Namespace, reading: Sequence[str], result: Tuni
 def _written(args: argparse.Namespace, data: Any, result: TuningResult, weights: WeightColumn | None) -> dict[str, Any]:
     """Write the best, which was trained on all rows."""
     tuned = {"folds": result.folds, "settings": result.n_tried, "error": result.best_error}
-    more = {"tuned": tuned} | ({} if weights is None else {"sample_weight": weights.facts})
+    more = (
+        {"tuned": tuned}
+        | holes_of_training(args, data.X)
+        | ({} if weights is None else {"sample_weight": weights.facts})
+    )
     size = save_model(result.model, args.output, provenance_of(args, data, data.n_rows) | more)
     return {"file": args.output, "bytes": size}
 
@@ -530,7 +536,7 @@ def train_tuned(
         params=typed,
         encoder=encoder_for(args, data, X),
         random_state=seed,
-        max_seconds=None if args.tune is True else float(args.tune),
+        max_seconds=_seconds(args),
         sample_weight=weights,
         extend=True,
         halving=True,
@@ -539,10 +545,15 @@ def train_tuned(
     )
 
 
-def tuned_words(result: TuningResult) -> str:
+def _seconds(args: argparse.Namespace) -> float | None:
+    """Return how long --tune may take, if that was said."""
+    return None if args.tune is True else float(args.tune)
+
+
+def tuned_words(args: argparse.Namespace, result: TuningResult) -> str:
     """Return in a line what was tried and found."""
     return (
-        f"{tried_words(result)}, {result.folds} folds, {duration(result.seconds)}; error "
+        f"{tried_words(result, _seconds(args))}, {result.folds} folds, {duration(result.seconds)}; error "
         f"{percent(result.best_error)}, which is optimistic, on the folds with {setting_words(result.best)}"
     )
 

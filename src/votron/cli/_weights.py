@@ -189,7 +189,10 @@ def about_holes(args: argparse.Namespace) -> dict[str, str]:
     >>> about_holes(argparse.Namespace(sample_weight=None))["missing values"]
     'Leave such rows out with --missing drop, or fill in features with --missing mean, median or most-frequent.'
     """
-    words = "Leave such rows out with --missing drop, or fill in features with --missing mean, median or most-frequent"
+    fill_in = "fill in features with --missing mean, median or most-frequent"
+    if getattr(args, "dask", None):  # workers have a part of the rows each
+        fill_in = "fill in the parts beforehand"
+    words = f"Leave such rows out with --missing drop, or {fill_in}"
     weights = "" if args.sample_weight is None else f"; where a weight in {args.sample_weight!r} is missing, {_FILL_IN}"
     return {"missing values": f"{words}{weights}."}
 

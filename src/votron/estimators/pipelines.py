@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.base import BaseEstimator, is_classifier
@@ -32,8 +32,11 @@ _LEARNING = ("fit", "partial_fit")
 
 
 @contextmanager
-def _naming_holes(model: Pipeline, X: Any) -> Iterator[None]:
-    """Name the columns with missing values where the classifier, which sees numbers without names, refuses them."""
+def _naming_columns(model: Pipeline, X: Any, of: str) -> Iterator[None]:
+    """Name the columns that rows lack, and those with missing values, of which the classifier knows no names."""
+    from votron.reasons.models import check_table
+
+    check_table(model, X, of=of)
     try:
         yield
     except ValueError as error:
@@ -52,15 +55,15 @@ def _naming_holes(model: Pipeline, X: Any) -> Iterator[None]:
         ) from None
 
 
-def _naming_holes_in(name: str) -> Any:
-    """Return a method of pipelines, which they have where their classifier has it, and which names holes."""
+def _naming_columns_in(name: str) -> Any:
+    """Return a method of pipelines, which they have where their classifier has it, and which names columns."""
 
     def has(model: Pipeline) -> bool:
         return hasattr(model.steps[-1][1], name)
 
     @functools.wraps(getattr(Pipeline, name))
     def method(self: ClassifierPipeline, X: Any, *args: Any, **params: Any) -> Any:
-        with _naming_holes(self, X):
+        with _naming_columns(self, X, name):
             return getattr(super(ClassifierPipeline, self), name)(X, *args, **params)
 
     return available_if(has)(method)
@@ -91,7 +94,7 @@ class ClassifierPipeline(Pipeline):
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Fit the steps, as those of scikit-learn's Pipeline; a model that keeps rows calls them as the index of X."""
-        with _naming_holes(self, X):
+        with _naming_columns(self, X, "fit"):
             super().fit(X, y, **params)
         classifier = self.steps[-1][1]
         if in_pandas(X) and hasattr(classifier, "_name_rows_as"):  # it has seen arrays
@@ -100,11 +103,11 @@ class ClassifierPipeline(Pipeline):
 
     def predict(self, X: Any, **params: Any) -> Any:
         """Return the labels of rows."""
-        with _naming_holes(self, X):
+        with _naming_columns(self, X, "predict"):
             return super().predict(X, **params)
 
     decision_function, predict_proba, predict_log_proba, score = map(
-        _naming_holes_in, ("decision_function", "predict_proba", "predict_log_proba", "score")
+        _naming_columns_in, ("decision_function", "predict_proba", "predict_log_proba", "score")
     )
 
     def explain(
@@ -113,7 +116,7 @@ class ClassifierPipeline(Pipeline):
         """Explain the scores of rows, as `votron.explain` does, with features called as the steps call them."""
         from votron.reasons import explain
 
-        with _naming_holes(self, X):
+        with _naming_columns(self, X, "explain"):
             return explain(self, X, label, against, top=top, first=first)
 
     def __getattr__(self, name: str) -> Any:
@@ -131,7 +134,7 @@ class ClassifierPipeline(Pipeline):
         def taking(*args: Any, **given: Any) -> Any:
             bound = signature.bind(*args, **given)
             X = bound.arguments.get("X")
-            with _naming_holes(self, X):
+            with nullcontext() if X is None else _naming_columns(self, X, method.__name__):
                 if X is not None:
                     bound.arguments["X"] = self[:-1].transform(X)
                 result = method(*bound.args, **bound.kwargs)

@@ -9,6 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from votron._sentences import counted
 from votron._types import Floats, Index, Rows
 from votron.errors import VotronError
 from votron.reasons import _text, _values
@@ -366,7 +367,7 @@ class Explanations(Sequence[Explanation]):
         return "\n\n".join(map(str, self))
 
     def __repr__(self) -> str:
-        return f"<Explanations of {len(self)} rows>"
+        return f"<Explanations of {counted(len(self), 'row')}>"
 
 
 def framed(rows: list[dict[str, Any]]) -> Any:

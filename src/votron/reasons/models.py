@@ -11,9 +11,9 @@ import numpy as np
 
 from votron._frames import in_pandas
 from votron._pipelines import classifier_of, rows_for_classifier, steps_before
-from votron._sentences import counted
+from votron._sentences import counted, first_of, nearest
 from votron._types import Floats, Rows
-from votron.errors import VotronError
+from votron.errors import DataError, VotronError
 from votron.reasons._sums import Sums
 from votron.reasons._values import Holes
 from votron.reasons.columns import ColumnEffects
@@ -23,6 +23,9 @@ from votron.reasons.suspicion import Suspects
 from votron.record import MistakeRecord, labels_of
 
 __all__ = ["explain", "suspects"]
+
+_MOST_NAMED = 8
+"""Columns that a refusal names."""
 
 
 def explain(
@@ -67,6 +70,7 @@ def explain(
         return found
     if hasattr(model, "n_features_in_"):  # texts, which come one by one, have no features
         check_are_rows(X)
+        check_table(model, X, of="explain")
     rows, features = rows_for_classifier(model, X), names_after(steps_before(model), X)
     names = X.index if in_pandas(X) else None
     how = {"top": top, "first": first, "feature_names": features, "names": names}
@@ -74,7 +78,7 @@ def explain(
     return found
 
 
-def check_are_rows(X: Any) -> None:
+def check_are_rows(X: Any, *, of: str = "explain") -> None:
     """Refuse one row that is not in a table of rows, as ``frame.loc[label]`` and ``X[i]`` return it.
 
     Examples
@@ -89,9 +93,64 @@ def check_are_rows(X: Any) -> None:
     if one:
         kind = "an array" if isinstance(X, np.ndarray) else f"a {type(X).__name__}"
         raise VotronError(
-            "The X of explain must be a table of rows, one or more: of a frame pass frame.loc[[label]], of an array "
+            f"The X of {of} must be a table of rows, one or more: of a frame pass frame.loc[[label]], of an array "
             f"X[[i]]. Got {kind} of {counted(len(X), 'value')} instead."
         )
+
+
+def check_table(model: Any, X: Any, *, of: str) -> None:
+    """Refuse what lacks columns that a pipeline takes by name, for a method of it; others take what they take.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from votron import VotedPerceptronClassifier, table_classifier
+    >>> days = pd.DataFrame({"Outlook": ["Rainy", "Sunny"], "Temp": [75, 87]})
+    >>> model = table_classifier(days, VotedPerceptronClassifier())
+    >>> check_table(model, days.rename(columns={"Temp": "temp"}), of="predict")
+    Traceback (most recent call last):
+        ...
+    votron.errors.DataError: The X of predict must have the columns that the model takes. Got a frame without 'Temp'
+    instead: add it, or rename the one that holds it. Is that 'temp'?
+    """
+    names = _columns_by_name(model)
+    if not names:
+        return
+    check_are_rows(X, of=of)
+    if not hasattr(X, "columns"):
+        raise DataError(
+            f"The X of {of} must be a frame with the columns that the model takes: "
+            f"{first_of(list(map(repr, names)), _MOST_NAMED)}. Got an object of type {type(X).__name__}, whose columns "
+            "have no names, instead."
+        )
+    there = [str(name) for name in X.columns]
+    missing = [name for name in names if name not in there]
+    if missing:
+        one = len(missing) == 1
+        helps = "add it, or rename the one that holds it" if one else "add them, or rename those that hold them"
+        meant = nearest(missing[0], [name for name in there if name not in names])
+        raise DataError(
+            f"The X of {of} must have the columns that the model takes. Got a frame without "
+            f"{first_of(list(map(repr, missing)), _MOST_NAMED)} instead: {helps}."
+            + (f" Is that {meant!r}?" if one and meant is not None else "")
+        )
+
+
+def _columns_by_name(model: Any) -> list[str]:
+    """Return the columns that the first step of a pipeline asks for by name; none where it takes them otherwise."""
+    first = model
+    while hasattr(first, "steps"):
+        first = first.steps[0][1]
+    names: list[str] = []
+    for _, part, columns in getattr(first, "transformers", ()):
+        listed = [columns] if isinstance(columns, str) else columns
+        if isinstance(listed, list) and all(isinstance(name, str) for name in listed) and not _is_dropped(part):
+            names += listed
+    return names
+
+
+def _is_dropped(part: Any) -> bool:
+    return isinstance(part, str) and part == "drop"
 
 
 def _are_numbers(X: Any) -> bool:

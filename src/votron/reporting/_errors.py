@@ -9,19 +9,30 @@ import numpy as np
 
 from votron._confusion import clopper_pearson
 from votron._pages import table_html
+from votron._pipelines import weighs_classes
 from votron._plotting import STYLE, can_draw, pyplot, svg_for_page
 from votron._sentences import counted, joined, on_one_line, percent, percent_range, shortened
 from votron.displays import MistakesDisplay, ReliabilityDisplay
 from votron.displays.predictions import reliability_points
 from votron.displays.training import rule_words
 from votron.reporting._figures import SIZE, drawn
-from votron.reporting.findings import Findings
+from votron.reporting.findings import Findings, Origin
 
 MOST_CLASSES = 20
 """Classes up to which all confusions are shown."""
 _MOST_LISTED = 50
 _MOST_PAIRS = 15
 _LONGEST = 32
+_MOST_GAPS = 3
+_BY_WEIGHTS = (
+    " The model was trained with weights or with margins by class, which do this: its probabilities are those of "
+    "classes in other shares."
+)
+_CALIBRATE = (
+    "To have them right, calibrate the model on rows that training has not seen, by "
+    "<code>CalibratedClassifierCV(FrozenEstimator(model))</code> of scikit-learn; to choose rows, the order of the "
+    "probabilities is enough, with a threshold of its own."
+)
 _COLOURS = "Blue is right, orange is wrong; the stronger the colour, the larger the share of the true label's rows."
 
 
@@ -120,20 +131,14 @@ def _matrix(found: Findings) -> str:
 # -- figures ----------------------------------------------------------------------------------------------------------
 
 
-def probabilities(found: Findings) -> str:
+def probabilities(found: Findings, origin: Origin) -> str:
     """Return how far the probabilities can be trusted, or why there are none."""
     sure, right = found.counts.sure()
     if not len(sure):
         return "<p>This model has scores and no probabilities.</p>"
     log_loss = found.counts.mean_log_loss
     loss = "" if log_loss is None else f" The log-loss is {log_loss:.4g}."
-    gap = float(sure.mean() - right.mean())
-    verdict = (
-        f"on average the model gives its answers a probability of {percent(float(sure.mean()))}, and "
-        f"{percent(float(right.mean()))} are right"
-    )
-    kind = "too sure" if gap > 0.03 else "not sure enough" if gap < -0.03 else "as sure as it should be"
-    text = f"<p>By these rows the model is {kind}: {verdict}.{loss}</p>"
+    text = f"<p>{_sureness(found, float(sure.mean()), float(right.mean()))}{loss}</p>{_off_by_class(found, origin)}"
     if not can_draw():
         return text
     points = reliability_points(sure, right)
@@ -147,6 +152,33 @@ def probabilities(found: Findings) -> str:
     caption = "The same in numbers: rows by the probability of their label, and how many are right."
     table = table_html(caption, ["rows", "mean probability", "right"], rows, numbers=range(3))
     return f'{text}\n<div class="panels two">{svg}{table}</div>'
+
+
+def _sureness(found: Findings, sure: float, right: float) -> str:
+    """Return whether the model is as sure of its answers as it is right; all is well only if its classes are too."""
+    kind = (
+        "too sure" if sure - right > 0.03 else "not sure enough" if sure - right < -0.03 else "as sure as it should be"
+    )
+    verdict = f"gives its answers a probability of {percent(sure)}, and {percent(right)} are right."
+    if kind == "as sure as it should be" and found.counts.gaps(found.classes):
+        return f"On average the model {verdict}"
+    return f"By these rows the model is {kind}: on average the model {verdict}"
+
+
+def _off_by_class(found: Findings, origin: Origin) -> str:
+    """Return which classes are given too much or too little probability, and what may be done; nothing without one."""
+    gaps = found.counts.gaps(found.classes)
+    if not gaps:
+        return ""
+    said = "; ".join(
+        f"'{name_of(gap.label)}' {percent(gap.probability)}, and {percent(gap.share)} of the rows are "
+        f"'{name_of(gap.label)}'"
+        for gap in gaps[:_MOST_GAPS]
+    )
+    more = f"; and so for {counted(len(gaps) - _MOST_GAPS, 'more class', 'more classes')}" if gaps[_MOST_GAPS:] else ""
+    text = escape(f"By class the probabilities are not right: on average it gives {said}{more}.")
+    because = _BY_WEIGHTS if weighs_classes(found.classifier, origin.provenance) else ""
+    return f"\n<p>{text}{because} {_CALIBRATE}</p>"
 
 
 def training(found: Findings) -> str:

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from votron import __version__
+from votron._confusion import rarest_in_words
 from votron._files import write_text
 from votron._pages import Section, facts_html, notes_html, page_html
+from votron._pipelines import weighs_classes
 from votron._plotting import IMAGE_SHAPES, can_draw
 from votron._sentences import counted, percent, percent_range, utc_now
 from votron.errors import Parameter, VotronError
@@ -121,13 +123,15 @@ def _lead(found: Findings, origin: Origin) -> str:
     label = f", which predicts {name_of(found.description.label)}" if found.description.label else ""
     made = f"{origin.model}{label}, on {origin.data}. {utc_now()[:10]}, Votron {__version__}."
     return (
-        f'<p class="muted">{escape(made)}</p>\n<p class="summary">{escape(summary(found))}</p>\n'
+        f'<p class="muted">{escape(made)}</p>\n<p class="summary">{escape(summary(found, origin))}</p>\n'
         f"{facts_html(_cards(found))}{notes_html(notes)}"
     )
 
 
-def summary(found: Findings) -> str:
+def summary(found: Findings, origin: Origin) -> str:
     """Return in a sentence how often a model errs, and how often one would who always gave the same answer.
+
+    Where a class is rare, or weights say that classes count differently, another tells how much of the rarest is found.
 
     Examples
     --------
@@ -137,17 +141,23 @@ def summary(found: Findings) -> str:
     >>> found = Findings(AveragedPerceptronClassifier(random_state=0).fit(X, y))
     >>> for batch in batches_of(X[::50], y[::50]):
     ...     found.add(batch)
-    >>> summary(found)
+    >>> summary(found, Origin("iris"))
     "0.00 % of 3 rows wrong (0.00 % to 70.8 % with 95 % confidence); always answering '0' would be wrong on 66.7 %."
     """
     counts = found.counts
     majority = counts.majority
-    worse = "" if counts.wrong < majority["wrong"] else ": this model is no better"
+    weighed = weighs_classes(found.classifier, origin.provenance)
+    about_rarest = rarest_in_words(counts.rarest, weighed=weighed)
+    worse = (
+        "" if counts.wrong < majority["wrong"] else f": {'by error ' if about_rarest else ''}this model is no better"
+    )
+    if about_rarest:
+        about_rarest = f" {about_rarest}; balanced accuracy {percent(counts.means(found.labels)['balanced_accuracy'])}."
     interval = percent_range(counts.interval(found.confidence))
     return (
         f"{percent(counts.error)} of {counted(counts.n, 'row')} wrong ({interval} with "
         f"{100 * found.confidence:g} % confidence); always answering '{majority['label']}' would be wrong on "
-        f"{percent(majority['error'])}{worse}."
+        f"{percent(majority['error'])}{worse}.{about_rarest}"
     )
 
 
@@ -167,7 +177,7 @@ def _sections(found: Findings, origin: Origin) -> Iterator[Section]:
     yield "data", "Data", _rows.data(found)
     yield "errors", "Errors", _errors.errors(found)
     yield "confusions", "Confusions", _errors.confusions(found)
-    yield "probabilities", "Probabilities", _errors.probabilities(found)
+    yield "probabilities", "Probabilities", _errors.probabilities(found, origin)
     if found.rules is not None and can_draw():
         yield "training", "Training", _errors.training(found)
     yield "wrong", "Wrong rows", _rows.wrong(found)

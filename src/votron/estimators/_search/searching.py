@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -123,14 +123,14 @@ class Search:
 
     @property
     def n_tried(self) -> int:
-        """Settings that were tried on all folds."""
-        return sum(trial.rung == 0 for trial in self.trials)
+        """Settings that were tried on all folds, each once: with more epochs, or on more rows, one is the same."""
+        return _n_different(trial.candidate for trial in self.trials)
 
     @property
     def n_settings(self) -> int:
         """Settings that were to be tried, with those beyond the edges."""
-        waiting = self._queue if not max((t.rung for t in self.trials), default=0) else []
-        return self.n_tried + len(waiting) + len(self.skipped)
+        known = [*(trial.candidate for trial in self.trials), *self._queue]
+        return _n_different(known) + len(self.skipped)
 
     def _end(self) -> float:
         """Return when to begin the training at the end: it takes time with the square of the rows, half at most."""
@@ -200,6 +200,11 @@ class Search:
                 self.kept.add(candidate.key, n_rows, i, known)
             found.append(known)
         return Trial(candidate, rung, n_rows, found)
+
+
+def _n_different(candidates: Iterable[Candidate]) -> int:
+    """Return how many settings there are, whatever comes free with their fits."""
+    return len(alike([{"estimator": each.estimator, **each.setting} for each in candidates]))
 
 
 def rung_sizes(n_rows: int, halving: bool) -> list[int]:
