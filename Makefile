@@ -4,9 +4,8 @@ PYTHON ?= python3
 DATA ?= $(VOTRON_DATA)
 
 BIN := .venv/bin
-# One process more than there are cores, since some tests wait; each takes over tests from others when it has none left.
-WORKERS := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)')
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+# A process a core; each takes over tests from the other when it has none left.
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -qq
 
 .DEFAULT_GOAL := help

@@ -88,10 +88,11 @@ TEXTS = {
 
 
 def seconds(path, options, read):
-    begun = time.perf_counter()
+    """Of the processor, which do not grow with what else the machine does."""
+    begun = time.process_time()
     with suppress(VotronError):
         read(path, **options)
-    return time.perf_counter() - begun
+    return time.process_time() - begun
 
 
 def batches(path, **options):
@@ -109,7 +110,7 @@ def growth(tmp_path, name, make, options, read):
         before, n = seconds(shorter, options, read), 4 * n
     longer.write_bytes(make(n))
     ratio = float("inf")
-    for _ in range(5):  # what else the machine does takes time, and gives none
+    for _ in range(5):  # what else the machine does may still cost caches
         before = min(before, seconds(shorter, options, read)) if ratio < float("inf") else before
         ratio = min(ratio, seconds(longer, options, read) / before)
         if ratio < LIMIT:
