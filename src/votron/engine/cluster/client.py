@@ -86,8 +86,8 @@ def _answers(client: Any, function: Callable[[], Any], only: Sequence[str] | Non
         there = [address for address in pulse.workers() if only is None or address in only]
         try:  # as client.run does, which has no time limit
             return dict(client.sync(client._run, function, workers=there, callback_timeout=ASK_EVERY)) if there else {}
-        except OSError:  # it takes longer, or somebody has just gone
-            continue
+        except OSError:  # it takes longer, or somebody has just gone, which the scheduler is about to hear
+            time.sleep(0.1)
 
 
 def check_recoverable(client: Any, X: Any) -> None:
