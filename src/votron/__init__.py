@@ -15,7 +15,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from votron import _moved  # noqa: F401  # finds modules that are gone
 from votron._version import __version__
 
 if TYPE_CHECKING:

@@ -450,20 +450,3 @@ def test_certificates_of_streams(estimator, here, capsys):
         "votron certify: There is no certificate for 'm.votron', which learnt from 2 passes over a stream: train with "
         "--passes 1, or without --stream.\n"
     )
-
-
-def test_the_name_that_rgb_had(here, capsys):
-    image = pytest.importorskip("PIL.Image")
-    for name, colour in (("red", (250, 0, 0)), ("blue", (0, 0, 250))):
-        (here / "images" / name).mkdir(parents=True)
-        for i in range(3):
-            image.new("RGB", (4, 3), (colour[0], i, colour[2])).save(here / "images" / name / f"{i}.png")
-    for flag in ("--rgb", "--colour"):
-        assert main(["train", "images", flag, "-o", "m.votron"]) == 0
-        assert ("votron: --colour is now called --rgb." in capsys.readouterr().err) == (flag == "--colour")
-        assert load("m.votron").n_features_in_ == 36
-    model = load("m.votron")
-    save(model, "old.votron", provenance={"reading": {"colour": True}})  # as files said it before
-    assert run(capsys, "predict", "old.votron", "images", "-o", "-")
-    assert main(["train", "images", "--colour", "--quiet", "-o", "m.votron"]) == 0
-    assert "--rgb" not in capsys.readouterr().err

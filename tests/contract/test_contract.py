@@ -1,11 +1,10 @@
-"""The contract: records, scores, names, errors and help are what they were. README.md beside this says what it is."""
+"""Records and scores are what they were, to the bit. README.md beside this says what is frozen."""
 
 import json
 import math
 from pathlib import Path
 
 import frozen_results
-import frozen_words
 import pytest
 
 HERE = Path(__file__).parent
@@ -54,22 +53,3 @@ def flat(values):
             yield from flat(value)
         else:
             yield value
-
-
-def test_names():
-    assert list(frozen_words.names()) == (HERE / "names.txt").read_text(encoding="utf-8").splitlines()
-
-
-def test_errors(tmp_path):
-    lines = (HERE / "errors.txt").read_text(encoding="utf-8").splitlines()
-    expected = dict(zip(lines[::2], (line.strip() for line in lines[1::2]), strict=True))
-    with frozen_words.inside(tmp_path):
-        found = dict(frozen_words.errors(tmp_path))
-    assert list(found) == list(expected)
-    assert {what: sentence for what, sentence in found.items() if sentence != expected[what]} == {}
-
-
-def test_each_error_is_a_sentence():
-    sentences = (HERE / "errors.txt").read_text(encoding="utf-8").splitlines()[1::2]
-    assert not [each for each in sentences if "error in Votron" in each or "no error" in each]
-    assert not [each for each in sentences if not each.endswith((".", "?"))]

@@ -591,16 +591,3 @@ def test_leaving_early_closes_the_file(tmp_path):
     during = len(os.listdir("/proc/self/fd"))
     batches.close()
     assert len(os.listdir("/proc/self/fd")) == during - 1
-
-
-def test_names_that_batches_had(sources):
-    import votron.data
-
-    batches = open_batches(sources / "a.svm")
-    with pytest.warns(DeprecationWarning, match="Batches is now called ExampleBatches"):
-        assert votron.data.Batches is type(batches)
-    with pytest.warns(DeprecationWarning, match="may_count_from_zero is now called zero_based_unknown"):
-        assert batches.may_count_from_zero
-    with pytest.warns(DeprecationWarning, match="numbered_as_in_the_file is now called from_feature_zero"):
-        old = list(batches.numbered_as_in_the_file())
-    assert [batch.X.shape for batch in old] == [batch.X.shape for batch in batches.from_feature_zero()]

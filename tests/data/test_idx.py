@@ -229,10 +229,3 @@ def test_files_that_do_not_belong_together_are_refused(digits, stem, content, ma
     (folder / stem).write_bytes(content)
     with pytest.raises(DataError, match=match):
         load_mnist_folder(folder)
-
-
-def test_the_name_it_had():
-    import votron.data
-
-    with pytest.warns(DeprecationWarning, match="load_digits_folder is now called load_mnist_folder"):
-        assert votron.data.load_digits_folder is load_mnist_folder

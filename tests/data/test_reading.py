@@ -1143,8 +1143,6 @@ def test_images_in_folders(pictures):
     assert (found.image_shape, found.X.dtype) == ((3, 5), np.uint8)
     assert read_examples(folder, labels="none").y is None
     rgb = read_examples(folder, rgb=True)
-    with pytest.warns(DeprecationWarning, match="'colour' parameter of read_examples is now 'rgb'"):
-        assert np.array_equal(read_examples(folder, colour=True).X, rgb.X)
     assert rgb.image_shape == (3, 5, 3)
     assert np.array_equal(rgb.X.reshape(4, 15, 3)[:, :, 0], expected)
     assert read_examples(folder, resize=(2, 4)).image_shape == (2, 4)

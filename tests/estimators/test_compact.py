@@ -164,11 +164,3 @@ def test_scores_of_zero_stay_zero(kernel, rule, normalized):
     small = model.compact()
     assert np.array_equal(small.decision_function(grid), model.decision_function(grid))
     assert np.array_equal(small.predict(grid), model.predict(grid))
-
-
-def test_files_that_name_the_former_home_of_score_functions():
-    """Pickles and skops files of compact models name the module of what they predict with."""
-    model = paper_perceptron(rule="last", random_state=0).fit(*data(2)).compact()
-    old = pickle.dumps(model, protocol=0).replace(b"votron.estimators._score_functions", b"votron.estimators._forms")
-    with pytest.warns(DeprecationWarning, match="Expansion has moved"):
-        assert (pickle.loads(old).predict(data(2)[0]) == model.predict(data(2)[0])).all()

@@ -318,13 +318,3 @@ def test_nothing_half_done_after_an_error():
     with pytest.raises(VotronError, match="The 'down' parameter of Shift"):
         shift.fit(X)
     assert not hasattr(shift, "n_features_in_")
-
-
-def test_the_place_they_had():
-    import votron.images
-
-    old = pickle.dumps(Deskew(spread=0.5), protocol=0).replace(b"votron.experiments.images", b"votron.images")
-    with pytest.warns(DeprecationWarning, match="Deskew has moved from votron.images to votron.experiments.images"):
-        assert votron.images.Deskew is Deskew
-    with pytest.warns(DeprecationWarning, match="Deskew has moved"):
-        assert pickle.loads(old).spread == 0.5

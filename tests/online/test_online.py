@@ -907,10 +907,3 @@ def test_data_that_are_not_for_the_kernel():
     learner = taught(OnlinePerceptron("conjunction"), [0, 1])
     for error in refusals(learner, [0, 2]):
         assert_clear(error, "The 'conjunction' kernel takes 0/1 data only")
-
-
-def test_the_former_name_of_decision():
-    learner = OnlinePerceptron()
-    learner.update([1, 2], +1)
-    with pytest.warns(DeprecationWarning, match=r"OnlinePerceptron\.score\(x\) is now called decision\(x\)"):
-        assert learner.score([2, 0]) == learner.decision([2, 0]) == 2

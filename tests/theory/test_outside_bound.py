@@ -68,20 +68,3 @@ def test_a_package_that_brings_it(tmp_path):
     )
     assert "always one" in done.stdout
     assert "No package that is installed brings a bound 'nowhere'." in done.stderr
-
-
-def test_the_former_home_of_the_bounds_after_one_pass():
-    from votron.theory import bounds, one_pass
-
-    for name in ("fixed_draw_bound", "one_pass_bound"):
-        with pytest.warns(DeprecationWarning, match=rf"{name} has moved from votron\.theory\.one_pass to .*\.bounds"):
-            assert getattr(one_pass, name) is getattr(bounds, name)
-
-
-def test_the_former_home_of_the_names_of_predictors():
-    from votron.theory import facts
-
-    with pytest.warns(
-        DeprecationWarning, match=r"LAST has moved from votron\.theory\.facts to votron\.theory\.evidence"
-    ):
-        assert facts.LAST == LAST

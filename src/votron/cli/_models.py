@@ -30,7 +30,7 @@ from votron.cli._parser import UsageError
 from votron.cli._reading import base_name, file_digest, hold_out, read_batches, read_labelled, typed_reading
 from votron.cli._weights import WeightColumn, without_weight_0
 from votron.data.formats import KNOWN_SETS, format_named, format_of_suffix
-from votron.data.options import OLD_NAMES, options_of
+from votron.data.options import options_of
 from votron.data.tables import list_names
 from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, VotronError
@@ -262,7 +262,6 @@ def reading_for_model(
     before = section(provenance, "reading")
     if getattr(args, "missing", None) is None:
         reading["missing"] = "keep" if _takes_holes(model, provenance) else "refuse"
-    before = {OLD_NAMES.get(name, name): value for name, value in before.items()}
     for name, option in options_of().items():
         if option.kept and name not in reading and option.fits(before.get(name)):
             reading[name] = tuple(before[name]) if isinstance(before[name], list) else before[name]

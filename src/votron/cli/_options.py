@@ -33,7 +33,7 @@ from votron.cli._parser import (
     whole_number,
 )
 from votron.data.formats import Format, choosable_formats, format_named
-from votron.data.options import OLD_NAMES, Command, options_of
+from votron.data.options import Command, options_of
 from votron.data.vocabulary import DATES, NUMERIC, STRATEGIES
 from votron.errors import VotronError
 
@@ -136,20 +136,7 @@ def add_reading(
         words = command.words(kept=for_model and option.kept).replace("{formats}", ", ".join(choosable_formats()))
         settings = _SETTINGS[command.takes] | ({} if command.metavar is None else {"metavar": command.metavar})
         group.add_argument(command.flag, help=words, **settings)
-        for old in (old for old, new in OLD_NAMES.items() if new == name):
-            hidden = argparse.SUPPRESS
-            parser.add_argument(f"--{old}", action=_OldFlag, const=command, nargs=0, default=hidden, help=hidden)
     return group
-
-
-class _OldFlag(argparse.Action):
-    """The switch that an option was called, which works on, and is remarked upon."""
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        """Set what the new name sets."""
-        command: Command = self.const
-        setattr(namespace, command.dest, True)
-        namespace.remark = f"{option_string} is now called {command.flag}."
 
 
 class FormatNames(list[str]):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,8 +36,6 @@ _HOMES = {  # loaded when asked for: most need scikit-learn, and the names in vo
     "write_examples": "writing",
 }
 
-_OLD_NAMES = {"Batches": "ExampleBatches", "load_digits_folder": "load_mnist_folder"}
-
 __all__ = [
     "ExampleBatches",
     "Examples",
@@ -61,9 +58,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    now = _OLD_NAMES.get(name, name)
-    if now not in _HOMES:
+    if name not in _HOMES:
         raise AttributeError(f"module 'votron.data' has no attribute {name!r}")
-    if now != name:
-        warnings.warn(f"votron.data.{name} is now called {now}.", DeprecationWarning, stacklevel=2)
-    return getattr(importlib.import_module(f"votron.data.{_HOMES[now]}"), now)
+    return getattr(importlib.import_module(f"votron.data.{_HOMES[name]}"), name)

@@ -9,7 +9,6 @@ model files say of their training and "read as in training" are made of these.
 
 import codecs
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self, TypeVar
@@ -26,8 +25,6 @@ __all__ = ["BatchOptions", "ReadOptions"]
 BATCH_BYTES = 32 << 20
 NA_VALUES = ("", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
 """Texts that mean that a value is missing, if not told otherwise."""
-OLD_NAMES = {"colour": "rgb"}
-"""Names that options had, and have."""
 _NO_ENCODINGS = ("idna", "punycode", "undefined", "unicode_escape", "unicode-escape", "raw_unicode_escape", "utf-7")
 """Encodings of Python's that no files have."""
 AS_IN_TRAINING = "default: as in training"
@@ -448,12 +445,9 @@ class ReadOptions:
         known = options_of(cls)
         found: dict[str, Any] = {}
         for name, value in given.items():
-            new = OLD_NAMES.get(name, name)
-            if new != name:
-                warnings.warn(f"The {name!r} parameter of {owner} is now {new!r}.", DeprecationWarning, stacklevel=4)
-            if new not in known or new in found:
+            if name not in known:
                 raise TypeError(f"{owner}() got an unexpected keyword argument {name!r}")
-            found[new] = tuple(value) if isinstance(value, Iterator) else value  # they are looked at more than once
+            found[name] = tuple(value) if isinstance(value, Iterator) else value  # they are looked at more than once
         options = cls(**found)
         options.check(owner)
         return options

@@ -236,17 +236,6 @@ class ExampleBatches:
         """
         return self._read(replace(self._options, zero_based=True, n_features=None))
 
-    @property
-    def may_count_from_zero(self) -> bool:
-        """The old name of `zero_based_unknown`."""
-        _renamed("may_count_from_zero", "zero_based_unknown")
-        return self.zero_based_unknown
-
-    def numbered_as_in_the_file(self) -> Iterator[Examples]:
-        """Do as `from_feature_zero`: this is its old name."""
-        _renamed("numbered_as_in_the_file", "from_feature_zero")
-        return self.from_feature_zero()
-
     def __iter__(self) -> Iterator[Examples]:
         return self._read(self._options)
 
@@ -268,10 +257,6 @@ class ExampleBatches:
         if self.bounded:
             return read_parts(self._format, self._location, options, n_bytes)
         return _slices(read_whole(self._format, self._location, options), n_bytes)
-
-
-def _renamed(old: str, new: str) -> None:
-    warnings.warn(f"{old} is now called {new}.", DeprecationWarning, stacklevel=3)
 
 
 def location_of(path: Any) -> str:

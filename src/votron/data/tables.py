@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron import _frames
-from votron._moved import moved
 from votron._sentences import did_you_mean
 from votron.data.dates import dates_in, first_undated
 from votron.data.examples import Examples, check_length, short_repr, tidy_labels, with_numbers_of
@@ -24,8 +23,6 @@ _LOOKED_AT = 1000
 _QUICK = {"String": "text", "Boolean": "boolean", "Float64": "number", "Float32": "number"} | {
     f"{sign}Int{bits}": "number" for sign in ("", "U") for bits in (8, 16, 32, 64)
 }
-
-__getattr__ = moved(__name__, "votron.data.encoding", "SCALERS", "tabular_encoder")
 
 
 # -- polars -----------------------------------------------------------------------------------------------------------

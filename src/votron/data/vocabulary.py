@@ -3,8 +3,6 @@
 Nothing else is loaded for it, neither NumPy nor polars.
 """
 
-from votron._moved import moved
-
 LABELS = ("required", "optional", "none")
 """Whether there must be labels, may be, or are left out."""
 MISSING = ("refuse", "drop", "keep")
@@ -21,5 +19,3 @@ DATES = ("cyclic", "onehot")
 """What can become of dates."""
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
 """What stands for truth values, in lower case."""
-
-__getattr__ = moved(__name__, "votron.data.options", "stands_between")

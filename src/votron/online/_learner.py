@@ -153,11 +153,6 @@ class OnlinePerceptron(RiverClassifier):
         guess = self._guess_for(x)
         return finite(self._rate * guess.dot(guess.read(x)), "The score")
 
-    def score(self, x: Any) -> float:
-        """Return `decision` of an example: the former name, which scikit-learn has for an accuracy."""
-        warnings.warn(f"{OWNER}.score(x) is now called decision(x).", DeprecationWarning, stacklevel=2)
-        return self.decision(x)
-
     def predict(self, x: Any) -> int:
         """Predict the label of an example.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from votron._moved import moved
 from votron.data.formats.arrow import Arrow
 from votron.data.formats.base import (
     FORMATS,
@@ -39,9 +38,3 @@ __all__ = [
 # In this order they are listed; what a text looks like is asked from the end, so that CSV, which takes any, comes last.
 for _format in (Csv, Tsv, Json, JsonLines, Parquet, Arrow, Svmlight, Idx, Npy, Npz, Images, ImageSets):
     register_format(_format)
-
-__getattr__ = moved(
-    __name__,
-    "votron.data.vocabulary",
-    *("KINDS", "LABELS", "MISSING", "NUMERIC", "STRATEGIES", "TRUTH", "stands_between"),
-)
