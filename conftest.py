@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
-from votron._registry import REGISTRIES
+from votron._util.registry import REGISTRIES
 
 # How long an example takes is the machine's business. Each run draws others, so that half of the usual number will do.
 hypothesis.settings.register_profile("untimed", deadline=None, max_examples=50)

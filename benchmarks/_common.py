@@ -27,7 +27,7 @@ import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from votron import VotedPerceptronClassifier
-from votron._resources import effective_threads
+from votron._util.resources import effective_threads
 from votron.data import load_mnist_folder
 from votron.errors import DataError
 from votron.products import PanelProducts

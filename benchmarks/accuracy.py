@@ -28,8 +28,8 @@ from sklearn.svm import SVC, LinearSVC
 from benchmarks._common import RESULTS, Results, parser
 from benchmarks._datasets import Problem, encoder_for, problems, taken
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotedPerceptronClassifierCV
-from votron.comparing.candidates import dense
-from votron.comparing.statistics import corrected_p
+from votron.evaluate.candidates import dense
+from votron.evaluate.statistics import corrected_p
 
 FOLDS = 4
 INNER_FOLDS = 5

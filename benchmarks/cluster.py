@@ -21,10 +21,10 @@ from scipy.optimize import nnls
 
 from benchmarks._common import PAPER, Results, load, parser, timed
 from votron import VotedPerceptronClassifier
+from votron.cluster import walk
+from votron.cluster.local import local_cluster
 from votron.data import load_mnist_folder
-from votron.engine.cluster import walk
-from votron.engine.cluster.local import local_cluster
-from votron.experiments.images import Shift, with_copies
+from votron.papers.images import Shift, with_copies
 
 SHIFTS = [Shift(a * step, b * step) for step in (1, 2) for a in (-1, 0, 1) for b in (-1, 0, 1) if a or b]
 CHUNK = 20_000

@@ -19,8 +19,8 @@ import numpy as np
 from benchmarks._common import as_text, load, machine, parser
 from benchmarks.cluster import workers
 from benchmarks.exact import DIGESTS, EPOCHS
+from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer
-from votron.engine.cluster.rows import SpreadRows
 from votron.estimators._validation import checked_chunk
 from votron.kernels import PolynomialKernel
 

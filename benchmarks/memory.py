@@ -17,7 +17,7 @@ import resource, sys
 from pathlib import Path
 import numpy as np
 from votron import VotedPerceptronClassifier
-from votron._resources import parse_memory_limit
+from votron._util.resources import parse_memory_limit
 folder, limit, epochs, threads = sys.argv[1:]
 limit = int(limit) if limit.isdecimal() else limit
 X, y = np.load(folder + "/X.npy"), np.load(folder + "/y.npy")

@@ -28,10 +28,10 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks._common import FASHION, Results, best_of, load, load_fashion, parser, timed
 from benchmarks._text import zipf_documents
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier
-from votron._plotting import STYLE, plain, pyplot, save, title
-from votron.displays.predictions import reliability_points
+from votron._util.plotting import STYLE, plain, pyplot, save, title
 from votron.estimators import averaged
 from votron.estimators._progressive import columns_of, slope_of
+from votron.plots.predictions import reliability_points
 
 ROWS = 5_000
 BINS = 10

@@ -41,7 +41,7 @@ import resource, sys, time
 import numpy as np
 from votron import VotedPerceptronClassifier
 from votron.data import load_mnist_folder
-from votron.experiments.images import EIGHT, Shift, with_copies
+from votron.papers.images import EIGHT, Shift, with_copies
 folder, rows, copies, threads = sys.argv[1:]
 X, y, X_test, y_test = load_mnist_folder(folder or None)
 X, y = X[: int(rows)], y[: int(rows)]

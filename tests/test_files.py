@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from votron._files import replacing, write_bytes, write_text
+from votron._util.files import replacing, write_bytes, write_text
 
 WRITER = """
 import sys
 from pathlib import Path
-from votron._files import replacing
+from votron._util.files import replacing
 with replacing(Path(sys.argv[1])) as temporary:
     temporary.write_bytes(b"unfinished")
     print(temporary, flush=True)

@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from votron import VotedPerceptronClassifier, _forecast
-from votron._forecast import Forecast, announcing_long_work, seconds_left
+from votron import VotedPerceptronClassifier
+from votron._util import forecast
+from votron._util.forecast import Forecast, announcing_long_work, seconds_left
 
 N_ROWS, PASSES, BLOCK = 20_000, 10, 250
 RATES = {  # of mistakes, by the number of passes so far
@@ -108,8 +109,8 @@ def test_long_work_is_announced_once_and_short_work_is_not():
 
 
 def test_training_announces_only_where_somebody_wants_to_hear(monkeypatch):
-    monkeypatch.setattr(_forecast, "LONG_SECONDS", 0.0)
-    monkeypatch.setattr(_forecast, "SETTLING_SECONDS", 0.0)
+    monkeypatch.setattr(forecast, "LONG_SECONDS", 0.0)
+    monkeypatch.setattr(forecast, "SETTLING_SECONDS", 0.0)
     rng = np.random.RandomState(0)
     X, y = rng.normal(size=(6000, 3)), rng.randint(0, 2, 6000)
     heard = []

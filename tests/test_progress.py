@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from votron._progress import Progress, counting
+from votron._util.progress import Progress, counting
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 

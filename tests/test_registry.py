@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from votron import VotronError
-from votron._registry import Registry
+from votron._util.registry import Registry
 from votron.kernels import KERNELS, Kernel, register_kernel
 from votron.rules import RULES, MomentRule
 from votron.theory.evidence import LAST
@@ -41,7 +41,7 @@ def brought(monkeypatch):
             looked_for.append((group, name))
             return [Entry(things[name])] if name in things else []
 
-        monkeypatch.setattr("votron._registry.importlib.metadata.entry_points", entry_points)
+        monkeypatch.setattr("votron._util.registry.importlib.metadata.entry_points", entry_points)
         return looked_for
 
     return bring

@@ -4,8 +4,8 @@ import joblib
 import numpy as np
 import pytest
 
-from votron import _resources
-from votron._resources import AUTO_SHARE, available_memory, effective_threads, parse_memory_limit
+from votron._util import resources
+from votron._util.resources import AUTO_SHARE, available_memory, effective_threads, parse_memory_limit
 from votron.errors import VotronError
 
 GB = 10**9
@@ -27,7 +27,7 @@ def system(tmp_path):
 
 
 def linux_memory(root):
-    return min(_resources._linux_memory(root))
+    return min(resources._linux_memory(root))
 
 
 def test_this_machine_has_some_memory():
@@ -77,15 +77,15 @@ def test_a_limit_of_control_groups_v1_counts_even_where_the_path_is_the_hosts(sy
 
 
 def test_a_group_over_its_limit_leaves_nothing(monkeypatch):
-    monkeypatch.setattr(_resources, "_linux_memory", lambda root: iter([GB, -5]))
+    monkeypatch.setattr(resources, "_linux_memory", lambda root: iter([GB, -5]))
     assert available_memory() == 0
 
 
 def test_where_there_is_no_proc_another_source_answers(monkeypatch, tmp_path):
-    assert list(_resources._linux_memory(tmp_path)) == []
-    monkeypatch.setattr(_resources, "_linux_memory", lambda root: iter([]))
+    assert list(resources._linux_memory(tmp_path)) == []
+    monkeypatch.setattr(resources, "_linux_memory", lambda root: iter([]))
     assert 0 < available_memory() < 2**60
-    monkeypatch.setattr(_resources, "_other_memory", lambda: iter([]))
+    monkeypatch.setattr(resources, "_other_memory", lambda: iter([]))
     assert available_memory() == 2**30
 
 
@@ -96,7 +96,7 @@ def test_a_system_that_does_not_tell_is_no_error(monkeypatch, error):
         raise error(name)
 
     monkeypatch.setattr("os.sysconf", refuse)
-    assert list(_resources._other_memory()) == []
+    assert list(resources._other_memory()) == []
 
 
 @pytest.mark.parametrize(
@@ -126,12 +126,12 @@ def test_memory_limits(value, expected):
 
 
 def test_auto_is_a_share_of_what_is_available(monkeypatch):
-    monkeypatch.setattr(_resources, "available_memory", lambda: 1000)
+    monkeypatch.setattr(resources, "available_memory", lambda: 1000)
     assert parse_memory_limit("auto") == parse_memory_limit("AUTO") == AUTO_SHARE * 1000 == 250
 
 
 def test_auto_is_not_more_than_pays(monkeypatch):
-    monkeypatch.setattr(_resources, "available_memory", lambda: 10**12)
+    monkeypatch.setattr(resources, "available_memory", lambda: 10**12)
     assert parse_memory_limit("auto") == 250 * 10**9
     assert parse_memory_limit("auto", data_bytes=10**9) == 16 * 10**9
     assert parse_memory_limit("auto", data_bytes=1000) == 1 << 30

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
         WinnowClassifier,
     )
     from votron.estimators.pipelines import table_classifier
+    from votron.explanations import explain
     from votron.kernels import is_mercer, make_kernel
     from votron.online import OnlinePerceptron
-    from votron.reasons import explain
     from votron.record import MistakeRecord
     from votron.reductions import add_bias, normalize_examples
     from votron.saving.models import load, save
@@ -51,7 +51,7 @@ _HOMES = {
     "WinnowClassifier": "votron.estimators",
     "add_bias": "votron.reductions",
     "certify": "votron.theory",
-    "explain": "votron.reasons",
+    "explain": "votron.explanations",
     "is_mercer": "votron.kernels",
     "load": "votron.saving.models",
     "make_kernel": "votron.kernels",
@@ -62,22 +62,8 @@ _HOMES = {
 }
 
 _MODULES = (
-    *(
-        "comparing",
-        "data",
-        "displays",
-        "estimators",
-        "experiments",
-        "exporting",
-        "kernels",
-        "online",
-        "reasons",
-        "reductions",
-        "reporting",
-        "rules",
-        "saving",
-    ),
-    *("theory", "tuning"),
+    *("data", "estimators", "evaluate", "explanations", "export", "kernels", "online", "papers", "plots"),
+    *("reductions", "report", "rules", "saving", "theory", "tuning"),
 )
 """Public modules that can be had without being imported by name."""
 

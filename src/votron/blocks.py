@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._arrays import chunks, rows_in_bytes
 from votron._loops.dual import Pending
-from votron._resources import Team
-from votron._types import Floats, Index, Rows
+from votron._util.arrays import chunks, rows_in_bytes
+from votron._util.resources import Team
+from votron._util.types import Floats, Index, Rows
 from votron.kernels.base import Kernel, pending_values, values_as_pending
 from votron.products import Block, GramProducts, Products, Store, padded
 

@@ -31,9 +31,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._arrays import chunks, grown, rows_in_bytes
 from votron._loops import products as _loops
-from votron._types import Floats, Index, Rows
+from votron._util.arrays import chunks, grown, rows_in_bytes
+from votron._util.types import Floats, Index, Rows
 from votron.errors import VotronError
 
 DENSE_ENOUGH = 0.4

@@ -32,7 +32,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._frames import columns_of, dtype_of, floats_of, in_pandas, is_frame, missing_in
+from votron._util.frames import columns_of, dtype_of, floats_of, in_pandas, is_frame, missing_in
 from votron.errors import Parameter, VotronError
 
 __all__ = ["add_bias", "normalize_examples"]

@@ -17,9 +17,9 @@ from cli_files import write_files
 from installed_packages import run_beside
 
 import votron as library
-from votron import _confusion
 from votron.cli import COMMANDS, _options, _parser, _reference, build, main
 from votron.errors import BoundViolatedError, VotronError
+from votron.evaluate import confusion
 from votron.kernels import KERNELS
 from votron.rules import RULES
 
@@ -479,7 +479,7 @@ def test_the_interval_is_exact(wrong, n, confidence):
     """At its ends, as many errors and more, or as few and fewer, have just the probability that is allowed."""
     from scipy.stats import binom
 
-    low, high = _confusion.clopper_pearson(wrong, n, confidence)
+    low, high = confusion.clopper_pearson(wrong, n, confidence)
     assert 0 <= low <= wrong / n <= high <= 1
     tail = (1 - confidence) / 2
     assert low == 0 if wrong == 0 else binom.sf(wrong - 1, n, low) == pytest.approx(tail)
@@ -491,7 +491,7 @@ def test_confusions_are_scikit_learns():
 
     rng = np.random.RandomState(0)
     true, predicted = rng.choice(list("abcd"), 200), rng.choice(list("abcd"), 200)
-    found = _confusion.Confusion()
+    found = confusion.Confusion()
     for part in np.array_split(np.arange(200), 3):
         found.add(true[part], predicted[part])
     labels = list("abcd")
@@ -505,7 +505,7 @@ def test_confusions_are_scikit_learns():
 
 
 def test_labels_of_different_lengths_are_not_cut():
-    found = _confusion.Confusion()
+    found = confusion.Confusion()
     found.add(np.array(["a"]), np.array(["abc"]))
     assert found.counts == {("a", "abc"): 1}
 

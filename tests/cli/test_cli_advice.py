@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from votron import _forecast
+from votron._util import forecast
 from votron.cli import main
 from votron.cli._advice import remark_on_label
 
@@ -89,8 +89,8 @@ def test_doubtful_labels_get_a_remark_only(labels, label, is_table):
 
 
 def test_long_work_is_announced_on_a_pipe_with_the_way_out(folder, capsys, monkeypatch):
-    monkeypatch.setattr(_forecast, "LONG_SECONDS", 0.0)
-    monkeypatch.setattr(_forecast, "SETTLING_SECONDS", 0.0)
+    monkeypatch.setattr(forecast, "LONG_SECONDS", 0.0)
+    monkeypatch.setattr(forecast, "SETTLING_SECONDS", 0.0)
     rng = np.random.RandomState(0)
     write(folder / "noise.csv", rng.normal(size=(6000, 2)), rng.randint(0, 2, 6000))
     train = ["train", "noise.csv", "--label", "label", "--epochs", "2", *TRAIN]

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from cli_files import DAYS, svmlight, write_files
 
-from votron import load, save
 from votron.cli import _reference, _tune, build, main
 from votron.cli._reading import typed_reading
 from votron.saving import read_manifest

@@ -10,7 +10,7 @@ from cli_files import DAYS, write_files
 import votron
 from votron.cli import main
 from votron.data import load_image_set
-from votron.reasons import suspects
+from votron.explanations import suspects
 
 
 @pytest.fixture(scope="module")

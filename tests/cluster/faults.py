@@ -18,9 +18,9 @@ import numpy as np
 from clusters import cluster_of
 from sklearn.datasets import load_digits
 
+from votron.cluster import walk
+from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer
-from votron.engine.cluster import walk
-from votron.engine.cluster.rows import SpreadRows
 from votron.estimators._validation import checked_chunk
 from votron.kernels import PolynomialKernel
 from votron.record import MistakeRecord

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from votron.cluster.messages import NewEvents, Numbers, Reply, Step
+from votron.cluster.pool import Presented
+from votron.cluster.shard import Shard
+from votron.cluster.walk import ClusterRun
 from votron.engine import DualTrainer, TrainingRun
-from votron.engine.cluster.messages import NewEvents, Numbers, Reply, Step
-from votron.engine.cluster.pool import Presented
-from votron.engine.cluster.shard import Shard
-from votron.engine.cluster.walk import ClusterRun
 
 
 class InProcess:

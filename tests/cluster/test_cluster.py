@@ -261,7 +261,7 @@ def test_a_timeout_of_ones_own(client):
 
 
 def test_the_first_error_is_told_at_once(client):
-    from votron.engine.cluster.client import results_of
+    from votron.cluster.client import results_of
 
     start = time.monotonic()
     with pytest.raises(ZeroDivisionError):

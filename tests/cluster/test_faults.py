@@ -18,10 +18,10 @@ from faults import Fault, check, parts
 from sklearn.datasets import load_digits
 
 from votron import VotedPerceptronClassifier
+from votron.cluster import walk, workers
+from votron.cluster.client import results_of
+from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer
-from votron.engine.cluster import walk, workers
-from votron.engine.cluster.client import results_of
-from votron.engine.cluster.rows import SpreadRows
 from votron.errors import VotronError
 from votron.estimators._validation import checked_chunk
 from votron.kernels import PolynomialKernel

@@ -15,10 +15,10 @@ from sklearn.datasets import load_digits
 from strategies import FAMILIES, PLENTY, How, Problem, problems, thorough
 
 from votron import VotedPerceptronClassifier
-from votron.engine.cluster.actor import Segment, deliver
-from votron.engine.cluster.chunks import witnesses_of
-from votron.engine.cluster.messages import Numbers
-from votron.engine.cluster.shard import Shard
+from votron.cluster.actor import Segment, deliver
+from votron.cluster.chunks import witnesses_of
+from votron.cluster.messages import Numbers
+from votron.cluster.shard import Shard
 from votron.errors import VotronError
 from votron.kernels import GaussianKernel, LinearKernel, NormalizedKernel, PolynomialKernel
 from votron.products import describe

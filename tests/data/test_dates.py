@@ -23,7 +23,7 @@ from votron.cli import main
 from votron.data import encoder_columns, make_encoder, open_batches, read_examples, scan_stream, write_examples
 from votron.data.dates import are_dates, date_in, dates_in
 from votron.errors import DataError, VotronError
-from votron.exporting import to_onnx
+from votron.export import to_onnx
 
 FORMS = (
     "%Y-%m-%d %H:%M:%S",

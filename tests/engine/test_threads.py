@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from paper import paper_perceptron
 
-from votron._resources import team
+from votron._util.resources import team
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 5])

@@ -1,7 +1,5 @@
 """Compact models predict as the models that they were made from."""
 
-import pickle
-
 import numpy as np
 import pytest
 import scipy.sparse as sp

@@ -123,8 +123,8 @@ def test_it_is_a_pipeline_and_no_more_where_that_matters(fitted):
 
 def test_public_modules_are_there_after_import_and_loaded_when_asked_for():
     code = (
-        "import sys, votron; assert 'votron.exporting' not in sys.modules; assert 'sklearn' not in sys.modules; "
-        "assert votron.exporting.to_onnx and votron.data.read_examples and votron.saving; "
+        "import sys, votron; assert 'votron.export' not in sys.modules; assert 'sklearn' not in sys.modules; "
+        "assert votron.export.to_onnx and votron.data.read_examples and votron.saving; "
         "assert 'exporting' in dir(votron)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

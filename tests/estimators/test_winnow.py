@@ -23,14 +23,14 @@ from sklearn.preprocessing import binarize
 from sklearn.utils.estimator_checks import check_estimator
 from strategies import CONTAINERS, contained, thorough
 
-from votron._plotting import pyplot
+from votron._util.plotting import pyplot
 from votron.engine import TrainingRun, WinnowTrainer, boolean
 from votron.engine import winnow as engine
 from votron.engine.boolean import active_rows
 from votron.errors import NotRepresentableError, VotronError
 from votron.estimators import base
 from votron.estimators.winnow import WinnowClassifier
-from votron.experiments import winnow as experiment
+from votron.papers import winnow as experiment
 from votron.theory import disjunction_mistake_bound
 
 TINY = float(np.finfo(np.float64).tiny)
@@ -815,8 +815,6 @@ def test_options_out_of_range(options, sentence, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_without_matplotlib_it_is_a_sentence():
-    ask = (
-        "import sys; sys.modules['matplotlib'] = None; from votron.experiments import winnow; sys.exit(winnow.main([]))"
-    )
+    ask = "import sys; sys.modules['matplotlib'] = None; from votron.papers import winnow; sys.exit(winnow.main([]))"
     done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (2, 'Drawing needs matplotlib: pip install "votron[plot]".\n')

@@ -82,7 +82,7 @@ def test_search_and_certificate(registered):
 
 
 def test_onnx(registered):
-    from votron.exporting import to_onnx
+    from votron.export import to_onnx
 
     onnxruntime = pytest.importorskip("onnxruntime")
     model = VotedPerceptronClassifier("rational", gamma=0.5, rule="last", random_state=0).fit(X, y)

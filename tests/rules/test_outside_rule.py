@@ -74,7 +74,7 @@ def test_search_certificate_and_onnx():
     found = tune(X, y, grid={"rule": ["halfway", "shy"], "degree": [2], "kernel": ["poly"], "epochs": [2]}, folds=3)
     assert {row.params["rule"] for row in found.table} == {"halfway", "shy"}
     assert certify(fitted(rule="shy", gamma=1.0), X, y).best() is not None
-    from votron.exporting import to_onnx
+    from votron.export import to_onnx
 
     assert to_onnx(fitted(rule="halfway")) is not None
     with pytest.raises(VotronError, match="shy"):

@@ -33,9 +33,9 @@ from votron import (
     certify,
 )
 from votron.errors import BoundViolatedError, VotronError
-from votron.experiments import certificate
-from votron.experiments._one_vs_rest import images as digits_data
 from votron.kernels import LinearKernel, PolynomialKernel
+from votron.papers import certificate
+from votron.papers._one_vs_rest import images as digits_data
 from votron.theory import Certificate
 
 LAST, AVERAGE = "last vector", "average"

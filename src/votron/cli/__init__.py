@@ -8,7 +8,7 @@ environment variable ``VOTRON_DEBUG`` is set.
 Each command is the module of its name (``_train``, ``_predict``, ...): ``add`` adds its options to a parser, ``run``
 does the work. Beneath them are ``_models`` (model files, and data for a model), ``_reading`` (data), ``_options``,
 ``_output`` and ``_parser``. Commands do what users of Python can do: of the rest of Votron they import public modules,
-and beside these only the leaves that all of Votron shares, such as ``votron._sentences``; a test lists them.
+and beside these only the leaves that all of Votron shares, such as ``votron._util.text``; a test lists them.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._sentences import counted, percent
+from votron._util.text import counted, percent
 from votron.errors import DataError
 
 _FEW_VALUES = 20

@@ -15,8 +15,8 @@ from votron.cli._output import Notes
 from votron.cli._parser import UsageError
 from votron.cli._reading import base_name, behind_encoder, encoder_for, read_labelled, typed_reading
 from votron.cli._weights import WeightColumn
+from votron.cluster.client import results_of
 from votron.data.vocabulary import STRATEGIES
-from votron.engine.cluster.client import results_of
 from votron.errors import DataError, MissingPackageError, VotronError
 
 _ESTIMATORS = ("voted", "averaged")
@@ -36,7 +36,7 @@ def cluster(where: str, notes: Notes) -> Iterator[Any]:
         if number and not (number.isdecimal() and int(number) > 0):
             raise UsageError(f"--dask must be an address, local or local:N, N workers. Got {where!r} instead.")
         options = {"n_workers": int(number)} if number else {}
-        from votron.engine.cluster.local import local_cluster
+        from votron.cluster.local import local_cluster
 
         with local_cluster(**options) as (_, client):
             yield _introduced(client, notes)

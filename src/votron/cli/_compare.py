@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from votron._forecast import announcing_long_work
-from votron._progress import Progress
-from votron._text_tables import as_csv, as_text
+from votron._util.forecast import announcing_long_work
+from votron._util.progress import Progress
+from votron._util.text_tables import as_csv, as_text
 from votron.cli import _options
 from votron.cli._advice import remark_on_label, span_in_words
 from votron.cli._output import (
@@ -55,7 +55,7 @@ EXAMPLES = [
 
 def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes."""
-    from votron.comparing import CANDIDATES, SCORES
+    from votron.evaluate import CANDIDATES, SCORES
 
     parser.describe(
         "votron compare DATA --label COL [options]",
@@ -185,7 +185,7 @@ def _check_files(args: argparse.Namespace) -> None:
 
 def _compared(args: argparse.Namespace, X: Any, y: Any, weights: Any, encoding: dict[str, Any], notes: Notes) -> Any:
     """Compare under a line of progress."""
-    from votron.comparing import compare
+    from votron.evaluate import compare
 
     with (
         Progress(None, notes.live, label="Comparing", erase=True) as progress,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 
-from votron._sentences import shortened
+from votron._util.text import shortened
 from votron.cli._parser import Parser
 from votron.errors import MissingPackageError
 

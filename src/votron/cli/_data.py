@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from votron._sentences import counted, on_one_line, percent, plain_number, shortened
+from votron._util.text import counted, on_one_line, percent, plain_number, shortened
 from votron.cli import _options
 from votron.cli._output import Notes, check_output_path, downloading, pairs, print_json, printable, table
 from votron.cli._parser import Parser, UsageError, file_argument, rewording, whole_number
@@ -330,7 +330,7 @@ def _classes(classes: list[dict[str, Any]], label: str | None) -> str:
 def run_suspects(args: argparse.Namespace) -> int:
     """Rank the rows by the model's record, and show them as they are in the data."""
     from votron.cli._models import load_model, note_other_data, read_training_data
-    from votron.reasons import suspects
+    from votron.explanations import suspects
 
     notes = Notes(args.quiet)
     saved = load_model(args)

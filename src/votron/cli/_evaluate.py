@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._confusion import Confusion, rarest_in_words
-from votron._pipelines import weighs_classes
-from votron._sentences import counted, first_of, percent, percent_range
-from votron._text_tables import as_text
+from votron._util.pipelines import weighs_classes
+from votron._util.text import counted, first_of, percent, percent_range
+from votron._util.text_tables import as_text
 from votron.cli import _options
 from votron.cli._models import (
     SavedModel,
@@ -38,8 +37,9 @@ from votron.cli._output import (
 from votron.cli._parser import Parser, Words, asked_by, file_argument, fraction, rewording
 from votron.cli._reading import base_name, tell_left_out
 from votron.cli._weights import WeightColumn, WeightedError, weights_in_words
-from votron.displays.training import rule_words
 from votron.errors import VotronError
+from votron.evaluate.confusion import Confusion, rarest_in_words
+from votron.plots.training import rule_words
 from votron.record import labels_of
 from votron.rules.base import rules_that_differ
 from votron.rules.scan import Choice

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from votron._sentences import did_you_mean, joined
+from votron._util.text import did_you_mean, joined
 from votron.cli import _options
 from votron.cli._models import SavedModel, load_model, section
 from votron.cli._output import Notes, check_figure, print_json, printable, write_figure

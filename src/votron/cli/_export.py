@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from votron._sentences import joined, rounded_bytes
+from votron._util.text import joined, rounded_bytes
 from votron.cli import _options
 from votron.cli._models import SavedModel, load_model, save_model
 from votron.cli._output import check_output_path, print_json, printable, refuse_one_file_for_two, wrapped
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _onnx(saved: SavedModel, path: str, proba: bool) -> dict[str, object]:
-    from votron.exporting import write_onnx
+    from votron.export import write_onnx
 
     try:
         write_onnx(saved.model, path, probabilities=proba)

@@ -7,12 +7,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from votron._confusion import Confusion
-from votron._plotting import MUTED, STYLE, pyplot
-from votron.displays import ConfusionsDisplay, MistakesDisplay, ReliabilityDisplay, RulesDisplay, WrongImagesDisplay
-from votron.displays.batches import WrongRows
-from votron.displays.predictions import reliability_points
-from votron.displays.training import RulesOverTime
+from votron._util.plotting import MUTED, STYLE, pyplot
+from votron.evaluate.confusion import Confusion
+from votron.plots import ConfusionsDisplay, MistakesDisplay, ReliabilityDisplay, RulesDisplay, WrongImagesDisplay
+from votron.plots.batches import WrongRows
+from votron.plots.predictions import reliability_points
+from votron.plots.training import RulesOverTime
 
 MOST_IMAGES = 40
 """Wrong images on a page."""

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from votron._frames import empty_cells
-from votron._pipelines import steps_before
-from votron._sentences import counted
+from votron._util.frames import empty_cells
+from votron._util.pipelines import steps_before
+from votron._util.text import counted
 from votron.data.vocabulary import STRATEGIES
 
 _SHOWN = 5
@@ -78,8 +78,8 @@ class FilledHoles:
 
 def _filled_in(model: Any, kinds: Mapping[str, str], X: Any, features: Any, rows: Mapping[str, int]) -> dict[str, str]:
     """Return what stands for each column in a row that lacks it, in the units of the data."""
-    from votron.displays.batches import rows_at
-    from votron.reasons.features import names_after  # most data have no holes
+    from votron.explanations.features import names_after  # most data have no holes
+    from votron.plots.batches import rows_at
 
     names = names_after(steps_before(model), X)
     if names is None:

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from votron._sentences import counted, first_of, on_one_line, rounded_bytes, shortened
+from votron._util.text import counted, first_of, on_one_line, rounded_bytes, shortened
 from votron.cli import _options
 from votron.cli._models import model_source
 from votron.cli._output import bold, pairs, print_json
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 def _strongest(path: str, top: int, *, asked: bool = False) -> dict[str, dict[str, float]] | None:
     """Return the strongest features of each class; None for what is no linear model, unless it was asked for."""
     from votron.errors import ModelFileError
-    from votron.reasons import strongest_features
+    from votron.explanations import strongest_features
     from votron.saving.models import load
 
     if path == "-":

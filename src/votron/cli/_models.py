@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._confusion import Confusion
-from votron._frames import plain_labels
-from votron._pipelines import classifier_of, steps_before
-from votron._sentences import counted, joined, percent, rounded_bytes
+from votron._util.frames import plain_labels
+from votron._util.pipelines import classifier_of, steps_before
+from votron._util.text import counted, joined, percent, rounded_bytes
 from votron.cli._holes import FilledHoles
 from votron.cli._output import Notes, printable
 from votron.cli._parser import UsageError
@@ -34,6 +33,7 @@ from votron.data.options import options_of
 from votron.data.tables import list_names
 from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, VotronError
+from votron.evaluate.confusion import Confusion
 
 _LARGE, _MANY_FEATURES = 50_000_000, 1 << 16
 """Bytes of a model, and features, that are remarked upon."""
@@ -129,7 +129,7 @@ class SavedModel:
 
     def explained(self, X: Any, label: Any, against: Any, *, top: int, names: list[str]) -> Any:
         """Return why the one row X has its score, with rows and features counted from 1 where they have no names."""
-        from votron.reasons.features import names_after
+        from votron.explanations.features import names_after
 
         rows = self.transformed(X)
         features = names_after(steps_before(self.model), X)
@@ -138,7 +138,7 @@ class SavedModel:
 
     def _as_matrix(self, frame: Any) -> Any:
         """Return a table as numbers, for a model that knows no names."""
-        from votron._frames import columns_of_words
+        from votron._util.frames import columns_of_words
 
         for name in columns_of_words(frame):
             raise DataError(

@@ -17,7 +17,7 @@ from functools import cache
 from numbers import Integral
 from typing import Any
 
-from votron._sentences import did_you_mean, joined
+from votron._util.text import did_you_mean, joined
 from votron.cli._parser import (
     Parser,
     UsageError,
@@ -33,7 +33,7 @@ from votron.cli._parser import (
     whole_number,
 )
 from votron.data.formats import Format, choosable_formats, format_named
-from votron.data.options import Command, options_of
+from votron.data.options import options_of
 from votron.data.vocabulary import DATES, NUMERIC, STRATEGIES
 from votron.errors import VotronError
 

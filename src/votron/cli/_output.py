@@ -17,9 +17,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
-from votron._files import replacing, write_bytes
-from votron._progress import Progress
-from votron._text_tables import as_text, wants_colour
+from votron._util.files import replacing, write_bytes
+from votron._util.progress import Progress
+from votron._util.text_tables import as_text, wants_colour
 from votron.cli._parser import UsageError
 from votron.errors import MissingPackageError, VotronError
 
@@ -299,7 +299,7 @@ def check_figure_and(
 
 def write_figure(draw: Callable[[], Any], path: Path) -> None:
     """Draw a figure, and write it to a file in the format of its name."""
-    from votron._plotting import as_bytes, pyplot
+    from votron._util.plotting import as_bytes, pyplot
 
     figure = draw()
     try:

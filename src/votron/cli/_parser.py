@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from votron._sentences import did_you_mean, joined, nearest
+from votron._util.text import did_you_mean, joined, nearest
 from votron.errors import Parameter, Phrase, VotronError
 
 FILE = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
@@ -295,7 +295,7 @@ positive, fraction = number_below(float("inf")), number_below(1)
 
 def size(text: str) -> int:
     """Return the value of an option that is a number of bytes, such as 2GB."""
-    from votron._resources import parse_memory_limit
+    from votron._util.resources import parse_memory_limit
 
     try:
         if not text.strip()[:1].isdecimal():

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._sentences import counted
-from votron._text_tables import as_csv
+from votron._util.text import counted
+from votron._util.text_tables import as_csv
 from votron.cli import _options
 from votron.cli._models import SavedModel, check_probabilities, load_model
 from votron.cli._output import Notes, as_json, check_output_path, plain, printable, writing

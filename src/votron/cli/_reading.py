@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron import __version__
-from votron._sentences import counted, utc_now
+from votron._util.text import counted, utc_now
 from votron.cli._output import Notes
 from votron.cli._parser import UsageError
 from votron.data.options import options_of
@@ -217,7 +217,7 @@ def matrix_encoder(args: argparse.Namespace, X: Any) -> Any:
 
 def remarks_on_columns(args: argparse.Namespace, X: Any) -> list[str]:
     """Return what to say of columns of dates, of those whose texts are nearly all different, and of numbers of rows."""
-    from votron._frames import kind_of
+    from votron._util.frames import kind_of
     from votron.data.dates import are_dates
 
     if not hasattr(X, "columns"):
@@ -248,7 +248,7 @@ def remarks_on_columns(args: argparse.Namespace, X: Any) -> list[str]:
 
 def _counts_rows(column: Any) -> bool:
     """Tell whether a column of numbers has whole ones, each greater than the one before."""
-    from votron._frames import floats_of
+    from votron._util.frames import floats_of
 
     if len(column) < _FEWEST_ROWS:
         return False

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from votron._progress import Progress
-from votron._sentences import rounded_bytes
+from votron._util.progress import Progress
+from votron._util.text import rounded_bytes
 from votron.cli import _options
 from votron.cli._models import SavedModel, examples_to_evaluate, is_training_data, load_model, section
 from votron.cli._output import Notes, check_output_path, print_json, writing
@@ -58,8 +58,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Count batch by batch, and write the page."""
-    from votron.reporting.findings import Findings
-    from votron.reporting.page import html, summary
+    from votron.report.findings import Findings
+    from votron.report.page import html, summary
 
     check_output_path(args.output, "the report", inputs=[args.model, args.data], replaces=False)
     if args.output == "-" and args.json:
@@ -95,7 +95,7 @@ def _say(args: argparse.Namespace, notes: Notes, size: int, words: str, counts: 
 
 def _origin(saved: SavedModel, args: argparse.Namespace) -> Any:
     """Return what the page says of where model and data come from."""
-    from votron.reporting.findings import Origin
+    from votron.report.findings import Origin
 
     model, data, digest = base_name(args.model), base_name(args.data), file_digest(args.data)
     files = {"size": rounded_bytes(saved.manifest.n_bytes), "Model": f"{model}, SHA-256 {saved.manifest.sha256}"}

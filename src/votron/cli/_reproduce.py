@@ -10,15 +10,15 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from votron._sentences import duration
-from votron._text_tables import wants_colour
+from votron._util.text import duration
+from votron._util.text_tables import wants_colour
 from votron.cli._output import Notes, downloading
 from votron.cli._parser import Parser, UsageError
 from votron.errors import VotronError
-from votron.experiments.settings import WHAT, Settings, parse_degrees
+from votron.papers.settings import WHAT, Settings, parse_degrees
 
 if TYPE_CHECKING:
-    from votron.experiments.reproduce import Reproduction
+    from votron.papers.reproduce import Reproduction
 
 EXAMPLES = [
     ("votron reproduce", "everything, on scikit-learn's digits; under two minutes"),
@@ -84,9 +84,9 @@ def run(args: argparse.Namespace) -> int:
     """Run the experiments, print and write what they found."""
     settings = _settings(args)  # before anything heavy
     from votron.data import load_image_set
-    from votron.experiments.report import write_report
-    from votron.experiments.reproduce import remove_stale, reproduce, write_tables
-    from votron.experiments.runs import RunStore
+    from votron.papers.report import write_report
+    from votron.papers.reproduce import remove_stale, reproduce, write_tables
+    from votron.papers.runs import RunStore
 
     with downloading(Notes(args.quiet)) as progress:
         data = load_image_set(args.data, progress=progress)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._progress import Progress
-from votron._sentences import counted, rounded_bytes
+from votron._util.progress import Progress
+from votron._util.text import counted, rounded_bytes
 from votron.cli._models import label_kind
 from votron.cli._output import Notes
 from votron.cli._parser import UsageError, option_of

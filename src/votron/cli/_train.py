@@ -13,10 +13,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from votron._confusion import rarest_in_words
-from votron._forecast import announcing_long_work
-from votron._pipelines import classifier_of, rows_for_classifier, steps_before, weighs_classes
-from votron._sentences import counted, did_you_mean, duration, first_of, percent, percent_range, rounded_bytes
+from votron._util.forecast import announcing_long_work
+from votron._util.pipelines import classifier_of, rows_for_classifier, steps_before, weighs_classes
+from votron._util.text import counted, did_you_mean, duration, first_of, percent, percent_range, rounded_bytes
 from votron.cli import _options
 from votron.cli._advice import long_work, remark_on_label, remark_on_mistakes
 from votron.cli._holes import holes_of_training
@@ -53,6 +52,7 @@ from votron.cli._reading import (
 )
 from votron.cli._weights import WeightColumn, about_holes, settle_labels, weight_column, weights_in_words
 from votron.errors import Phrase
+from votron.evaluate.confusion import rarest_in_words
 
 MOST_CERTIFIED = 10_000
 """Rows up to which a certificate is computed without being asked for: beyond, it takes longer than training."""
@@ -250,7 +250,7 @@ def _tested(
 ) -> Iterator[tuple[Any, NDArray[Any]]]:
     """Yield batches of test data, which may be read once only, and count on the way what --curve draws."""
     if args.curve is not None:
-        from votron.displays.training import RulesOverTime
+        from votron.plots.training import RulesOverTime
 
         trained.curve = RulesOverTime(trained.estimator)
     for X, y in batches:
@@ -375,7 +375,7 @@ def _row_names(args: argparse.Namespace, estimator: Any, data: Any) -> tuple[Any
 
 def _place_of(cell: Phrase, model: Any, X: Any, rows: NDArray[Any]) -> str:
     """Return where a value is that training refuses, by the row of the file and what the feature is called."""
-    from votron.reasons.features import names_after
+    from votron.explanations.features import names_after
 
     row, feature = cell.facts["row"] - 1, cell.facts["feature"]
     names = names_after(steps_before(model), X)

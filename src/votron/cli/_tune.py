@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from votron._progress import Progress
-from votron._sentences import counted, did_you_mean, duration, joined, percent, rounded_bytes, rows_used
+from votron._util.progress import Progress
+from votron._util.text import counted, did_you_mean, duration, joined, percent, rounded_bytes, rows_used
 from votron.cli import _options
 from votron.cli._advice import remark_on_label
 from votron.cli._holes import holes_of_training

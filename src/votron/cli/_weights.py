@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._sentences import counted, did_you_mean, joined
+from votron._util.text import counted, did_you_mean, joined
 from votron.cli._output import printable
 from votron.cli._parser import UsageError, as_typed, option_of
 from votron.cli._reading import base_name, labels_like

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._text_tables import as_csv
+from votron._util.text_tables import as_csv
 from votron.cli._models import SavedModel
 
 

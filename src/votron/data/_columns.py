@@ -18,8 +18,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from votron._frames import columns_of, floats_of, in_pandas
-from votron._sentences import on_one_line, shortened
+from votron._util.frames import columns_of, floats_of, in_pandas
+from votron._util.text import on_one_line, shortened
 from votron.data.dates import date_in_words, part_of_date, parts_of_dates
 from votron.data.tables import kind_of
 from votron.errors import DataError

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._resources import available_memory
-from votron._sentences import exact_bytes, rounded_bytes
+from votron._util.resources import available_memory
+from votron._util.text import exact_bytes, rounded_bytes
 from votron.errors import DataError, Parameter, Phrase
 
 MAX_BYTES = 4 << 30

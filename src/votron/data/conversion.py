@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from votron._frames import columns_of, floats_of
+from votron._util.frames import columns_of, floats_of
 from votron.data.examples import Examples
 from votron.data.tables import kind_of, polars
 from votron.errors import DataError

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._frames import in_pandas
+from votron._util.frames import in_pandas
 
 __all__ = ["are_dates", "dates_in", "parts_of_dates"]
 

@@ -22,8 +22,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from votron._frames import columns_of, floats_of, in_pandas, is_frame
-from votron._sentences import did_you_mean
+from votron._util.frames import columns_of, floats_of, in_pandas, is_frame
+from votron._util.text import did_you_mean
 from votron.data import vocabulary
 from votron.data._columns import (
     Values,

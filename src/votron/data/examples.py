@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._sentences import on_one_line, shortened
+from votron._util.text import on_one_line, shortened
 from votron.data._sources import check_memory
 from votron.data.vocabulary import TRUTH
 from votron.errors import DataError

@@ -10,7 +10,6 @@ import functools
 import inspect
 import os
 import textwrap
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace

@@ -14,7 +14,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from votron._frames import floats_of
+from votron._util.frames import floats_of
 from votron.data._columns import _Date, objects_of, refusal
 from votron.data.dates import are_dates
 from votron.data.encoding import encoder_columns, make_encoder

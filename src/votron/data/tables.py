@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron import _frames
-from votron._sentences import did_you_mean
+from votron._util import frames
+from votron._util.text import did_you_mean
 from votron.data.dates import dates_in, first_undated
 from votron.data.examples import Examples, check_length, short_repr, tidy_labels, with_numbers_of
 from votron.errors import DataError, Parameter, Phrase
@@ -51,11 +51,11 @@ def polars_errors(what: str) -> Iterator[None]:
 
 
 def kind_of(column: Any) -> str:
-    """Return what a column holds, as `votron._frames.kind_of`, which takes a hundred times as long for polars."""
+    """Return what a column holds, as `votron._util.frames.kind_of`, which takes a hundred times as long for polars."""
     dtype = getattr(column, "dtype", None)
-    quick = None if _frames.in_pandas(column) else _QUICK.get(str(dtype))
+    quick = None if frames.in_pandas(column) else _QUICK.get(str(dtype))
     if quick is None:
-        return _frames.kind_of(column)
+        return frames.kind_of(column)
     return quick if column.null_count() < len(column) else "nothing"
 
 

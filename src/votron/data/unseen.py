@@ -14,8 +14,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
-from votron._frames import columns_of, in_pandas, is_frame
-from votron._sentences import counted
+from votron._util.frames import columns_of, in_pandas, is_frame
+from votron._util.text import counted
 from votron.data._columns import _Discrete, objects_of, without_blanks
 from votron.data.examples import short_repr
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from votron._files import write_bytes
+from votron._util.files import write_bytes
 from votron.data.examples import Examples
 from votron.data.formats import format_named, format_of_suffix, written_formats
 from votron.errors import DataError, Parameter, Phrase, VotronError

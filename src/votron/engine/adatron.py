@@ -30,10 +30,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._arrays import chunks
 from votron._loops import adatron as _loops
-from votron._resources import Team, team
-from votron._types import Floats, Index, Rows
+from votron._util.arrays import chunks
+from votron._util.resources import Team, team
+from votron._util.types import Floats, Index, Rows
 from votron.blocks import ROWS_AT_ONCE
 from votron.engine.run import Watcher
 from votron.kernels import Kernel

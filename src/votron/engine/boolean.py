@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._arrays import chunks, rows_in_bytes
-from votron._types import Rows
+from votron._util.arrays import chunks, rows_in_bytes
+from votron._util.types import Rows
 from votron.errors import Parameter, Phrase, VotronError
 
 __all__ = ["ActiveRows", "active_rows"]

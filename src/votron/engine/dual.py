@@ -30,10 +30,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._arrays import Growing
 from votron._loops import dual as _loops
-from votron._resources import Team, team
-from votron._types import Floats, Index, Rows
+from votron._util.arrays import Growing
+from votron._util.resources import Team, team
+from votron._util.types import Floats, Index, Rows
 from votron.blocks import DotCache, KernelBlock
 from votron.engine.events import WORTH_A_THREAD, Events
 from votron.engine.run import TrainingRun, Watcher

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._arrays import Growing
 from votron._loops import dual as _loops
-from votron._resources import Team
-from votron._types import Floats, Index
+from votron._util.arrays import Growing
+from votron._util.resources import Team
+from votron._util.types import Floats, Index
 from votron.blocks import KernelBlock, scratch
 from votron.products import Store
 

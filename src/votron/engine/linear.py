@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._arrays import Growing
 from votron._loops import primal as _loops
-from votron._resources import pieces, team
-from votron._types import Floats, Index, Rows
+from votron._util.arrays import Growing
+from votron._util.resources import pieces, team
+from votron._util.types import Floats, Index, Rows
 from votron.engine.presentation import Presentation, RowBatch
 from votron.engine.primal import aligned_zeros, weights_width
 from votron.engine.run import TrainingRun, Watcher

@@ -17,10 +17,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._arrays import chunks
 from votron._loops import primal as _loops
-from votron._resources import Team, available_memory, pieces
-from votron._types import Floats, Index, Rows
+from votron._util.arrays import chunks
+from votron._util.resources import Team, available_memory, pieces
+from votron._util.types import Floats, Index, Rows
 
 VALUES_AT_ONCE = 1 << 19
 """Values in a batch of gathered rows, unless one row alone has more."""

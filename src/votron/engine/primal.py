@@ -18,8 +18,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._loops import primal as _loops
-from votron._resources import pieces, team
-from votron._types import Floats, Index, Rows
+from votron._util.resources import pieces, team
+from votron._util.types import Floats, Index, Rows
 from votron.engine.presentation import Presentation, RowBatch
 from votron.engine.run import TrainingRun, Watcher
 from votron.errors import NotRepresentableError

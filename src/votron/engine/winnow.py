@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._loops import winnow as _loops
-from votron._types import Floats, Index
+from votron._util.types import Floats, Index
 from votron.engine.boolean import ActiveRows
 from votron.engine.run import TrainingRun, Watcher
 from votron.errors import NotRepresentableError

@@ -17,8 +17,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._resources import team
-from votron._types import Floats, Rows
+from votron._util.resources import team
+from votron._util.types import Floats, Rows
 from votron.blocks import terms_of
 from votron.engine.run import Watcher
 from votron.kernels import Kernel

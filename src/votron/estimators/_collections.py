@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from votron.engine.cluster.client import is_collection
+from votron.cluster.client import is_collection
 
 
 def on_collections(method: Callable[..., Any]) -> Callable[..., Any]:

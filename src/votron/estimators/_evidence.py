@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from votron._resources import effective_threads
-from votron._types import Floats, Index, Rows
+from votron._util.resources import effective_threads
+from votron._util.types import Floats, Index, Rows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import VotronError
-from votron.estimators._reasons import RecordReasons
+from votron.estimators._explanations import RecordReasons
 from votron.estimators._validation import encode_labels, typed_as, validated
 from votron.estimators.base import EpochClassifier, ScoreClassifier
 from votron.kernels import Kernel

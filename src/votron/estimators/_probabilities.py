@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted
 
-from votron._resources import effective_threads
-from votron._types import Floats, Index, Rows
+from votron._util.resources import effective_threads
+from votron._util.types import Floats, Index, Rows
 from votron.errors import VotronError
 from votron.estimators._collections import on_collections
 from votron.estimators._progressive import (

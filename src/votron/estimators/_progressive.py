@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-from votron._arrays import n_bytes
-from votron._resources import team
-from votron._types import Floats, Index, Rows
+from votron._util.arrays import n_bytes
+from votron._util.resources import team
+from votron._util.types import Floats, Index, Rows
 from votron.rules import Vectors
 from votron.rules.scan import Choice
 

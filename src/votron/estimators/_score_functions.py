@@ -11,14 +11,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
-from votron._arrays import chunks, rows_in_bytes
-from votron._resources import team
-from votron._types import Floats, Index, Rows
+from votron._util.arrays import chunks, rows_in_bytes
+from votron._util.resources import team
+from votron._util.types import Floats, Index, Rows
 from votron.blocks import affine_weights, expansion_scores
 from votron.errors import NotRepresentableError
 from votron.estimators._validation import binarized
+from votron.explanations._sums import Sums, VectorSums, dense_row, in_parts, sum_over_examples, sum_over_features
 from votron.kernels import Kernel
-from votron.reasons._sums import Sums, VectorSums, dense_row, in_parts, sum_over_examples, sum_over_features
 from votron.rules import RULES, Vectors
 from votron.rules.scan import too_large
 

@@ -18,13 +18,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
-from votron._arrays import chunks, rows_in_bytes
-from votron._frames import columns_of_words, is_frame, is_missing
-from votron._registry import Registry
-from votron._sentences import counted
-from votron._types import Index, Rows
-from votron.engine.cluster.client import is_collection, results_of
-from votron.engine.cluster.rows import SpreadRows
+from votron._util.arrays import chunks, rows_in_bytes
+from votron._util.frames import columns_of_words, is_frame, is_missing
+from votron._util.registry import Registry
+from votron._util.text import counted
+from votron._util.types import Index, Rows
+from votron.cluster.client import is_collection, results_of
+from votron.cluster.rows import SpreadRows
 from votron.errors import DataError, NotRepresentableError, Parameter, Phrase, VotronError
 from votron.kernels import KERNELS, Kernel, make_kernel
 from votron.kernels.base import as_rows, is_precomputed, kernel_class, negative_diagonal

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from votron._types import Floats, Index, Rows
+from votron._util.types import Floats, Index, Rows
 from votron.errors import Parameter, Phrase, VotronError
 from votron.estimators._validation import encode_labels
 from votron.estimators.base import ScoreClassifier, outside_votron

@@ -15,13 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from votron._resources import effective_threads
-from votron._types import Floats, Index, Rows
+from votron._util.resources import effective_threads
+from votron._util.types import Floats, Index, Rows
 from votron.engine import MaximalMargin, TrainingRun, solve_adatron
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
 from votron.estimators._evidence import check_none_left_out, trained_model
-from votron.estimators._reasons import SupportedClassifier
+from votron.estimators._explanations import SupportedClassifier
 from votron.estimators._score_functions import Expansion, Form
 from votron.estimators._validation import KERNEL_CONSTRAINTS, learnable_rows, set_tags
 from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, weighed

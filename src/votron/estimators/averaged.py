@@ -16,10 +16,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
-from votron._resources import effective_threads
-from votron._types import Floats, Index, Rows
+from votron._util.resources import effective_threads
+from votron._util.types import Floats, Index, Rows
+from votron.cluster.rows import SpreadRows
 from votron.engine import PrimalTrainer, TrainingRun
-from votron.engine.cluster.rows import SpreadRows
 from votron.estimators import _validation
 from votron.estimators._best_moment import counted
 from votron.estimators._evidence import check_none_left_out, passes_of, trained_model

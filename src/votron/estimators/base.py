@@ -22,15 +22,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
-from votron._forecast import Forecast
-from votron._progress import Progress
-from votron._resources import available_memory
-from votron._sentences import rounded_bytes
-from votron._types import Floats, Index, Rows
+from votron._util.forecast import Forecast
+from votron._util.progress import Progress
+from votron._util.resources import available_memory
+from votron._util.text import rounded_bytes
+from votron._util.types import Floats, Index, Rows
 from votron.engine import TrainingRun
 from votron.errors import Parameter, VotronError
 from votron.estimators._collections import on_collections
-from votron.estimators._reasons import ExplainedClassifier
+from votron.estimators._explanations import ExplainedClassifier
 from votron.estimators._validation import (
     check_same_classes,
     encode_labels,

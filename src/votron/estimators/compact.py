@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from votron._resources import effective_threads
-from votron._types import Floats, Rows
+from votron._util.resources import effective_threads
+from votron._util.types import Floats, Rows
 from votron.errors import VotronError
 from votron.estimators._probabilities import WithProbabilities
 from votron.estimators._score_functions import Expansion, Form, Linear, Sequence

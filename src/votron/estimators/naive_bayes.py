@@ -23,7 +23,7 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from votron._types import Floats
+from votron._util.types import Floats
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
 from votron.estimators._score_functions import Form, Linear

@@ -8,8 +8,8 @@ from typing import Any
 
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
-from votron._resources import effective_threads, parse_memory_limit
-from votron._sentences import did_you_mean
+from votron._util.resources import effective_threads, parse_memory_limit
+from votron._util.text import did_you_mean
 from votron.errors import Parameter, VotronError
 
 __all__ = ["check_parameters", "parameter_constraints"]

@@ -17,14 +17,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
-from votron._frames import in_pandas
-from votron._sentences import counted
+from votron._util.frames import in_pandas
+from votron._util.text import counted
 from votron.data.encoding import make_encoder, unfilled_holes
 from votron.errors import DataError, Parameter, VotronError
 from votron.estimators.base import SavableClassifier
 
 if TYPE_CHECKING:
-    from votron.reasons import Explanations
+    from votron.explanations import Explanations
 
 __all__ = ["ClassifierPipeline", "table_classifier", "table_encoder", "table_options"]
 
@@ -34,7 +34,7 @@ _LEARNING = ("fit", "partial_fit")
 @contextmanager
 def _naming_columns(model: Pipeline, X: Any, of: str) -> Iterator[None]:
     """Name the columns that rows lack, and those with missing values, of which the classifier knows no names."""
-    from votron.reasons.models import check_table
+    from votron.explanations.models import check_table
 
     check_table(model, X, of=of)
     try:
@@ -114,7 +114,7 @@ class ClassifierPipeline(Pipeline):
         self, X: Any, label: Any = None, against: Any = None, *, top: int | None = 5, first: int = 0
     ) -> Explanations:
         """Explain the scores of rows, as `votron.explain` does, with features called as the steps call them."""
-        from votron.reasons import explain
+        from votron.explanations import explain
 
         with _naming_columns(self, X, "explain"):
             return explain(self, X, label, against, top=top, first=first)

@@ -16,12 +16,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from votron._arrays import n_bytes
-from votron._resources import effective_threads, parse_memory_limit
-from votron._types import Floats, Index, Rows
+from votron._util.arrays import n_bytes
+from votron._util.resources import effective_threads, parse_memory_limit
+from votron._util.types import Floats, Index, Rows
+from votron.cluster.client import is_collection
+from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
-from votron.engine.cluster.client import is_collection
-from votron.engine.cluster.rows import SpreadRows
 from votron.errors import Parameter, Phrase, VotronError
 from votron.estimators import _validation
 from votron.estimators._best_moment import (

@@ -16,11 +16,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from votron._frames import labels_of_rows
-from votron._progress import Progress
-from votron._resources import effective_threads, parse_memory_limit
-from votron._sentences import counted
-from votron._types import Floats, Index, Rows
+from votron._util.frames import labels_of_rows
+from votron._util.progress import Progress
+from votron._util.resources import effective_threads, parse_memory_limit
+from votron._util.text import counted
+from votron._util.types import Floats, Index, Rows
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
 from votron.estimators._search.folds import Folds

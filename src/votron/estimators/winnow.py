@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from votron._types import Floats, Index
+from votron._util.types import Floats, Index
 from votron.engine import TrainingRun, WinnowTrainer
 from votron.engine.boolean import ActiveRows, active_rows
 from votron.errors import NotRepresentableError

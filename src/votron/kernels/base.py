@@ -19,12 +19,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._arrays import chunks
 from votron._loops import dual as _loops
 from votron._loops._llvm import RowLoop
-from votron._registry import Registry
-from votron._sentences import did_you_mean
-from votron._types import Floats, Index, Rows
+from votron._util.arrays import chunks
+from votron._util.registry import Registry
+from votron._util.text import did_you_mean
+from votron._util.types import Floats, Index, Rows
 from votron.errors import IndefiniteKernelError, NotRepresentableError, Parameter, VotronError
 from votron.kernels.features import FeatureMap
 from votron.products import Products, Store, Traits, choose_products, describe

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._types import Floats, Index, Rows
+from votron._util.types import Floats, Index, Rows
 from votron.errors import VotronError
 from votron.kernels.base import Kernel, Step, Term
 from votron.products import Products, Traits, choose_products

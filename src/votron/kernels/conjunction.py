@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._loops._llvm import RowLoop
-from votron._types import Floats, Rows
+from votron._util.types import Floats, Rows
 from votron.errors import NotRepresentableError, VotronError
 from votron.kernels.base import Kernel, Step, Term
 from votron.kernels.features import FeatureMap

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from votron._types import Floats
+from votron._util.types import Floats
 from votron.errors import VotronError
 from votron.products import squares
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from votron._types import Rows
+from votron._util.types import Rows
 from votron.kernels.base import ValueKernel
 from votron.products import CallableProducts, Products, Traits
 

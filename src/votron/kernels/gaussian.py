@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from votron._loops._llvm import RowLoop, compiled
-from votron._types import Floats, Rows
+from votron._util.types import Floats, Rows
 from votron.errors import NotRepresentableError, Parameter, VotronError
 from votron.kernels.base import Kernel, Step, Term, check_number
 from votron.products import Products, Traits, choose_products, describe, squares

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._loops._llvm import RowLoop
-from votron._types import Floats, Index, Rows
+from votron._util.types import Floats, Index, Rows
 from votron.errors import NotRepresentableError
 from votron.kernels.base import Kernel, Step, Term, negative_diagonal
 from votron.kernels.features import FeatureMap

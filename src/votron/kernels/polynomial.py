@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._loops._llvm import RowLoop
-from votron._types import Floats
+from votron._util.types import Floats
 from votron.errors import Parameter, VotronError
 from votron.kernels.base import Kernel, Step, Term, check_number
 from votron.kernels.features import FeatureMap

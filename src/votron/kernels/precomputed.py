@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._arrays import chunks
-from votron._types import Floats
+from votron._util.arrays import chunks
+from votron._util.types import Floats
 from votron.errors import IndefiniteKernelError, VotronError
 from votron.kernels.base import ValueKernel, as_rows
 from votron.products import GramProducts, Products, Traits

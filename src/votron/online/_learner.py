@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from votron._sentences import did_you_mean
-from votron._types import Floats
+from votron._util.text import did_you_mean
+from votron._util.types import Floats
 from votron.errors import IndefiniteKernelError, Parameter, VotronError
 from votron.kernels import KERNELS, Kernel, make_kernel
 from votron.kernels.base import is_precomputed

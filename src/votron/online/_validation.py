@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._frames import is_named_series
-from votron._sentences import LONGEST, on_one_line, shortened
+from votron._util.frames import is_named_series
+from votron._util.text import LONGEST, on_one_line, shortened
 from votron.errors import VotronError
 
 OWNER = "OnlinePerceptron"

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from votron._arrays import Growing
-from votron._types import Floats
+from votron._util.arrays import Growing
+from votron._util.types import Floats
 from votron.errors import VotronError
 from votron.kernels import Kernel
 from votron.kernels.base import negative_diagonal

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from votron._registry import Registry, objects_of
-from votron._sentences import did_you_mean
-from votron._types import Floats, Index
+from votron._util.registry import Registry, objects_of
+from votron._util.text import did_you_mean
+from votron._util.types import Floats, Index
 from votron.errors import VotronError
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._arrays import chunks, rows_in_bytes
 from votron._loops import dual as _loops
-from votron._types import Floats, Index, Rows
+from votron._util.arrays import chunks, rows_in_bytes
+from votron._util.types import Floats, Index, Rows
 from votron.blocks import DotCache, KernelBlock
 from votron.errors import NotRepresentableError
 from votron.kernels import Kernel

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from votron._types import Floats, Index
+from votron._util.types import Floats, Index
 from votron.errors import VotronError
 from votron.rules.base import DrawnRule, MomentRule, TallyRule, mean_expansion, register_rule
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._resources import Team, team
-from votron._types import Floats, Index, Rows
+from votron._util.resources import Team, team
+from votron._util.types import Floats, Index, Rows
 from votron.blocks import terms_of
 from votron.errors import VotronError
 from votron.kernels import Kernel

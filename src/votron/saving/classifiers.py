@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from votron._types import Floats
+from votron._util.types import Floats
 from votron.engine import PrimalTrainer, WinnowTrainer
 from votron.errors import ModelFileError
 from votron.estimators._progressive import AVERAGE, LAST

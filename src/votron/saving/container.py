@@ -33,7 +33,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._files import replacing
+from votron._util.files import replacing
 from votron.errors import ModelFileError
 from votron.saving.fields import measured, parsed
 
@@ -259,7 +259,9 @@ def _changed(name: str) -> ModelFileError:
 
 def _content(file: BinaryIO, n_bytes: int, size: int | None, name: str) -> NDArray[np.uint8]:
     """Read as many bytes as the header says, if there are so many and no more."""
-    from votron._resources import available_memory  # with joblib, which whoever only looks at a manifest can do without
+    from votron._util.resources import (
+        available_memory,  # with joblib, which whoever only looks at a manifest can do without
+    )
 
     if n_bytes > (free := available_memory()):
         how = "" if size is None else " Free some, or map the file (mmap=True)."

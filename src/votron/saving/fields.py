@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from votron.errors import ModelFileError
 
 if TYPE_CHECKING:
-    from votron._types import Rows
+    from votron._util.types import Rows
 
 __all__ = ["Fields", "Size", "measured", "packed", "parsed"]
 

@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._resources import available_memory
-from votron._types import Floats, Index, Rows
+from votron._util.resources import available_memory
+from votron._util.types import Floats, Index, Rows
 from votron.errors import ModelFileError, Parameter, VotronError
 from votron.estimators._score_functions import Expansion
 from votron.kernels import Kernel

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._types import Floats, Index
+from votron._util.types import Floats, Index
 from votron.errors import VotronError
 
 Position = tuple[list[int], Floats, Floats]

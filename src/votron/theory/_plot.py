@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from votron._plotting import INK, MUTED, STYLE, plain, pyplot, title
+from votron._util.plotting import INK, MUTED, STYLE, plain, pyplot, title
 from votron.theory._rendering import error_groups, percent
 from votron.theory.evidence import Measured
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE

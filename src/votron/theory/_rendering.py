@@ -9,7 +9,7 @@ from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from votron._text_tables import as_text as aligned
+from votron._util.text_tables import as_text as aligned
 from votron.theory.evidence import Assumption, Measured
 from votron.theory.statements import FACT, GUARANTEE
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from votron._sentences import shortened
+from votron._util.text import shortened
 from votron.errors import VotronError
 from votron.theory.evidence import Assumption, Measured
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE

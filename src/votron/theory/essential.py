@@ -37,7 +37,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from votron._types import Floats, Index
+from votron._util.types import Floats, Index
 from votron.errors import IndefiniteKernelError, Parameter, VotronError
 from votron.theory._active_set import ActiveSet
 from votron.theory.bounds import count, not_negative, novikoff_bound

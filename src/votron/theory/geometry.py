@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._resources import team
-from votron._types import Floats, Rows
+from votron._util.resources import team
+from votron._util.types import Floats, Rows
 from votron.blocks import expansion_scores
 from votron.errors import Parameter, VotronError
 from votron.kernels import Kernel

@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from votron._registry import Registry
-from votron._types import Index
+from votron._util.registry import Registry
+from votron._util.types import Index
 from votron.errors import VotronError
 from votron.theory.bounds import (
     ROUNDING,

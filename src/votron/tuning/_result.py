@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from votron._sentences import duration, rows_used
-from votron._text_tables import as_text
+from votron._util.text import duration, rows_used
+from votron._util.text_tables import as_text
 from votron.estimators import ESTIMATORS
 from votron.estimators._search.choosing import best_first, steadied
 from votron.estimators._search.grids import FREE, Params, plain, shown

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from votron._files import write_bytes
+from votron._util.files import write_bytes
 from votron.errors import VotronError
 from votron.web._app import STATIC
 from votron.web._game import PlaneGame, field_of

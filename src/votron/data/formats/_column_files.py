@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from votron._sentences import exact_bytes
+from votron._util.text import exact_bytes
 from votron.data._sources import EXPAND, IN_BATCHES, Source, check_expanded, check_memory
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._sentences import first_of
+from votron._util.text import first_of
 from votron.data._sources import MAX_RECORD, check_memory, check_text, too_long, with_capital
 from votron.data.formats._csv_marks import Marks
 from votron.data.options import ReadOptions

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from votron._registry import Registry
+from votron._util.registry import Registry
 from votron.errors import VotronError
 
 if TYPE_CHECKING:

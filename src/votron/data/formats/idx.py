@@ -24,7 +24,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._sentences import exact_bytes
+from votron._util.text import exact_bytes
 from votron.data._sources import Location, Source, check_expanded, check_memory, read_exactly
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._sentences import joined
+from votron._util.text import joined
 from votron.data._sources import Location, Source
 from votron.data.formats.base import Format, Part
 from votron.data.formats.idx import load_mnist_files

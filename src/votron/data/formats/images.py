@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._sentences import exact_bytes
+from votron._util.text import exact_bytes
 from votron.data._sources import Source, check_memory
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from votron._arrays import n_bytes
-from votron._resources import parse_memory_limit
-from votron._types import Floats, Index
+from votron._util.arrays import n_bytes
+from votron._util.resources import parse_memory_limit
+from votron._util.types import Floats, Index
 from votron.estimators import _validation
 from votron.estimators._search.grids import HELD_OUT_TIMES
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from votron._sentences import did_you_mean
+from votron._util.text import did_you_mean
 from votron.errors import Parameter, VotronError
 from votron.estimators._by_name import ESTIMATORS
 from votron.kernels import Kernel

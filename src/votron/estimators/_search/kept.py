@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from votron._files import write_bytes
+from votron._util.files import write_bytes
 from votron._version import __version__
 from votron.errors import VotronError
 from votron.estimators._search.trials import FoldScores

@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from votron._types import Floats, Index
+from votron._util.types import Floats, Index
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
 from votron.estimators._by_name import ESTIMATORS

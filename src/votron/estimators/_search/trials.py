@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
 from sklearn.utils.validation import has_fit_parameter
 
-from votron._types import Floats
+from votron._util.types import Floats
 from votron.errors import Parameter, VotronError
 from votron.estimators._by_name import ESTIMATORS
 from votron.estimators._search.choosing import ranks

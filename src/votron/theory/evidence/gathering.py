@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._types import Floats, Index, Rows
+from votron._util.types import Floats, Index, Rows
 from votron.errors import Phrase, VotronError
 from votron.record import MistakeRecord
 from votron.theory.evidence.training import Assumption, Evidence, Passes, Run, wrong_labels

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._types import Floats, Index, Rows
+from votron._util.types import Floats, Index, Rows
 from votron.theory.evidence.gathering import (
     TrainedModel,
     check_number_of_rows,

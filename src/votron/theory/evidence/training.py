@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state, get_tags
 
-from votron._types import Floats, Index
+from votron._util.types import Floats, Index
 from votron.errors import Phrase, VotronError
 from votron.record import labels_of
 from votron.theory.bounds import held_out_bound

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._types import Floats, Index
+from votron._util.types import Floats, Index
 from votron.theory.evidence.gathering import (
     MOST_STEPS,
     REPEATED,

@@ -1,0 +1,185 @@
+"""How long training still takes: a model of its cost, fed with what is seen while it runs.
+
+A row that is visited has to hear of every mistake since its last visit. So the step at time t costs a + b·(M(t) −
+M(t − n)), where M counts mistakes and a pass has n rows: more and more during the first pass, then as much as a
+pass has mistakes. For weight vectors b is about 0. Both follow from the times measured so far. M goes on as a power
+of t, whose exponent is what the last doubling of t shows, near 1 on noisy data; the range is what other exponents
+near it give.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import numpy as np
+
+from votron._util.types import Floats
+
+LONG_SECONDS = 30.0
+"""What training takes at least to be called long."""
+SETTLING_SECONDS = 3.0
+"""How long training is watched before anything is said."""
+_UNTYPICAL = 2
+"""Blocks at the beginning that are not counted, since code may be compiled there."""
+_FEWEST, _MOST = 8, 256
+"""Moments that a forecast needs, and that it keeps."""
+_LOWER, _HIGHER = 0.15, 0.1
+"""How far the exponent may be off."""
+_UNEVEN = 0.1
+"""How far the speed may be off."""
+_AS_WELL = 1.3
+"""Up to how many times the least misfit another one is as good."""
+_GRID = 200
+_TINY = 1e-300
+
+Moment = tuple[float, int, int]
+"""Seconds since the start, steps done, mistakes so far."""
+
+
+def seconds_left(moments: Sequence[Moment], n_rows: int, n_steps: int) -> tuple[float, float] | None:
+    """Return how many seconds training still takes, at least and at most, from moments of it; None if these are few.
+
+    Parameters
+    ----------
+    moments : sequence of (seconds, step, mistakes)
+        What was seen so far, in order.
+    n_rows : int
+        Steps of a pass.
+    n_steps : int
+        Steps of the whole training.
+
+    Examples
+    --------
+    A fifth of the rows are mistakes, and each row takes a microsecond for every mistake before it:
+
+    >>> moments = [(1e-7 * step**2, step, step // 5) for step in range(100, 5001, 100)]
+    >>> low, high = seconds_left(moments, n_rows=10_000, n_steps=20_000)
+    >>> truth = 1e-7 * 10_000**2 - 2.5 + 1e-6 * 2_000 * 10_000
+    >>> low < truth < high, high < 1.5 * low
+    (True, True)
+    """
+    if len(moments) < _FEWEST or moments[-1][1] <= moments[0][1]:
+        return None
+    seconds, steps, mistakes = np.array(moments, dtype=np.float64).T
+    now = steps[-1]
+    half = float(np.interp(now / 2, steps, mistakes))
+    exponent = math.log2(mistakes[-1] / half) if half > 0 else 1.0
+    spent = _work(steps, mistakes, steps, n_rows)
+    prices = _prices(np.diff(seconds), np.diff(steps), np.diff(spent))
+    ahead = np.linspace(now, max(now, n_steps), _GRID)
+    found = []
+    for power in (exponent - _LOWER, min(max(exponent, 1.0), exponent + _HIGHER)):
+        later = mistakes[-1] * (ahead / now) ** max(0.0, power)
+        all_steps, all_mistakes = np.append(steps, ahead[1:]), np.append(mistakes, later[1:])
+        start, end = _work(all_steps, all_mistakes, ahead[[0, -1]], n_rows)
+        found += [float(a * (ahead[-1] - now) + b * (end - start)) for a, b in prices]
+    return (1 - _UNEVEN) * min(found), (1 + _UNEVEN) * max(found)
+
+
+def _work(steps: Floats, mistakes: Floats, at: Floats, n_rows: int) -> Floats:
+    """Return the sum of M(t) − M(t − n) over the steps until each of some times, where M is 0 before the start."""
+    steps, mistakes = np.append(0.0, steps), np.append(mistakes[0], mistakes)
+    total = np.append(0.0, np.cumsum(np.diff(steps) * (mistakes[1:] + mistakes[:-1]) / 2))
+    return np.asarray(np.interp(at, steps, total) - np.interp(at - n_rows, steps, total, left=0.0))
+
+
+def _prices(seconds: Floats, steps: Floats, work: Floats) -> list[Floats]:
+    """Return what a step and what a unit of work may take, in seconds, neither below 0: all that fits about as well.
+
+    Least squares in which the latest count most: with both, with steps alone, with work alone. Early on these are hard
+    to tell from each other, and far from each other in what they foretell.
+    """
+    weight = np.arange(1, len(seconds) + 1) / len(seconds)
+    A, y = np.stack([steps, work], axis=1) * weight[:, None], seconds * weight
+    scale = np.maximum(A.max(axis=0), _TINY)
+    A /= scale
+    alone = A.T @ y / np.maximum((A * A).sum(axis=0), _TINY)
+    found = [each for each in (np.linalg.lstsq(A, y, rcond=None)[0], *np.diag(alone)) if (each >= 0).all()]
+    misfit = [float(np.sum((y - A @ each) ** 2)) for each in found]
+    return [each / scale for each, much in zip(found, misfit, strict=True) if much <= _AS_WELL * min(misfit) + _TINY]
+
+
+class Forecast:
+    """Watches a training, and says how long it still takes.
+
+    Parameters
+    ----------
+    n_rows, n_steps : int
+        Steps of a pass, and of the whole training.
+    clock : callable, default=time.monotonic
+        Gives the time in seconds.
+
+    Examples
+    --------
+    >>> seconds = iter(range(100))
+    >>> forecast = Forecast(100, 1000, clock=lambda: next(seconds))
+    >>> for step in range(10, 110, 10):
+    ...     forecast.update(step, mistakes=0)
+    >>> [round(end) for end in forecast.left()]
+    [81, 99]
+    """
+
+    def __init__(self, n_rows: int, n_steps: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._n_rows, self._n_steps, self._clock = n_rows, n_steps, clock
+        self._start, self._updates, self._every = clock(), 0, 1
+        self._asked = 0.0
+        self._moments: list[Moment] = []
+        self._say = _LONG_WORK.get()
+
+    def update(self, step: int, mistakes: int) -> None:
+        """Take note of a moment."""
+        self._updates += 1
+        if self._updates <= _UNTYPICAL or self._updates % self._every:
+            return
+        self._moments.append((self._clock() - self._start, step, mistakes))
+        if len(self._moments) > _MOST:
+            self._moments, self._every = self._moments[1::2], 2 * self._every
+
+    def left(self) -> tuple[float, float] | None:
+        """Return the seconds that are left, at least and at most, where something can be said."""
+        return seconds_left(self._moments, self._n_rows, self._n_steps)
+
+    def long(self) -> Callable[[], None] | None:
+        """Return what tells whoever wants to hear of it that training takes long; once, and None if it does not."""
+        if self._say is None or len(self._moments) < _FEWEST:
+            return None
+        watched = self._moments[-1][0] - self._moments[0][0]
+        if watched < max(SETTLING_SECONDS, 1.5 * self._asked):
+            return None
+        self._asked, left = watched, self.left()
+        if left is None or left[1] < LONG_SECONDS:
+            return None
+        say, self._say = self._say, None
+        return lambda: say(*left)
+
+
+_LONG_WORK: ContextVar[Callable[[float, float], None] | None] = ContextVar("votron_long_work", default=None)
+
+
+@contextmanager
+def announcing_long_work(say: Callable[[float, float], None]) -> Iterator[None]:
+    """Have it said once, with the seconds at least and at most, if a training in this block takes long."""
+    token = _LONG_WORK.set(say)
+    try:
+        yield
+    finally:
+        _LONG_WORK.reset(token)
+
+
+def announce_long_work(low: float, high: float) -> None:
+    """Have it said that work takes so many seconds, at least and at most, if that is long and somebody wants to know.
+
+    Examples
+    --------
+    >>> with announcing_long_work(lambda low, high: print(low, high)):
+    ...     announce_long_work(40, 90)
+    ...     announce_long_work(0, 1)
+    40 90
+    """
+    say = _LONG_WORK.get()
+    if say is not None and high >= LONG_SECONDS:
+        say(low, high)

@@ -1,0 +1,250 @@
+"""The look of all figures, and pictures as files and for pages: the same every time, with the colours of the page.
+
+matplotlib is imported when something is drawn.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+import zlib
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._util.files import write_bytes
+from votron.errors import VotronError
+
+INK, MUTED, GRID, AXIS = "#333333", "#666666", "#e6e6e6", "#999999"
+FOR, AGAINST = "#1f4e9c", "#c8641b"
+"""What is right or speaks for a class, and what is wrong or speaks against it."""
+COLOURS = ("#1f4e9c", "#3f9a6a", "#dd8330", "#a3a3a3", "#7a4ea3", "#b03a5b", "#0b6e99", "#8a6d1d")
+"""Of several lines, in their order."""
+IMAGE_SHAPES = {784: (28, 28), 64: (8, 8)}
+"""Rows without names of so many features are taken for images."""
+
+_PNG_KINDS = {1: 0, 3: 2, 4: 6}
+"""What a PNG file calls so many values a pixel."""
+
+STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 11,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "figure.constrained_layout.w_pad": 0.12,
+    "figure.constrained_layout.h_pad": 0.12,
+}
+"""For ``rc_context``. The font comes with matplotlib, so the figures are the same wherever they are drawn. Names and
+titles keep some distance, in inches, from the edge."""
+
+
+def plain(axes: Any) -> None:
+    """Leave a light grid and the axis below."""
+    axes.grid(True, color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["bottom"].set_color(AXIS)
+    axes.tick_params(length=0, pad=7, colors=INK)
+
+
+def contrast(one: Any, other: Any) -> float:
+    """Return how far two colours are apart, from 1 to 21, as WCAG counts it.
+
+    Examples
+    --------
+    >>> round(contrast("white", "black")), round(contrast("#777777", "white"), 1)
+    (21, 4.5)
+    """
+    from matplotlib.colors import to_rgb
+
+    low, high = sorted(_lightness(np.array(to_rgb(each))) for each in (one, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _lightness(rgb: NDArray[np.float64]) -> float:
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
+
+
+def title(axes: Any, text: str, note: str, *, size: float = 12.5, pad: float = 24, lift: float = 8) -> None:
+    """Write a title, and a note beneath it, in points above the axes."""
+    axes.set_title(text, loc="left", fontweight="bold", fontsize=size, pad=pad)
+    axes.annotate(
+        note, (0, 1), (0, lift), xycoords="axes fraction", textcoords="offset points", fontsize=9.5, color=MUTED
+    )
+
+
+def write_name(
+    axes: Any,
+    text: str,
+    colour: str,
+    at: Any,
+    offset: tuple[float, float] = (0, 0),
+    ha: str = "center",
+    va: str = "center",
+    **how: Any,
+) -> None:
+    """Write the name of a line or a point beside it, in its colour: so many points away."""
+    how = {"color": colour, "fontweight": "bold", "ha": ha, "va": va, **how}
+    axes.annotate(text, at, offset, textcoords="offset points", **how)
+
+
+def name_ends(axes: Any, ends: Mapping[str, tuple[float, str]], gap: float = 0.065, size: float = 10) -> None:
+    """Write the names of lines to the right of the axes, at the height and in the colour of each, none on another."""
+    as_fraction = (axes.transData + axes.transAxes.inverted()).transform
+    heights = {name: float(as_fraction((axes.get_xlim()[1], y))[1]) for name, (y, _) in ends.items()}
+    order = sorted(ends, key=lambda name: heights[name])
+    for i, (name, height) in enumerate(zip(order, spread_out([heights[name] for name in order], gap), strict=True)):
+        height = max(height, 0.04 + i * gap)  # not beside the axis below
+        how: dict[str, Any] = {"xycoords": "axes fraction", "annotation_clip": False, "fontsize": size}
+        write_name(axes, name, ends[name][1], (1, height), (8, 0), ha="left", **how)
+
+
+def spread_out(heights: Sequence[float], gap: float) -> list[float]:
+    """Return heights, which ascend, moved up and down so that no two are closer than a gap.
+
+    Examples
+    --------
+    >>> spread_out([0.0, 1.0, 1.0], 0.5)
+    [0.0, 0.75, 1.25]
+    """
+    groups: list[list[float]] = []
+    for height in heights:
+        groups.append([height])
+        while len(groups) > 1 and _centre(groups[-1]) - _centre(groups[-2]) < gap * (len(groups[-1] + groups[-2])) / 2:
+            last = groups.pop()
+            groups[-1] += last
+    return [_centre(group) + gap * (i - (len(group) - 1) / 2) for group in groups for i in range(len(group))]
+
+
+def _centre(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def pyplot(*, screen: bool = False) -> Any:
+    """Return matplotlib's pyplot, for files or as the user has it; without matplotlib, say what to install."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise VotronError('Drawing needs matplotlib: pip install "votron[plot]".') from error
+    if not screen:
+        matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def can_draw() -> bool:
+    """Tell whether there is matplotlib."""
+    try:
+        pyplot()
+    except VotronError:
+        return False
+    return True
+
+
+def as_bytes(figure: Any, kind: str, **style: Any) -> bytes:
+    """Return a figure as an SVG or PNG file, the same every time; with a style, on no ground."""
+    out = io.BytesIO()
+    with pyplot().rc_context({"svg.hashsalt": "votron", **style}):
+        background = {"transparent": True} if style else {"facecolor": "white"}
+        figure.savefig(out, format=kind, dpi=160, metadata={"Date": None} if kind == "svg" else {}, **background)
+    return out.getvalue()
+
+
+def save(figure: Any, out: Path) -> list[Path]:
+    """Write a figure as ``out`` with .svg and .png, each whole or not at all, close it, and return the files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from matplotlib.figure import Figure
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in save(Figure(), Path(folder) / "empty")]
+    ['empty.svg', 'empty.png']
+    """
+    written = []
+    try:
+        for kind in ("svg", "png"):
+            written.append(out.with_name(f"{out.name}.{kind}"))
+            write_bytes(written[-1], as_bytes(figure, kind), make_folders=True)
+    finally:
+        pyplot().close(figure)
+    return written
+
+
+def png(pixels: NDArray[Any]) -> bytes:
+    """Return a picture as a PNG file: grey values as ink, zero white and the greatest black, or colours as they are.
+
+    Examples
+    --------
+    >>> png(np.eye(2))[1:4], png(np.zeros((2, 2, 3)))[25]
+    (b'PNG', 2)
+    """
+    strength = np.round(255.0 * pixels / max(float(pixels.max()), 1.0)).clip(0, 255).astype(np.uint8)
+    values = 255 - strength if pixels.ndim == 2 else strength
+    lines = b"".join(b"\0" + line.tobytes() for line in values)
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    kind = _PNG_KINDS[1 if values.ndim == 2 else values.shape[2]]
+    head = struct.pack(">IIBBBBB", values.shape[1], values.shape[0], 8, kind, 0, 0, 0)
+    parts = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(lines, 9)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + parts
+
+
+# -- pages -------------------------------------------------------------------------------------------------------------
+
+VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", AXIS: "axis", "#ffffff": "paper", "#000000": "ink"}
+"""Colours that a page in dark mode has others for."""
+
+
+def svg_for_page(figure: Any, name: str, description: str) -> str:
+    """Return a figure as an SVG element for a page: its text is text, its colours are the page's.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+        What to show.
+    name : str
+        Put before every id in it, so that no two figures of a page share one.
+    description : str
+        What those hear who do not see it.
+
+    Returns
+    -------
+    str
+        An element that refers to nothing outside it. Colours are CSS variables with matplotlib's as the default.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> svg_for_page(Figure(), "empty", "Nothing")[:46]
+    '<svg role="img" aria-label="Nothing" viewBox="'
+    """
+    text = as_bytes(figure, "svg", **{"svg.fonttype": "none"}).decode()
+    pyplot().close(figure)
+    box = re.search(r'viewBox="[^"]*"', text)
+    body = text[text.index(">", text.index("<svg ")) + 1 :]
+    body = re.sub(r"<metadata>.*?</metadata>|<style .*?</style>|<!--.*?-->", "", body, flags=re.DOTALL)
+    body = re.sub(r'\bid="', f'id="{name}-', body)
+    body = re.sub(r'xlink:href="#', f'href="#{name}-', body)
+    body = body.replace("url(#", f"url(#{name}-")
+    body = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), body)  # places, not texts
+    body = re.sub(r"#[0-9a-f]{6}\b", lambda found: _variable(found[0]), body)
+    body = body.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
+    body = re.sub(r"\s*\n\s*", "\n", body).strip()
+    return f'<svg role="img" aria-label="{escape(description)}" {box[0] if box else ""} class="figure">{body}'
+
+
+def _variable(colour: str) -> str:
+    return f"var(--{VARIABLES.get(colour, 'c' + colour[1:])}, {colour})"

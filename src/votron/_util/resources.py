@@ -1,0 +1,314 @@
+"""The memory and the threads that this machine lets this process have, and teams of threads that share work."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from votron.errors import Parameter, VotronError
+
+__all__ = ["AUTO_SHARE", "Team", "available_memory", "effective_threads", "parse_memory_limit", "pieces", "team"]
+
+#: ``memory_limit="auto"`` is at most this share of the memory that is available.
+AUTO_SHARE = 0.25
+#: It is also at most the larger of this many times the size of the data and this many bytes: more would not pay.
+AUTO_TIMES, AUTO_LEAST = 16, 1 << 30
+
+_UNKNOWN_MEMORY = 1 << 30  # where the system does not tell
+_UNITS = {"": 1, "b": 1} | {
+    f"{prefix}{suffix}": base**power
+    for power, prefix in enumerate("kmgt", start=1)
+    for suffix, base in (("b", 1000), ("ib", 1024))
+}
+_MULTIPLE = 64  # rows of a block that stay together
+_SIZE = re.compile(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([a-z]*)\s*", re.IGNORECASE)
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+
+def available_memory() -> int:
+    """Bytes that this process can allocate now without driving the system into swap.
+
+    On Linux the least of what the kernel calls available and what the control groups (v2 or v1) of this
+    process leave; on Windows the free physical memory; elsewhere half of the physical memory; 1 GiB where
+    nothing is known.
+
+    Returns
+    -------
+    int
+        The number of bytes, 0 or more.
+
+    Examples
+    --------
+    >>> from votron._util.resources import available_memory
+    >>> available_memory() > 0
+    True
+    """
+    known = list(_linux_memory(Path("/"))) or list(_other_memory())
+    return max(0, min(known, default=_UNKNOWN_MEMORY))
+
+
+def parse_memory_limit(
+    value: int | str, owner: str = "VotedPerceptronClassifier", *, data_bytes: int | None = None
+) -> int:
+    """Turn the parameter ``memory_limit`` into bytes.
+
+    Parameters
+    ----------
+    value : int or str
+        Bytes as an int; or a size such as ``"2GB"``, ``"500 MB"`` or ``"1.5GiB"``, where kB, MB, GB, TB are
+        powers of 1000 and KiB, MiB, GiB, TiB powers of 1024, in upper or lower case; or ``"auto"``, which is
+        `AUTO_SHARE` (a quarter) of the memory that is available now, and not more than pays.
+    owner : str
+        The class whose parameter it is, for the error message.
+    data_bytes : int, optional
+        Size of the data, from which ``"auto"`` knows what pays: the larger of `AUTO_TIMES` (16) times as much and
+        `AUTO_LEAST` (1 GiB).
+
+    Returns
+    -------
+    int
+        The number of bytes, 0 or more.
+
+    Examples
+    --------
+    >>> from votron._util.resources import parse_memory_limit
+    >>> parse_memory_limit("1.5GiB")
+    1610612736
+    >>> parse_memory_limit("500 MB")
+    500000000
+    >>> parse_memory_limit(-1)
+    Traceback (most recent call last):
+        ...
+    votron.errors.VotronError: The 'memory_limit' parameter of VotedPerceptronClassifier must be an int in the
+    range [0, inf), a size such as '2GB' or '1.5GiB', or 'auto'. Got -1 instead.
+    """
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0:
+        return int(value)
+    if isinstance(value, str):
+        if value.strip().lower() == "auto":
+            worth = math.inf if data_bytes is None else max(AUTO_TIMES * data_bytes, AUTO_LEAST)
+            return int(min(AUTO_SHARE * available_memory(), worth))
+        size = _SIZE.fullmatch(value)
+        if size and size[2].lower() in _UNITS:
+            return int(Fraction(size[1]) * _UNITS[size[2].lower()])
+    raise VotronError(
+        Parameter("memory_limit", of=owner),
+        f" must be an int in the range [0, inf), a size such as '2GB' or '1.5GiB', or 'auto'. Got {value!r} instead.",
+    )
+
+
+def _linux_memory(root: Path) -> Iterator[int]:
+    """Yield each limit on new memory that the files below `root` tell of."""
+    available = _statistic(root / "proc/meminfo", "MemAvailable:")
+    if available is None:
+        return
+    yield 1024 * available
+    for line in _read(root / "proc/self/cgroup").splitlines():
+        _, controllers, group = line.split(":", 2)
+        mount = root / "sys/fs/cgroup"
+        if controllers == "":
+            names = ("memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            mount /= "memory"
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+        else:
+            continue
+        # A limit on any group above binds too. In a container the path may be the host's, of which only the
+        # mount point itself, the container's own group, is to be seen.
+        path = mount / group.lstrip("/")
+        for directory in (path, *path.parents):
+            yield from _cgroup_memory(directory, *names)
+            if directory == mount:
+                break
+
+
+def _cgroup_memory(directory: Path, limit_file: str, usage_file: str, cache: str) -> Iterator[int]:
+    limit, usage = _read(directory / limit_file).strip(), _read(directory / usage_file).strip()
+    if limit.isdecimal() and usage.isdecimal():  # not "max", and not absent
+        # Pages of files that were not used lately count as used, but make room when asked to.
+        yield int(limit) - int(usage) + (_statistic(directory / "memory.stat", cache) or 0)
+
+
+def _statistic(path: Path, name: str) -> int | None:
+    """Return the number after `name` at the start of a line."""
+    for line in _read(path).splitlines():
+        fields = line.split()
+        if len(fields) >= 2 and fields[0] == name:
+            return int(fields[1])
+    return None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _other_memory() -> Iterator[int]:
+    """Yield what systems without /proc tell: Windows the free memory, macOS and BSD the physical memory."""
+    if sys.platform == "win32":
+        import ctypes
+
+        class MemoryStatus(ctypes.Structure):
+            _fields_ = (
+                ("length", ctypes.c_uint32),
+                ("load", ctypes.c_uint32),
+                ("total_physical", ctypes.c_uint64),
+                ("available_physical", ctypes.c_uint64),
+                ("others", ctypes.c_uint64 * 5),
+            )
+
+        status = MemoryStatus(length=ctypes.sizeof(MemoryStatus))
+        if ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status)):
+            yield int(status.available_physical)
+    else:
+        try:
+            physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        except (OSError, ValueError):
+            return
+        if physical > 0:
+            yield physical // 2
+
+
+# -- threads -----------------------------------------------------------------------------------------------------------
+
+
+def effective_threads(n_jobs: int | None, owner: str = "VotedPerceptronClassifier") -> int:
+    """Turn the parameter ``n_jobs`` into a number of threads.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        A number of threads; -1 for all cores that this process may use, -2 for all but one, and so on; None
+        for all of them or ``OMP_NUM_THREADS``, whichever is less, so that fits that run side by side in
+        joblib's workers (which have that variable set) share the machine.
+    owner : str
+        The class whose parameter it is, for the error message.
+
+    Returns
+    -------
+    int
+        The number of threads, 1 or more.
+
+    Examples
+    --------
+    >>> from votron._util.resources import effective_threads
+    >>> effective_threads(3)
+    3
+    >>> effective_threads(0)
+    Traceback (most recent call last):
+        ...
+    votron.errors.VotronError: The 'n_jobs' parameter of VotedPerceptronClassifier must be None or an int
+    other than 0. Got 0 instead.
+    """
+    if n_jobs is None:
+        n_cores = _n_cores()
+        # OpenMP allows a list, one number for each level of nesting.
+        openmp = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+        return min(n_cores, max(1, int(openmp))) if openmp.isdecimal() else n_cores
+    if not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise VotronError(
+            Parameter("n_jobs", of=owner), f" must be None or an int other than 0. Got {n_jobs!r} instead."
+        )
+    return int(n_jobs) if n_jobs > 0 else max(1, _n_cores() + 1 + int(n_jobs))
+
+
+def _n_cores() -> int:
+    import joblib  # most callers can do without
+
+    return int(joblib.cpu_count())  # knows about affinity and control groups
+
+
+def pieces(width: int, n: int, multiple: int = 1) -> list[tuple[int, int]]:
+    """Cut ``range(width)`` into at most n pieces of about the same length, cut at multiples of a number.
+
+    Examples
+    --------
+    >>> pieces(10, 3)
+    [(0, 3), (3, 6), (6, 10)]
+    >>> pieces(150, 4, multiple=64)
+    [(0, 64), (64, 150)]
+    """
+    units = width // multiple
+    n = max(1, min(n, units))
+    return list(pairwise([*(multiple * (units * i // n) for i in range(n)), width]))
+
+
+class Team:
+    """Runs a function over the pieces of a range of rows, one piece a thread, the caller's own thread included.
+
+    Compiled loops release the interpreter's lock, so plain threads are enough, and several fits may run at once.
+    """
+
+    def __init__(self, n_threads: int, pool: ThreadPoolExecutor | None) -> None:
+        self.n_threads = n_threads if pool is not None else 1
+        self._pool = pool
+
+    def over(self, width: int, work: Callable[[int, int], Any], *, worth_it: bool = True) -> None:
+        """Call ``work(low, high)`` for pieces that cover ``range(width)``; bounds are multiples of 64."""
+        mine, *others = pieces(width, self.n_threads if worth_it else 1, _MULTIPLE)
+        if self._pool is None or not others:
+            work(0, width)
+            return
+        futures = [self._pool.submit(work, low, high) for low, high in others]
+        _together(lambda: work(*mine), futures)
+
+    def each(self, items: Iterable[Any], work: Callable[[Any], Any]) -> None:
+        """Call ``work(item)`` for every item, several at a time."""
+        if self._pool is None:
+            for item in items:
+                work(item)
+            return
+        queue = list(items)[::-1]
+        lock = threading.Lock()
+
+        def drain() -> None:
+            while True:
+                with lock:
+                    if not queue:
+                        return
+                    item = queue.pop()
+                try:
+                    work(item)
+                except BaseException:
+                    with lock:
+                        queue.clear()  # nobody begins another item after a failure
+                    raise
+
+        futures = [self._pool.submit(drain) for _ in range(min(self.n_threads, len(queue)) - 1)]
+        _together(drain, futures)
+
+
+def _together(work: Callable[[], Any], futures: Sequence[Future[Any]]) -> None:
+    """Do one's own part, wait for the others, and raise the first error: one's own, if there is one."""
+    try:
+        work()
+    finally:
+        wait(futures)
+    for future in futures:
+        future.result()
+
+
+@contextmanager
+def team(n_threads: int) -> Iterator[Team]:
+    """Open a team."""
+    if n_threads <= 1:
+        yield Team(1, None)
+        return
+    with ThreadPoolExecutor(n_threads - 1) as pool:
+        yield Team(n_threads, pool)

@@ -1,0 +1,268 @@
+"""Which differences between scores of cross-validation are noise.
+
+The scores of one learner on the folds of a (repeated) cross-validation share training rows, so their plain standard
+error is too small. Nadeau and Bengio's correction adds the share of test to training rows: the mean of n scores with
+sample variance s² has the variance (1/n + test/train)·s², and n − 1 degrees of freedom (C. Nadeau and Y. Bengio,
+Inference for the Generalization Error, Machine Learning 52, 2003; for repeated folds R. Bouckaert and E. Frank, PAKDD
+2004). Of several learners all pairs are tested, since which one is the best is found on the same folds; S. Holm's
+method (Scandinavian Journal of Statistics 6, 1979) then keeps the chance of any false difference below the level. Who
+is better than a baseline is another question: its pairs are a family of their own, with the level once more, so that
+the chance of a false difference in one of the two families may be up to twice the level.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from votron._util.types import Floats
+
+__all__ = ["Difference", "corrected_interval", "corrected_p", "differences", "holm", "wilson"]
+
+_NO_VARIANCE, _NO_DIFFERENCE = 1e-24, 1e-12
+"""What rounding leaves of numbers that are equal."""
+
+
+def corrected_p(difference: ArrayLike, test_share: float, step: float = 0.0) -> float:
+    """Return the p-value of the corrected resampled t-test, that the mean difference of two learners is 0.
+
+    Parameters
+    ----------
+    difference : array of shape (n_folds,)
+        How much the score of one is above that of the other, fold by fold.
+    test_share : float
+        Test rows over training rows of a fold: 1/(k − 1) with k folds.
+    step : float, default=0.0
+        What one row changes in a score, of scores that count rows: their variance is taken to be step²/12 at least, as
+        that of rounding is, since a few folds of few rows may well be alike by chance.
+
+    Returns
+    -------
+    float
+        The two-sided p-value; 1 where all differences are 0. Without a step it is 0 where all are the same and not 0.
+
+    Examples
+    --------
+    >>> from votron.evaluate.statistics import corrected_p
+    >>> corrected_p([0.0, 0.0], 0.25), corrected_p([0.01, 0.01], 0.25)
+    (1.0, 0.0)
+    >>> round(corrected_p([0.02, -0.01, 0.01, 0.0], 1 / 3), 3)
+    0.647
+    >>> round(corrected_p([0.1, 0.1], 1.0, step=0.1), 3)  # of each ten rows, one more is right
+    0.216
+    """
+    from scipy.stats import t
+
+    mean, error, n = _mean_and_error(difference, test_share, step)
+    if error == 0:
+        return 1.0 if abs(mean) < _NO_DIFFERENCE else 0.0
+    return float(2 * t.sf(abs(mean) / error, n - 1))
+
+
+def corrected_interval(
+    values: ArrayLike, test_share: float, confidence: float = 0.95, step: float = 0.0
+) -> tuple[float, float]:
+    """Return the interval of the corrected resampled t for the mean of scores, or of differences of scores.
+
+    Parameters
+    ----------
+    values : array of shape (n_folds,)
+        Scores or differences, fold by fold.
+    test_share : float
+        Test rows over training rows of a fold.
+    confidence : float, default=0.95
+        How often such intervals hold.
+    step : float, default=0.0
+        What one row changes in a score; see `corrected_p`.
+
+    Returns
+    -------
+    (float, float)
+        The ends. 0 is outside those of differences just where their `corrected_p` is below 1 − confidence.
+
+    Examples
+    --------
+    >>> from votron.evaluate.statistics import corrected_interval
+    >>> low, high = corrected_interval([0.90, 0.92, 0.88, 0.90], 1 / 3)
+    >>> print(f"{low:.4f} to {high:.4f}")
+    0.8603 to 0.9397
+    """
+    from scipy.stats import t
+
+    mean, error, n = _mean_and_error(values, test_share, step)
+    half = float(t.isf((1 - confidence) / 2, n - 1)) * error if error else 0.0
+    return mean - half, mean + half
+
+
+def _mean_and_error(values: ArrayLike, test_share: float, step: float) -> tuple[float, float, int]:
+    """Return the mean, its corrected standard error, and how many values there are."""
+    found: Floats = np.asarray(values, dtype=np.float64)
+    variance = max(float(np.var(found, ddof=1)), step * step / 12)
+    error = math.sqrt((1 / len(found) + test_share) * variance) if variance >= _NO_VARIANCE else 0.0
+    return float(np.mean(found)), error, len(found)
+
+
+def wilson(right: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Return Wilson's interval for a share, of which ``right`` of ``n`` were seen.
+
+    Parameters
+    ----------
+    right : float
+        How many; a fraction where it is a mean over repeats.
+    n : int
+        Of how many.
+    confidence : float, default=0.95
+        How often such intervals hold.
+
+    Returns
+    -------
+    (float, float)
+        The ends.
+
+    References
+    ----------
+    E. Wilson, Journal of the American Statistical Association 22 (1927), 209-212.
+
+    Examples
+    --------
+    >>> from votron.evaluate.statistics import wilson
+    >>> low, high = wilson(100, 100)
+    >>> round(low, 4), high
+    (0.963, 1.0)
+    """
+    from scipy.special import ndtri
+
+    z, share = float(ndtri((1 + confidence) / 2)), right / n
+    centre, stretch = share + z * z / (2 * n), 1 + z * z / n
+    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return max(0.0, (centre - half) / stretch), min(1.0, (centre + half) / stretch)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted by Holm's method: those below a level are differences at that level, all together.
+
+    Parameters
+    ----------
+    p_values : sequence of float
+        One for each test.
+
+    Returns
+    -------
+    list of float
+        The adjusted ones, in the same order, 1 at most.
+
+    Examples
+    --------
+    >>> from votron.evaluate.statistics import holm
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    adjusted, largest, m = [1.0] * len(p_values), 0.0, len(p_values)
+    for rank, at in enumerate(sorted(range(m), key=lambda i: p_values[i])):
+        largest = max(largest, min(1.0, (m - rank) * p_values[at]))
+        adjusted[at] = largest
+    return adjusted
+
+
+@dataclass(frozen=True)
+class Difference:
+    """By how much one learner's score is above another's, over all folds.
+
+    Attributes
+    ----------
+    mean : float
+        The mean difference.
+    low, high : float
+        An interval for it, at the level that Holm's method tests it with: 0 is outside just where it is no noise.
+    p : float
+        The p-value of the corrected resampled t-test.
+    adjusted_p : float
+        The same by Holm's method, for all pairs that are compared.
+    is_noise : bool
+        Whether it may well be chance.
+
+    Examples
+    --------
+    >>> from votron.evaluate.statistics import differences
+    >>> found = differences({"a": [0.9, 0.8, 0.9, 0.8], "b": [0.5, 0.4, 0.5, 0.5]}, 1 / 3)
+    >>> found["a", "b"].is_noise, round(found["a", "b"].mean, 3)
+    (False, 0.375)
+    """
+
+    mean: float
+    low: float
+    high: float
+    p: float
+    adjusted_p: float
+    is_noise: bool
+
+    def reversed(self) -> Difference:
+        """Return the same, seen from the other learner."""
+        return Difference(-self.mean, -self.high, -self.low, self.p, self.adjusted_p, self.is_noise)
+
+
+def differences(
+    scores: Mapping[Any, ArrayLike],
+    test_share: float,
+    confidence: float = 0.95,
+    *,
+    baseline: Any = None,
+    step: float = 0.0,
+) -> dict[tuple[Any, Any], Difference]:
+    """Return the differences of all pairs of learners, and which are noise: corrected t-tests, by Holm's method.
+
+    Parameters
+    ----------
+    scores : mapping of arrays of shape (n_folds,)
+        The scores of each learner, on the same folds in the same order.
+    test_share : float
+        Test rows over training rows of a fold.
+    confidence : float, default=0.95
+        The chance that no difference at all is found among learners that are equally good; with a baseline that of
+        each of the two families by itself.
+    baseline : optional
+        One of the names, if who is better than it is a question of its own: its pairs are a family by themselves.
+    step : float, default=0.0
+        What one row changes in a score; see `corrected_p`.
+
+    Returns
+    -------
+    dict of Difference
+        By pairs of names, in both orders.
+
+    Examples
+    --------
+    >>> from votron.evaluate.statistics import differences
+    >>> found = differences({"a": [0.9, 0.8, 0.9], "b": [0.8, 0.9, 0.9]}, 1 / 2)
+    >>> found["a", "b"].is_noise, found["b", "a"].adjusted_p
+    (True, 1.0)
+    """
+    families: dict[bool, dict[Any, Floats]] = {False: {}, True: {}}
+    for a, b in combinations(scores, 2):
+        families[baseline is not None and baseline in (a, b)][a, b] = np.subtract(scores[a], scores[b])
+    found: dict[tuple[Any, Any], Difference] = {}
+    for family in families.values():
+        for (a, b), difference in _judged(family, test_share, 1 - confidence, step).items():
+            found[a, b], found[b, a] = difference, difference.reversed()
+    return found
+
+
+def _judged(family: Mapping[Any, Floats], test_share: float, level: float, step: float) -> dict[Any, Difference]:
+    """Return differences that are tested together."""
+    p = {pair: corrected_p(values, test_share, step) for pair, values in family.items()}
+    adjusted = dict(zip(p, holm(list(p.values())), strict=True))
+    n_real = sum(each < level for each in adjusted.values())
+    found = {}
+    for rank, pair in enumerate(sorted(p, key=lambda each: p[each])):
+        # Holm compares the least p with level/m, the next with level/(m − 1) and so on, and ends at the first noise.
+        tested_at = level / (len(p) - min(rank, n_real))
+        low, high = corrected_interval(family[pair], test_share, 1 - tested_at, step)
+        mean = float(np.mean(family[pair]))
+        found[pair] = Difference(mean, low, high, p[pair], adjusted[pair], adjusted[pair] >= level)
+    return found

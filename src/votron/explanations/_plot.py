@@ -1,0 +1,194 @@
+"""The picture of an explanation: a bar for each term, with its image where rows are images, and how vectors voted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from votron._util.plotting import AGAINST, AXIS, FOR, IMAGE_SHAPES, MUTED, STYLE, plain, pyplot, title, write_name
+from votron._util.text import shortened
+from votron._util.types import Floats, Rows
+from votron.errors import VotronError
+from votron.explanations._text import headline, named, terms_to_draw
+
+if TYPE_CHECKING:
+    from votron.explanations.explanation import Explanation, History, Terms
+
+_LONGEST = 46
+_SPANS = 100
+_COLUMNS = 10
+
+
+def draw(found: Explanation, ax: Any, image_shape: tuple[int, int] | None) -> Any:
+    """Draw an explanation; see `Explanation.plot`."""
+    plt = pyplot(screen=True)
+    shape = _shape(found, image_shape)
+    terms = terms_to_draw(found, as_image=found._pixels is not None)
+    if terms is None:
+        raise VotronError("There is nothing to draw: this score is a sum of no terms.")
+    with plt.rc_context(STYLE):
+        pixels = shape is not None and terms.kind == "features"
+        if ax is None:
+            n = 9 if pixels else max(3, min(len(found.columns), _COLUMNS) or len(terms.largest) + 2)
+            heights = [n * 0.42, 1.6] if found.history else [n * 0.42]
+            _, axes = plt.subplots(
+                len(heights), 1, figsize=(8.2, sum(heights) + 1.3), layout="constrained", height_ratios=heights,
+                squeeze=False,
+            )  # fmt: skip
+            ax = axes[0, 0]
+            if found.history:
+                _draw_history(axes[1, 0], found.history)
+        if found.columns:
+            note = _draw_columns(ax, found)
+        elif pixels:
+            assert shape is not None
+            note = _draw_pixels(ax, found, terms, shape)
+        else:
+            note = _draw_bars(ax, found, terms, shape)
+        title(ax, f"{found.name}: {headline(found)}", note, pad=26)
+    return ax
+
+
+def _shape(found: Explanation, given: tuple[int, int] | None) -> tuple[int, int] | None:
+    """Return height and width of the images that rows are, or None."""
+    row = found._pixels
+    if row is None or not row.shape[1]:
+        return None
+    if given is None:
+        return IMAGE_SHAPES.get(row.shape[1])
+    if given[0] * given[1] != row.shape[1]:
+        raise VotronError(
+            f"The 'image_shape' must have as many pixels as rows have features, {row.shape[1]}. Got {given} instead."
+        )
+    return given
+
+
+def _note(terms: Terms) -> str:
+    n = terms.n_for + terms.n_against
+    words = f"The largest shares of {n:,} {terms.kind}"
+    return f"{words} in the score" if terms.exact else f"{words} in the mean of the vectors' scores; below, their votes"
+
+
+# -- bars -------------------------------------------------------------------------------------------------------------
+
+
+def _draw_columns(ax: Any, found: Explanation) -> str:
+    """Draw what the value of each column does to the score."""
+    shown = sorted(found.columns[:_COLUMNS], key=lambda effect: -effect.change)
+    _bars(ax, [_cut(effect.name) for effect in shown], [effect.change for effect in shown])
+    ax.set_xlabel(f"for {found.label} to the right", color=MUTED, fontsize=9.5)
+    votes = "; below, the votes" if found.history else ""
+    return f"What the score would lose with another row's value{votes}"
+
+
+def _bars(ax: Any, names: list[str], lengths: list[float]) -> Any:
+    """Draw bars from 0 to either side, the first above; return where they are."""
+    where = np.arange(len(names))[::-1]
+    ax.barh(where, lengths, color=[FOR if length > 0 else AGAINST for length in lengths], height=0.62)
+    ax.axvline(0, color=AXIS, linewidth=1)
+    ax.set_yticks(where, names)
+    ax.xaxis.set_major_formatter("{x:.3g}")
+    plain(ax)
+    ax.grid(False, axis="y")
+    ax.locator_params(axis="x", nbins=7)
+    return where
+
+
+def _draw_bars(ax: Any, found: Explanation, terms: Terms, shape: tuple[int, int] | None) -> str:
+    bars: list[tuple[str, float, int]] = []
+    for positive in (True, False):
+        for term in terms.side(positive):
+            bars.append((_bar_name(term, terms.kind), term.share, term.slot))
+    where = _bars(ax, [name for name, _, _ in bars], [share for _, share, _ in bars])
+    others = ", ".join(
+        f"{n:,} other{'s' if n > 1 else ''} {side} it {share:+.3g}"
+        for side, (n, share) in (("for", terms.others(True)), ("against", terms.others(False)))
+        if n
+    )
+    ax.set_xlabel(
+        f"share, for {found.label} to the right" + (f"; {others}" if others else ""), color=MUTED, fontsize=9.5
+    )
+    if shape is not None and terms.kind == "examples" and found._support.shape[1] == shape[0] * shape[1]:
+        _add_images(ax, found, bars, where, shape)
+    return _note(terms)
+
+
+def _bar_name(term: Any, kind: str) -> str:
+    return _cut(named(term, kind))
+
+
+def _cut(name: str) -> str:
+    return shortened(name, _LONGEST)
+
+
+def _add_images(ax: Any, found: Explanation, bars: Any, where: Any, shape: tuple[int, int]) -> None:
+    """Put each example's image beside the end of its bar, and the row's own into the corner."""
+    span = max((abs(share) for _, share, _ in bars), default=1.0)
+    for (_, share, slot), y in zip(bars, where, strict=True):
+        side = 1 if share > 0 else -1
+        _image(ax, _dense(found._support[[slot]]).reshape(shape), (share, float(y)), (16 * side, 0), 22)
+    ax.set_xlim(-1.45 * span, 1.45 * span)
+    corner = (1.0, 0.0), (-30, 34)  # where the bars to the left leave room
+    _image(ax, _dense(found._pixels).reshape(shape), *corner, 54, coords="axes fraction")
+
+
+def _image(ax: Any, image: Floats, at: Any, offset: Any, points: float, coords: str = "data") -> None:
+    from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+
+    zoom = points / max(image.shape)
+    box = OffsetImage(image, zoom=zoom, cmap="gray_r", interpolation="nearest")
+    ax.add_artist(
+        AnnotationBbox(
+            box,
+            at,
+            offset,
+            xycoords=coords,
+            boxcoords="offset points",
+            pad=0.08,
+            bboxprops={"edgecolor": AXIS, "lw": 0.6},
+        )
+    )
+
+
+def _dense(row: Rows) -> Floats:
+    return np.asarray(row.toarray() if sp.issparse(row) else row, dtype=np.float64)
+
+
+# -- pixels and votes -------------------------------------------------------------------------------------------------
+
+
+def _draw_pixels(ax: Any, found: Explanation, terms: Terms, shape: tuple[int, int]) -> str:
+    """Draw what each pixel of an image adds to the score."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    shares = np.zeros(shape[0] * shape[1])
+    for term in terms.largest:
+        shares[term.index] = term.share
+    largest = max(float(np.abs(shares).max()), 1e-300)
+    ax.imshow(_dense(found._pixels).reshape(shape), cmap="gray_r", alpha=0.25)
+    shown = np.ma.masked_equal(shares.reshape(shape), 0.0)
+    colours = LinearSegmentedColormap.from_list("shares", [AGAINST, "#ffffff", FOR])
+    drawn = ax.imshow(shown, cmap=colours, vmin=-largest, vmax=largest)
+    bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.8, label=f"share, for {found.label} above 0")
+    bar.outline.set_visible(False)
+    ax.set(xticks=[], yticks=[])
+    for spine in ax.spines.values():
+        spine.set_color(AXIS)
+    return _note(terms)
+
+
+def _draw_history(ax: Any, history: tuple[History, ...]) -> None:
+    """Draw what the vectors said over the time of training."""
+    for i, (each, colour) in enumerate(zip(history, (FOR, AGAINST), strict=False)):
+        spans = each.spans(min(_SPANS, max(1, each.n_steps)))
+        edges = [low for low, _, _ in spans] + [spans[-1][1]]
+        ax.stairs([mean for _, _, mean in spans], edges, color=colour, linewidth=1.4, baseline=None)
+        words, at = f"{each.label}: {each.score:+.2f}", (1.0, 0.75 - 0.5 * i)
+        write_name(ax, words, colour, at, (8, 0), ha="left", xycoords="axes fraction", annotation_clip=False)
+    ax.axhline(0, color=AXIS, linewidth=1)
+    ax.set_xlabel("epochs of training", color=MUTED)
+    ax.set_ylabel("mean vote", color=MUTED)
+    plain(ax)
+    ax.set_xlim(0, history[0].n_steps / history[0].n_examples)

@@ -1,0 +1,223 @@
+"""Explanations as text, rows and dicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from votron._util.text import counted, shortened
+from votron._util.text_tables import as_text as table
+from votron.explanations._values import with_value
+
+if TYPE_CHECKING:
+    from votron.explanations.explanation import Explanation, History, Terms
+
+_SPANS = 10
+_LONGEST_NAME = 84
+_SHOWN_COLUMNS = 6
+
+
+def headline(found: Explanation) -> str:
+    """Return what is explained, in words."""
+    what = f"{found.label}" if found.against is None else f"{found.label} rather than {found.against}"
+    by = f"score {found.score:.3g}" if found.against is None else f"by {found.score:.3g}"
+    return f"{what}, {by}" + ("" if found.predicted == found.label else f"; predicted is {found.predicted}")
+
+
+def terms_to_draw(found: Explanation, *, as_image: bool) -> Terms | None:
+    """Return the sum to draw: over examples, unless there is none; of features that are no pixels, over these."""
+    if found.features is not None and (found.examples is None or (not as_image and found.features.exact)):
+        return found.features
+    return found.examples
+
+
+def as_text(found: Explanation) -> str:
+    """Return an explanation as lines."""
+    parts = [f"{found.name}: {headline(found)} ({found.rule})"]
+    if found.columns:
+        parts.append(_effects(found))
+    if found.history:
+        parts.append(_history(found.history))
+    parts += [_terms(each) for each in found.sums]
+    if unsaid := _unsaid(found):
+        parts.append(f"not shown above: {'; '.join(unsaid)}")
+    return "\n".join(parts)
+
+
+def _unsaid(found: Explanation) -> list[str]:
+    """Return what is missing in the row and is no term that is shown: a mean, once scaled, is 0 and adds nothing."""
+    shown = {effect.column for effect in found.columns[:_SHOWN_COLUMNS] if effect.change}
+    shown |= {term.column for term in found.features.largest} if found.features is not None else set()
+    return [words for column, words in found.missing.items() if column not in shown]
+
+
+def _effects(found: Explanation) -> str:
+    """Return what columns do to the score, the largest effects first."""
+    shown = [effect for effect in found.columns[:_SHOWN_COLUMNS] if effect.change]
+    lines = [["column", "the score would lose with another row's value, on average"]]
+    lines += [[shortened(effect.name, _LONGEST_NAME), f"{effect.change:+.3g}"] for effect in shown]
+    more = len(found.columns) - len(shown)
+    lines += [[counted(more, "other column"), f"less than {abs(shown[-1].change):.3g} each"]] if shown and more else []
+    return table(lines)
+
+
+def _history(each: tuple[History, ...]) -> str:
+    """Return how the vectors voted, over spans of training: epochs, if there are few."""
+    spans = [history.spans(_n_spans(history)) for history in each]
+    head = ["the vectors, by epoch", *(f"{low:.3g}-{high:.3g}" for low, high, _ in spans[0]), "all"]
+    lines = [head]
+    for history, means in zip(each, spans, strict=True):
+        cells = [f"{mean:+.2f}" for _, _, mean in means]
+        lines.append([f"{history.label}, for {100 * history.share_for:.0f} %", *cells, f"{history.score:+.2f}"])
+    return table(lines)
+
+
+def _n_spans(history: History) -> int:
+    epochs = history.n_steps / history.n_examples
+    return round(epochs) if epochs == round(epochs) and 2 <= epochs <= _SPANS else min(_SPANS, max(1, history.n_steps))
+
+
+def _terms(found: Terms) -> str:
+    n = found.n_for + found.n_against
+    over = counted(n, found.kind.removesuffix("s"), found.kind)
+    of = f"{found.words}, as a sum over {over}: {found.score:.3g}"
+    if not found.exact:
+        of = (
+            f"vectors vote, so {found.kind} have no shares in the score; in its place, {found.words}\n"
+            f"as a sum over {over}: {found.score:.3g}"
+        )
+    lines = [["", "share", "of all for or against"]]
+    for positive in (True, False):
+        total = found.amount_for if positive else found.amount_against
+        for term in found.side(positive):
+            lines.append([_in_width(named(term, found.kind)), f"{term.share:+.3g}", _part(term.amount, total)])
+        n, share = found.others(positive)
+        if n:
+            words = f"{n:,} other{'s' if n > 1 else ''} {'for' if positive else 'against'}"
+            lines.append([words, f"{share:+.3g}", _part(share * found.divisor, total)])
+    if found.constant:
+        lines.append(["intercept", f"{found.constant / found.divisor:+.3g}", ""])
+    return f"{of}\n{table(lines)}"
+
+
+def _part(amount: float, total: float) -> str:
+    return f"{100 * amount / total:.1f} %" if total else ""
+
+
+def named(term: Any, kind: str) -> str:
+    """Return what a term is called, with the value of a feature, or what is known of an example.
+
+    Examples
+    --------
+    >>> from votron.explanations.explanation import Term
+    >>> named(Term(1, "Temp", 12.0, 0.4, 65.0), "features"), named(Term(1, "row 1", 12.0, 0.4, 1.0, "3"), "examples")
+    ('Temp = 65', 'row 1 (3)')
+    >>> named(Term(1, "Temp", 12.0, 0.4, 65.0, missing=True), "features")
+    'Temp missing, taken as 65'
+    """
+    if kind == "features":
+        return with_value(term.name, term.value, about=term.about, missing=term.missing, column=term.column)
+    about = f": {term.about}" if term.about else ""
+    return f"{term.name} ({term.label}){about}" if term.label else f"{term.name}{about}"
+
+
+def _in_width(text: str) -> str:
+    """Return what fits of a list, whole items if possible.
+
+    Examples
+    --------
+    >>> _in_width(f"row 1: {'Beak Length = 36.7, ' * 9}")
+    'row 1: Beak Length = 36.7, Beak Length = 36.7, Beak Length = 36.7, ...'
+    """
+    if len(text) <= _LONGEST_NAME:
+        return text
+    whole = text[: _LONGEST_NAME - 3].rpartition(", ")[0]
+    return f"{whole}, ..." if len(whole) > _LONGEST_NAME / 2 else shortened(text, _LONGEST_NAME)
+
+
+# -- for machines -----------------------------------------------------------------------------------------------------
+
+
+def rows_of(found: Explanation) -> list[dict[str, Any]]:
+    """Return a dict for each term, for the others together, and for each span of training that vectors voted in."""
+    head = {"row": found.name, "label": plain(found.label), "against": plain(found.against)}
+    out = []
+    for terms in found.sums:
+        for positive in (True, False):
+            side = {"kind": terms.kind, "side": "for" if positive else "against"}
+            for term in terms.side(positive):
+                known = {"name": term.name, "index": term.index, "of_label": term.label, "value": term.value}
+                out.append({**head, **side, **known, "share": term.share, "missing": term.missing})
+            n, share = terms.others(positive)
+            if n:
+                rest = {"name": "others", "index": -1, "of_label": "", "value": float("nan")}
+                out.append({**head, **side, **rest, "share": share})
+        if terms.constant:
+            side = {"kind": terms.kind, "side": "for" if terms.constant > 0 else "against"}
+            rest = {"name": "intercept", "index": -1, "of_label": "", "value": 1.0}
+            out.append({**head, **side, **rest, "share": terms.constant / terms.divisor})
+    for effect in found.columns:
+        known = {"name": effect.name, "index": -1, "of_label": "", "value": float("nan")}
+        side = {"kind": "columns", "side": "for" if effect.change > 0 else "against"}
+        out.append({**head, **side, **known, "share": effect.change, "missing": effect.missing})
+    for history in found.history:
+        n = _n_spans(history)
+        for low, high, mean in history.spans(n):
+            share = history.sign * mean / n
+            known = {
+                "name": f"epochs {low:.3g} to {high:.3g}",
+                "index": -1,
+                "of_label": str(history.label),
+                "value": mean,
+            }
+            out.append({**head, "kind": "vectors", "side": "for" if share > 0 else "against", **known, "share": share})
+    return [{**row, "missing": row.get("missing", False)} for row in out]
+
+
+def as_dict(found: Explanation) -> dict[str, Any]:
+    """Return an explanation as JSON takes it."""
+    return {
+        "row": found.name,
+        "label": plain(found.label),
+        "against": plain(found.against),
+        "predicted": plain(found.predicted),
+        "score": found.score,
+        "rule": found.rule,
+        **{terms.kind: _terms_dict(terms) for terms in found.sums},
+        "missing": dict(found.missing),
+        "columns": [{"name": each.name, "column": each.column, "change": each.change} for each in found.columns],
+        "vectors": [
+            {
+                "label": plain(each.label),
+                "sign": each.sign,
+                "score": each.score,
+                "share_for": each.share_for,
+                "spans": [{"from": low, "to": high, "mean": mean} for low, high, mean in each.spans(_n_spans(each))],
+            }
+            for each in found.history
+        ],
+    }
+
+
+def _terms_dict(terms: Terms) -> dict[str, Any]:
+    sides: dict[str, Any] = {}
+    for name, positive in (("for", True), ("against", False)):
+        n, share = terms.others(positive)
+        sides[name] = [_term_dict(term, terms.kind) for term in terms.side(positive)]
+        sides[f"others_{name}"] = {"number": n, "share": share}
+    constant = {"intercept": terms.constant / terms.divisor} if terms.kind == "features" else {}
+    return {"of": terms.words, "exact": terms.exact, "score": terms.score, **sides, **constant}
+
+
+def _term_dict(term: Any, kind: str) -> dict[str, Any]:
+    head = {"name": term.name, "index": term.index, "share": term.share}
+    about = ({"about": term.about} if term.about else {}) | ({"missing": True} if term.missing else {})
+    if kind == "features":
+        return {**head, "value": term.value} | about
+    return {**head, "kernel": term.value, "label": term.label} | about
+
+
+def plain(value: Any) -> Any:
+    """Return a label as Python has it."""
+    return value.item() if isinstance(value, np.generic) else value

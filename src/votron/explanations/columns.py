@@ -1,0 +1,134 @@
+"""What columns have to do with the score of a kernel model, which is a sum over examples and not over features.
+
+Problem: by how much does the value of one column speak for the label of a row? Output: for each column, the score
+of the row less the mean of its scores with that column's value taken from other rows, those that the model keeps:
+what a value of no particular row would leave. Effects do not add up to the score, for a kernel lets columns work
+together. Reference: E. Strumbelj and I. Kononenko, Knowledge and Information Systems 41 (2014), 647-665, of which
+this is the first term.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from votron._util.types import Floats, Index, Rows
+from votron.explanations._sums import dense_row
+from votron.explanations._values import column_in_words, is_missing_in, places_of_columns
+
+MOST_COLUMNS = 200
+"""Columns beyond which there are no effects: of texts and images each is next to nothing."""
+_MOST_ROWS = 64
+_CELLS_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What the value of one column does to a score.
+
+    Attributes
+    ----------
+    name : str
+        The column, and its value: of frames as it came, or that it is missing; of other rows where it is one feature.
+    column : str
+        The column alone.
+    change : float
+        By how much the score would fall, in the mean, with the value of another row: above 0 where it speaks for the
+        class that is explained.
+    missing : bool
+        Whether the row, which came in a frame, had no value there.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from votron import VotedPerceptronClassifier
+    >>> X = pd.DataFrame({"width": [1.0, 1.2, 3.0, 3.3], "noise": [0.1, 0.0, 0.1, 0.0]})
+    >>> model = VotedPerceptronClassifier(random_state=0).fit(X, ["thin", "thin", "wide", "wide"])
+    >>> [(effect.column, effect.change > 0) for effect in model.explain(X[:1])[0].columns][0]
+    ('width', True)
+    """
+
+    name: str
+    column: str
+    change: float
+    missing: bool = False
+
+
+def columns_of_features(names: Any) -> dict[str, Index] | None:
+    """Return which features each column of the data became; None where they have no names, or are too many."""
+    if names is None:
+        return None
+    found = places_of_columns(names)
+    if not 1 < len(found) <= MOST_COLUMNS:
+        return None
+    return {column: np.array(places) for column, places in found.items()}
+
+
+class ColumnEffects:
+    """The effects of columns on the scores of rows, with what is the same for all rows made once.
+
+    Parameters
+    ----------
+    others : array or CSR matrix of shape (n_others, n_features)
+        Rows whose values take the place of a row's own; a few of them, if they are many.
+    names : sequence of str or FeatureNames, optional
+        What the features are called, and of which columns they were made; without them there are no effects.
+    scores : callable
+        Returns the scores of rows.
+    """
+
+    def __init__(self, others: Rows, names: Any, scores: Callable[[Rows], Floats]) -> None:
+        self.names, self._scores = names, scores
+        columns = columns_of_features(names) if others.shape[0] else None
+        # With a precomputed kernel no rows are kept, and the features are training examples.
+        self.columns = columns if columns is not None and others.shape[1] == len(names) else {}
+        spread = np.unique(np.linspace(0, others.shape[0] - 1, _MOST_ROWS).round().astype(np.int64))
+        self._others: Any = others[spread] if self.columns else others[:0]
+        if not sp.issparse(self._others):
+            fits = max(1, _CELLS_AT_ONCE // max(1, others.shape[1]))
+            self._others = self._others[:: -(-len(self._others) // fits) or 1]
+
+    def of(self, row: Rows, mix: Floats, i: int) -> tuple[Effect, ...]:
+        """Return the effects on the score of row ``i``, the largest first; none where columns are unknown."""
+        if not self.columns:
+            return ()
+        own, whole = dense_row(row), float(_mixed(self._scores(row), mix)[0])
+        found = []
+        for column, places in self.columns.items():
+            less = float(_mixed(self._scores(self._changed(row, places)), mix).mean())
+            missing = is_missing_in(self.names, int(places[0]), i)
+            found.append(Effect(column_in_words(self.names, column, places, own, i), column, whole - less, missing))
+        return tuple(sorted(found, key=lambda effect: -abs(effect.change)))
+
+    def _changed(self, row: Rows, places: Index) -> Rows:
+        """Return the row once for each of the others, with their values at these places."""
+        n = self._others.shape[0]
+        if not sp.issparse(row):
+            theirs = _dense(self._others[:, places])
+            changed: Any = np.repeat(np.asarray(row), n, axis=0)
+            changed = changed.astype(np.result_type(changed, theirs))  # whole numbers would cut off their fractions
+            changed[:, places] = theirs
+            return changed
+        here = np.zeros(row.shape[1])
+        here[places] = 1.0
+        # As many features as words, of which a row has few: no array has a cell for each.
+        theirs = sp.csr_matrix(self._others) @ sp.diags(here, format="csr")
+        changed = sp.csr_matrix(np.ones((n, 1))) @ (row @ sp.diags(1.0 - here, format="csr")) + theirs
+        changed = sp.csr_matrix(changed)
+        changed.eliminate_zeros()
+        changed.sort_indices()
+        return changed
+
+
+def _mixed(scores: Floats, mix: Floats) -> Floats:
+    """Return the scores that are explained, of each row one."""
+    found: Floats = np.asarray(scores).reshape(len(scores), -1) @ mix
+    return found
+
+
+def _dense(rows: Rows) -> Any:
+    return rows.toarray() if sp.issparse(rows) else np.asarray(rows)

@@ -1,0 +1,447 @@
+"""What `explain` returns: for each row which class, against which, and the sums that make its score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+
+from votron._util.text import counted
+from votron._util.types import Floats, Index, Rows
+from votron.errors import VotronError
+from votron.explanations import _text, _values
+from votron.explanations._sums import Course, Sum
+from votron.explanations.columns import Effect
+
+__all__ = ["Explanation", "Explanations", "History", "Term", "Terms"]
+
+
+@dataclass(frozen=True)
+class Term:
+    """What one example or feature adds to a score.
+
+    Attributes
+    ----------
+    index : int
+        Row of the training data, or number of the feature.
+    name : str
+        What users call it.
+    amount : float
+        What it adds, before the sum is divided: a whole number where data and kernel values are.
+    share : float
+        What it adds to the score; above 0 it speaks for the class that is explained.
+    value : float
+        The kernel value of the example with the row, or the feature's value in the row: before the scaling of a
+        pipeline's last steps, as far back as each step can be undone, else as the classifier gets it.
+    label : str
+        Of an example: its class, as far as its mistakes tell, such as "3" or "not 3"; empty for features.
+    about : str
+        Of an example of named features: the columns that are largest in it, with their values as far as the features
+        tell; of a feature what its value stands for, if that is known; else empty.
+    slot : int
+        Of an example: its place among the support vectors; -1 for features.
+    column : str
+        Of a feature: the column that it was made of, where the row came in a frame; else empty.
+    missing : bool
+        Of a feature: whether the row had no value in that column, and ``value`` was filled in.
+
+    Examples
+    --------
+    >>> Term(17, "row 17", 12.0, 0.4, 6.0, "3").share
+    0.4
+    """
+
+    index: int
+    name: str
+    amount: float
+    share: float
+    value: float
+    label: str = ""
+    about: str = ""
+    slot: int = -1
+    column: str = ""
+    missing: bool = False
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A score as a sum over examples or features: the largest terms, and all others together.
+
+    Attributes
+    ----------
+    kind : {"examples", "features"}
+        What the terms are.
+    words : str
+        Whose score it is, such as "the last vector".
+    exact : bool
+        Whether that score is the one that predicts. A vote is no sum over examples: theirs is then that of the mean of
+        the vectors.
+    largest : tuple of Term
+        The terms with the largest shares for the class, and those against it, the largest first.
+    n_for, n_against : int
+        Terms that speak for the class, and against it, the largest included.
+    amount_for, amount_against : float
+        What they add together.
+    constant : float
+        What the intercept adds; 0 without one.
+    divisor : float
+        What the sum of all amounts is divided by.
+
+    Examples
+    --------
+    >>> from votron import AveragedPerceptronClassifier
+    >>> model = AveragedPerceptronClassifier(average=False, shuffle=False, margin=0.0)
+    >>> model = model.fit([[2, 0], [0, 1]], ["no", "yes"])
+    >>> terms = model.explain([[1, 3]])[0].features
+    >>> [(term.name, term.share) for term in terms.largest], terms.constant, terms.score
+    ([('feature 1', 3.0), ('feature 0', -2.0)], 0.0, 1.0)
+    """
+
+    kind: str
+    words: str
+    exact: bool
+    largest: tuple[Term, ...]
+    n_for: int
+    n_against: int
+    amount_for: float
+    amount_against: float
+    constant: float
+    divisor: float
+
+    @property
+    def score(self) -> float:
+        """What all of it adds up to."""
+        return (self.constant + self.amount_for + self.amount_against) / self.divisor
+
+    def side(self, positive: bool) -> tuple[Term, ...]:
+        """Return the largest terms for the class, or against it."""
+        return tuple(term for term in self.largest if (term.share > 0) == positive)
+
+    def others(self, positive: bool) -> tuple[int, float]:
+        """Return how many more terms there are on a side, and what these add to the score."""
+        shown = self.side(positive)
+        n, amount = (self.n_for, self.amount_for) if positive else (self.n_against, self.amount_against)
+        return n - len(shown), (amount - sum(term.amount for term in shown)) / self.divisor
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """How the vectors of a class, one after another, scored a row: each step of training counts for the one alive.
+
+    Attributes
+    ----------
+    label : object
+        Whose vectors they are.
+    sign : float
+        1 where their scores speak for the class that is explained, -1 where they speak against it.
+    born : int array
+        After how many examples each vector was born.
+    survival : int array
+        How many steps it was alive.
+    credits : float array
+        What it adds for each of these: in a vote 1 or -1.
+    n_steps, n_examples : int
+        Length of training, and of an epoch.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from votron import VotedPerceptronClassifier
+    >>> model = VotedPerceptronClassifier(kernel="poly", margin=0.0, random_state=0)
+    >>> model = model.fit(*load_iris(return_X_y=True))
+    >>> history = model.explain([[6.0, 2.9, 4.5, 1.5]])[0].history[0]
+    >>> history.label, [round(mean, 2) for _, _, mean in history.spans(3)]
+    (1, [-0.05, 0.12, 0.14])
+    """
+
+    label: Any
+    sign: float
+    born: Index
+    survival: Index
+    credits: Floats
+    n_steps: int
+    n_examples: int
+
+    @property
+    def score(self) -> float:
+        """The mean over all steps: what the rule gives."""
+        return float((self.survival * self.credits).sum()) / max(1, self.n_steps)
+
+    @property
+    def share_for(self) -> float:
+        """The share of all steps whose vectors scored the row above 0, of a vote the share of votes for the label."""
+        return float(self.survival[self.credits > 0].sum()) / max(1, self.n_steps)
+
+    def spans(self, n: int) -> list[tuple[float, float, float]]:
+        """Return the mean in each of n spans of training, as long as one another: from, to (in epochs), and mean."""
+        cuts = np.linspace(0, self.n_steps, n + 1)
+        begins = np.append(self.born, self.n_steps + 1) - 1.0  # a vector counts from the step of its birth on
+        sums = np.concatenate([[0.0], np.cumsum(self.survival * self.credits)])
+        at = np.interp(cuts, begins, sums) if len(self.born) else np.zeros(n + 1)
+        means = np.diff(at) / np.diff(cuts)
+        epochs = cuts / self.n_examples
+        return [(float(epochs[i]), float(epochs[i + 1]), float(means[i])) for i in range(n)]
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why one row has its label.
+
+    Attributes
+    ----------
+    row : int
+        Which row of the data that were given.
+    name : str
+        What users call it.
+    label : object
+        The class that is explained.
+    against : object or None
+        The class that it is compared with; None where its own score is explained.
+    predicted : object
+        The class that the model predicts.
+    score : float
+        The score of the class, minus that of the other: what is explained. Of two classes there is one score, positive
+        for the class that is explained.
+    rule : str
+        What the model scores by.
+    examples, features : Terms or None
+        The score, or what stands beside it, as a sum over training examples, and over features.
+    history : tuple of History
+        Where vectors vote: how they did, of the class and of the one that it is compared with.
+    columns : tuple of Effect
+        With a kernel that is not linear, of rows whose features have names: what the value of each column does to the
+        score, the largest effect first. They are computed when they are first asked for.
+    missing : dict of str to str
+        Columns without a value in the row, which came in a frame, with that and what was filled in, in words: such as
+        "Temp missing, taken as 65".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from votron import VotedPerceptronClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = VotedPerceptronClassifier(kernel="poly", rule="last", margin=0.0, random_state=0).fit(X, y)
+    >>> why = model.explain(X[[60]], top=1)[0]
+    >>> why.label, why.against, bool(abs(why.examples.score - why.score) < 1e-9 * abs(why.score))
+    (1, 0, True)
+    """
+
+    row: int
+    name: str
+    label: Any
+    against: Any
+    predicted: Any
+    score: float
+    rule: str
+    examples: Terms | None
+    features: Terms | None
+    history: tuple[History, ...]
+    missing: Mapping[str, str] = field(default_factory=dict)
+    _effects: Callable[[], tuple[Effect, ...]] | None = None
+    _pixels: Any = None
+    _support: Any = None
+
+    @cached_property
+    def columns(self) -> tuple[Effect, ...]:
+        """What the value of each column does to the score."""
+        return () if self._effects is None else self._effects()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "columns": self.columns, "_effects": None}
+
+    @property
+    def sums(self) -> tuple[Terms, ...]:
+        """The sums that there are."""
+        return tuple(each for each in (self.examples, self.features) if each is not None)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a dict for each term that is shown, and for the others together: the rows of `to_frame`."""
+        return _text.rows_of(self)
+
+    def to_frame(self) -> Any:
+        """Return the terms as a pandas DataFrame; see `Explanations.to_frame`."""
+        return framed(self.rows())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, text, lists and dicts, as JSON takes them."""
+        return _text.as_dict(self)
+
+    def plot(self, ax: Any = None, *, image_shape: tuple[int, int] | None = None) -> Any:
+        """Draw the largest terms, and beneath them how the vectors voted.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw the terms alone; by default a new figure, with the history where there is one.
+        image_shape : (int, int), optional
+            Height and width, where rows are images. Rows of 784 and of 64 features without names are taken for images
+            of 28 by 28 and 8 by 8 pixels.
+
+        Returns
+        -------
+        matplotlib Axes
+            What the terms were drawn on.
+        """
+        from votron.explanations._plot import draw
+
+        return draw(self, ax, image_shape)
+
+    def __str__(self) -> str:
+        return _text.as_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.name}: {_text.headline(self)}>"
+
+
+class Explanations(Sequence[Explanation]):
+    """Why rows have their labels, one `Explanation` each; made by ``model.explain(X)`` and `votron.explain`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from votron import VotedPerceptronClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = VotedPerceptronClassifier("poly", 2, 1.0, margin=0.0, rule="last", random_state=0)
+    >>> model = model.fit(X[:1000], y[:1000])
+    >>> found = model.explain(X[[1003, 1004]], top=2)
+    >>> len(found), found[0]
+    (2, <Explanation of row 0: 5 rather than 3, by 2.52e+07>)
+    >>> print(found[0])
+    row 0: 5 rather than 3, by 2.52e+07 (last)
+    the last vector, as a sum over 122 examples: 2.52e+07
+                           share  of all for or against
+    row 5 (5)          +5.94e+07                  8.1 %
+    row 421 (5)        +5.06e+07                  6.9 %
+    56 others for      +6.22e+08                 85.0 %
+    row 37 (9)          -5.1e+07                  7.2 %
+    row 449 (3)        -4.97e+07                  7.0 %
+    62 others against  -6.06e+08                 85.7 %
+    """
+
+    def __init__(self, each: Sequence[Explanation]) -> None:
+        self._each = tuple(each)
+
+    def __len__(self) -> int:
+        return len(self._each)
+
+    @overload
+    def __getitem__(self, i: int) -> Explanation: ...
+    @overload
+    def __getitem__(self, i: slice) -> Explanations: ...
+    def __getitem__(self, i: int | slice) -> Explanation | Explanations:
+        return Explanations(self._each[i]) if isinstance(i, slice) else self._each[i]
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return iter(self._each)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a dict for each term of each row: the rows of `to_frame`."""
+        return [row for each in self for row in each.rows()]
+
+    def to_frame(self) -> Any:
+        """Return all terms as a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With columns row, label, against, kind (examples, features or vectors), side (for or against), name, index,
+            of_label, value, share and missing (whether a value was filled in). The terms that are not named one by one
+            have the name "others", and the index -1.
+        """
+        return framed(self.rows())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, text, lists and dicts, as JSON takes them."""
+        return {"rows": [each.to_dict() for each in self]}
+
+    def plot(self, ax: Any = None, *, image_shape: tuple[int, int] | None = None) -> Any:
+        """Draw the only row; of several, draw each by itself: ``explanations[i].plot()``."""
+        if len(self) != 1:
+            raise VotronError(f"There are {len(self)} rows to draw: draw one, as in explanations[0].plot().")
+        return self[0].plot(ax, image_shape=image_shape)
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self))
+
+    def __repr__(self) -> str:
+        return f"<Explanations of {counted(len(self), 'row')}>"
+
+
+def framed(rows: list[dict[str, Any]]) -> Any:
+    """Return rows as a pandas DataFrame."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise VotronError("to_frame needs pandas: pip install pandas; rows() does without.") from error
+    return pd.DataFrame(rows)
+
+
+# -- from sums --------------------------------------------------------------------------------------------------------
+
+
+class Namer:
+    """What examples and features are called, and what else is known of them."""
+
+    def __init__(
+        self,
+        *,
+        support: Index,
+        support_rows: Rows | None,
+        support_labels: list[str],
+        row_names: dict[int, str],
+        feature_names: Any,
+        first: int,
+    ) -> None:
+        self.support, self.support_rows, self.labels = support, support_rows, support_labels
+        self.row_names, self.features, self.first = row_names, feature_names, first
+
+    def term(self, kind: str, i: int, amount: float, value: float, divisor: float, row: int) -> Term:
+        """Return a term of the score of a row, with names."""
+        share = amount / divisor
+        if kind == "features":
+            unit, words = _values.original(self.features, i, value), _values.meaning(self.features, i, value)
+            column, missing = _values.column_of(self.features, i), _values.is_missing_in(self.features, i, row)
+            return Term(i, self.feature(i), amount, share, unit, about=words, column=column, missing=missing)
+        example = int(self.support[i])
+        name = self.row_names.get(example, f"row {example + self.first}")
+        return Term(example, name, amount, share, value, self.labels[i], self._about(i), slot=i)
+
+    def feature(self, i: int) -> str:
+        """Return the name of a feature."""
+        return f"feature {i + self.first}" if self.features is None else str(self.features[i])
+
+    def _about(self, i: int) -> str:
+        if self.features is None or self.support_rows is None or not self.support_rows.shape[1]:
+            return ""
+        return _values.described(self.support_rows[[i]], self.features)
+
+
+def terms_of(found: Sum, top: int | None, namer: Namer, row: int) -> Terms:
+    """Return the sum of a row with its largest terms named."""
+    order = np.argsort(-np.abs(found.amounts), kind="stable")
+    sides = [order[found.amounts[order] > 0], order[found.amounts[order] < 0]]
+    largest = [
+        namer.term(found.kind, int(found.ids[i]), float(found.amounts[i]), float(found.values[i]), found.divisor, row)
+        for side in sides
+        for i in side[:top]
+    ]
+    return Terms(
+        kind=found.kind,
+        words=found.words,
+        exact=found.exact,
+        largest=tuple(largest),
+        n_for=len(sides[0]),
+        n_against=len(sides[1]),
+        amount_for=float(found.amounts[sides[0]].sum()),
+        amount_against=float(found.amounts[sides[1]].sum()),
+        constant=found.constant,
+        divisor=found.divisor,
+    )
+
+
+def history_of(course: Course, label: Any, n_steps: int, n_examples: int) -> History:
+    """Return how the vectors of a class scored a row."""
+    return History(label, course.sign, course.born, course.survival, course.credits, n_steps, n_examples)

@@ -1,0 +1,344 @@
+"""Reasons of fitted models: a classifier by itself, or behind the steps of a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from votron._util.frames import in_pandas
+from votron._util.pipelines import classifier_of, rows_for_classifier, steps_before
+from votron._util.text import counted, first_of, nearest
+from votron._util.types import Floats, Rows
+from votron.errors import DataError, VotronError
+from votron.explanations._sums import Sums
+from votron.explanations._values import Holes
+from votron.explanations.columns import ColumnEffects
+from votron.explanations.explanation import Explanation, Explanations, Namer, Terms, history_of, terms_of
+from votron.explanations.features import names_after
+from votron.explanations.suspicion import Suspects
+from votron.record import MistakeRecord, labels_of
+
+__all__ = ["explain", "suspects"]
+
+_MOST_NAMED = 8
+"""Columns that a refusal names."""
+
+
+def explain(
+    model: Any, X: Any, label: Any = None, against: Any = None, *, top: int | None = 5, first: int = 0
+) -> Explanations:
+    """Explain the scores of rows by the examples, features and vectors that make them.
+
+    Parameters
+    ----------
+    model : classifier of Votron, or Pipeline that ends in one
+        The fitted model.
+    X : array, CSR matrix or data frame
+        Rows, as the model's ``predict`` takes them.
+    label : object, optional
+        The class whose score is explained; by default the predicted one, against the runner-up.
+    against : object, optional
+        The class to compare with: the difference of the two scores is explained.
+    top : int or None, default=5
+        How many terms are named one by one, for the class and against it; None: all.
+    first : int, default=0
+        Number of the first row, of the training data as of X, and of the first feature, where they have no names.
+
+    Returns
+    -------
+    Explanations
+        One explanation for each row.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from votron import VotedPerceptronClassifier, tabular_encoder
+    >>> days = pl.DataFrame({"Outlook": ["Rainy", "Sunny", "Cloudy", "Sunny"], "Windy": ["yes", "no", "no", "yes"]})
+    >>> model = make_pipeline(tabular_encoder(days), VotedPerceptronClassifier(kernel="linear", random_state=0))
+    >>> _ = model.fit(days, ["stay", "play", "play", "stay"])
+    >>> why = explain(model, days[:1])[0]
+    >>> why.label, why.features.largest[0].name
+    ('stay', 'Windy=yes')
+    """
+    if not hasattr(model, "steps"):
+        found: Explanations = _checked(model).explain(X, label, against, top=top, first=first)
+        return found
+    if hasattr(model, "n_features_in_"):  # texts, which come one by one, have no features
+        check_are_rows(X)
+        check_table(model, X, of="explain")
+    rows, features = rows_for_classifier(model, X), names_after(steps_before(model), X)
+    names = X.index if in_pandas(X) else None
+    how = {"top": top, "first": first, "feature_names": features, "names": names}
+    found = _checked(classifier_of(model)).explain(rows, label, against, **how)
+    return found
+
+
+def check_are_rows(X: Any, *, of: str = "explain") -> None:
+    """Refuse one row that is not in a table of rows, as ``frame.loc[label]`` and ``X[i]`` return it.
+
+    Examples
+    --------
+    >>> check_are_rows(np.zeros(4))
+    Traceback (most recent call last):
+        ...
+    votron.errors.VotronError: The X of explain must be a table of rows, one or more: of a frame pass
+    frame.loc[[label]], of an array X[[i]]. Got an array of 4 values instead.
+    """
+    one = len(X.shape) == 1 if hasattr(X, "shape") else isinstance(X, Mapping) or _are_numbers(X)
+    if one:
+        kind = "an array" if isinstance(X, np.ndarray) else f"a {type(X).__name__}"
+        raise VotronError(
+            f"The X of {of} must be a table of rows, one or more: of a frame pass frame.loc[[label]], of an array "
+            f"X[[i]]. Got {kind} of {counted(len(X), 'value')} instead."
+        )
+
+
+def check_table(model: Any, X: Any, *, of: str) -> None:
+    """Refuse what lacks columns that a pipeline takes by name, for a method of it; others take what they take.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from votron import VotedPerceptronClassifier, table_classifier
+    >>> days = pd.DataFrame({"Outlook": ["Rainy", "Sunny"], "Temp": [75, 87]})
+    >>> model = table_classifier(days, VotedPerceptronClassifier())
+    >>> check_table(model, days.rename(columns={"Temp": "temp"}), of="predict")
+    Traceback (most recent call last):
+        ...
+    votron.errors.DataError: The X of predict must have the columns that the model takes. Got a frame without 'Temp'
+    instead: add it, or rename the one that holds it. Is that 'temp'?
+    """
+    names = _columns_by_name(model)
+    if not names:
+        return
+    check_are_rows(X, of=of)
+    if not hasattr(X, "columns"):
+        raise DataError(
+            f"The X of {of} must be a frame with the columns that the model takes: "
+            f"{first_of(list(map(repr, names)), _MOST_NAMED)}. Got an object of type {type(X).__name__}, whose columns "
+            "have no names, instead."
+        )
+    there = [str(name) for name in X.columns]
+    missing = [name for name in names if name not in there]
+    if missing:
+        one = len(missing) == 1
+        helps = "add it, or rename the one that holds it" if one else "add them, or rename those that hold them"
+        meant = nearest(missing[0], [name for name in there if name not in names])
+        raise DataError(
+            f"The X of {of} must have the columns that the model takes. Got a frame without "
+            f"{first_of(list(map(repr, missing)), _MOST_NAMED)} instead: {helps}."
+            + (f" Is that {meant!r}?" if one and meant is not None else "")
+        )
+
+
+def _columns_by_name(model: Any) -> list[str]:
+    """Return the columns that the first step of a pipeline asks for by name; none where it takes them otherwise."""
+    first = model
+    while hasattr(first, "steps"):
+        first = first.steps[0][1]
+    names: list[str] = []
+    for _, part, columns in getattr(first, "transformers", ()):
+        listed = [columns] if isinstance(columns, str) else columns
+        if isinstance(listed, list) and all(isinstance(name, str) for name in listed) and not _is_dropped(part):
+            names += listed
+    return names
+
+
+def _is_dropped(part: Any) -> bool:
+    return isinstance(part, str) and part == "drop"
+
+
+def _are_numbers(X: Any) -> bool:
+    return isinstance(X, list | tuple) and bool(X) and all(isinstance(value, Real) for value in X)
+
+
+def _checked(model: Any) -> Any:
+    if not hasattr(model, "explain"):
+        raise VotronError(
+            f"A fitted classifier of Votron, or a Pipeline that ends in one, can be explained. Got an object of type "
+            f"{type(model).__name__} instead."
+        )
+    return model
+
+
+def suspects(model: Any, top: int | None = None) -> Suspects:
+    """Return the training rows whose labels the record casts doubt on; see `VotedPerceptronClassifier.suspects`.
+
+    Parameters
+    ----------
+    model : VotedPerceptronClassifier, or Pipeline that ends in one
+        The fitted model.
+    top : int, optional
+        How many, the most suspicious; by default all that were ever mistaken.
+
+    Returns
+    -------
+    Suspects
+        The rows, ranked.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from votron import VotedPerceptronClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> y[100] = 7  # it is a 4
+    >>> model = VotedPerceptronClassifier(kernel="rbf", margin=2.0, random_state=0).fit(X, y)
+    >>> suspects(model, top=1).rows()[0]["row"], suspects(model, top=1).rows()[0]["taken_for"]
+    (100, 4)
+    """
+    classifier = classifier_of(model)
+    if not hasattr(classifier, "suspects"):
+        raise VotronError(
+            "Suspects are found in the record of a VotedPerceptronClassifier, or a Pipeline that ends in one. Got an "
+            f"object of type {type(classifier).__name__} instead."
+        )
+    found: Suspects = classifier.suspects(top)
+    return found
+
+
+def explained(
+    form: Any,
+    rows: Rows,
+    classes: Any,
+    *,
+    n_threads: int,
+    rule: str,
+    label: Any,
+    against: Any,
+    top: int | None,
+    first: int,
+    ties_to_first: bool,
+    feature_names: Any,
+    row_names: dict[int, str],
+    names: list[str] | None,
+) -> Explanations:
+    """Return why rows have their scores, given the form that made them."""
+    if top is not None and (isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0):
+        raise VotronError(f"The 'top' must be a number of terms, 0 or more, or None for all. Got {top!r} instead.")
+    _check_length("names", names, "row", rows.shape[0])
+    _check_length("feature_names", feature_names, "feature", rows.shape[1])
+
+    def rescored(these: Rows) -> Floats:
+        found: Floats = form.scores(these, n_threads)
+        return found
+
+    scores = rescored(rows)
+    choice = _Choice(classes, scores, ties_to_first, label, against)
+    has_examples = form.support_rows is not None
+    namer = Namer(
+        support=form.support if has_examples else np.empty(0, dtype=np.int64),
+        support_rows=form.support_rows,
+        support_labels=support_labels(form.dual_coef, classes) if has_examples else [],
+        row_names=row_names,
+        feature_names=feature_names,
+        first=first,
+    )
+    effects = ColumnEffects(form.support_rows, feature_names, rescored) if has_examples else None
+    holes = Holes(feature_names)
+    record = form.vectors.record if hasattr(form, "vectors") else None
+    out = []
+    for i, found in enumerate(form.explained(rows, choice.mixes)):
+        mine, other = classes[choice.codes[i]], None if choice.others[i] < 0 else classes[choice.others[i]]
+        sums: dict[str, Terms] = {each.kind: terms_of(each, top, namer, i) for each in found.sums}
+        out.append(
+            Explanation(
+                row=i,
+                name=f"row {i + first}" if names is None else names[i],
+                label=_plain(mine),
+                against=_plain(other),
+                predicted=_plain(classes[choice.predicted[i]]),
+                score=float(choice.mixes[i] @ scores[i]),
+                rule=rule,
+                examples=sums.get("examples"),
+                features=sums.get("features"),
+                history=_history(found, record, classes, _plain(mine)),
+                missing=holes.of(rows[[i]], i),
+                _effects=None
+                if effects is None or "features" in sums
+                else partial(effects.of, rows[[i]], choice.mixes[i], i),
+                _pixels=rows[[i]] if feature_names is None else None,
+                _support=form.support_rows,
+            )
+        )
+    return Explanations(out)
+
+
+def _check_length(name: str, given: Any, what: str, n: int) -> None:
+    if given is not None and len(given) != n:
+        raise VotronError(f"The {name!r} must have one for each {what}, {n:,} in all. Got {len(given):,} instead.")
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _history(found: Sums, record: MistakeRecord | None, classes: Any, label: Any) -> tuple[Any, ...]:
+    if record is None:
+        return ()
+    whose = [label] if len(classes) == 2 else [_plain(classes[course.vector]) for course in found.courses]
+    return tuple(
+        history_of(
+            course._replace(sign=1.0, credits=course.sign * course.credits) if len(classes) == 2 else course,
+            name,
+            record.n_steps,
+            record.n_examples,
+        )
+        for course, name in zip(found.courses, whose, strict=len(classes) > 2)
+    )
+
+
+class _Choice:
+    """Which class of each row is explained, against which, and how vectors' scores make that score."""
+
+    def __init__(self, classes: Any, scores: Floats, ties_to_first: bool, label: Any, against: Any) -> None:
+        n, k = len(scores), len(classes)
+        self.predicted = labels_of(scores, ties_to_first=ties_to_first)
+        if label is None and against is not None:
+            raise VotronError("The 'against' class goes with a 'label' that is compared with it. Got it alone instead.")
+        self.codes = self.predicted if label is None else np.full(n, _code(label, classes, "label"))
+        if k == 2:
+            self.others = 1 - self.codes
+            if against is not None and label is not None and _code(against, classes, "against") == self.codes[0]:
+                raise _same(label)
+            self.mixes = np.where(self.codes == 1, 1.0, -1.0)[:, None]
+            return
+        self.others = np.full(n, -1)
+        if label is None:
+            rest = scores.copy()
+            rest[np.arange(n), self.codes] = -np.inf
+            self.others = rest.argmax(axis=1)
+        elif against is not None:
+            self.others[:] = _code(against, classes, "against")
+            if n and self.others[0] == self.codes[0]:
+                raise _same(label)
+        self.mixes = np.zeros((n, k))
+        self.mixes[np.arange(n), self.codes] = 1.0
+        some = np.flatnonzero(self.others >= 0)
+        self.mixes[some, self.others[some]] = -1.0
+
+
+def _code(label: Any, classes: Any, name: str) -> int:
+    known = classes.tolist()
+    if label not in known:
+        raise VotronError(f"The {name!r} must be a class of the model, of {known}. Got {label!r} instead.")
+    return int(known.index(label))
+
+
+def _same(label: Any) -> VotronError:
+    return VotronError(f"The 'label' and the class 'against' it must differ. Got {label!r} twice instead.")
+
+
+def support_labels(coefficients: Floats, classes: Any) -> list[str]:
+    """Return the class of each example, as far as its coefficients tell: above 0 they are for its own class."""
+    if len(classes) == 2:
+        return [str(classes[int(each > 0)]) for each in coefficients[0]]
+    own = coefficients.argmax(axis=0)
+    lowest = coefficients.argmin(axis=0)
+    return [
+        str(classes[own[j]]) if coefficients[own[j], j] > 0 else f"not {classes[lowest[j]]}" for j in range(len(own))
+    ]

@@ -1,0 +1,258 @@
+"""Models as ONNX."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from votron import __version__
+from votron._util.files import write_bytes
+from votron.errors import VotronError
+from votron.estimators._score_functions import Expansion, Linear
+from votron.estimators.base import LEAST_POSITIVE, SavableClassifier
+from votron.estimators.compact import CompactClassifier
+from votron.export import _encoders
+from votron.export._expressions import Expression
+from votron.export._graph import Graph, import_onnx
+from votron.kernels import Kernel
+from votron.products import squares
+
+_LABELS = {"i": "int64", "u": "int64", "b": "bool", "f": "double", "U": "string"}
+
+
+def to_onnx(model: Any, *, probabilities: bool = False) -> Any:
+    """Return a fitted model as an ONNX graph.
+
+    A classifier becomes a graph with one input, ``X``, a tensor of doubles of shape (n, n_features). A pipeline with an
+    encoder of `votron.tabular_encoder` or `votron.data.make_encoder` has one input a column, of the column's name:
+    doubles of shape (n, 1) for numbers and truth values (1 and 0), text of shape (n, 1) for words; what is missing is
+    NaN, or any text that is no value of the column. Outputs are ``label`` (int64, string, double or bool, as the
+    classes are), of shape (n,), and ``scores`` (double), as `decision_function` returns them; on request also
+    ``probabilities`` (double), as `predict_proba` does.
+
+    Parameters
+    ----------
+    model : classifier of Votron, or scikit-learn Pipeline that ends in one
+        What predicts by one vector a class: linear models, and kernels with the rules "last", "average", "pocket" and
+        "holdout"; precomputed kernels and functions excepted. Before it may stand such an encoder without columns of
+        texts, and scikit-learn's StandardScaler, RobustScaler, MinMaxScaler, MaxAbsScaler, Normalizer and
+        SimpleImputer.
+    probabilities : bool, default=False
+        Whether there shall be a third output, ``probabilities``, of shape (n, n_classes). Where scores are equal, so
+        are these.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The checked model. ``onnx.save`` writes it, and so does `write_onnx`. Its properties name the classes.
+
+    Raises
+    ------
+    VotronError
+        If the model has no such form, or is too large for one file, or onnx is not installed.
+
+    Notes
+    -----
+    It computes in double precision, so scores differ from the model's in the last digits only. Numbers that do not fit
+    into a double, and rows that the model would refuse (NaN; other values than 0 and 1, for Boolean features), are not
+    refused by the graph. Support vectors keep their type in the file: a byte a pixel. The kernel values of a batch are
+    in memory at once, 8 bytes for each row and support vector.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from votron import VotedPerceptronClassifier
+    >>> from votron.export import to_onnx
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=2, rule="average", random_state=0).fit(X, y)
+    >>> graph = to_onnx(model)
+    >>> [tensor.name for tensor in (*graph.graph.input, *graph.graph.output)]
+    ['X', 'label', 'scores']
+
+    >>> import onnxruntime
+    >>> session = onnxruntime.InferenceSession(graph.SerializeToString())
+    >>> label, scores = session.run(None, {"X": X[:5]})
+    >>> label.tolist(), model.predict(X[:5]).tolist()
+    ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4])
+    """
+    import_onnx()
+    steps, classifier = _taken_apart(model)
+    compact = _compact(classifier)
+    slope = _slope(classifier, compact) if probabilities else None
+    graph = Graph(outputs=("label", "scores", *(("probabilities",) if probabilities else ())))
+    rows = _encoders.encoded(graph, steps, int(compact.n_features_in_))
+    _predictions(graph, compact, _scores(graph, compact._predictor, rows), slope)
+    name = compact.made_from_
+    return graph.model(__version__, f"{name} ({compact.rule_})", _facts(compact))
+
+
+def write_onnx(model: Any, path: str | os.PathLike[str], *, probabilities: bool = False) -> None:
+    """Write a fitted model as an ONNX file, whole or not at all.
+
+    Parameters
+    ----------
+    model : classifier of Votron, or scikit-learn Pipeline that ends in one
+        As in `to_onnx`.
+    path : str or path-like
+        The file; by custom its name ends in ``.onnx``.
+    probabilities : bool, default=False
+        As in `to_onnx`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from votron import AveragedPerceptronClassifier
+    >>> from votron.export import write_onnx
+    >>> model = AveragedPerceptronClassifier(random_state=0).fit([[0.0], [1.0]], ["no", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_onnx(model, Path(folder) / "model.onnx")
+    ...     [file.name for file in Path(folder).iterdir()]
+    ['model.onnx']
+    """
+    content = to_onnx(model, probabilities=probabilities).SerializeToString()
+    try:
+        write_bytes(Path(path), content)
+    except OSError as error:
+        raise VotronError(f"Cannot write the ONNX file {os.fspath(path)!r}: {error.strerror}.") from error
+
+
+def _taken_apart(model: Any) -> tuple[list[Any], Any]:
+    """Return the transformers before the classifier, and the classifier."""
+    *before, classifier = _encoders.steps_of(model) or [None]
+    if not isinstance(classifier, SavableClassifier):
+        raise VotronError(
+            "to_onnx takes a classifier of Votron, or a scikit-learn Pipeline that ends in one. "
+            f"Got {type(model if not isinstance(model, Pipeline) else classifier).__name__} instead."
+        )
+    check_is_fitted(classifier)
+    return before, classifier
+
+
+def _compact(classifier: Any) -> CompactClassifier:
+    compact: CompactClassifier = classifier.compact()
+    if compact.form_ == "sequence":
+        remedy = (
+            "export the model that this compact one was made from, by the rule 'average'."
+            if isinstance(classifier, CompactClassifier)
+            else "export model.with_rule('average'), which predicts much the same, or model.with_rule('last')."
+        )
+        raise VotronError(
+            f"The rule {compact.rule_!r} needs every vector of training, which ONNX has no operator for: {remedy}"
+        )
+    return compact
+
+
+def _slope(classifier: Any, compact: CompactClassifier) -> float:
+    """Return the slope of the scores, or say that there is none."""
+    if not hasattr(compact, "predict_proba"):
+        raise VotronError(
+            f"This {type(classifier).__name__} has no probabilities to export: export it without, or fit a "
+            "VotedPerceptronClassifier or an AveragedPerceptronClassifier again."
+        )
+    return compact._slope()
+
+
+# -- the classifier ---------------------------------------------------------------------------------------------------
+
+
+def _scores(graph: Graph, form: Any, rows: str) -> str:
+    """Add the scores, a column a vector."""
+    if isinstance(form, Linear):
+        if form.boolean and form.binarize is not None:
+            rows = graph.double(graph.node("Greater", rows, graph.constant(np.float64(form.binarize))))
+        return _divided(graph, form, graph.product(rows, graph.columns_of(form.coef), graph.constant(form.intercept)))
+    return _divided(graph, form, _expansion(graph, form, rows))
+
+
+def _divided(graph: Graph, form: Linear | Expansion, scores: str) -> str:
+    return scores if form.divisor is None else graph.node("Div", scores, graph.constant(form.divisor))
+
+
+def _expansion(graph: Graph, form: Expansion, rows: str) -> str:
+    _check_formula(form.kernel)
+    theirs = squares(form.support_rows)[None, :]
+    dots = graph.product(rows, graph.columns_of(form.support_rows))
+    with np.errstate(all="ignore"):  # a support vector of length 0 divides by it where nothing uses it
+        values = form.kernel.formula(Expression(graph, dots), Expression(graph, graph.squares(rows)), theirs)
+    return graph.product(values.name, graph.constant(form.dual_coef.T))
+
+
+def _check_formula(kernel: Kernel) -> None:
+    """Refuse what is no formula of dot products."""
+    one = np.ones(1)
+    try:
+        kernel.formula(one, one, one)
+    except VotronError:
+        raise VotronError(
+            f"{kernel!r} cannot be exported to ONNX: it is no formula of dot products. Kernels that can be are linear, "
+            "poly, rbf and conjunction, normalised or not, and one over another."
+        ) from None
+
+
+def _predictions(graph: Graph, compact: CompactClassifier, scores: str, slope: float | None) -> None:
+    """Add the outputs."""
+    kind, labels = _labels(compact.classes_)
+    shape: list[int | str] = ["n", len(labels)]
+    columns = scores
+    if len(labels) == 2:
+        shape = ["n"]
+        scores = graph.node("Reshape", scores, graph.constant(np.array([-1], dtype=np.int64)))
+        zero = graph.constant(np.float64(0.0))
+        if not compact._ties_to_first:  # a score of 0 predicts the second class, and its sign is to say so
+            least = graph.constant(np.float64(LEAST_POSITIVE))
+            scores = graph.node("Where", graph.node("Equal", scores, zero), least, scores)
+        codes = graph.node("Cast", graph.node("Greater", scores, zero), to=int(_int64()))
+    else:
+        codes = graph.node("ArgMax", scores, axis=1, keepdims=0)  # of equal ones the first
+    graph.output("label", kind, ["n"], graph.node("Gather", graph.constant(labels), codes))
+    graph.output("scores", "double", shape, scores)
+    if slope is not None:
+        graph.output("probabilities", "double", ["n", len(labels)], _softmax(graph, columns, slope, len(labels)))
+
+
+def _softmax(graph: Graph, columns: str, slope: float, n_classes: int) -> str:
+    """Add the probabilities; of two classes, which have one column, the sigmoid is the softmax of half of it, ±."""
+    if n_classes > 2:
+        return graph.node("Softmax", graph.node("Mul", columns, graph.constant(np.float64(slope))), axis=1)
+    half = graph.node("Mul", columns, graph.constant(np.float64(slope / 2)))
+    return graph.node("Softmax", graph.node("Concat", graph.node("Neg", half), half, axis=1), axis=1)
+
+
+def _int64() -> Any:
+    return import_onnx().TensorProto.INT64
+
+
+def _labels(classes: NDArray[Any]) -> tuple[str, NDArray[Any]]:
+    """Return the type of the labels in ONNX, and the labels."""
+    if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
+        return "string", classes
+    kind = _LABELS.get(classes.dtype.kind)
+    if kind is None or (classes.dtype.kind == "u" and classes.max() > np.iinfo(np.int64).max):
+        raise VotronError(
+            "The classes of an exported model must be whole numbers below 2^63, text, truth values or floats. "
+            f"Got {classes.tolist()[-1]!r} instead."
+        )
+    types: dict[str, Any] = {"int64": np.int64, "double": np.float64, "bool": np.bool_, "string": np.object_}
+    return kind, classes.astype(types[kind])
+
+
+def _facts(compact: CompactClassifier) -> dict[str, str]:
+    """Return what people, and programs, may want to know of the model."""
+    facts = {
+        "classes": json.dumps(compact.classes_.tolist(), ensure_ascii=False),
+        "estimator": compact.made_from_,
+        "rule": compact.rule_,
+        "n_features": str(compact.n_features_in_),
+    }
+    if compact.form_ == "expansion":
+        facts |= {"kernel": repr(compact.kernel_), "support_vectors": str(len(compact.support_))}
+    names = getattr(compact, "feature_names_in_", None)
+    return facts if names is None else facts | {"feature_names": json.dumps(list(names), ensure_ascii=False)}

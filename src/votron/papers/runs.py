@@ -1,0 +1,297 @@
+"""One training run of the papers' experiments, as data: all rules, moments and labels from one fit and one scan.
+
+A run is named by its data, degree, permutation and epochs. What it found is a few arrays of counts, which tables and
+figures are made of; a `RunStore` keeps them in a folder, one file a run, so that nothing is done twice.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import time
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._util.files import write_bytes
+from votron.data import ImageSet
+from votron.errors import VotronError
+from votron.estimators.voted import VotedPerceptronClassifier
+from votron.record import labels_of
+
+__all__ = ["LINES", "RULES", "RunKey", "RunResult", "RunStore", "moments_of", "perform", "vector_labels"]
+
+RULES: dict[str, tuple[str, bool]] = {
+    "Vote": ("vote", False),
+    "Avg (unnorm)": ("average", False),
+    "Avg (norm)": ("average", True),
+    "Last (unnorm)": ("last", False),
+    "Last (norm)": ("last", True),
+    "Rand (unnorm)": ("random", False),
+    "Rand (norm)": ("random", True),
+}
+"""The paper's names of its seven rules, and ours."""
+
+LINES = {
+    "Rand (unnorm)": ("random", "#a3a3a3"),
+    "Last (unnorm)": ("last", "#dd8330"),
+    "Avg (unnorm)": ("average", "#3f9a6a"),
+    "Vote": ("vote", "#1f4e9c"),
+}
+"""The rules of Figure 2, worst first, with their names and colours."""
+
+FORMAT = 1
+"""Number of the form of stored runs; others are made again."""
+
+
+@dataclass(frozen=True)
+class RunKey:
+    """What a run is: data, by their digest, degree of (1 + x·z)^d, seed of the permutation, epochs.
+
+    Examples
+    --------
+    >>> RunKey("a1b2c3d4e5f60718", degree=4, seed=0, epochs=30.0).name
+    'a1b2c3d4e5f6-d4-T30-s0'
+    """
+
+    data: str
+    degree: int
+    seed: int
+    epochs: float
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+        return f"{self.data[:12]}-d{self.degree}-T{self.epochs:.12g}-s{self.seed}"
+
+
+def moments_of(epochs: float, n_examples: int) -> NDArray[np.float64]:
+    """Return every tenth of an epoch up to the end, and the end: the moments of Figure 2.
+
+    Examples
+    --------
+    >>> moments_of(0.35, 1000).tolist()
+    [0.1, 0.2, 0.3, 0.35]
+    """
+    tenths = [k / 10 for k in range(1, int(epochs * 10 + 1e-9) + 1) if round(k / 10 * n_examples) >= 1]
+    return np.array(sorted({*tenths, float(epochs)}))
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult:
+    """What a run found.
+
+    Attributes
+    ----------
+    key : RunKey
+        Which run.
+    moments : array of shape (n_moments,)
+        In epochs.
+    wrong : int array of shape (n_rules, n_moments)
+        Wrong labels among the test examples, by rule (`RULES`).
+    wrong_by_label : int array of shape (n_rules, n_moments, n_vectors)
+        Wrong signs, each label against the rest.
+    mistakes, support : int arrays of shape (n_moments, n_vectors)
+        Mistakes so far of each label, and distinct examples with one.
+    support_of_any : int array of shape (n_moments,)
+        Distinct examples with a mistake of any label.
+    predicted : int array of shape (n_rules, n_test)
+        The labels at the end, as their numbers.
+    votes : float array of shape (n_test, n_vectors)
+        The mean votes at the end.
+    n_test : int
+        Test examples.
+    train_seconds, scan_seconds : float
+        How long it took.
+    epochs_run : float
+        Epochs after which there was nothing left to learn, or the end.
+    converged : bool
+        Whether there was nothing left to learn.
+    digest : str
+        Of the record.
+
+    Examples
+    --------
+    >>> from votron.data import load_image_set
+    >>> data = load_image_set("digits")
+    >>> found = perform(RunKey(data.digest, degree=1, seed=0, epochs=0.3), data)
+    >>> found.moments.tolist(), found.at(0.2), found.converged
+    ([0.1, 0.2, 0.3], 1, False)
+    """
+
+    key: RunKey
+    moments: NDArray[np.float64]
+    wrong: NDArray[np.int32]
+    wrong_by_label: NDArray[np.int32]
+    mistakes: NDArray[np.int32]
+    support: NDArray[np.int32]
+    support_of_any: NDArray[np.int32]
+    predicted: NDArray[np.int16]
+    votes: NDArray[np.float32]
+    n_test: int
+    train_seconds: float
+    scan_seconds: float
+    epochs_run: float
+    converged: bool
+    digest: str
+
+    def at(self, moment: float) -> int:
+        """Return the place of a moment."""
+        found = np.flatnonzero(np.isclose(self.moments, moment, rtol=0, atol=1e-9))
+        if not len(found):
+            raise VotronError(f"The run {self.key.name} has no moment T = {moment:g}.")
+        return int(found[0])
+
+
+def vector_labels(labels: Any) -> list[Any]:
+    """Return the label of each vector: two classes have one, for the second of them.
+
+    Examples
+    --------
+    >>> vector_labels([3, 1, 3, 2]), vector_labels([5, 7, 7])
+    ([1, 2, 3], [7])
+    """
+    found: list[Any] = np.unique(labels).tolist()
+    return found[1:] if len(found) == 2 else found
+
+
+def perform(key: RunKey, data: ImageSet, *, n_jobs: int | None = None, memory_limit: int | str = "auto") -> RunResult:
+    """Train once, scan the test examples once, and count.
+
+    Examples
+    --------
+    >>> from votron.data import load_image_set
+    >>> data = load_image_set("digits")
+    >>> found = perform(RunKey(data.digest, degree=2, seed=0, epochs=1.0), data)
+    >>> found.wrong.shape, int(found.mistakes[-1].sum())
+    ((7, 10), 511)
+    """
+    start = time.perf_counter()
+    model = VotedPerceptronClassifier(
+        kernel="poly",
+        margin=0.0,
+        degree=key.degree,
+        gamma=1.0,
+        epochs=key.epochs,
+        random_state=key.seed,
+        n_jobs=n_jobs,
+        memory_limit=memory_limit,
+    ).fit(data.X, data.y)
+    trained = time.perf_counter()
+    moments = moments_of(key.epochs, model.record_.n_examples)
+    wrong, by_label, predicted, votes = _scan(model, data, moments)
+    mistakes, support, of_any = _counts(model, moments)
+    return RunResult(
+        key=key,
+        moments=moments,
+        wrong=wrong,
+        wrong_by_label=by_label,
+        mistakes=mistakes,
+        support=support,
+        support_of_any=of_any,
+        predicted=predicted,
+        votes=votes,
+        n_test=len(data.y_test),
+        train_seconds=trained - start,
+        scan_seconds=time.perf_counter() - trained,
+        epochs_run=float(model.n_epochs_),
+        converged=bool(model.converged_),
+        digest=model.record_.digest(),
+    )
+
+
+def _scan(model: VotedPerceptronClassifier, data: ImageSet, moments: NDArray[np.float64]) -> tuple[Any, ...]:
+    """Return wrong labels, wrong signs of each label, and the labels and votes at the end."""
+    classes = model.classes_
+    n_vectors = model.record_.n_vectors
+    truth = data.y_test[:, None] == (classes[1:] if n_vectors == 1 else classes)
+    answers = data.y_test
+    wrong = np.zeros((len(RULES), len(moments)), dtype=np.int32)
+    by_label = np.zeros((len(RULES), len(moments), n_vectors), dtype=np.int32)
+    predicted = np.zeros((len(RULES), len(answers)), dtype=np.int16)
+    votes = np.zeros((len(answers), n_vectors), dtype=np.float32)
+    stages = model.staged_decision_function(data.X_test, at=moments, rules=list(RULES.values()))
+    for t, (_, scores) in enumerate(stages):
+        for r, choice in enumerate(RULES.values()):
+            found = scores[choice].reshape(len(answers), -1)
+            labels = labels_of(found)
+            wrong[r, t] = np.count_nonzero(classes[labels] != answers)
+            by_label[r, t] = np.count_nonzero((found >= 0) != truth, axis=0)
+            predicted[r] = labels
+        votes[:] = scores[RULES["Vote"]].reshape(len(answers), -1)
+    return wrong, by_label, predicted, votes
+
+
+def _counts(model: VotedPerceptronClassifier, moments: NDArray[np.float64]) -> tuple[Any, ...]:
+    """Return mistakes and support of each label, and the support of any, until each moment."""
+    record = model.record_
+    steps = [round(t * record.n_examples) for t in moments]
+
+    def until(times: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.searchsorted(np.sort(times), steps, side="right")
+
+    mistakes = np.zeros((len(steps), record.n_vectors), dtype=np.int32)
+    support = np.zeros_like(mistakes)
+    for c in range(record.n_vectors):
+        mine = record.vector == c
+        times, examples = record.time[mine], record.example[mine]
+        mistakes[:, c] = until(times)
+        support[:, c] = until(times[np.unique(examples, return_index=True)[1]])
+    of_any = until(record.time[np.unique(record.example, return_index=True)[1]])
+    return mistakes, support, of_any.astype(np.int32)
+
+
+class RunStore:
+    """A folder of results, one file a run; written whole or not at all.
+
+    Parameters
+    ----------
+    folder : path
+        Where; made when something is kept.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from votron.data import load_image_set
+    >>> data = load_image_set("digits")
+    >>> key = RunKey(data.digest, degree=1, seed=0, epochs=0.2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = RunStore(folder)
+    ...     before = store.get(key)
+    ...     store.put(perform(key, data))
+    ...     after = store.get(key)
+    >>> before is None, after.key == key
+    (True, True)
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+
+    def _path(self, key: RunKey) -> Path:
+        return self.folder / f"{key.name}.npz"
+
+    def get(self, key: RunKey) -> RunResult | None:
+        """Return a result; None if there is none that can be read and is of this run."""
+        try:
+            with self._path(key).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+        except Exception:  # what a damaged file makes the readers of zip and npy files raise is beyond listing
+            return None
+        names = {field.name for field in fields(RunResult)} - {"key"}
+        made_for = f"{FORMAT} {key}"
+        if arrays.keys() != names | {"made_for"} or str(arrays["made_for"]) != made_for:
+            return None
+        kinds = {"n_test": int, "train_seconds": float, "scan_seconds": float, "epochs_run": float}
+        kinds |= {"converged": bool, "digest": str}
+        plain = {name: kinds[name](arrays[name]) if name in kinds else arrays[name] for name in names}
+        return RunResult(key=key, **plain)
+
+    def put(self, result: RunResult) -> None:
+        """Keep a result."""
+        values = {field.name: getattr(result, field.name) for field in fields(RunResult) if field.name != "key"}
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, made_for=np.array(f"{FORMAT} {result.key}"), **values)
+        write_bytes(self._path(result.key), buffer.getvalue(), make_folders=True)

@@ -1,0 +1,26 @@
+"""Displays: pictures of models and of what they predict, as scikit-learn has them.
+
+Each has ``from_estimator``, and ``from_predictions`` where predictions are all that it needs; both draw at once, on
+``ax`` or on a new figure, and return the display, whose ``figure_`` and ``ax_`` are matplotlib's. What a display was
+made of are its attributes, and ``plot(ax=...)`` draws it again. matplotlib is imported when something is drawn.
+"""
+
+from votron.plots.comparison import ComparisonDisplay
+from votron.plots.images import SupportImagesDisplay, WrongImagesDisplay
+from votron.plots.predictions import ConfusionsDisplay, MarginsDisplay, ReliabilityDisplay
+from votron.plots.reasons import CertificateDisplay, ExplanationDisplay
+from votron.plots.training import MistakesDisplay, RulesDisplay, VotesDisplay
+
+__all__ = [
+    "CertificateDisplay",
+    "ComparisonDisplay",
+    "ConfusionsDisplay",
+    "ExplanationDisplay",
+    "MarginsDisplay",
+    "MistakesDisplay",
+    "ReliabilityDisplay",
+    "RulesDisplay",
+    "SupportImagesDisplay",
+    "VotesDisplay",
+    "WrongImagesDisplay",
+]

@@ -1,0 +1,42 @@
+"""What all displays share: where they draw, and what they ask of models."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+from votron._util.plotting import STYLE, pyplot
+from votron.errors import VotronError
+
+
+class Display(ABC):
+    """A picture that is drawn on axes of matplotlib."""
+
+    ax_: Any
+    """What was drawn on."""
+    figure_: Any
+    """The figure of it."""
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on these axes, or on those of a new figure."""
+        plt = pyplot(screen=True)
+        with plt.rc_context(STYLE):
+            if ax is None:
+                _, ax = plt.subplots(figsize=self._size(), layout="constrained")
+            self.ax_, self.figure_ = ax, ax.figure
+            self._draw(ax)
+        return self
+
+    def _size(self) -> tuple[float, float]:
+        """Return width and height of a figure for it, in inches."""
+        return 7.2, 4.6
+
+    @abstractmethod
+    def _draw(self, ax: Any) -> None:
+        """Draw."""
+
+
+def check_offers(model: Any, method: str, display: str, what: str) -> None:
+    """Refuse a model that lacks what a display needs."""
+    if not hasattr(model, method):
+        raise VotronError(f"{display} is for {what}. Got a {type(model).__name__} without {method!r} instead.")

@@ -1,0 +1,99 @@
+"""The rows that are wrong, batch by batch, of which sheets of images and reports are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron.plots.images import WrongImagesDisplay, images_of
+from votron.plots.predictions import row_margins
+
+
+@dataclass(frozen=True)
+class PredictedRow:
+    """A row that was predicted, and where it stands."""
+
+    margin: float
+    """The score of the true label minus the best other one."""
+    probability: float | None
+    """Of the predicted label, where there are probabilities."""
+    number: int
+    """Among all rows, counted from 1."""
+    place: str
+    """The line or the file that it is in, where that is known."""
+    true: Any
+    predicted: Any
+    X: Any
+    """The row, as the data have it: an array, matrix or frame of one."""
+    image: NDArray[Any] | None
+    """The row as an image, if it is one."""
+
+
+class WrongRows:
+    """The rows that are wrong by the most, of all batches."""
+
+    def __init__(self, estimator: Any, most: int) -> None:
+        self.estimator, self.most, self.n_wrong = estimator, most, 0
+        self.kept: list[PredictedRow] = []
+
+    def add(self, batch: Any, X: Any, predicted: NDArray[Any]) -> None:
+        """Keep those of a batch, of which X are the rows as the classifier takes them."""
+        wrong = np.flatnonzero(predicted != batch.y)
+        if not len(wrong):
+            return
+        self.n_wrong += len(wrong)
+        margins = row_margins(self.estimator, rows_at(X, wrong), batch.y[wrong])
+        most = np.argsort(margins, kind="stable")[: self.most]
+        self.kept += predicted_rows(self.estimator, batch, X, predicted, wrong[most], margins[most])
+        self.kept = sorted(self.kept, key=lambda each: each.margin)[: self.most]
+
+    def images(self, columns: int | None = None) -> WrongImagesDisplay | None:
+        """Return the sheet of images, if there is anything on it."""
+        shown = [row for row in self.kept if row.image is not None]
+        if not shown:
+            return None
+        images = np.array([row.image for row in shown])
+        labels = [row.true for row in shown], [row.predicted for row in shown]
+        return WrongImagesDisplay(images, *labels, self.n_wrong, columns=columns)
+
+
+def predicted_rows(
+    estimator: Any, batch: Any, X: Any, predicted: NDArray[Any], at: NDArray[Any], margins: NDArray[np.float64]
+) -> list[PredictedRow]:
+    """Return rows of a batch at these places, whose margins are known."""
+    with_sure = hasattr(estimator, "predict_proba")
+    sure = estimator.predict_proba(rows_at(X, at)).max(axis=1).tolist() if with_sure else None
+    places = _places(batch)
+    found = []
+    for i, row in enumerate(at.tolist()):
+        data = rows_at(batch.X, [row])
+        found.append(
+            PredictedRow(
+                margin=float(margins[i]),
+                probability=None if sure is None else sure[i],
+                number=int(batch.row_numbers[row]),
+                place=places(row),
+                true=batch.y[[row]].tolist()[0],
+                predicted=predicted[[row]].tolist()[0],
+                X=data,
+                image=None if batch.image_shape is None else images_of(data, batch.image_shape)[0],
+            )
+        )
+    return found
+
+
+def rows_at(X: Any, at: Any) -> Any:
+    """Return rows of an array, matrix or frame."""
+    from sklearn.utils import _safe_indexing
+
+    return _safe_indexing(X, at)
+
+
+def _places(batch: Any) -> Any:
+    """Return what says in which line or file a row is."""
+    if batch.files is not None:
+        return lambda row: str(batch.files[row])
+    return lambda row: "" if batch.lines is None else f"line {int(batch.lines[row]):,}"

@@ -1,0 +1,194 @@
+"""Learners beside one another: their scores with intervals, and how long they take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from votron._util.plotting import AXIS, FOR, GRID, INK, MUTED, plain, title, write_name
+from votron._util.text import shortened
+from votron.plots._base import Display
+
+__all__ = ["ComparisonDisplay"]
+
+_LONGEST = 24
+_TIMES = (
+    *((1e-6, "1 µs"), (1e-5, "10 µs"), (1e-4, "0.1 ms"), (1e-3, "1 ms"), (1e-2, "10 ms"), (0.1, "0.1 s"), (1.0, "1 s")),
+    *((10.0, "10 s"), (60.0, "1 min"), (600.0, "10 min"), (3600.0, "1 h"), (36000.0, "10 h")),
+)
+_LEAST = 1e-6
+"""Seconds below which no clock tells anything."""
+_MOST_TICKS = 5
+_REACH = 3.0
+"""How many widths of what is good the axis of scores goes beyond it."""
+
+
+class ComparisonDisplay(Display):
+    """A comparison: a dot with its interval for each learner, the best at the top, and times on a logarithmic axis.
+
+    Dots that are full cannot be told from the best, since the difference may be noise; the others are hollow.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The learners, the best first.
+    scores, lows, highs : arrays of shape (n_learners,)
+        The score of each, and its interval.
+    as_good : sequence of bool
+        Whether the difference of each to the best may be noise.
+    train_seconds, predict_seconds : arrays of shape (n_learners,)
+        What training takes, and predicting 1,000 rows.
+    score_name, note : str
+        What the scores are, and what stands beneath the title.
+    is_share : bool, default=True
+        Whether scores are drawn in per cent.
+
+    Attributes
+    ----------
+    ax_, time_ax_ : matplotlib Axes
+        Of the scores and, beside them, of the times.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from votron.evaluate import compare
+    >>> from votron.plots import ComparisonDisplay
+    >>> result = compare(*load_iris(return_X_y=True), ["averaged", "voted", "majority"], repeats=1)
+    >>> shown = ComparisonDisplay.from_comparison(result)
+    >>> shown.names[-1], shown.as_good[-1], shown.ax_.get_xlabel(), shown.time_ax_.get_xscale()
+    ('majority', False, 'accuracy, %', 'log')
+    """
+
+    time_ax_: Any
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        scores: ArrayLike,
+        lows: ArrayLike,
+        highs: ArrayLike,
+        as_good: Sequence[bool],
+        train_seconds: ArrayLike,
+        predict_seconds: ArrayLike,
+        *,
+        score_name: str = "accuracy",
+        note: str = "",
+        is_share: bool = True,
+    ):
+        self.names, self.as_good = list(names), [bool(each) for each in as_good]
+        numbers = (np.asarray(each, dtype=np.float64) for each in (scores, lows, highs, train_seconds, predict_seconds))
+        self.scores, self.lows, self.highs, self.train_seconds, self.predict_seconds = numbers
+        self.score_name, self.note, self.is_share = score_name, note, is_share
+
+    @classmethod
+    def from_comparison(cls, comparison: Any, *, ax: Any = None) -> Self:
+        """Draw what `votron.evaluate.compare` returned.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            The result.
+        ax : matplotlib Axes, optional
+            Where to draw, the times to the right of it; by default on a new figure.
+        """
+        rows, found = comparison.rows, comparison.records()
+        return cls(
+            [row.name for row in rows],
+            [row.score for row in rows],
+            [each["low"] for each in found],
+            [each["high"] for each in found],
+            [each["verdict"] != "worse" for each in found],
+            [row.train_time for row in rows],
+            [row.predict_time for row in rows],
+            score_name=comparison.score_name,
+            note=comparison.folds_in_words() + (f", {len(comparison.left_out)} left out" * bool(comparison.left_out)),
+            is_share=comparison.score.is_share,
+        ).plot(ax)
+
+    def _size(self) -> tuple[float, float]:
+        return 10.2, 1.9 + 0.36 * len(self.names)
+
+    def _draw(self, ax: Any) -> None:
+        self.time_ax_ = _beside(ax)
+        height = np.arange(len(self.names))[::-1]
+        low, high = self._limits()
+        for i, y in enumerate(height):
+            colour = FOR if self.as_good[i] else AXIS
+            if self.highs[i] < low or self.lows[i] > high:
+                self._draw_far_one(ax, i, y, (low, high))
+                continue
+            fill, scale = colour if self.as_good[i] else "white", self._scale
+            ax.plot([scale * self.lows[i], scale * self.highs[i]], [y, y], color=colour, linewidth=2.2, zorder=2)
+            ax.plot([scale * self.scores[i]], [y], "o", color=colour, markerfacecolor=fill, markersize=8, zorder=3)
+        ax.set_xlim(self._scale * low, self._scale * high)
+        _axes(ax, height)
+        ax.set_yticks(height, [shortened(name, _LONGEST) for name in self.names])
+        for label, good in zip(ax.get_yticklabels(), self.as_good, strict=True):
+            label.set_color(INK if good else MUTED)
+        ax.set_xlabel(f"{self.score_name}{', %' if self.is_share else ''}")
+        noise = "full dots cannot be told from the best"
+        title(ax, "Comparison", f"{self.note}; {noise}" if self.note else noise)
+        self._draw_times(self.time_ax_, height)
+
+    @property
+    def _scale(self) -> float:
+        return 100.0 if self.is_share else 1.0
+
+    def _limits(self) -> tuple[float, float]:
+        """Return what the axis of scores shows: the good ones, and others that are not far from them."""
+        good = np.array(self.as_good)
+        low, high = float(self.lows[good].min()), float(self.highs[good].max())
+        reach = _REACH * max(high - low, 1e-3)
+        near = (self.highs >= low - reach) & (self.lows <= high + reach)
+        low, high = float(self.lows[near].min()), float(self.highs[near].max())
+        pad = 0.06 * max(high - low, 1e-3)
+        return low - pad, high + pad
+
+    def _draw_far_one(self, ax: Any, i: int, y: float, limits: tuple[float, float]) -> None:
+        """Draw an arrow to a learner that is far away, with its score."""
+        left = self.highs[i] < limits[0]
+        inside = 0.015 * (limits[1] - limits[0])
+        at = limits[0] + inside if left else limits[1] - inside
+        words = f"{self._scale * self.scores[i]:.{1 if self.is_share else 3}f}"
+        ax.plot([self._scale * at], [y], "<" if left else ">", color=AXIS, markersize=8, clip_on=False, zorder=3)
+        away = (10, 0) if left else (-10, 0)
+        write_name(ax, words, MUTED, (self._scale * at, y), away, ha="left" if left else "right", fontweight="normal")
+
+    def _draw_times(self, ax: Any, height: Any) -> None:
+        train, predict = (np.maximum(each, _LEAST) for each in (self.train_seconds, self.predict_seconds))
+        for y, ends in zip(height, zip(train, predict, strict=True), strict=True):
+            ax.plot(ends, [y, y], color=GRID, linewidth=2.2, zorder=1)
+        ax.plot(train, height, "o", color=INK, markersize=7, zorder=3)
+        ax.plot(predict, height, "D", color=MUTED, markerfacecolor="white", markersize=6, zorder=3)
+        ax.set_xscale("log")
+        _axes(ax, height)
+        ax.set_yticks([])
+        times = np.concatenate([train, predict])
+        low, high = times.min() / 2, times.max() * 2
+        known = [each for each in _TIMES if low <= each[0] <= high]
+        ax.set_xlim(low, high)
+        shown = known[:: max(1, -(-len(known) // _MOST_TICKS))]
+        ax.set_xticks([at for at, _ in shown], [words for _, words in shown])
+        ax.minorticks_off()
+        ax.set_xlabel("● to train   ◇ to predict 1,000 rows")
+
+
+def _beside(ax: Any) -> Any:
+    """Return axes to the right of these, which become narrower."""
+    spec = ax.get_subplotspec()
+    if spec is None:
+        box = ax.get_position()
+        ax.set_position([box.x0, box.y0, 0.58 * box.width, box.height])
+        return ax.figure.add_axes((box.x0 + 0.64 * box.width, box.y0, 0.36 * box.width, box.height))
+    left, right = spec.subgridspec(1, 2, width_ratios=[1.6, 1.0], wspace=0.08)
+    ax.set_subplotspec(left)
+    return ax.figure.add_subplot(right)
+
+
+def _axes(ax: Any, height: Any) -> None:
+    plain(ax)
+    ax.grid(False, axis="y")
+    ax.set_ylim(-0.6, len(height) - 0.4)

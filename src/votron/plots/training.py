@@ -1,0 +1,312 @@
+"""Training as time goes on: the errors of rules, the votes on a row, mistakes and support."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from votron._util.pipelines import classifier_of, rows_for_classifier
+from votron._util.plotting import AXIS, COLOURS, name_ends, plain, title
+from votron._util.types import Floats
+from votron.errors import VotronError
+from votron.plots._base import Display, check_offers
+from votron.record import MistakeRecord, labels_of
+from votron.rules import RULES
+from votron.rules.vectors import moments_of
+
+__all__ = ["MistakesDisplay", "RulesDisplay", "VotesDisplay"]
+
+_MOMENTS = 25
+_VOTED = "models that keep their record, as VotedPerceptronClassifier does"
+
+
+def moments_within(record: MistakeRecord, n: int = _MOMENTS) -> list[float]:
+    """Return moments of training in epochs, equally far from one another on a logarithmic axis, the last its end."""
+    first = min(max(1, record.n_examples // 10), record.n_steps)
+    times = np.unique(np.round(np.geomspace(first, record.n_steps, n)).astype(np.int64))
+    return [int(time) / record.n_examples for time in times]
+
+
+def rule_choices() -> list[str]:
+    """Return the rules that follow from the record alone."""
+    return [name for name, rule in RULES.items() if not rule.needs_held_out]
+
+
+def rule_words(rule: Any) -> str:
+    """Return what to call a rule, or a pair of a rule and whether vectors are normalised."""
+    name, normalised = (rule, False) if isinstance(rule, str) else rule
+    return f"{name}, normalised" if normalised else str(name)
+
+
+class RulesOverTime:
+    """How often each rule errs after so many epochs, counted batch by batch; each takes one scan over the record."""
+
+    def __init__(
+        self, estimator: Any, rules: Iterable[Any] | None = None, epochs: Iterable[float] | None = None
+    ) -> None:
+        self.estimator, self.n, record = estimator, 0, estimator.record_
+        self.epochs = moments_within(record) if epochs is None else moments_of(record, estimator.n_epochs_, epochs)
+        chosen = rule_choices() if rules is None else [rules] if isinstance(rules, str) else rules
+        self.wrong = {rule: np.zeros(len(self.epochs), dtype=np.int64) for rule in chosen}
+
+    def add(self, X: Any, y: NDArray[Any]) -> None:
+        """Count a batch, of rows as the classifier takes them."""
+        stages = self.estimator.staged_decision_function(X, at=self.epochs, rules=list(self.wrong))
+        for moment, (_, scores) in enumerate(stages):
+            for rule, each in scores.items():
+                self.wrong[rule][moment] += np.count_nonzero(self.estimator.classes_[labels_of(each)] != y)
+        self.n += len(y)
+
+    @property
+    def errors(self) -> dict[Any, Floats]:
+        """Of each rule the shares that are wrong."""
+        return {rule: wrong / self.n for rule, wrong in self.wrong.items()}
+
+    def display(self) -> RulesDisplay:
+        """Return the picture."""
+        return RulesDisplay(self.epochs, self.errors, self.n)
+
+
+class RulesDisplay(Display):
+    """Rules over time: how often each errs, after so many epochs of the one training.
+
+    Parameters
+    ----------
+    epochs : sequence of float
+        Moments of training.
+    errors : mapping
+        For each rule its shares of wrong rows at these moments, from 0 to 1.
+    n_rows : int, optional
+        How many rows were predicted, for the note beneath the title.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from votron import VotedPerceptronClassifier
+    >>> from votron.plots import RulesDisplay
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:600], y[:600])
+    >>> shown = RulesDisplay.from_estimator(model, X[1200:], y[1200:], rules=["vote", "last"])
+    >>> bool(shown.errors["vote"][-1] < shown.errors["vote"][0]), shown.ax_.get_xlabel()
+    (True, 'epochs of training')
+    """
+
+    def __init__(self, epochs: ArrayLike, errors: Mapping[Any, ArrayLike], n_rows: int | None = None):
+        self.epochs = np.asarray(epochs, dtype=np.float64)
+        self.errors = {rule: np.asarray(each, dtype=np.float64) for rule, each in errors.items()}
+        self.n_rows = n_rows
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, at: Iterable[float] | None = None, rules: Any = None, ax: Any = None
+    ) -> Self:
+        """Draw the errors of a fitted model on labelled rows, from one scan over its record.
+
+        Parameters
+        ----------
+        estimator : classifier
+            A fitted `votron.VotedPerceptronClassifier`, or a pipeline that ends with one.
+        X, y : arrays
+            Rows that training has not seen, and their labels.
+        at, rules : sequences, optional
+            As in ``staged_decision_function``; by default 25 moments, and all rules that need no held-out rows.
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+        """
+        model, rows = classifier_of(estimator), rows_for_classifier(estimator, X)
+        check_offers(model, "staged_decision_function", cls.__name__, _VOTED)
+        counts = RulesOverTime(model, rules, at)
+        counts.add(rows, np.asarray(y))
+        return cls(counts.epochs, counts.errors, counts.n).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        ends = {}
+        for i, (rule, errors) in enumerate(self.errors.items()):
+            colour = COLOURS[i % len(COLOURS)]
+            ax.plot(self.epochs, 100 * errors, color=colour, linewidth=1.9, zorder=3 + len(self.errors) - i)
+            ends[rule_words(rule)] = 100 * float(errors[-1]), colour
+        epoch_axis(ax, self.epochs)
+        error_axis(ax, np.concatenate(list(self.errors.values())))
+        name_ends(ax, ends)
+        of = "" if self.n_rows is None else f" of {self.n_rows:,} rows"
+        title(ax, "Rules over time", f"share{of} that each gets wrong, from one training")
+
+
+class VotesDisplay(Display):
+    """Votes over time: the mean vote on one row, for each class, of all vectors until then.
+
+    Parameters
+    ----------
+    epochs : sequence of float
+        Moments of training.
+    votes : mapping
+        For each label the mean votes at these moments, from -1 to 1.
+    top : int, default=4
+        How many classes have a colour and a name, those with the most votes at the end; the others are grey.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from votron import VotedPerceptronClassifier
+    >>> from votron.plots import VotesDisplay
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:600], y[:600])
+    >>> shown = VotesDisplay.from_estimator(model, X[[1201]])
+    >>> max(shown.votes, key=lambda label: shown.votes[label][-1]), model.predict(X[[1201]]).tolist()
+    (7, [7])
+    """
+
+    def __init__(self, epochs: ArrayLike, votes: Mapping[Any, ArrayLike], top: int = 4):
+        self.epochs = np.asarray(epochs, dtype=np.float64)
+        self.votes = {label: np.asarray(each, dtype=np.float64) for label, each in votes.items()}
+        self.top = top
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, *, at: Iterable[float] | None = None, top: int = 4, ax: Any = None
+    ) -> Self:
+        """Draw the votes of a fitted model on the one row of X.
+
+        Parameters
+        ----------
+        estimator : classifier
+            A fitted `votron.VotedPerceptronClassifier`, or a pipeline that ends with one.
+        X : array of shape (1, n_features)
+            The row.
+        at : sequence of float, optional
+            Moments, in epochs.
+        top : int, default=4
+            How many classes have a colour and a name.
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+        """
+        model, rows = classifier_of(estimator), rows_for_classifier(estimator, X)
+        check_offers(model, "staged_decision_function", cls.__name__, _VOTED)
+        moments = moments_within(model.record_, 60) if at is None else at
+        stages = list(model.staged_decision_function(rows, at=moments, rules=["vote"]))
+        votes = np.array([scores["vote"] for _, scores in stages])
+        if votes.shape[1] != 1:
+            raise VotronError(f"{cls.__name__} shows one row, as in X[[7]]. Got {votes.shape[1]:,} rows instead.")
+        by_class = votes.reshape(len(stages), -1)
+        by_class = by_class if by_class.shape[1] > 1 else np.hstack([-by_class, by_class])
+        found = dict(zip(model.classes_.tolist(), by_class.T, strict=True))
+        return cls([epoch for epoch, _ in stages], found, top).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        order = sorted(self.votes, key=lambda label: -self.votes[label][-1])
+        ends = {}
+        for i, label in enumerate(order):
+            named = i < self.top and i < len(COLOURS)
+            colour = COLOURS[i] if named else "#d0d0d0"
+            ax.plot(self.epochs, self.votes[label], color=colour, linewidth=1.9 if named else 1.2, zorder=2.5 + named)
+            if named:
+                ends[str(label)] = float(self.votes[label][-1]), colour
+        ax.axhline(0, color=AXIS, linewidth=1)
+        ax.set_ylim(-1.05, 1.05)
+        ax.set_ylabel("mean vote")
+        epoch_axis(ax, self.epochs)
+        name_ends(ax, ends)
+        grey = "; the other classes are grey" if len(ends) < len(order) else ""
+        title(ax, f"Votes over time: {order[0]}", f"of all vectors until then, from -1 to 1{grey}")
+
+
+class MistakesDisplay(Display):
+    """Mistakes and support over time: how many there have been after so many epochs.
+
+    Parameters
+    ----------
+    epochs : sequence of float
+        Moments of training.
+    mistakes : sequence of int
+        Mistakes until then, of all vectors together.
+    support : sequence of int
+        Rows that at least one of them was made on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from votron import VotedPerceptronClassifier
+    >>> from votron.plots import MistakesDisplay
+    >>> model = VotedPerceptronClassifier(random_state=0).fit(*load_iris(return_X_y=True))
+    >>> shown = MistakesDisplay.from_estimator(model)
+    >>> bool(shown.mistakes[-1] == model.n_mistakes_.sum()), bool(shown.support[-1] == len(model.support_))
+    (True, True)
+    """
+
+    def __init__(self, epochs: ArrayLike, mistakes: ArrayLike, support: ArrayLike):
+        self.epochs = np.asarray(epochs, dtype=np.float64)
+        self.mistakes, self.support = np.asarray(mistakes), np.asarray(support)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw what the record of a fitted model counts; no data are needed.
+
+        Parameters
+        ----------
+        estimator : classifier
+            A fitted `votron.VotedPerceptronClassifier`, or a pipeline that ends with one.
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+        """
+        model = classifier_of(estimator)
+        check_offers(model, "record_", cls.__name__, _VOTED)
+        record = model.record_
+        epochs = np.array(moments_within(record, 100))
+        times = np.round(epochs * record.n_examples)
+        firsts = record.time[np.unique(record.example, return_index=True)[1]]
+        mistakes = np.searchsorted(record.time, times, side="right")
+        support = np.searchsorted(np.sort(firsts), times, side="right")
+        return cls(epochs, mistakes, support).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        counts = {"mistakes": self.mistakes, "support": self.support}
+        ends = {}
+        for (name, values), colour in zip(counts.items(), (COLOURS[5], COLOURS[6]), strict=True):
+            ax.plot(self.epochs, values, color=colour, linewidth=1.9)
+            ends[name] = float(values[-1]), colour
+        ax.set_ylim(0, None)
+        ax.yaxis.set_major_formatter("{x:,.0f}")
+        epoch_axis(ax, self.epochs)
+        name_ends(ax, ends)
+        title(ax, "Mistakes and support", "so far: mistakes of all vectors, and rows that they were made on")
+
+
+def epoch_axis(ax: Any, epochs: Floats) -> None:
+    """Make the x axis one of epochs, logarithmic where they are far from one another."""
+    low, high = float(epochs[0]), float(epochs[-1])
+    plain(ax)
+    ax.set_xlabel("epochs of training")
+    if high >= 2 * low:
+        ax.set_xscale("log")
+        ax.set_xlim(low, high)
+        _number_ticks(ax.xaxis, low, high)
+
+
+def error_axis(ax: Any, errors: Floats) -> None:
+    """Make the y axis one of errors in per cent, logarithmic where none is 0 and they are far from one another."""
+    ax.set_ylabel("error, %")
+    low, high = 100 * float(errors.min()), 100 * float(errors.max())
+    if low > 0 and high >= 4 * low:
+        ax.set_yscale("log")
+        ax.set_ylabel("error, %, on a log scale")
+        ax.set_ylim(0.85 * low, 1.1 * high)
+        _number_ticks(ax.yaxis, 0.85 * low, 1.1 * high)
+    else:
+        ax.set_ylim(0, max(1.1 * high, 1.0))
+
+
+def _number_ticks(axis: Any, low: float, high: float) -> None:
+    """Put ticks that read as numbers on a logarithmic axis."""
+    ticks = [m * 10.0**k for k in range(-7, 8) for m in (1, 2, 5)]
+    within = [tick for tick in ticks if low * 0.999 <= tick <= high * 1.001]
+    axis.set_ticks(within, labels=[f"{tick:g}" for tick in within])
+    axis.set_minor_locator(_no_ticks())
+
+
+def _no_ticks() -> Any:
+    from matplotlib.ticker import NullLocator
+
+    return NullLocator()

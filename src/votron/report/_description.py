@@ -1,0 +1,109 @@
+"""What data are like: columns, kinds, holes and values, counted batch by batch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from votron._util.frames import columns_of, floats_of, in_pandas, kind_of, missing_in
+from votron._util.text import on_one_line, plain_number, shortened
+from votron.data import Examples
+
+_MOST_VALUES = 10_000
+"""Different values of a column up to which they are counted."""
+_SHOWN, _LONGEST = 3, 24
+_KINDS = {"boolean": "truth", "nothing": "empty"}
+
+
+@dataclass
+class Column:
+    """A column of a table, as far as it was seen."""
+
+    name: str
+    kind: str = "nothing"
+    missing: int = 0
+    low: Any = None
+    high: Any = None
+    values: Counter[Any] | None = field(default_factory=Counter)
+    """How often each value occurs; None where there are too many."""
+
+    def add(self, column: Any) -> None:
+        """Count a batch."""
+        gone = missing_in(column)
+        self.missing += int(gone.sum())
+        self.kind = kind_of(column) if self.kind == "nothing" else self.kind
+        if gone.all():
+            return
+        if self.kind == "number":
+            floats = floats_of(column)
+            self._widen(float(np.nanmin(floats)), float(np.nanmax(floats)))
+        elif self.kind == "date":
+            self._widen(column.min(), column.max())
+        listed = (column.dropna() if in_pandas(column) else column.drop_nulls()).to_list()
+        if self.values is not None:
+            self.values.update(map(str, listed) if self.kind == "other" else listed)
+            self.values = self.values if len(self.values) <= _MOST_VALUES else None
+
+    def _widen(self, low: Any, high: Any) -> None:
+        self.low = low if self.low is None else min(self.low, low)
+        self.high = high if self.high is None else max(self.high, high)
+
+    def cells(self) -> list[str]:
+        """Return name, kind, holes, different values, and which these are."""
+        distinct = f"over {_MOST_VALUES:,}" if self.values is None else f"{len(self.values):,}"
+        holes = f"{self.missing:,}" if self.missing else ""
+        name = shortened(on_one_line(self.name), 2 * _LONGEST)
+        return [name, _KINDS.get(self.kind, self.kind), holes, distinct, self._range()]
+
+    def _range(self) -> str:
+        if self.kind == "number" and self.low is not None:
+            return f"{plain_number(self.low)} to {plain_number(self.high)}"
+        if self.kind == "date" and self.low is not None:
+            return " to ".join(str(end).removesuffix(" 00:00:00") for end in (self.low, self.high))
+        if not self.values or (len(self.values) > _SHOWN and self.values.most_common(1)[0][1] == 1):
+            return ""  # texts, each by itself
+        most = [
+            f"{shortened(on_one_line(str(value)), _LONGEST)} ({n:,})" for value, n in self.values.most_common(_SHOWN)
+        ]
+        return ", ".join(most) + (", ..." if len(self.values) > _SHOWN else "")
+
+
+@dataclass
+class Description:
+    """What rows are like."""
+
+    rows: int = 0
+    dropped: int = 0
+    unlabelled: int = 0
+    features: int = 0
+    format: str = ""
+    label: str | None = None
+    image_shape: tuple[int, ...] | None = None
+    columns: dict[str, Column] | None = None
+    sparse: bool = False
+    nonzero: int = 0
+    low: float | None = None
+    high: float | None = None
+
+    def add(self, batch: Examples) -> None:
+        """Count a batch."""
+        self.rows, self.dropped = self.rows + batch.n_rows, self.dropped + batch.dropped
+        self.unlabelled += batch.unlabelled
+        self.features = int(batch.X.shape[1]) if len(batch.X.shape) > 1 else 0  # texts, one a row
+        self.format, self.label = batch.format, batch.label
+        self.image_shape = batch.image_shape
+        if batch.columns is not None:
+            self.columns = {} if self.columns is None else self.columns
+            for name, column in zip(map(str, batch.columns), columns_of(batch.X), strict=True):
+                self.columns.setdefault(name, Column(name)).add(column)
+            return
+        self.sparse = bool(sp.issparse(batch.X))
+        if batch.X.dtype.kind in "biuf" and self.features:
+            low, high = float(batch.X.min()), float(batch.X.max())
+            self.low = low if self.low is None else min(self.low, low)
+            self.high = high if self.high is None else max(self.high, high)
+            self.nonzero += int(batch.X.count_nonzero()) if self.sparse else int(np.count_nonzero(batch.X))

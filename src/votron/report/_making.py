@@ -1,0 +1,94 @@
+"""The parts of a report about the model: what it is, its size and speed, and how all was made.
+
+Provenance comes from model files, which may come from strangers: nothing in it is taken for what it should be.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Mapping
+from html import escape
+from importlib.metadata import version
+from typing import Any
+
+from votron import __version__
+from votron._util.pages import pairs_html
+from votron._util.pipelines import steps_before
+from votron._util.text import counted, duration, shortened, utc_now
+from votron.report.findings import Findings, Origin
+from votron.saving.models import summary_of
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+_NOT_SHOWN = ("verbose", "n_jobs")
+"""Parameters that change no model."""
+_LONGEST = 400
+
+
+# -- the model --------------------------------------------------------------------------------------------------------
+
+
+def model(found: Findings, origin: Origin) -> str:
+    """Return what the model is, its size, and its speed on these rows."""
+    classifier = found.classifier
+    facts = {"Classifier": type(classifier).__name__}
+    if before := steps_before(found.model):
+        facts["Before it"] = ", ".join(type(step).__name__ for step in before)
+    known = summary_of(classifier)
+    for name in ("kernel", "rule", "features", "support", "examples", "mistakes", "epochs", "converged"):
+        if known.get(name) is not None:
+            facts[name.capitalize()] = in_words(known[name])
+    if isinstance(each := known.get("mistakes"), list) and len(each) > 1:
+        facts["Mistakes"] = f"{sum(each):,}: {in_words(each)} by class"
+    given = {name: value for name, value in classifier.get_params(deep=False).items() if name not in _NOT_SHOWN}
+    facts["Parameters"] = ", ".join(f"{name} {in_words(value)}" for name, value in given.items())
+    facts |= {"Size": origin.files["size"]} if "size" in origin.files else {}
+    speed = float(f"{found.counts.n / max(found.seconds, 1e-9):.2g}")
+    facts["Speed"] = f"{counted(found.counts.n, 'row')} predicted in {duration(found.seconds)}: {speed:,.0f} a second"
+    return pairs_html({name: shortened(text, _LONGEST) for name, text in facts.items() if text})
+
+
+def in_words(value: Any) -> str:
+    """Return a value for people."""
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "none"}[value]
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(in_words, value))
+    return str(value)
+
+
+# -- how it was made --------------------------------------------------------------------------------------------------
+
+
+def made(found: Findings, origin: Origin) -> str:
+    """Return commands, versions, digests and the time."""
+    facts: dict[str, str] = {"Report": f"{utc_now()}, in {duration(time.monotonic() - found.started)}"}
+    facts["By"] = ", ".join([f"Votron {__version__}", f"Python {platform.python_version()}", *map(_version, _PACKAGES)])
+    trained = origin.provenance
+    then = [
+        f"{name} {trained[name]}" for name in ("votron", "python", "numpy", "scikit-learn") if _is_text(trained, name)
+    ]
+    facts |= {"Trained": str(trained["created"])} if _is_text(trained, "created") else {}
+    facts |= {"Trained by": ", ".join(then)} if then else {}
+    data = trained.get("data")
+    if isinstance(data, Mapping) and isinstance(data.get("name"), str):
+        rows = f", {data['rows']:,} rows" if isinstance(data.get("rows"), int) else ""
+        digest = f", SHA-256 {data['sha256']}" if isinstance(data.get("sha256"), str) else ""
+        facts["Trained on"] = f"{data['name']}{rows}{digest}"
+    facts |= {name: text for name, text in origin.files.items() if name != "size"}
+    commands = [text for text in (trained.get("command"), origin.command) if isinstance(text, str) and text]
+    shown = "\n".join(shortened(command, 4 * _LONGEST) for command in commands)
+    block = f'<pre tabindex="0"><code>{escape(shown)}</code></pre>\n' if commands else ""
+    return block + pairs_html({name: shortened(text, _LONGEST) for name, text in facts.items()})
+
+
+def _is_text(found: Mapping[str, Any], name: str) -> bool:
+    return isinstance(found.get(name), str)
+
+
+def _version(package: str) -> str:
+    return f"{package} {version(package)}"

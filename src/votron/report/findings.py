@@ -1,0 +1,198 @@
+"""What there is to report of a model on labelled rows, counted batch by batch, so that data may exceed memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from votron._util.frames import is_frame, plain_labels
+from votron._util.pipelines import classifier_of, rows_for_classifier
+from votron.data import Examples, Unseen, unseen_values
+from votron.errors import VotronError
+from votron.evaluate.confusion import Confusion
+from votron.plots.batches import PredictedRow, WrongRows, predicted_rows, rows_at
+from votron.plots.predictions import row_margins
+from votron.plots.training import RulesOverTime
+from votron.report._description import Description
+from votron.rules.base import rules_that_differ
+
+MOST_WRONG = 40
+"""Wrong rows that are kept: those that are wrong by the most."""
+_RIGHT_SAMPLE = 200
+"""Right rows of a batch among which a typical one is looked for."""
+_MOST_SAMPLED = 10_000
+"""Rows that curves are drawn of."""
+_BATCH = 20_000
+"""Rows of data in memory that are predicted at a time."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What the page says of where model and data come from.
+
+    Attributes
+    ----------
+    title : str
+        The heading of the page.
+    model, data : str
+        What to call both.
+    command : str
+        The command that makes the page, where there is one.
+    provenance : mapping
+        What the model file says of its training.
+    certificate : mapping or None
+        What `votron.theory.Certificate.to_dict` returns.
+    files : mapping
+        Digests and sizes of files, in words.
+    notes : tuple of str
+        What readers should mind, in sentences.
+    trained_on : bool
+        Whether the model is known to have learnt from the rows: their errors are no measure of it then.
+    """
+
+    title: str
+    model: str = "the model"
+    data: str = "the data"
+    command: str = ""
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    certificate: Mapping[str, Any] | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    trained_on: bool = False
+
+
+class Findings:
+    """What a model does on labelled rows, counted batch by batch.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from votron import AveragedPerceptronClassifier
+    >>> from votron.data import Examples
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = Findings(AveragedPerceptronClassifier(random_state=0).fit(X, y))
+    >>> found.add(Examples(X, y, "array", "iris"))
+    >>> found.counts.n, found.counts.wrong == len(found.wrong.kept)
+    (150, True)
+    """
+
+    def __init__(self, model: Any, confidence: float = 0.95) -> None:
+        self.model, self.confidence = model, confidence
+        self.classifier = classifier_of(model)
+        check_is_fitted(self.classifier)
+        self.classes: NDArray[Any] = np.asarray(self.classifier.classes_)
+        self.counts, self.description, self.unseen = Confusion(drawn=True), Description(), Unseen()
+        self.wrong = WrongRows(self.classifier, MOST_WRONG)
+        self.right: list[PredictedRow] = []
+        self.rules: RulesOverTime | None = None
+        if hasattr(self.classifier, "staged_decision_function"):
+            record = self.classifier.record_
+            end = [record.n_steps / record.n_examples]
+            self.rules = RulesOverTime(self.classifier, rules_that_differ(len(self.classes)), end)
+        self.sample = Sample(_MOST_SAMPLED)
+        self.seconds = 0.0
+        """What reading rows as the classifier takes them, and predicting them, took."""
+        self.started = time.monotonic()
+
+    def add(self, batch: Examples) -> None:
+        """Count a batch of labelled rows, as the model takes them."""
+        if not batch.n_rows:
+            return
+        y = np.asarray(batch.y)
+        self.description.add(batch)
+        if not self.counts.n:  # what is loaded and compiled for the first rows is not counted
+            first = rows_for_classifier(self.model, rows_at(batch.X, slice(1)))
+            Confusion(drawn=True).count(self.classifier, first, y[:1])
+        start = time.perf_counter()
+        X = rows_for_classifier(self.model, batch.X)
+        predicted = self.counts.count(self.classifier, X, y)
+        self.seconds += time.perf_counter() - start
+        if hasattr(self.model, "steps"):
+            self.unseen.update(unseen_values(self.model, batch.X))
+        if self.rules is not None:
+            self.rules.add(X, y)
+            self.sample.add(X, y)
+        self.wrong.add(batch, X, predicted)
+        self._keep_right(batch, X, predicted)
+
+    def _keep_right(self, batch: Examples, X: Any, predicted: NDArray[Any]) -> None:
+        """Keep a right row of a batch whose margin is in the middle."""
+        y = np.asarray(batch.y)
+        right = np.flatnonzero(predicted == y)
+        if len(right):
+            some = right[np.unique(np.linspace(0, len(right) - 1, min(len(right), _RIGHT_SAMPLE)).astype(np.int64))]
+            margins = row_margins(self.classifier, rows_at(X, some), y[some])
+            middle = np.argsort(margins, kind="stable")[[len(some) // 2]]
+            self.right += predicted_rows(self.classifier, batch, X, predicted, some[middle], margins[middle])
+
+    def curve(self) -> RulesOverTime:
+        """Return the errors of the rules over the time of training, of all rows, or of a sample where they are many."""
+        found = RulesOverTime(self.classifier)
+        for _, X, y in self.sample.parts:
+            found.add(X, y)
+        return found
+
+    @property
+    def labels(self) -> list[Any]:
+        """The model's labels, and those of the data that it has never seen."""
+        return self.counts.labels(self.classes)
+
+    @property
+    def typical(self) -> PredictedRow | None:
+        """A right row that is as sure as most."""
+        return sorted(self.right, key=lambda row: row.margin)[len(self.right) // 2] if self.right else None
+
+
+class Sample:
+    """Rows of all batches, as the classifier takes them: all, or so many of them, drawn at random.
+
+    Examples
+    --------
+    >>> sample = Sample(most=100)
+    >>> for _ in range(5):
+    ...     sample.add(np.zeros((60, 2)), np.zeros(60))
+    >>> sum(len(y) for _, _, y in sample.parts)
+    100
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most, self._random = most, np.random.default_rng(0)
+        self.parts: list[tuple[NDArray[np.float64], Any, NDArray[Any]]] = []
+        """Of each batch what was drawn: the rows with the least of some random numbers, these rows, and labels."""
+
+    def add(self, X: Any, y: NDArray[Any]) -> None:
+        """Draw from a batch."""
+        self.parts.append((self._random.random(len(y)), X, y))
+        drawn = np.concatenate([keys for keys, _, _ in self.parts])
+        if len(drawn) <= self.most:
+            return
+        limit = np.partition(drawn, self.most)[self.most]
+        kept = [(keys < limit, keys, X, y) for keys, X, y in self.parts]
+        self.parts = [(keys[k], rows_at(X, np.flatnonzero(k)), y[k]) for k, keys, X, y in kept if k.any()]
+
+
+def batches_of(X: Any, y: Any, image_shape: tuple[int, ...] | None = None) -> Iterator[Examples]:
+    """Yield data in memory as batches.
+
+    Examples
+    --------
+    >>> [batch.first_row for batch in batches_of(np.zeros((45_000, 1)), np.zeros(45_000))]
+    [0, 20000, 40000]
+    """
+    rows: Any = X if hasattr(X, "shape") else np.asarray(X)
+    rows = rows.tocsr() if sp.issparse(rows) else rows
+    labels = plain_labels(y)
+    if labels.ndim != 1 or len(labels) != rows.shape[0]:
+        raise VotronError(f"There must be a label for each of {rows.shape[0]:,} rows. Got {labels.shape} instead.")
+    kind = "frame" if is_frame(rows) else "array"
+    for first in range(0, len(labels), _BATCH):
+        at = slice(first, first + _BATCH)
+        part = rows_at(rows, at)
+        yield Examples(part, labels[at], kind, kind, image_shape=image_shape, first_row=first)

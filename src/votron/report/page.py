@@ -1,0 +1,187 @@
+"""The page of a report: its parts in their order, and the file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from votron import __version__
+from votron._util.files import write_text
+from votron._util.pages import Section, facts_html, notes_html, page_html
+from votron._util.pipelines import weighs_classes
+from votron._util.plotting import IMAGE_SHAPES, can_draw
+from votron._util.text import counted, percent, percent_range, utc_now
+from votron.errors import Parameter, VotronError
+from votron.evaluate.confusion import rarest_in_words
+from votron.report import _certificate, _errors, _making, _reasons, _rows
+from votron.report._errors import name_of
+from votron.report.findings import Findings, Origin, batches_of
+
+__all__ = ["write_report"]
+
+NO_FIGURES = 'The figures are left out, for they need matplotlib: pip install "votron[plot]".'
+
+
+def write_report(
+    model: Any,
+    X: Any,
+    y: Any,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    certificate: Any = None,
+    confidence: float = 0.95,
+    image_shape: tuple[int, ...] | None = None,
+) -> Path:
+    """Write what a model does on labelled rows as one HTML page, to be read, printed and sent.
+
+    It has the data, errors with exact intervals by class and rule, confusions, reliability of the probabilities, the
+    errors of the rules over the time of training, the rows that are wrong by the most, reasons of a few, the
+    certificate, and how all was made, as far as the model has them. The page has no scripts, needs no network, and
+    follows the reader's choice of light or dark. The figures need matplotlib; without it they are left out.
+
+    Parameters
+    ----------
+    model : classifier
+        A fitted classifier of Votron, or a pipeline that ends in one.
+    X : array, CSR matrix or data frame of shape (n_samples, n_features)
+        Rows, which training should not have seen, as the model takes them.
+    y : array of shape (n_samples,)
+        Their labels.
+    path : str or path-like
+        The file, which is written whole or not at all; one that is there is replaced.
+    title : str, optional
+        The heading of the page.
+    certificate : Certificate, optional
+        What `votron.certify` returned.
+    confidence : float, default=0.95
+        Confidence level of the intervals.
+    image_shape : tuple of int, optional
+        Height and width, and 3 for colours, where rows are images; known for rows of 64 and 784 numbers.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_digits
+    >>> from votron import VotedPerceptronClassifier
+    >>> from votron.report import write_report
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:600], y[:600])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_report(model, X[1200:], y[1200:], f"{folder}/digits.html").read_text(encoding="utf-8")
+    >>> "of 597 rows wrong" in page, "<script" in page
+    (True, False)
+    """
+    if not (isinstance(confidence, int | float) and 0 < confidence < 1):
+        raise VotronError(
+            Parameter("confidence", of="write_report", short=True),
+            f" must be a number in the range (0, 1). Got {confidence!r} instead.",
+        )
+    found = Findings(model, confidence)
+    shape = getattr(X, "shape", (0, 0))
+    known = None if hasattr(X, "columns") or len(shape) != 2 else IMAGE_SHAPES.get(shape[1])
+    for batch in batches_of(X, y, known if image_shape is None else image_shape):
+        found.add(batch)
+    if not found.counts.n:
+        raise VotronError("There are no rows to report on.")
+    name = type(found.classifier).__name__
+    origin = Origin(
+        f"{name} on {counted(found.counts.n, 'row')}" if title is None else title,
+        model=name,
+        data=counted(found.counts.n, "row"),
+        certificate=certificate if certificate is None or isinstance(certificate, Mapping) else certificate.to_dict(),
+    )
+    out = Path(path)
+    write_text(out, html(found, origin))
+    return out
+
+
+def html(found: Findings, origin: Origin) -> str:
+    """Return the page of what was found."""
+    style = resources.files("votron.report").joinpath("report.css").read_text(encoding="utf-8")
+    parts = [(key, heading, _unbroken(text)) for key, heading, text in _sections(found, origin)]
+    return page_html(origin.title, _unbroken(_lead(found, origin)), parts, style)
+
+
+def _unbroken(text: str) -> str:
+    """Return a text whose percentages are not broken at the end of a line."""
+    return re.sub(r"(?<=\d) %", "\u00a0%", text)
+
+
+def _lead(found: Findings, origin: Origin) -> str:
+    notes = [*origin.notes, *([] if can_draw() else [NO_FIGURES])]
+    label = f", which predicts {name_of(found.description.label)}" if found.description.label else ""
+    made = f"{origin.model}{label}, on {origin.data}. {utc_now()[:10]}, Votron {__version__}."
+    return (
+        f'<p class="muted">{escape(made)}</p>\n<p class="summary">{escape(summary(found, origin))}</p>\n'
+        f"{facts_html(_cards(found))}{notes_html(notes)}"
+    )
+
+
+def summary(found: Findings, origin: Origin) -> str:
+    """Return in a sentence how often a model errs, and how often one would who always gave the same answer.
+
+    Where a class is rare, or weights say that classes count differently, another tells how much of the rarest is found.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from votron import AveragedPerceptronClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = Findings(AveragedPerceptronClassifier(random_state=0).fit(X, y))
+    >>> for batch in batches_of(X[::50], y[::50]):
+    ...     found.add(batch)
+    >>> summary(found, Origin("iris"))
+    "0.00 % of 3 rows wrong (0.00 % to 70.8 % with 95 % confidence); always answering '0' would be wrong on 66.7 %."
+    """
+    counts = found.counts
+    majority = counts.majority
+    weighed = weighs_classes(found.classifier, origin.provenance)
+    about_rarest = rarest_in_words(counts.rarest, weighed=weighed)
+    worse = (
+        "" if counts.wrong < majority["wrong"] else f": {'by error ' if about_rarest else ''}this model is no better"
+    )
+    if about_rarest:
+        about_rarest = f" {about_rarest}; balanced accuracy {percent(counts.means(found.labels)['balanced_accuracy'])}."
+    interval = percent_range(counts.interval(found.confidence))
+    return (
+        f"{percent(counts.error)} of {counted(counts.n, 'row')} wrong ({interval} with "
+        f"{100 * found.confidence:g} % confidence); always answering '{majority['label']}' would be wrong on "
+        f"{percent(majority['error'])}{worse}.{about_rarest}"
+    )
+
+
+def _cards(found: Findings) -> list[tuple[str, str, str]]:
+    counts, means = found.counts, found.counts.means(found.labels)
+    cards = [
+        ("Error", percent(counts.error), percent_range(counts.interval(found.confidence))),
+        ("Wrong", f"{counts.wrong:,}", f"of {counted(counts.n, 'row')}"),
+        ("Balanced accuracy", percent(means["balanced_accuracy"]), "mean recall of the classes"),
+        ("Macro F1", f"{means['macro_f1']:.3f}", "mean F1 of the classes"),
+    ]
+    area = counts.auc
+    return cards if area is None else [*cards, ("AUC", f"{area:.4f}", "area under the ROC curve")]
+
+
+def _sections(found: Findings, origin: Origin) -> Iterator[Section]:
+    yield "data", "Data", _rows.data(found)
+    yield "errors", "Errors", _errors.errors(found)
+    yield "confusions", "Confusions", _errors.confusions(found)
+    yield "probabilities", "Probabilities", _errors.probabilities(found, origin)
+    if found.rules is not None and can_draw():
+        yield "training", "Training", _errors.training(found)
+    yield "wrong", "Wrong rows", _rows.wrong(found)
+    yield "reasons", "Reasons", _reasons.reasons(found)
+    yield "certificate", "Certificate", _certificate.certificate(found, origin)
+    yield "model", "Model", _making.model(found, origin)
+    yield "made", "How it was made", _making.made(found, origin)

@@ -1,0 +1,618 @@
+"""Learners on the same folds: scores are those of plain cross-validation, and what goes wrong with one stays there."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from matplotlib import pyplot as plt
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    f1_score,
+    log_loss,
+    roc_auc_score,
+)
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotronError, table_classifier
+from votron._util.forecast import announcing_long_work
+from votron.data import read_examples
+from votron.evaluate import CANDIDATES, SCORES, compare
+from votron.evaluate.candidates import candidates_for, facts_of
+from votron.plots import ComparisonDisplay
+
+IRIS = load_iris(return_X_y=True)
+TABLES = Path(__file__).parent.parent / "data" / "tables"
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """Remembers the rows that it was given, of data whose first column is the number of the row."""
+
+    def __init__(self, log=None):
+        self.log = log
+
+    def __sklearn_clone__(self):
+        return Recorder(self.log)  # the same log
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.log.append(("fit", X[:, 0].tolist()))
+        return self
+
+    def predict(self, X):
+        self.log.append(("predict", X[:, 0].tolist()))
+        return np.full(len(X), self.classes_[0])
+
+
+class Failing(ClassifierMixin, BaseEstimator):
+    """Fails, or sends Ctrl-C, when it is trained."""
+
+    def __init__(self, error=None):
+        self.error = error
+
+    def fit(self, X, y):
+        if self.error == "Ctrl-C":
+            signal.raise_signal(signal.SIGINT)
+        if self.error == "dies":
+            os._exit(9)
+        raise ValueError(f"{self.error}\nand more")
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+class Unpicklable(GaussianNB):
+    """Cannot be sent to another process."""
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("not this one")
+
+    def __sklearn_clone__(self):
+        return Unpicklable()
+
+
+class Loud(GaussianNB):
+    """Writes to standard output, as libraries in C do."""
+
+    def fit(self, X, y):
+        os.write(1, b"Fitting\n")
+        return super().fit(X, y)
+
+
+class Slow(GaussianNB):
+    """Takes some milliseconds for each row that it is trained on."""
+
+    def fit(self, X, y):
+        time.sleep(0.004 * len(y))
+        return super().fit(X, y)
+
+
+def folds_of(y, folds, repeats, seed=0):
+    for k in range(repeats):
+        yield from StratifiedKFold(folds, shuffle=True, random_state=seed + k).split(np.zeros(len(y)), y)
+
+
+def test_all_learners_have_the_same_folds():
+    y = IRIS[1]
+    X = np.column_stack([np.arange(len(y)), IRIS[0]])
+    logs = {"one": [], "other": []}
+    compare(X, y, {name: Recorder(log) for name, log in logs.items()}, folds=3, repeats=2, random_state=5)
+    assert logs["one"] == logs["other"]
+    seen = [
+        (sorted(rows) if what == "fit" else sorted(set(rows))) for what, rows in logs["one"][2:]
+    ]  # after warming up
+    expected = [part.tolist() for split in folds_of(y, 3, 2, seed=5) for part in split]
+    assert seen == expected
+    assert all(len(rows) >= 1000 for what, rows in logs["one"][2:] if what == "predict")
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("data", [load_iris, load_breast_cancer])
+def test_scores_are_those_of_scikit_learn(score, data):
+    X, y = data(return_X_y=True)
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    found = compare(X, y, {"one": model}, score=score, folds=4, repeats=1).best.scores
+    expected = []
+    for train, test in folds_of(y, 4, 1):
+        model.fit(X[train], y[train])
+        labels, p = model.predict(X[test]), model.predict_proba(X[test])
+        measures = {
+            "accuracy": lambda y, labels=labels: accuracy_score(y, labels),
+            "balanced-accuracy": lambda y, labels=labels: balanced_accuracy_score(y, labels),
+            "macro-f1": lambda y, labels=labels: f1_score(y, labels, average="macro"),
+            "auc": lambda y, p=p: roc_auc_score(y, p if p.shape[1] > 2 else p[:, 1], multi_class="ovr"),
+            "log-loss": lambda y, p=p: log_loss(y, p),
+        }
+        expected.append(measures[score](y[test]))
+    assert found == pytest.approx(expected)
+
+
+def test_tables_go_through_the_recipe_of_training():
+    data = read_examples(TABLES / "penguins.csv", label="Species", missing="keep", drop_unlabelled=True)
+    found = compare(data.X, data.y, ["averaged"], encoding={"missing": "mean"}, folds=3, repeats=1)
+    expected = []
+    for train, test in folds_of(data.y, 3, 1):
+        model = table_classifier(data.X, AveragedPerceptronClassifier(random_state=0), missing="mean")
+        expected.append(model.fit(data.X[train], data.y[train]).score(data.X[test], data.y[test]))
+    assert found.best.scores == pytest.approx(expected)
+    assert found.best.is_file
+    assert found.n_rows == len(data.y)
+
+
+def test_the_usual_candidates_on_a_real_table():
+    data = read_examples(TABLES / "seattle-weather.csv", label="weather")
+    found = compare(data.X, data.y, sklearn=False, max_rows=300, folds=3, repeats=1)
+    assert {"majority", "averaged", "voted", "voted-poly", "adatron"} == {row.name for row in found.rows}
+    assert found.rows[-1].name == "majority"
+    assert (found.n_rows, found.n_used) == (1461, 300)
+    assert "naive-bayes" in found.not_tried
+    assert all(len(row.scores) == len(row.train_seconds) == len(row.predict_seconds) == 3 for row in found.rows)
+    assert all(row.n_bytes > 100 for row in found.rows)
+
+
+def test_fewer_rows_than_classes_may_be_left_undrawn():
+    X, y = np.arange(206.0).reshape(103, 2), np.arange(103) % 10
+    found = compare(X, y, ["majority"], max_rows=100, folds=2, repeats=1)
+    assert (found.n_rows, found.n_used) == (103, 100)
+
+
+def rows_with_rare_classes(counts=(600, 360, 6, 2)):
+    """Rows of classes a, b, c and d, in disorder, as frames have them; the first column numbers the rows."""
+    y = np.random.RandomState(0).permutation(np.repeat(list("abcd")[: len(counts)], counts))
+    return np.column_stack([np.arange(len(y)), np.arange(len(y)) % 7]), pd.Series(y, dtype=object)
+
+
+def test_rare_classes_are_drawn():
+    X, y = rows_with_rare_classes()
+    logs = [[], [], []]
+    for log, seed in zip(logs, (0, 0, 1), strict=True):
+        found = compare(X, y, {"one": Recorder(log)}, max_rows=100, folds=3, repeats=1, random_state=seed)
+        assert (found.n_rows, found.n_used) == (968, 100)
+    drawn = [sorted({int(row) for what, rows in log[2:] if what == "predict" for row in rows}) for log in logs]
+    assert y[drawn[0]].value_counts().to_dict() == {"a": 59, "b": 36, "c": 3, "d": 2}
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_more_rows_are_drawn_only_where_classes_force_it():
+    X, y = np.arange(206.0).reshape(103, 2), np.arange(103) % 10
+    assert compare(X, y, ["majority"], max_rows=12, folds=2, repeats=1).n_used == 20
+
+
+def test_one_row_of_a_class_is_refused_by_its_label():
+    """Also of labels as pandas has them, which are objects."""
+    sentence = "Got one row of class 'd' instead: leave it out, or give it the label of another class."
+    with pytest.raises(VotronError, match=re.escape(sentence)):
+        compare(*rows_with_rare_classes((600, 360, 6, 1)), ["majority"], max_rows=100)
+
+
+def test_scikit_learns_take_text_and_sparse_rows():
+    rng = np.random.RandomState(0)
+    words = np.array(["rain wind", "sun sky", "goal team", "team wins game"])
+    topics = np.array(["weather", "weather", "sport", "sport"])
+    at = rng.randint(0, 4, 60)
+    frame = pd.DataFrame({"text": words[at], "n": rng.normal(size=60)})
+    found = compare(frame, topics[at], sklearn=True, encoding={"text": ["text"]}, folds=3, repeats=1)
+    assert found.left_out == {}
+    assert {"naive-bayes", "sgd", "logistic"} <= {row.name for row in found.rows}
+    assert "boosting" in found.not_tried
+    sparse = sp.random_array((60, 30), density=0.2, rng=0, format="csr")
+    named = compare(sparse, at % 2, ["boosting", "averaged"], folds=3, repeats=1)
+    assert named.left_out == {}
+    assert {row.estimator for row in named.rows} == {"HistGradientBoostingClassifier", "AveragedPerceptronClassifier"}
+
+
+def test_candidates_say_what_suits_them():
+    dense = facts_of(np.random.RandomState(0).normal(size=(30, 4)))
+    names, unfit = candidates_for(dense, sklearn=True)
+    assert "naive-bayes" not in names
+    assert {"naive-bayes", "sgd"} == set(unfit)
+    assert not {"winnow", "voted-cv"} & set(names)
+    counts = sp.csr_array(np.eye(5, 3000))
+    names, unfit = candidates_for(facts_of(counts), sklearn=True)
+    assert {"naive-bayes", "sgd"} <= set(names)
+    assert set(unfit) == {"boosting"}
+    assert all(each.words and each.name == name for name, each in CANDIDATES.items())
+    frame = pd.DataFrame({"title": ["a b", "c d"], "size": [1, 2], "price": [1.5, 2.5]})
+    assert facts_of(frame, "title") == facts_of(frame, ["title"])
+
+
+def test_one_that_fails_is_reported_and_the_rest_go_on():
+    models = {"good": GaussianNB(), "bad": Failing("Cannot do it"), "majority": DummyClassifier()}
+    found = compare(*IRIS, models, repeats=1)
+    assert found.left_out == {"bad": "ValueError: Cannot do it and more."}
+    assert [row.name for row in found.rows] == ["good", "majority"]
+    assert "Left out: bad. ValueError: Cannot do it and more." in found.to_text()
+    with pytest.raises(VotronError, match=r"No candidate could be compared\. bad: ValueError: Cannot do it"):
+        compare(*IRIS, {"bad": Failing("Cannot do it")})
+
+
+def test_ctrl_c_leaves_what_is_finished():
+    stopping = {"good": GaussianNB(), "tree": DecisionTreeClassifier(), "never tried": GaussianNB()}
+    told = []
+
+    def tell(done, total, name):
+        told.append((done, total, name))
+        if name == "tree" and done == 8:
+            signal.raise_signal(signal.SIGINT)
+
+    found = compare(*IRIS, stopping, repeats=1, callback=tell)
+    assert found.stopped == "interrupted"
+    assert [row.name for row in found.rows] == ["good"]
+    assert "(interrupted)" in found.to_text()
+    assert told[:3] == [(0, 15, "good"), (0, 15, "tree"), (0, 15, "never tried")]
+    with pytest.raises(KeyboardInterrupt):
+        compare(*IRIS, {"stops": Failing("Ctrl-C")})
+
+
+class Late(DummyClassifier):
+    """Takes its time from its sixth fit on."""
+
+    n_fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        type(self).n_fits += 1
+        if self.n_fits > 5:
+            raise KeyboardInterrupt
+        return super().fit(X, y, sample_weight)
+
+
+def test_those_with_one_repeat_are_compared_by_that(monkeypatch):
+    """The second of three is stopped in its second repeat: the first two have the first repeat in common."""
+    monkeypatch.setattr(Late, "n_fits", -1)  # of which one is for warming up
+    models = {"first": GaussianNB(), "late": Late(), "never": LogisticRegression()}
+    found = compare(*IRIS, models, folds=4, repeats=3)
+    assert [row.name for row in found.rows] == ["first", "late"]
+    assert (found.repeats, found.repeats_asked, found.stopped) == (1, 3, "interrupted")
+    alone = compare(*IRIS, {"first": GaussianNB()}, folds=4, repeats=1)
+    assert found.rows[0].scores == alone.rows[0].scores
+    assert "All are compared by 1 of 3 repeats, which all have finished." in found.remarks()
+    assert found.to_dict()["repeats_asked"] == 3
+
+
+def test_slow_ones_are_left_out():
+    """One for which a few rows are too many is so before the time is over."""
+    X, y = np.random.RandomState(0).normal(size=(600, 5)), np.arange(600) % 2
+    slow = VotedPerceptronClassifier(kernel="linear", epochs=1e7)
+    clone(slow).set_params(epochs=1).fit(X, y)  # compiled, so that the limit is that of fits
+    found = compare(X, y, {"voted": slow, "majority": DummyClassifier()}, folds=2, repeats=1, max_seconds=3.0)
+    assert [row.name for row in found.rows] == ["majority"]
+    reason = (
+        r"It takes longer than there was time for: a fit on few rows was not over after [\d.]+ s, "
+        r"and [\d.]+ s were left for its 2 folds\."
+    )
+    assert re.fullmatch(reason, found.left_out["voted"])
+
+
+def fitting_processes(parent=None):
+    """The processes that fit learners, of all comparisons or of that of one process: other tests may run beside."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    found = [line.split() for line in listed.splitlines() if "votron.evaluate._worker" in line]
+    return {pid for pid, of, *_ in found if parent is None or of == str(parent)}
+
+
+def hard_rows(n=1500):
+    """Noise, on which `HARD` takes long: a few rows of it in no time, some hundred in minutes."""
+    rng = np.random.RandomState(0)
+    return rng.normal(size=(n, 8)), rng.randint(0, 2, n)
+
+
+HARD = SVC(kernel="poly", C=1e3)
+
+
+def test_a_fit_of_scikit_learns_ends_in_time():
+    """A real fit that is far from its end is ended; those before it are there, and nothing stays behind."""
+    models = {"machine": HARD, "majority": DummyClassifier(), "averaged": AveragedPerceptronClassifier(epochs=1)}
+    start = time.monotonic()
+    found = compare(*hard_rows(), models, folds=2, repeats=1, max_seconds=6.0)
+    assert 5.9 < time.monotonic() - start < 20.0  # the machine alone takes minutes
+    assert {row.name for row in found.rows} == {"majority", "averaged"}
+    assert found.left_out["machine"].startswith("It takes longer than there was time for: 0 of its 2 folds took ")
+    assert found.stopped == ""
+    assert not fitting_processes(os.getpid())
+
+
+def test_a_limit_changes_no_score():
+    """Also of classes that only this file has."""
+    models = {"tree": DecisionTreeClassifier(), "averaged": AveragedPerceptronClassifier(), "mine": Slow()}
+    limited, free = (compare(*IRIS, models, folds=3, repeats=1, max_seconds=limit) for limit in (60.0, None))
+    assert limited.left_out == free.left_out == {}
+    for attribute in ("scores", "is_file", "estimator", "remarks"):
+        found = [{row.name: getattr(row, attribute) for row in each.rows} for each in (limited, free)]
+        assert found[0] == found[1]
+    (mine,) = (row for row in limited.rows if row.name == "mine")
+    assert all(seconds >= 0.1 for seconds in mine.train_seconds)
+
+
+def test_who_needs_more_than_a_share_has_what_others_leave():
+    """With the folds that it has: it is not begun anew."""
+    models = {"slow": Slow(), "majority": DummyClassifier(), "other": DummyClassifier(), "third": DummyClassifier()}
+    found = compare(*IRIS, models, folds=3, repeats=2, max_seconds=16.0)  # of which 2.4 s are for sleeping
+    assert found.left_out == {}
+    assert len(found.rows) == 4
+
+
+def test_what_goes_wrong_aside_stays_there():
+    models = {"good": GaussianNB(), "bad": Failing("Cannot do it"), "dies": Failing("dies"), "kept": Unpicklable()}
+    found = compare(*IRIS, {**models, "loud": Loud()}, folds=3, repeats=1, max_seconds=60.0)
+    assert {row.name for row in found.rows} == {"good", "loud"}
+    assert found.left_out == {
+        "bad": "ValueError: Cannot do it and more.",
+        "dies": "Its process was ended from outside, perhaps for lack of memory.",
+        "kept": "It cannot be sent to another process, which a time limit needs. TypeError: not this one.",
+    }
+
+
+def test_ctrl_c_ends_the_other_process():
+    began = []
+
+    def tell(done, total, name):
+        if done == 2:  # the machine is being fitted in a moment
+            began.append(fitting_processes(os.getpid()))
+            threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+
+    models = {"good": GaussianNB(), "machine": HARD}
+    found = compare(*hard_rows(), models, folds=2, repeats=1, max_seconds=100.0, callback=tell)
+    assert len(began[0]) == 1
+    assert found.stopped == "interrupted"
+    assert [row.name for row in found.rows] == ["good"]
+    assert not fitting_processes(os.getpid())
+
+
+@pytest.mark.slow
+def test_a_comparison_that_is_killed_leaves_no_process(tmp_path):
+    X, y = hard_rows()
+    np.savez(tmp_path / "rows.npz", X=X, y=y)
+    command = ["compare", str(tmp_path / "rows.npz"), "--label", "y", "--estimator", "svc", "--max-seconds", "60"]
+    process = subprocess.Popen([sys.executable, "-m", "votron", *command, "--repeats", "1000", "--quiet"])
+    while not (its_own := fitting_processes(process.pid)):
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    end = time.monotonic() + 30
+    while its_own & fitting_processes() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not its_own & fitting_processes()
+
+
+def test_who_has_no_chance_is_not_tried():
+    found = compare(*hard_rows(1100), {"majority": DummyClassifier(), "slow": Slow()}, max_seconds=14.0)
+    reason = r"Its 10 folds would take about [\d.]+ s, and [\d.]+ s were left\."
+    assert re.fullmatch(reason, found.left_out["slow"])
+
+
+def test_long_work_is_announced_once(monkeypatch):
+    said = []
+    monkeypatch.setattr("votron._util.forecast.LONG_SECONDS", 0.0)
+    X, y = np.random.RandomState(0).normal(size=(1200, 5)), np.arange(1200) % 3
+    with announcing_long_work(lambda low, high: said.append((low, high))):
+        compare(X, y, ["averaged", "majority"], repeats=1)
+    [(low, high)] = said
+    assert 0 < low < high
+
+
+def test_weights_count_in_training_and_in_the_score():
+    X, y = IRIS
+    weight = np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.0 + (y == 2))
+    models = {"averaged": AveragedPerceptronClassifier(), "neighbours": KNeighborsClassifier()}
+    found = compare(X, y, models, sample_weight=weight, folds=3, repeats=1)
+    assert found.left_out == {"neighbours": "It takes no weights of rows."}
+    assert found.n_used == 100
+    kept = weight > 0
+    Z, z, w = X[kept], y[kept], weight[kept]
+    expected = []
+    for train, test in folds_of(z, 3, 1):
+        model = AveragedPerceptronClassifier(random_state=0).fit(Z[train], z[train], sample_weight=w[train])
+        expected.append(np.average(model.predict(Z[test]) == z[test], weights=w[test]))
+    assert found.best.scores == pytest.approx(expected)
+
+
+def test_rows_without_weight_are_not_called_drawn():
+    weight = np.arange(150) % 3 > 0
+    found = compare(*IRIS, ["majority"], sample_weight=weight, folds=3, repeats=1)
+    assert found.folds_in_words() == "3 folds of 100 rows (50 of weight 0 left out)"
+    assert (found.n_rows, found.n_without_weight, found.n_used) == (150, 50, 100)
+    found = compare(*IRIS, ["majority"], sample_weight=weight, folds=3, repeats=1, max_rows=60)
+    assert found.folds_in_words() == "3 folds of 60 rows drawn from 100 (50 of weight 0 left out)"
+    assert found.to_dict()["rows_without_weight"] == 50
+
+
+def test_class_weights_are_for_those_that_take_them():
+    found = compare(*IRIS, ["averaged", "neighbours"], class_weight={0: 5.0}, folds=3, repeats=1)
+    remarks = {row.name: row.remarks for row in found.rows}
+    assert remarks == {"averaged": (), "neighbours": ("No weights of classes, which it does not take.",)}
+    assert "\nneighbours: No weights of classes, which it does not take.\n" in found.to_text()
+    own = {"mine": KNeighborsClassifier(), "pipe": make_pipeline(StandardScaler(), AveragedPerceptronClassifier())}
+    found = compare(*IRIS, own, class_weight={0: 5.0}, folds=3, repeats=1)
+    assert found.remarks() == ["mine: No weights of classes, which it does not take."]
+    (scores,) = (row.scores for row in found.rows if row.name == "pipe")
+    settled = AveragedPerceptronClassifier(class_weight={0: 5.0}, random_state=0)
+    own = {"pipe": make_pipeline(StandardScaler(), settled)}
+    expected = compare(*IRIS, own, class_weight={0: 5.0}, folds=3, repeats=1)
+    assert scores == expected.best.scores
+
+
+def test_a_score_of_probabilities_leaves_out_those_without():
+    found = compare(*IRIS, ["voted", "adatron", "linear-svc"], score="log-loss", folds=3, repeats=1)
+    assert [row.name for row in found.rows] == ["voted"]
+    assert found.left_out["adatron"] == "It has no probabilities, which log-loss is made of."
+    assert found.summary() == []
+
+
+def four_classes():
+    X = np.random.RandomState(0).normal(size=(120, 3))
+    return X, (X[:, 0] > 0) + 2 * (X[:, 1] > 0)
+
+
+@pytest.mark.parametrize("data", [IRIS, four_classes()], ids=["3 classes", "4 classes"])
+def test_scores_of_pairs_are_no_scores_of_classes(data):
+    pairwise = SVC(decision_function_shape="ovo")
+    found = compare(
+        *data,
+        {
+            "plain": pairwise,
+            "pipe": make_pipeline(StandardScaler(), pairwise),
+            "search": GridSearchCV(pairwise, {"C": [1.0]}, cv=2),
+            "classes": SVC(),
+        },
+        score="auc",
+        folds=3,
+        repeats=1,
+    )
+    sentence = (
+        "The scores of SVC are of pairs of classes, and auc is made of one for each class: give it "
+        "decision_function_shape='ovr'."
+    )
+    assert found.left_out == dict.fromkeys(["plain", "pipe", "search"], sentence)
+    assert found.best.score > 0.9
+
+
+def test_scores_of_other_shapes_are_refused():
+    class Wide(LinearSVC):
+        def decision_function(self, X):
+            return np.zeros((len(X), 6))
+
+    found = compare(*four_classes(), {"wide": Wide(), "majority": DummyClassifier()}, score="auc", folds=3)
+    assert found.left_out["wide"].startswith("The scores of Wide have 6 columns, and auc is made of one for each of 4")
+
+
+def test_two_classes_have_one_pair():
+    found = compare(*hard_rows(100), {"pairs": SVC(decision_function_shape="ovo")}, score="auc", folds=3, repeats=1)
+    assert found.left_out == {}
+
+
+def test_less_loss_is_better():
+    found = compare(*IRIS, ["averaged", "logistic", "majority"], score="log-loss", repeats=1)
+    means = [row.score for row in found.rows]
+    assert means == sorted(means)
+    assert found.rows[-1].name == "majority"
+    gap = found.difference("majority")
+    assert 0 < gap.low < gap.mean < gap.high
+    assert found.verdict("majority") == "worse"
+
+
+def test_results_are_repeated_and_do_not_depend_on_the_others():
+    alone = compare(*IRIS, ["voted"], repeats=1)
+    among = compare(*IRIS, ["averaged", "voted", "majority"], repeats=1)
+    again = compare(*IRIS, ["averaged", "voted", "majority"], repeats=1)
+    scores = {row.name: row.scores for row in among.rows}
+    assert scores["voted"] == alone.best.scores
+    assert scores == {row.name: row.scores for row in again.rows}
+
+
+def test_dict_is_json_and_records_are_a_frame():
+    found = compare(*IRIS, ["averaged", "majority"], repeats=1)
+    document = json.loads(json.dumps(found.to_dict()))
+    assert document["best"] == "averaged"
+    assert document["as_good"] == ["averaged"]
+    frame = pd.DataFrame(found.records())
+    assert frame.verdict.tolist() == ["best", "worse"]
+    assert (frame.low <= frame.score).all()
+    assert (frame.score <= frame.high).all()
+    assert frame.behind_low[1] > 0
+
+
+def test_sentences_name_who_is_no_better_than_the_majority():
+    rng = np.random.RandomState(0)
+    found = compare(rng.normal(size=(200, 5)), rng.randint(0, 2, 200), ["averaged", "majority"])
+    assert "None is clearly better than always saying the most frequent class." in found.summary()
+    assert found.summary()[-1] == "More rows or repeats would tell more."
+
+
+def test_the_baseline_is_known_by_what_it_does():
+    rng = np.random.RandomState(0)
+    noise = rng.normal(size=(200, 5)), rng.randint(0, 2, 200)
+    sentence = "None is clearly better than always saying the most frequent class."
+    found = compare(*noise, {"mine": DummyClassifier(), "bayes": GaussianNB()})
+    assert found.baseline == "mine"
+    assert sentence in found.summary()
+    named = compare(*noise, {"majority": GaussianNB(), "guess": DummyClassifier(strategy="uniform")})
+    assert named.baseline is None
+    assert not any("most frequent class" in each for each in named.summary())
+    assert compare(*noise, ["averaged", "majority"], repeats=1).to_dict()["baseline"] == "majority"
+
+
+@pytest.mark.parametrize("limit", [None, 60.0])
+def test_a_size_that_cannot_be_measured_is_left_open(limit):
+    model = make_pipeline(FunctionTransformer(lambda X: X), GaussianNB())
+    found = compare(*IRIS, {"mine": model}, folds=3, repeats=1, max_seconds=limit)
+    assert found.left_out == {}
+    assert (found.best.n_bytes, found.best.is_file) == (None, False)
+    assert found.cells()[1][-1] == "–"
+    document = json.loads(json.dumps(found.to_dict()))["candidates"][0]
+    assert (document["bytes"], document["stored_as"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (
+            {"score": "luck"},
+            "The 'score' parameter of compare must be 'accuracy', .* or 'log-loss'. Got 'luck' instead.",
+        ),
+        ({"folds": 1}, "The 'folds' parameter of compare must be an int of at least 2. Got 1 instead."),
+        ({"folds": 51}, "The 'folds' parameter of compare must be at most 50, the rows of the largest class. Got 51"),
+        ({"repeats": 0}, "The 'repeats' parameter of compare must be an int of at least 1. Got 0 instead."),
+        ({"random_state": -1}, "The 'random_state' parameter of compare must be an int of at least 0."),
+        ({"max_rows": True}, "The 'max_rows' parameter of compare must be an int of at least 4. Got True instead."),
+        (
+            {"max_seconds": 0},
+            "The 'max_seconds' parameter of compare must be a positive number or None. Got 0 instead.",
+        ),
+        ({"confidence": 1}, r"The 'confidence' parameter of compare must be a number in the range \(0, 1\)."),
+        ({"n_jobs": 0}, "The 'n_jobs' parameter of compare must be None or an int other than 0."),
+        ({"estimators": ["nobody"]}, "The 'estimators' parameter of compare must be names among majority, .*'nobody'"),
+        ({"estimators": []}, "The 'estimators' parameter of compare must name one candidate at least."),
+        ({"estimators": {"a": 1}}, "The 'estimators' parameter of compare must be classifiers. Got 1 as 'a' instead."),
+        ({"y": [1, 2]}, r"compare takes one label for each of the 150 rows of X. Got y of shape \(2,\) instead."),
+    ],
+)
+def test_refusals_are_one_sentence(given, sentence):
+    with pytest.raises(VotronError, match=sentence):
+        compare(IRIS[0], given.pop("y", IRIS[1]), **given)
+
+
+# -- the picture ------------------------------------------------------------------------------------------------------
+
+
+def test_the_display_shows_the_numbers_of_the_result():
+    found = compare(*IRIS, ["averaged", "voted", "majority"], repeats=1)
+    figure, axes = plt.subplots(1, 2)
+    shown = ComparisonDisplay.from_comparison(found, ax=axes[1])
+    assert shown.figure_ is figure
+    assert shown.scores.tolist() == [row.score for row in found.rows]
+    assert [label.get_text() for label in shown.ax_.get_yticklabels()] == [row.name for row in found.rows]
+    assert shown.as_good == [True, True, False]
+    free = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
+    assert ComparisonDisplay.from_comparison(found, ax=free).time_ax_.get_xscale() == "log"
+    assert found.plot().ax_.get_xlabel() == "accuracy, %"
+    plt.close("all")
+
+
+@pytest.mark.parametrize(("far", "words"), [(0.1, "10.0"), (0.99, "99.0")])
+def test_one_that_is_far_away_is_an_arrow_with_its_score(far, words):
+    scores = np.array([0.60, 0.59, far])
+    shown = ComparisonDisplay("abc", scores, scores - 0.01, scores + 0.01, [True, True, False], [1] * 3, [0] * 3).plot()
+    assert words in [text.get_text() for text in shown.ax_.texts]
+    low, high = shown.ax_.get_xlim()
+    assert 50 < low < 58 < 61 < high < 70
+    plt.close("all")

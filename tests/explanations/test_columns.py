@@ -1,0 +1,202 @@
+"""What columns do to a score, beside the definition spelt out with `decision_function`."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_digits
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+
+from votron import (
+    AveragedPerceptronClassifier,
+    KernelAdatronClassifier,
+    VotedPerceptronClassifier,
+    explain,
+    table_classifier,
+)
+from votron.explanations.columns import ColumnEffects
+from votron.explanations.features import FeatureNames
+
+TABLE = pd.read_csv("tests/data/tables/penguins.csv").dropna(subset="Sex").query("Sex != '.'").reset_index(drop=True)
+X, y = TABLE.drop(columns=["Sex", "Species"]), TABLE["Species"]
+
+
+def textbook(model, rows, i, support, columns):
+    """Return for each column the score of the row less its mean score with that column of other rows."""
+    scores = model.decision_function(rows[[i]])[0]
+    label, against = np.argsort(-scores, kind="stable")[:2]
+    others = support[np.unique(np.linspace(0, len(support) - 1, 64).round().astype(int))]
+    found = {}
+    for name, places in columns.items():
+        changed = np.array([rows[i]] * len(others))
+        for row, other in zip(changed, others, strict=True):
+            row[places] = other[places]
+        changed = model.decision_function(changed)
+        found[name] = float(np.mean(scores[label] - scores[against] - (changed[:, label] - changed[:, against])))
+    return found
+
+
+@given(seed=st.integers(0, 2**32 - 1), rule=st.sampled_from(["vote", "average", "last"]))
+def test_effects_are_those_of_the_definition(seed, rule):
+    rng = np.random.default_rng(seed)
+    data = rng.normal(size=(40, 4)).round(2)
+    labels = np.arange(40) % 3
+    rng.shuffle(labels)
+    model = VotedPerceptronClassifier(rule=rule, epochs=2, random_state=0).fit(data, labels)
+    found = model.explain(data[:3], feature_names=list("abcd"))
+    columns = {name: [i] for i, name in enumerate("abcd")}
+    for i in range(3):
+        expected = textbook(model, data, i, data[model.support_], columns)
+        assert {each.column: each.change for each in found[i].columns} == pytest.approx(expected, abs=1e-9)
+        sizes = [abs(each.change) for each in found[i].columns]
+        assert sizes == sorted(sizes, reverse=True)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "bool", "float32"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rows_of_whole_numbers_take_the_fractions_of_others(dtype, sparse):
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(80, 3))
+    model = VotedPerceptronClassifier(random_state=0).fit(data, data[:, 0] + 0.3 * data[:, 1] > 0)
+    row = np.array([[1.0, 0.0, 1.0]])
+    as_given = sp.csr_matrix(row.astype(dtype)) if sparse else row.astype(dtype)
+    found, expected = (model.explain(x, feature_names=list("abc"))[0] for x in (as_given, row))
+    assert [(each.column, each.change) for each in found.columns] == [
+        (each.column, pytest.approx(each.change)) for each in expected.columns
+    ]
+
+
+def test_a_column_of_words_is_one_column():
+    model = table_classifier(X, VotedPerceptronClassifier(random_state=0), missing="mean").fit(X, y)
+    why = model.explain(X[:1])[0]
+    assert {each.column for each in why.columns} == set(X.columns)
+    encoded = np.asarray(model[:-1].transform(X))
+    width = encoded.shape[1]
+    columns = {"Island": [i for i in range(width) if set(np.unique(encoded[:, i])) <= {0.0, 1.0}]}
+    assert len(columns["Island"]) == 3
+    expected = textbook(model[-1], encoded, 0, encoded[model[-1].support_], columns)
+    found = {each.column: each for each in why.columns}
+    assert found["Island"].change == pytest.approx(expected["Island"], abs=1e-9)
+    assert found["Island"].name == "Island=Torgersen"
+    assert found["Beak Length (mm)"].name == "Beak Length (mm) = 39.1"
+
+
+def test_sparse_rows_have_the_same_effects():
+    X = np.array([[0.0, 2.0, 1.0], [1.0, 0.0, 3.0], [2.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    model = VotedPerceptronClassifier(gamma=0.5, random_state=0).fit(X, ["a", "b", "b", "a"])
+    dense, sparse = (model.explain(rows[:2], feature_names=["p", "q", "r"]) for rows in (X, sp.csr_matrix(X)))
+    for one, other in zip(dense, sparse, strict=True):
+        assert {each.name: each.change for each in one.columns} == pytest.approx(
+            {each.name: each.change for each in other.columns}
+        )
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_words=st.sampled_from([3, 40]))
+def test_a_text_among_columns_is_one_of_them_in_sparse_rows_too(seed, n_words):
+    rng = np.random.default_rng(seed)
+    words = sp.random_array((60, n_words), density=0.2, rng=rng).toarray().round(2)
+    data = np.hstack([words, rng.normal(size=(60, 2)).round(2)])
+    names = FeatureNames(map(str, range(n_words + 2)), columns=["text"] * n_words + ["n", "m"])
+    labels = np.arange(60) % 3
+    model = VotedPerceptronClassifier(gamma=0.5, random_state=0).fit(sp.csr_matrix(data), labels)
+    (found,) = model.explain(sp.csr_matrix(data[:1]), feature_names=names)
+    columns = {"text": list(range(n_words)), "n": [n_words], "m": [n_words + 1]}
+    expected = textbook(model, data, 0, data[model.support_], columns)
+    assert {each.column: each.change for each in found.columns} == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("after", [[], [MaxAbsScaler()]])
+def test_columns_that_one_encoder_takes_together_are_told_from_each_other(after):
+    encoder = make_column_transformer((OneHotEncoder(sparse_output=False), ["a", "a_b"]), (StandardScaler(), ["n"]))
+    frame = pd.DataFrame({"a": ["u", "v", "b"] * 4, "a_b": ["u", "v"] * 6, "n": np.arange(12.0)})
+    model = make_pipeline(encoder, *after, VotedPerceptronClassifier(random_state=0)).fit(frame, ["x", "y"] * 6)
+    (why,) = explain(model, frame[:1])
+    assert {each.column: each.name for each in why.columns} == {"a": "a_u", "a_b": "a_b_u", "n": "n = 0"}
+    encoded = np.asarray(model[:-1].transform(frame))
+    scores = model[-1].decision_function(encoded[:1])[0]
+    others = encoded[model[-1].support_]
+    changed = np.repeat(encoded[:1], len(others), axis=0)
+    changed[:, 3:5] = others[:, 3:5]
+    expected = abs(scores) - np.sign(scores) * model[-1].decision_function(changed).mean()
+    assert {each.column: each.change for each in why.columns}["a_b"] == pytest.approx(expected, abs=1e-9)
+
+
+def test_kernel_values_in_a_frame_are_no_columns():
+    numbers = X.select_dtypes("number").dropna().to_numpy()[:30]
+    values = pd.DataFrame(numbers @ numbers.T, columns=[f"row {i}" for i in range(30)])
+    model = VotedPerceptronClassifier(kernel="precomputed", random_state=0).fit(values, np.arange(30) % 2)
+    (why,) = model.explain(values[:1])
+    assert why.columns == ()
+    assert why.examples.largest
+
+
+def test_the_column_that_matters_is_named_first_by_all_kernel_classifiers():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(200, 3)), columns=["first", "matters", "last"])
+    labels = np.where(frame["matters"] > 0, "up", "down")
+    for model in (VotedPerceptronClassifier(random_state=0), KernelAdatronClassifier(kernel="rbf", C=1.0)):
+        far = frame[(frame["matters"].abs() > 1)][:10]
+        for why in model.fit(frame, labels).explain(far):
+            assert why.columns[0].column == "matters"
+            assert why.columns[0].change > 0
+
+
+def test_linear_models_and_rows_without_names_have_none():
+    linear = AveragedPerceptronClassifier(random_state=0).fit([[1.0, 0.0], [0.0, 1.0]], [0, 1])
+    assert linear.explain([[1.0, 2.0]])[0].columns == ()
+    digits, labels = load_digits(return_X_y=True)
+    assert VotedPerceptronClassifier(random_state=0).fit(digits[:50], labels[:50]).explain(digits[:1])[0].columns == ()
+
+
+def test_text_frames_and_pictures_show_them():
+    model = table_classifier(X, VotedPerceptronClassifier(random_state=0), missing="mean").fit(X, y)
+    why = explain(model, X[:1], top=1)
+    text = str(why[0])
+    assert "the score would lose with another row's value, on average" in text
+    first = why[0].columns[0]
+    assert f"{first.change:+.3g}" in text.splitlines()[2]
+    frame = why.to_frame()
+    assert frame[frame["kind"] == "columns"]["share"].tolist() == [each.change for each in why[0].columns]
+    assert why[0].to_dict()["columns"][0] == {"name": first.name, "column": first.column, "change": first.change}
+    names = [label.get_text() for label in why[0].plot().get_yticklabels()]
+    assert sorted(names) == sorted(each.name for each in why[0].columns)
+
+
+def test_they_are_computed_when_they_are_asked_for(monkeypatch):
+    asked = []
+    of = ColumnEffects.of
+    monkeypatch.setattr(ColumnEffects, "of", lambda self, row, *how: asked.append(row) or of(self, row, *how))
+    model = table_classifier(X, VotedPerceptronClassifier(random_state=0), missing="mean").fit(X, y)
+    found = model.explain(X[:20])
+    assert not asked
+    columns = found[3].columns
+    assert found[3].columns is columns
+    assert len(asked) == 1
+    copied = pickle.loads(pickle.dumps(found[3]))
+    assert copied.columns == columns
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_columns_are_told_by_what_the_row_held(library):
+    """Also where a step filled in what was missing, or made several features of a value."""
+    rows = library(
+        {
+            "size": [1.0, 2.0, None, 4.0] * 5,
+            "city": ["Lyon", "Oslo", "Rome", None] * 5,
+            "day": ["2024-01-31", "2024-02-01", None, "2024-03-01"] * 5,
+        }
+    )
+    model = table_classifier(rows, VotedPerceptronClassifier(random_state=0), missing="mean").fit(rows, [0, 1] * 10)
+    told = [{effect.column: effect.name for effect in why.columns} for why in model.explain(rows[:4])]
+    assert told[1] == {"size": "size = 2", "city": "city=Oslo", "day": "day = 2024-02-01"}
+    assert told[2] == {"size": "size missing, taken as 2.333", "city": "city=Rome", "day": "day missing"}
+    assert told[3] == {"size": "size = 4", "city": "city missing", "day": "day = 2024-03-01"}

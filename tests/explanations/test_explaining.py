@@ -1,0 +1,417 @@
+"""Explanations: shares as the textbook has them, which add up to the score, for every rule, kernel and classifier."""
+
+import json
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits, load_iris
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from strategies import thorough
+
+from votron import (
+    AveragedPerceptronClassifier,
+    KernelAdatronClassifier,
+    NaiveBayesLinearClassifier,
+    VotedPerceptronClassifier,
+    VotronError,
+    WinnowClassifier,
+    explain,
+    tabular_encoder,
+)
+from votron.explanations import strongest_features
+from votron.kernels import PolynomialKernel
+from votron.rules import MomentRule, TallyRule, register_rule
+
+X, y = load_digits(return_X_y=True)
+KERNELS = {
+    "linear": {"kernel": "linear"},
+    "poly": {"kernel": "poly", "degree": 2, "gamma": 1.0},
+    "poly 1": {"kernel": "poly", "degree": 1, "gamma": 2.0, "coef0": 3.0},
+    "conjunction": {"kernel": "conjunction"},
+}
+RULES = ["vote", "average", "last", "random", "pocket"]
+
+
+class Middle(MomentRule):
+    name, words = "middle", "the vector alive in the middle of training"
+
+    def times(self, vectors, until):
+        return np.full(vectors.record.n_vectors, until // 2)
+
+
+class Cut(TallyRule):
+    name, words = "cut", "the vectors' scores, cut at ±1"
+
+    def share(self, scores, length, normalized):
+        return np.clip(scores, -1.0, 1.0)
+
+
+@pytest.fixture(autouse=True)
+def _registered():
+    for rule in (Middle, Cut):
+        register_rule(rule)
+
+
+# -- the textbook ------------------------------------------------------------------------------------------------------
+
+
+def textbook(model, row, rule):
+    """Sums by hand, step by step: of each class the share of every example, and what the vectors add in each step."""
+    record, rows = model.record_, model._vectors.support_rows
+    K = {int(j): float(model.kernel_(rows[i : i + 1], row)[0, 0]) for i, j in enumerate(record.support)}
+    alpha = [dict.fromkeys(K, 0.0) for _ in range(record.n_vectors)]
+    total = [dict.fromkeys(K, 0.0) for _ in range(record.n_vectors)]
+    votes, k = [[] for _ in range(record.n_vectors)], 0
+    for time in range(1, record.n_steps + 1):
+        while k < len(record) and record.time[k] == time:
+            alpha[record.vector[k]][int(record.example[k])] += float(record.coefficient[k])
+            k += 1
+        for c in range(record.n_vectors):
+            score = sum(a * K[j] for j, a in alpha[c].items())
+            votes[c].append(1.0 if score >= 0 else -1.0)
+            for j, a in alpha[c].items():
+                total[c][j] += a
+    chosen, divisor = (alpha, 1.0) if rule == "last" else (total, record.n_steps)
+    return [{j: a * K[j] for j, a in each.items() if a} for each in chosen], divisor, votes
+
+
+@st.composite
+def small_models(draw):
+    n_classes = draw(st.integers(2, 4))
+    n = draw(st.integers(n_classes, 12))
+    values = draw(st.lists(st.lists(st.integers(0, 1), min_size=3, max_size=3), min_size=n, max_size=n))
+    rows = np.array(values, dtype=np.float64)
+    labels = np.array([*range(n_classes), *draw(st.lists(st.integers(0, n_classes - 1), min_size=n, max_size=n))][:n])
+    rows[:, 0] = 1.0  # so that each row can be learnt
+    sparse = draw(st.booleans())
+    params = draw(st.sampled_from(sorted(KERNELS)))
+    model = VotedPerceptronClassifier(**KERNELS[params], epochs=draw(st.integers(1, 3)), random_state=0)
+    given = sp.csr_matrix(rows) if sparse else rows
+    return model.fit(given, labels), given
+
+
+@thorough(30)
+@given(small_models(), st.sampled_from(["last", "average"]))
+def test_shares_are_those_of_the_textbook_and_add_up_exactly(drawn, rule):
+    model, rows = drawn
+    model = model.with_rule(rule)
+    scores = np.asarray(model.decision_function(rows)).reshape(rows.shape[0], -1)
+    for i in range(rows.shape[0]):
+        expected, divisor, _ = textbook(model, rows[i : i + 1], rule)
+        for c, label in enumerate(model.classes_.tolist()):
+            (why,) = model.explain(rows[i : i + 1], label=label, top=None)
+            mine = expected[c] if len(expected) > 1 else expected[0]
+            sign = -1 if len(expected) == 1 and c == 0 else 1
+            assert {t.index: t.amount for t in why.examples.largest} == {j: sign * a for j, a in mine.items() if a}
+            assert why.examples.divisor == divisor
+            score = float(scores[i, c] if len(expected) > 1 else sign * scores[i, 0])
+            assert why.examples.score == why.score
+            assert why.score == (0.0 if abs(score) < 1e-300 else score)  # of two classes 0 is shown as 2.2e-308
+
+
+@thorough(30)
+@given(small_models())
+def test_vectors_vote_as_in_the_textbook_and_their_votes_add_up_exactly(drawn):
+    model, rows = drawn
+    scores = np.asarray(model.decision_function(rows)).reshape(rows.shape[0], -1)
+    for i, why in enumerate(model.explain(rows, top=None)):
+        _, n_steps, votes = textbook(model, rows[i : i + 1], "vote")
+        for history in why.history:
+            c = 0 if len(votes) == 1 else model.classes_.tolist().index(history.label)
+            sign = -1 if len(votes) == 1 and why.label == model.classes_[0] else 1
+            each = np.repeat(history.credits, history.survival)
+            assert each.tolist() == [sign * vote for vote in votes[c]]
+            assert history.score == sign * sum(votes[c]) / n_steps
+            spans = history.spans(min(3, int(n_steps)))
+            np.testing.assert_allclose(np.mean([mean for _, _, mean in spans]), history.score, atol=1e-12)
+        total = math.fsum(h.sign * float((h.credits * h.survival).sum()) for h in why.history) / n_steps
+        assert total == pytest.approx(why.score, abs=1e-15)
+        assert not why.examples.exact
+        average = model.with_rule("average").explain(rows[i : i + 1], why.label, why.against, top=None)[0]
+        assert why.examples.score == average.examples.score
+        assert scores.shape[1] > 1 or why.score == pytest.approx(abs(scores[i, 0]), abs=1e-300)
+
+
+@thorough(30)
+@given(small_models(), st.sampled_from([*RULES, "middle", "cut"]), st.booleans())
+def test_sums_that_are_exact_have_the_models_score(drawn, rule, unit):
+    model, rows = drawn
+    model = model.with_rule(rule, unit)
+    for why in model.explain(rows, top=1):
+        for terms in why.sums:
+            rest = sum(terms.others(side)[1] for side in (True, False))
+            shown = sum(term.share for term in terms.largest) + terms.constant / terms.divisor
+            assert rest + shown == pytest.approx(terms.score, abs=1e-9)
+            if terms.exact:
+                assert terms.score == pytest.approx(why.score, rel=1e-9, abs=1e-9)
+        if why.history:
+            assert sum(h.sign * h.score for h in why.history) == pytest.approx(why.score, abs=1e-12)
+        assert why.predicted == model.predict(rows[why.row : why.row + 1])[0] == why.label
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed", "normalized", "callable", "weighted", "holdout"])
+def test_every_kernel_and_weights(kernel):
+    params = {
+        "rbf": {"kernel": "rbf"},
+        "precomputed": {"kernel": "precomputed"},
+        "normalized": {"kernel": "poly", "degree": 3, "normalize_kernel": True},
+        "callable": {"kernel": lambda a, b: (1 + a @ b.T) ** 2},
+        "weighted": {"class_weight": {0: 3.0}, "kernel": "linear"},
+        "holdout": {"rule": "holdout"},
+    }[kernel]
+    rows = PolynomialKernel(2)(X[:150]) if kernel == "precomputed" else X[:150]
+    model = VotedPerceptronClassifier(**{"rule": "last", "random_state": 0, **params}).fit(rows, y[:150])
+    for rule in [model.rule] if kernel == "holdout" else RULES:
+        for why in model.with_rule(rule).explain(rows[:5]):
+            for terms in why.sums:
+                assert not terms.exact or terms.score == pytest.approx(why.score, rel=1e-9)
+
+
+# -- other classifiers -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        AveragedPerceptronClassifier(random_state=0),
+        AveragedPerceptronClassifier(average=False, multiclass="joint", margin=1.0, random_state=0),
+        KernelAdatronClassifier(kernel="poly", degree=2),
+        KernelAdatronClassifier(kernel="linear", C=1.0, max_sweeps=50),
+        NaiveBayesLinearClassifier(binarize=8),
+        WinnowClassifier(binarize=8, random_state=0),
+        VotedPerceptronClassifier(random_state=0),
+        VotedPerceptronClassifier(kernel="linear", rule="average", random_state=0),
+        VotedPerceptronClassifier(rule="last", random_state=0),
+        VotedPerceptronClassifier(rule="random", normalize_vectors=True, random_state=0),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_all_classifiers_and_their_compact_forms(model, n_classes):
+    some = np.flatnonzero(y < n_classes)[:200]
+    model.fit(X[some], y[some])
+    for each in (model, model.compact()):
+        scores = np.asarray(each.decision_function(X[some[:6]])).reshape(6, -1)
+        for i, why in enumerate(each.explain(X[some[:6]], top=2)):
+            ordered = np.sort(scores[i])
+            assert why.score == pytest.approx(abs(scores[i, 0]) if n_classes == 2 else ordered[-1] - ordered[-2])
+            for terms in why.sums:
+                assert not terms.exact or terms.score == pytest.approx(why.score, rel=1e-7)
+            assert why.sums
+    sparse = model.explain(sp.csr_matrix(X[some[:2]]), top=2)
+    assert [term.name for term in sparse[0].sums[0].largest] == [
+        term.name for term in model.explain(X[some[:2]], top=2)[0].sums[0].largest
+    ]
+
+
+def test_a_class_that_is_asked_for_alone_and_against_another():
+    model = VotedPerceptronClassifier(rule="last", random_state=0).fit(X[:300], y[:300])
+    scores = model.decision_function(X[300:301])[0]
+    (alone,) = model.explain(X[300:301], label=3)
+    (pair,) = model.explain(X[300:301], label=3, against=5)
+    assert (alone.against, pair.against, pair.label) == (None, 5, 3)
+    assert alone.score == scores[3]
+    assert pair.score == scores[3] - scores[5]
+    assert alone.predicted == model.predict(X[300:301])[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"label": 11}, "The 'label' must be a class of the model, of [0, 1, 2]. Got 11 instead."),
+        ({"label": 1, "against": "x"}, "The 'against' must be a class of the model, of [0, 1, 2]. Got 'x' instead."),
+        ({"against": 1}, "The 'against' class goes with a 'label' that is compared with it. Got it alone instead."),
+        ({"label": 1, "against": 1}, "The 'label' and the class 'against' it must differ. Got 1 twice instead."),
+        ({"top": -1}, "The 'top' must be a number of terms, 0 or more, or None for all. Got -1 instead."),
+    ],
+)
+def test_what_cannot_be_explained_is_refused_in_a_sentence(arguments, sentence):
+    iris = load_iris(return_X_y=True)
+    model = VotedPerceptronClassifier(random_state=0).fit(*iris)
+    with pytest.raises(VotronError) as caught:
+        model.explain(iris[0][:1], **arguments)
+    assert str(caught.value) == sentence
+
+
+def test_only_classifiers_of_votron_are_explained():
+    with pytest.raises(VotronError, match=r"can be explained. Got an object of type StandardScaler instead"):
+        explain(StandardScaler(), X)
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+DAYS = pl.DataFrame(
+    {
+        "Outlook": ["Rainy", "Sunny", "Cloudy", "Sunny", "Rainy"],
+        "Temp": [55, 80, 70, 85, 60],
+        "Mail": ["a b", "c", "d", "c d", "b"],
+    }
+)
+PLAY = np.array(["no", "yes", "yes", "yes", "no"])
+
+
+def test_tables_are_explained_by_the_names_of_columns_in_their_own_units():
+    days = DAYS.drop("Mail")
+    model = make_pipeline(
+        tabular_encoder(days, numeric="standard"),
+        VotedPerceptronClassifier(kernel="linear", rule="average", random_state=0),
+    ).fit(days, PLAY)
+    (why,) = explain(model, days[:1])
+    features = {term.name: term.value for term in why.features.largest}
+    assert features["Temp"] == pytest.approx(55)
+    assert features["Outlook=Rainy"] == 1
+    assert why.features.score == pytest.approx(why.score)
+    examples = {term.index: term.about for term in why.examples.largest}
+    assert all(about.startswith(("Outlook=", "Temp ")) for about in examples.values())
+    assert all(f"Outlook={days['Outlook'][row]}" in about for row, about in examples.items())
+
+
+@pytest.mark.parametrize("hashed", [False, True])
+def test_texts_are_explained_by_words(hashed):
+    words = HashingVectorizer(n_features=64, token_pattern=r"\w+") if hashed else TfidfVectorizer(token_pattern=r"\w+")
+    model = make_pipeline(words, AveragedPerceptronClassifier(random_state=0)).fit(DAYS["Mail"].to_list(), PLAY)
+    (why,) = explain(model, ["b c"])
+    assert {term.name for term in why.features.largest} == {"b", "c"}
+    assert why.features.score == pytest.approx(why.score)
+
+
+def test_features_that_are_not_named_are_numbered():
+    model = AveragedPerceptronClassifier(random_state=0).fit([[0.0, 2.0], [1.0, 0.0]], [0, 1])
+    assert {t.name for t in model.explain([[1.0, 1.0]])[0].features.largest} <= {"feature 0", "feature 1"}
+    assert {t.name for t in model.explain([[1.0, 1.0]], first=1)[0].features.largest} <= {"feature 1", "feature 2"}
+
+
+def test_rows_have_the_names_that_they_were_given_and_no_others_are_kept(tmp_path):
+    import pandas as pd
+
+    from votron import load
+
+    names = pd.Index([f"digit {i}" for i in range(200)])
+    frame = pd.DataFrame(X[:200])
+    frame.columns = frame.columns.astype(str)
+    model = VotedPerceptronClassifier(rule="average", random_state=0).fit(frame, y[:200])
+    plain = tmp_path / "plain.votron"
+    model.save(plain)
+    assert {t.name for t in model.explain(frame[:1])[0].examples.largest} <= {f"row {i}" for i in range(200)}
+    model.name_rows(names)
+    frame.index = names
+    assert set(model.row_names_) == set(model.support_.tolist())
+    model.save(tmp_path / "named.votron")
+    for each in (model, load(tmp_path / "named.votron"), model.compact(), model.with_rule("last")):
+        (why,) = each.explain(frame[7:8])
+        assert why.name == "digit 7"
+        assert all(term.name == f"digit {term.index}" for term in why.examples.largest)
+    model.name_rows(None).save(tmp_path / "again.votron")
+    assert (tmp_path / "again.votron").read_bytes() == plain.read_bytes()
+    model.name_rows(names).fit(X[:200], y[:200])
+    assert not hasattr(model, "row_names_")
+    with pytest.raises(VotronError, match=r"must have one for each row of training, .* at least. Got 3 instead"):
+        model.name_rows(["a", "b", "c"])
+
+
+# -- weights -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [X[:300], sp.csr_matrix(X[:300])], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    "params", [{"kernel": "linear"}, {"kernel": "poly", "degree": 1, "gamma": 0.5, "coef0": 2.0}], ids=str
+)
+@pytest.mark.parametrize("rule", ["last", "average", "pocket"])
+def test_coefficients_of_linear_kernels(rows, params, rule):
+    model = VotedPerceptronClassifier(rule=rule, random_state=0, **params).fit(rows, y[:300])
+    np.testing.assert_allclose(
+        rows @ model.coef_.T + model.intercept_, model.decision_function(rows), rtol=1e-9, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        ({"rule": "last"}, "its kernel, GaussianKernel("),
+        ({"kernel": "linear"}, "it predicts by 'vote', with many vectors a class"),
+    ],
+)
+def test_no_coefficients_without_weights(params, sentence):
+    model = VotedPerceptronClassifier(random_state=0, **params)
+    with pytest.raises(AttributeError, match="has no 'coef_' before it is fitted"):
+        _ = model.coef_
+    model.fit(X[:100], y[:100])
+    for name in ("coef_", "intercept_"):
+        with pytest.raises(AttributeError) as caught:
+            getattr(model, name)
+        assert sentence in str(caught.value)
+        assert not hasattr(model, name)
+    assert strongest_features(model) is None
+
+
+def test_the_strongest_features_are_those_with_the_largest_weights():
+    model = VotedPerceptronClassifier(kernel="linear", rule="average", random_state=0).fit(X[:300], y[:300])
+    found = strongest_features(model, 3)
+    assert list(found) == list(range(10))
+    for c, features in found.items():
+        order = np.argsort(-model.coef_[c], kind="stable")[:3]
+        assert features == [(f"feature {i}", float(model.coef_[c, i])) for i in order]
+        from_1 = strongest_features(model, 3, first=1)[c]
+        assert [name for name, _ in from_1] == [f"feature {i + 1}" for i in order]
+
+
+# -- as text, frame, dict and picture ----------------------------------------------------------------------------------
+
+
+def test_explanations_print_and_convert():
+    model = VotedPerceptronClassifier(kernel="linear", random_state=0).fit(X[:300], y[:300])
+    found = model.explain(X[300:302], top=2)
+    text = str(found)
+    assert text.startswith(f"row 0: {found[0].label} rather than {found[0].against}, by ")
+    assert "the vectors, by epoch" in text
+    assert "vectors vote, so examples have no shares in the score; in its place, the mean of the vectors" in text
+    frame = found.to_frame()
+    assert set(frame["kind"]) == {"examples", "features", "vectors"}
+    sums = frame[frame["kind"] == "vectors"].groupby("row")["share"].sum()
+    np.testing.assert_allclose(sums.to_numpy(), [why.score for why in found])
+    sums = frame[frame["kind"] == "features"].groupby("row")["share"].sum()
+    np.testing.assert_allclose(sums.to_numpy(), [why.features.score for why in found])
+    document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert [each["label"] for each in document["rows"]] == model.predict(X[300:302]).tolist()
+    assert len(found[:1]) == 1
+    assert repr(found) == "<Explanations of 2 rows>"
+    assert repr(found[:1]) == "<Explanations of 1 row>"
+
+
+@pytest.mark.parametrize("params", [{}, {"kernel": "linear", "rule": "last"}], ids=str)
+def test_pictures_show_terms_and_images(params):
+    from matplotlib import pyplot as plt
+
+    model = VotedPerceptronClassifier(random_state=0, **params).fit(X[:300], y[:300])
+    (why,) = model.explain(X[300:301], top=3)
+    ax = why.plot()
+    assert len(ax.patches) == 6
+    assert len(ax.artists) == 7  # six examples, and the row itself
+    assert len(ax.figure.axes) == 1 + bool(why.history)
+    _, mine = plt.subplots()
+    assert why.plot(mine, image_shape=(4, 16)) is mine
+    with pytest.raises(VotronError, match=r"as many pixels as rows have features, 64. Got \(3, 3\) instead"):
+        why.plot(image_shape=(3, 3))
+    pixels = AveragedPerceptronClassifier(random_state=0).fit(X[:300], y[:300]).explain(X[300:301], top=None).plot()
+    assert len(pixels.images) == 2
+    with pytest.raises(VotronError, match="There are 2 rows to draw"):
+        model.explain(X[:2]).plot()
+    plt.close("all")
+
+
+def test_pictures_of_tables_have_bars_of_features():
+    from matplotlib import pyplot as plt
+
+    days = DAYS.drop("Mail")
+    model = make_pipeline(tabular_encoder(days), AveragedPerceptronClassifier(random_state=0)).fit(days, PLAY)
+    ax = explain(model, days[:1]).plot()
+    assert {label.get_text() for label in ax.get_yticklabels()} <= {"Outlook=Rainy", "Temp = 55"}
+    plt.close("all")

@@ -1,0 +1,163 @@
+"""What rows are called: training rows as the rows that are explained, by the index of the frame that they came in."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from votron import (
+    AveragedPerceptronClassifier,
+    KernelAdatronClassifier,
+    VotedPerceptronClassifier,
+    VotedPerceptronClassifierCV,
+    explain,
+    load,
+    table_classifier,
+)
+from votron.explanations import suspects
+
+TABLE = pd.read_csv("tests/data/tables/penguins.csv").query("Sex in ('MALE', 'FEMALE')")[::3]
+X, y = TABLE.drop(columns="Sex"), TABLE["Sex"]
+NUMBERS = X.select_dtypes("number")
+DAYS = pd.date_range("2024-01-01", periods=len(TABLE))
+assert TABLE.index.tolist() != list(range(len(TABLE)))
+
+
+def voted(**params):
+    return VotedPerceptronClassifier(random_state=0, **params)
+
+
+def called(model, frame, i=0):
+    """Return what the explained row and the training rows are called, by position."""
+    (why,) = explain(model, frame[i : i + 1], top=None)
+    return why.name, {term.index: term.name for term in why.examples.largest}
+
+
+@pytest.mark.parametrize(
+    "fitted",
+    [
+        lambda: voted().fit(NUMBERS, y),
+        lambda: voted().fit(NUMBERS, y.tolist()),
+        lambda: voted(kernel="linear", rule="average").fit(NUMBERS, y.to_numpy()),
+        lambda: KernelAdatronClassifier(kernel="rbf", C=1.0).fit(NUMBERS, y),
+        lambda: VotedPerceptronClassifierCV(kernels=["rbf"], epochs=2, cv=2, random_state=0).fit(NUMBERS, y),
+        lambda: make_pipeline(StandardScaler(), voted()).fit(NUMBERS, y),
+        lambda: make_pipeline(StandardScaler().set_output(transform="pandas"), voted()).fit(NUMBERS, y.tolist()),
+        lambda: table_classifier(X, voted()).fit(X, y.tolist()),
+        lambda: table_classifier(X, voted()).fit(X, y.reset_index(drop=True)),
+        lambda: table_classifier(X, voted()).fit(X, y).with_rule("last"),
+        lambda: table_classifier(X, voted()).fit(X, y).compact(),
+    ],
+)
+def test_training_rows_are_called_as_the_row_that_is_explained(fitted):
+    model = fitted()
+    rows = X if "Species" in getattr(model, "feature_names_in_", ()) else NUMBERS
+    name, others = called(model, rows)
+    assert name == f"index {TABLE.index[0]}"
+    assert others
+    assert all(other == f"index {TABLE.index[row]}" for row, other in others.items())
+
+
+def test_suspects_are_called_so_too():
+    for model in (voted().fit(NUMBERS, y), table_classifier(X, voted()).fit(X, y)):
+        found = suspects(model, 5)
+        assert found.names == [f"index {TABLE.index[row]}" for row in found.row]
+        assert found.names[0] in str(found)
+
+
+@pytest.mark.parametrize(
+    "index", [pd.RangeIndex(len(TABLE)), pd.Index(np.arange(len(TABLE)))], ids=["range", "numbers"]
+)
+def test_an_index_that_counts_from_0_is_the_position_and_is_not_kept(index, tmp_path):
+    frame = NUMBERS.set_axis(index)
+    model, array = voted().fit(frame, y.to_numpy()), voted().fit(NUMBERS.to_numpy(), y.to_numpy())
+    assert not hasattr(model, "row_names_")
+    name, others = called(model, frame, 7)
+    assert name == "row 7"
+    assert all(other == f"row {row}" for row, other in others.items())
+    assert called(array, NUMBERS.to_numpy())[0] == "row 0"
+
+
+@pytest.mark.parametrize(
+    ("index", "names"),
+    [
+        (pd.Index([f"bird {i}" for i in range(len(TABLE))]), [f"bird {i}" for i in range(len(TABLE))]),
+        (DAYS, DAYS.strftime("%Y-%m-%d")),
+        (pd.date_range("2024-01-01 09:30", periods=len(TABLE), freq="h"), None),
+        (pd.date_range("2024-01-01", periods=len(TABLE), tz="UTC"), None),
+        (pd.MultiIndex.from_arrays([["a"] * len(TABLE), range(len(TABLE))]), [f"a, {i}" for i in range(len(TABLE))]),
+        (pd.Index(["twice"] * len(TABLE)), ["twice"] * len(TABLE)),
+        (pd.Index(np.arange(len(TABLE)) / 2), None),
+    ],
+    ids=["texts", "days", "hours", "zone", "levels", "not unique", "fractions"],
+)
+def test_labels_of_every_kind(index, names, tmp_path):
+    frame = NUMBERS.set_axis(index)
+    model = voted().fit(frame, y.to_numpy())
+    name, others = called(model, frame)
+    assert others == {row: model.row_names_[row] for row in others}
+    assert name == called(model, frame)[0]
+    if names is not None:
+        assert (name, others) == (names[0], {row: names[row] for row in others})
+    model.save(tmp_path / "m.votron")
+    for each in (load(tmp_path / "m.votron"), pickle.loads(pickle.dumps(model))):
+        assert called(each, frame) == (name, others)
+
+
+def test_of_arrays_the_index_of_the_labels_serves_and_frames_come_first():
+    assert called(voted().fit(NUMBERS.to_numpy(), y), NUMBERS.to_numpy())[0] == "row 0"
+    model = voted().fit(NUMBERS.to_numpy(), y)
+    assert set(model.row_names_.values()) <= {f"index {label}" for label in TABLE.index}
+    plain = NUMBERS.reset_index(drop=True)
+    assert not hasattr(voted().fit(plain, y), "row_names_")
+    assert not hasattr(table_classifier(plain, voted()).fit(plain, y)[-1], "row_names_")
+
+
+def test_texts_in_a_series_have_its_index():
+    texts = pd.Series(["rain wind", "sun day", "wind", "day", "rain", "sun"], index=list("abcdef"))
+    model = make_pipeline(TfidfVectorizer(), voted(kernel="linear")).fit(texts, pd.Series(list("nynyny"), texts.index))
+    name, others = called(model, texts)
+    assert name == "a"
+    assert set(others.values()) <= set("abcdef")
+
+
+def test_rows_of_weight_0_do_not_shift_names():
+    weights = np.arange(len(TABLE)) % 4 > 0
+    model = voted().fit(NUMBERS, y, sample_weight=weights)
+    assert model.row_names_ == {row: f"index {TABLE.index[row]}" for row in model.support_.tolist()}
+    assert all(weights[row] for row in model.row_names_)
+    search = VotedPerceptronClassifierCV(kernels=["rbf"], epochs=2, cv=2, random_state=0)
+    search.fit(NUMBERS, y, sample_weight=weights)
+    kept = TABLE.index[weights]
+    best = search.best_estimator_
+    assert best.row_names_ == {row: f"index {kept[row]}" for row in best.support_.tolist()}
+
+
+def test_names_are_forgotten_where_they_are_not_wanted_and_with_other_data():
+    model = voted().fit(NUMBERS, y)
+    assert not hasattr(model.name_rows(None), "row_names_")
+    assert called(model, NUMBERS)[0] == f"row {TABLE.index[0]}"
+    assert hasattr(model.fit(NUMBERS, y), "row_names_")
+    assert not hasattr(model.fit(NUMBERS.to_numpy(), y.to_numpy()), "row_names_")
+    assert not hasattr(clone(voted().fit(NUMBERS, y)), "row_names_")
+
+
+def test_rows_that_come_later_are_numbered_by_presentation():
+    half = len(TABLE) // 2
+    model = voted(gamma=0.1).fit(NUMBERS[:half], y[:half])
+    named = dict(model.row_names_)
+    model.partial_fit(NUMBERS[half:], y[half:])
+    _, others = called(model, NUMBERS)
+    assert all(other == named.get(row, f"row {row}") for row, other in others.items())
+    assert any(row >= half for row in others)
+
+
+def test_linear_models_keep_no_rows_and_no_names():
+    model = table_classifier(X, AveragedPerceptronClassifier(random_state=0)).fit(X, y)
+    assert model.explain(X[:1])[0].name == f"index {TABLE.index[0]}"
+    assert not hasattr(model[-1], "row_names_")

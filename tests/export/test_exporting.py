@@ -1,0 +1,500 @@
+"""ONNX: scores and labels in onnxruntime are those of the model."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from paper import paper_averaged, paper_perceptron
+from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import Perceptron
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
+from strategies import thorough
+
+import votron
+from votron import (
+    AveragedPerceptronClassifier,
+    KernelAdatronClassifier,
+    NaiveBayesLinearClassifier,
+    VotronError,
+    WinnowClassifier,
+    tabular_encoder,
+)
+from votron.data import make_encoder
+from votron.export import to_onnx, write_onnx
+from votron.kernels import GaussianKernel, LinearKernel, NormalizedKernel, PolynomialKernel
+
+CLASSES = {
+    "int": [3, 7, 11],
+    "str": ["ab", "c", "ü d"],
+    "object": np.array(["no", "yes", "zebra"], dtype=object),
+    "bool": [False, True, True],
+    "float": [-1.0, 0.0, 4.0],
+    "uint8": np.array([1, 2, 9], dtype=np.uint8),
+}
+KERNELS = {
+    "linear": {"kernel": "linear"},
+    "poly 1": {"degree": 1},
+    "poly 3": {"degree": 3},
+    "poly 5, coef0=0": {"degree": 5, "coef0": 0.0, "gamma": 0.1},
+    "poly 7": {"degree": 7, "gamma": 0.01},
+    "rbf": {"kernel": "rbf"},
+    "normalised linear": {"kernel": "linear", "normalize_kernel": True},
+    "normalised poly": {"degree": 4, "normalize_kernel": True, "gamma": 1.0},
+    "normalised rbf": {"kernel": "rbf", "normalize_kernel": True},
+    "poly over unit rows": {"kernel": PolynomialKernel(4).of(NormalizedKernel(LinearKernel()))},
+    "rbf over poly": {"kernel": GaussianKernel(0.02).of(PolynomialKernel(2, 0.5))},
+    "rbf over unit rows, normalised": {
+        "kernel": GaussianKernel(0.7).of(NormalizedKernel(LinearKernel())),
+        "normalize_kernel": True,
+    },
+    "poly over rbf": {"kernel": PolynomialKernel(3).of(GaussianKernel(0.2))},
+}
+
+
+def run(model, inputs):
+    """Labels and scores from onnxruntime, by way of bytes."""
+    content = to_onnx(model).SerializeToString()
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    return session.run(["label", "scores"], inputs)
+
+
+def doubles(X):
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+
+
+def magnitude(model, X):
+    """The largest sum of |terms| that makes up a score: what rounding is relative to."""
+    if isinstance(model, Pipeline):
+        model, X = model[-1], model[:-1].transform(X)
+    small, rows = model.compact(), doubles(X)
+    if small.form_ == "linear":
+        coef = doubles(small.coef_)
+        return float((np.maximum(np.abs(rows), 1) @ np.abs(coef).T + np.abs(small.intercept_)).max())
+    return float((np.abs(small.dual_coef_) @ np.abs(small.kernel_(doubles(small.support_vectors_), rows))).max())
+
+
+def assert_same(model, X, inputs=None):
+    """Whether onnxruntime's scores are the model's up to rounding; labels the same where that can tell.
+
+    Of float32 numbers the model makes float32 products. The graph takes doubles; of those the model does not.
+    """
+    given = X if inputs is not None else doubles(X)
+    expected, scale = model.decision_function(given), magnitude(model, given)
+    label, scores = run(model, {"X": given} if inputs is None else inputs)
+    assert scores.dtype == np.float64
+    assert scores.shape == expected.shape
+    assert np.abs(scores - expected).max() <= 1e-9 * scale
+    assert np.abs(scores - model.decision_function(X)).max() <= 1e-5 * scale
+    gap = np.abs(expected) if expected.ndim == 1 else np.diff(np.sort(expected, axis=1)[:, -2:])[:, 0]
+    clear = gap > 1e-9 * scale
+    assert np.array_equal(label[clear], model.predict(given)[clear])
+    return label, scores
+
+
+@st.composite
+def problems(draw):
+    n, n_classes = draw(st.integers(12, 40)), draw(st.integers(2, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    codes = np.r_[np.arange(n_classes), rng.integers(0, n_classes, n - n_classes)]
+    X = draw(
+        st.sampled_from(
+            [
+                rng.normal(size=(n, 5)),
+                rng.normal(size=(n, 5)).astype(np.float32),
+                rng.integers(0, 20, (n, 5)).astype(np.uint8),
+                rng.integers(-9, 9, (n, 5)),
+                sp.csr_matrix(rng.integers(0, 3, (n, 5)) * rng.random((n, 5))),
+                sp.csr_matrix(rng.integers(0, 2, (n, 5))),
+            ]
+        )
+    )
+    kinds = [kind for kind in CLASSES if n_classes == 2 or kind != "bool"]
+    return X, np.asarray(CLASSES[draw(st.sampled_from(kinds))])[codes]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*can never be learnt")
+@pytest.mark.parametrize("kernel", KERNELS)
+@given(problem=problems(), rule=st.sampled_from(["average", "last", "pocket"]), unit=st.booleans())
+@thorough(6)
+def test_kernels(kernel, problem, rule, unit):
+    X, y = problem
+    model = paper_perceptron(**KERNELS[kernel], rule=rule, normalize_vectors=unit, epochs=3, random_state=0).fit(X, y)
+    assert_same(model, X)
+    assert_same(model, X[:1])
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(2, 3), normalize=st.booleans(), sparse=st.booleans())
+@thorough(10)
+def test_conjunctions(seed, n_classes, normalize, sparse):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 2, (40, 12)), np.arange(40) % n_classes
+    X = sp.csr_matrix(X) if sparse else X
+    settings = {"kernel": "conjunction", "normalize_kernel": normalize, "rule": "last", "random_state": 0}
+    assert_same(paper_perceptron(**settings).fit(X, y), X)
+
+
+LINEAR = {
+    "average": lambda: paper_averaged(random_state=0),
+    "last": lambda: paper_averaged(average=False, fit_intercept=True, random_state=0),
+    "joint": lambda: paper_averaged(margin=0.5, multiclass="joint", random_state=0),
+    "winnow": lambda: WinnowClassifier(binarize=1.0, random_state=0),
+    "winnow with negations": lambda: WinnowClassifier(binarize=1.0, complement=True, random_state=0),
+    "naive Bayes": lambda: NaiveBayesLinearClassifier(binarize=1.0),
+    "adatron": lambda: KernelAdatronClassifier(degree=2, C=1.0),
+    "linear adatron": lambda: KernelAdatronClassifier(kernel="linear", C=1.0),
+    "held out": lambda: paper_perceptron(rule="holdout", degree=2, random_state=0),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*can never be learnt")
+@pytest.mark.filterwarnings("ignore:The adatron stopped")
+@pytest.mark.parametrize("make", LINEAR.values(), ids=LINEAR)
+@given(problem=problems())
+@thorough(6)
+def test_other_classifiers(make, problem):
+    X, y = problem
+    model = make().fit(X, y)
+    assert_same(model, X)
+    if isinstance(model, AveragedPerceptronClassifier):
+        assert_same(model.sparsify(), X)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+def test_weights(kernel, n_classes):
+    rng = np.random.default_rng(n_classes)
+    X, y = rng.normal(size=(60, 4)), rng.integers(0, n_classes, 60)
+    for rule, unit in (("last", False), ("average", True), ("pocket", True)):
+        model = paper_perceptron(
+            kernel=kernel, rule=rule, normalize_vectors=unit, class_weight={0: 3.0}, margin={1: 0.5}, random_state=0
+        )
+        assert_same(model.fit(X, y, sample_weight=rng.random(60)), X)
+    assert_same(KernelAdatronClassifier(kernel=kernel, C=1.0, class_weight="balanced").fit(X[:40], y[:40]), X)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_labels_have_the_type_of_the_classes(name):
+    classes = np.asarray(CLASSES[name])
+    X, y = np.eye(3), classes
+    label, _ = run(paper_averaged(random_state=0).fit(X, y), {"X": X})
+    assert label.tolist() == y.tolist()
+    expected = {"int": np.int64, "uint8": np.int64, "bool": np.bool_, "float": np.float64}
+    assert label.dtype == expected.get(name, np.object_)
+
+
+def test_a_score_of_0_predicts_the_second_class_and_ties_the_first():
+    model = paper_averaged(fit_intercept=False, random_state=0).fit(np.eye(2), ["a", "b"])
+    label, scores = run(model, {"X": np.zeros((1, 2))})
+    assert label.tolist() == model.predict(np.zeros((1, 2))).tolist() == ["b"]
+    assert scores.tolist() == model.decision_function(np.zeros((1, 2))).tolist()
+    assert scores[0] > 0
+    model = paper_averaged(fit_intercept=False, random_state=0).fit(np.eye(3), ["a", "b", "c"])
+    label, scores = run(model, {"X": np.zeros((1, 3))})
+    assert label.tolist() == model.predict(np.zeros((1, 3))).tolist() == ["a"]
+    assert scores.tolist() == [[0.0, 0.0, 0.0]]
+    bayes = NaiveBayesLinearClassifier().fit([[1, 0], [0, 1]], ["a", "b"])
+    label, scores = run(bayes, {"X": np.ones((1, 2))})
+    assert (label.tolist(), scores.tolist()) == (["a"], [0.0])
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("make", [AveragedPerceptronClassifier, votron.VotedPerceptronClassifier])
+def test_probabilities_on_request(make, n_classes):
+    X, y = load_digits(n_class=n_classes, return_X_y=True)
+    model = make(random_state=0).fit(X[:200], y[:200])
+    model = model.with_rule("average") if hasattr(model, "with_rule") else model
+    content = to_onnx(model, probabilities=True).SerializeToString()
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    label, _, p = session.run(None, {"X": X[200:]})
+    assert np.allclose(p, model.predict_proba(X[200:]), rtol=1e-6)
+    assert np.array_equal(label, model.predict(X[200:]))
+    assert [each.name for each in to_onnx(model).graph.output] == ["label", "scores"]
+    bayes = NaiveBayesLinearClassifier().fit([[1, 0], [0, 1]], ["a", "b"])
+    with pytest.raises(VotronError, match="This NaiveBayesLinearClassifier has no probabilities to export"):
+        to_onnx(bayes, probabilities=True)
+
+
+def test_digits_keep_a_byte_a_pixel(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    X = X.astype(np.uint8)
+    model = paper_perceptron(kernel="poly", margin=0.0, degree=4, gamma=1.0, rule="average", random_state=0).fit(
+        X[:1200], y[:1200]
+    )
+    label, scores = assert_same(model, X[1200:])
+    assert np.array_equal(label, model.predict(X[1200:]))
+    expected = model.decision_function(X[1200:])
+    assert np.abs(scores - expected).max() <= 1e-12 * np.abs(expected).max()
+    write_onnx(model, tmp_path / "model.onnx")
+    n_support = len(model.support_)
+    assert (tmp_path / "model.onnx").stat().st_size < n_support * (64 + 8 * 10) + 8000
+    unit = model.set_params(kernel="rbf", gamma="scale").fit(X[:1200], y[:1200])
+    assert np.array_equal(assert_same(unit, X[1200:])[0], unit.predict(X[1200:]))
+
+
+def test_compact_models_and_files(tmp_path):
+    X, y = load_digits(n_class=3, return_X_y=True)
+    model = paper_perceptron(rule="last", random_state=0).fit(X, y)
+    assert to_onnx(model.compact()).SerializeToString() == to_onnx(model).SerializeToString()
+    path = tmp_path / "model.onnx"
+    write_onnx(model, path)
+    found = onnx.load(path)
+    onnx.checker.check_model(found, full_check=True)
+    assert (found.producer_name, found.producer_version) == ("votron", votron.__version__)
+    facts = {prop.key: prop.value for prop in found.metadata_props}
+    assert json.loads(facts["classes"]) == [0, 1, 2]
+    assert facts["rule"] == "last"
+    assert facts["kernel"].startswith("PolynomialKernel(degree=3")
+    assert [p.name for p in path.parent.iterdir()] == ["model.onnx"]
+    with pytest.raises(VotronError, match=r"Cannot write the ONNX file '.*': It is there, and no file\."):
+        write_onnx(model, tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["model.onnx"]
+
+
+# -- pipelines --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:Skipping features without any observed values")
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [StandardScaler()],
+        [StandardScaler(with_mean=False)],
+        [StandardScaler(with_std=False)],
+        [MinMaxScaler((-1, 2), clip=True)],
+        [MaxAbsScaler()],
+        [RobustScaler()],
+        [RobustScaler(with_centering=False)],
+        [RobustScaler(with_scaling=False)],
+        ["passthrough", Normalizer()],
+        [SimpleImputer(strategy="median"), make_pipeline(MinMaxScaler(), Normalizer())],
+    ],
+    ids=str,
+)
+def test_scalers_and_imputers(steps):
+    rng = np.random.default_rng(0)
+    X, y = 1e4 + 3 * rng.normal(size=(60, 6)), np.arange(60) % 3
+    X[5:9, 2] = 0.0
+    if isinstance(steps[0], SimpleImputer):
+        X[rng.random(X.shape) < 0.1] = np.nan
+        X[:, 4] = np.nan  # a column that the imputer leaves out
+    model = make_pipeline(*steps, paper_perceptron(degree=2, rule="average", random_state=0)).fit(X, y)
+    assert_same(model, X + 0.0)
+    X[0], X[1] = 0.0, 2e4  # beyond what the scaler saw
+    assert_same(model, X)
+
+
+def table(library):
+    rng = np.random.default_rng(1)
+    n = 60
+    return library.DataFrame(
+        {
+            "city of birth": rng.choice(["Rome", "Oslo", "Åbo"], n).tolist(),
+            "income": (1e4 * rng.random(n)).tolist(),
+            "member": (rng.random(n) < 0.5).tolist(),
+            "postcode": rng.choice([10115, 20095, 80331], n).tolist(),
+            "Cast_3": rng.random(n).tolist(),
+        }
+    ), np.array(["no", "yes"])[rng.integers(0, 2, n)]
+
+
+def inputs_of(frame):
+    as_text = {"city of birth"}
+    return {
+        name: np.array(list(frame[name]), dtype=object if name in as_text else np.float64)[:, None]
+        for name in frame.columns
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", [pd, pl])
+@pytest.mark.parametrize("numeric", ["keep", "standard", "minmax", "maxabs"])
+def test_tables_have_one_input_a_column(library, numeric):
+    frame, y = table(library)
+    encoder = tabular_encoder(frame, numeric=numeric, discrete=["postcode"], probabilities=["Cast_3"])
+    for classifier in (
+        paper_averaged(random_state=0),
+        paper_perceptron(rule="last", random_state=0),
+    ):
+        model = make_pipeline(encoder, classifier).fit(frame, y)
+        assert {found.name for found in to_onnx(model).graph.input} == set(frame.columns)
+        assert_same(model, frame, inputs_of(frame))
+    other = library.DataFrame(
+        {"city of birth": ["Paris", "Rome"], "income": [5.0, 1e6], "member": [True, False], "postcode": [1, 10115],
+         "Cast_3": [0.0, 1.0]}
+    )  # fmt: skip
+    assert_same(model, other, inputs_of(other))
+
+
+def test_columns_may_have_any_name_but_that_of_an_output():
+    frame, y = table(pd)
+
+    def exported(names):
+        renamed = frame.set_axis(names, axis=1)
+        model = make_pipeline(tabular_encoder(renamed), paper_averaged(random_state=0)).fit(renamed, y)
+        return to_onnx(model), model, renamed
+
+    inside = [name for node in exported(list("abcde"))[0].graph.node for name in node.output]
+    for first in range(len(inside) - 6):
+        names = inside[first : first + 5]
+        _, model, renamed = exported(names)
+        inputs = dict(zip(names, inputs_of(frame).values(), strict=True))
+        label, _ = run(model, inputs)
+        assert label.tolist() == model.predict(renamed).tolist()
+
+
+def test_tables_with_missing_values():
+    frame, y = table(pd)
+    frame.loc[3, "income"], frame.loc[4, "city of birth"] = None, None
+    model = make_pipeline(tabular_encoder(frame), SimpleImputer(), paper_averaged(random_state=0))
+    model.fit(frame, y)
+    inputs = inputs_of(frame)
+    inputs["city of birth"][4, 0] = ""
+    assert np.isnan(inputs["income"][3, 0])
+    assert_same(model, frame, inputs)
+
+
+@pytest.mark.parametrize("missing", ["mean", "median", "most-frequent"])
+def test_encoders_that_fill_in(missing):
+    frame, y = table(pl)
+    rng = np.random.default_rng(2)
+    frame = frame.with_columns(
+        pl.Series("age", [None if i % 7 == 0 else float(a) for i, a in enumerate(rng.integers(18, 80, 60))]),
+        pl.Series("member", [None if i % 9 == 0 else bool(i % 2) for i in range(60)]),
+        pl.Series("height", rng.normal(170, 10, 60)),  # beside age: both are scaled by one transformer
+    )
+    encoder = make_encoder(frame, discrete=["postcode"], probabilities=["Cast_3"], missing=missing)
+    model = make_pipeline(encoder, paper_perceptron(degree=2, rule="average", random_state=0)).fit(frame, y)
+    inputs = inputs_of(frame)
+    assert np.isnan(inputs["age"]).any()
+    assert np.isnan(inputs["member"]).any()
+    assert_same(model, frame, inputs)
+
+
+# -- what cannot be exported ------------------------------------------------------------------------------------------
+
+X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
+
+
+TEXTS = pd.DataFrame({"body": ["rain and wind", "sun"] * 10, "size": X[:, 0]})
+
+
+def voted(**parameters):
+    return paper_perceptron(random_state=0, **{"rule": "last", **parameters}).fit(X, y)
+
+
+def frame_model(frame, encoder=None):
+    return make_pipeline(encoder or tabular_encoder(frame), paper_averaged()).fit(frame, y)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: voted(rule="vote"), r"The rule 'vote' needs every vector .* model\.with_rule\('average'\), which"),
+        (lambda: voted(rule="vote").compact(), r"The rule 'vote' needs .*: export the model that this compact one"),
+        (lambda: voted(rule="random"), r"The rule 'random' needs every vector of training"),
+        (lambda: voted(kernel=lambda A, B: A @ B.T), r"cannot be exported to ONNX: it is no formula of dot products"),
+        (
+            lambda: paper_perceptron(kernel="precomputed", rule="last").fit(X @ X.T, y),
+            r"PrecomputedKernel\(\) cannot be exported to ONNX",
+        ),
+        (lambda: Perceptron().fit(X, y), r"takes a classifier of Votron, .* Got Perceptron instead\."),
+        (lambda: make_pipeline(StandardScaler(), Perceptron()).fit(X, y), r"Got Perceptron instead\."),
+        (lambda: 3, r"Got int instead\."),
+        (
+            lambda: make_pipeline(PolynomialFeatures(), paper_averaged()).fit(X, y),
+            r"A step PolynomialFeatures before the classifier cannot be exported to ONNX",
+        ),
+        (
+            lambda: make_pipeline(TfidfVectorizer(), paper_averaged()).fit(["rain wind", "sun"] * 10, y),
+            r"A step TfidfVectorizer before the classifier cannot be exported to ONNX",
+        ),
+        (
+            lambda: make_pipeline(SimpleImputer(add_indicator=True), paper_averaged()).fit(X, y),
+            r"A step SimpleImputer before the classifier cannot",
+        ),
+        (
+            lambda: frame_model(TEXTS, make_encoder(TEXTS, text=["body"])),
+            r"The column 'body' holds texts, whose words cannot be told apart in ONNX .* a model without it\.",
+        ),
+        (
+            lambda: frame_model(pd.DataFrame({"label": X[:, 0], "b": X[:, 1]})),
+            r"must not be named as its outputs are, 'label' and 'scores': rename it\. Got 'label' instead\.",
+        ),
+        (
+            lambda: paper_averaged().fit(X, np.array([1, 2**63 + 1], dtype=np.uint64)[y]),
+            r"must be whole numbers below 2\^63, text, truth values or floats\. Got 9223372036854775809 instead\.",
+        ),
+    ],
+)
+def test_what_cannot_be_exported(make, said, tmp_path):
+    model = make()
+    with pytest.raises(VotronError, match=said) as caught:
+        write_onnx(model, tmp_path / "model.onnx")
+    assert "\n" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_not_fitted():
+    with pytest.raises(NotFittedError):
+        to_onnx(paper_perceptron())
+
+
+def test_what_is_too_large(monkeypatch):
+    sparse = sp.csr_matrix(np.abs(X))
+    model = paper_perceptron(rule="last", random_state=0).fit(sparse, y)
+    monkeypatch.setattr("votron.export._graph.LARGEST", 100)
+    with pytest.raises(VotronError, match=r"sparse support vectors of 3 features take .* hash the features into fewer"):
+        to_onnx(model)
+    with pytest.raises(VotronError, match="an ONNX file ends at 2 GB: train on fewer examples or features"):
+        to_onnx(voted())
+
+
+@pytest.mark.slow
+def test_onnx_is_loaded_when_it_is_needed_and_its_absence_told_in_a_sentence():
+    code = (
+        "import sys\n"
+        "from votron.export import to_onnx\n"
+        "print('onnx' in sys.modules)\n"
+        "sys.modules['onnx'] = None\n"
+        "try: to_onnx(None)\n"
+        "except ValueError as error: print(type(error).__name__, error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines() == [
+        "False",
+        'MissingPackageError Exporting to ONNX needs onnx: pip install "votron[onnx]".',
+    ]
+
+
+def test_pipelines_from_a_model_file_are_exported_too(tmp_path):
+    frame = pl.DataFrame({"sky": ["sun", "rain", "sun", "snow"] * 5, "temp": [20.5, None, 21.0, 0.0] * 5})
+    encoder = make_encoder(frame, missing="mean")
+    model = make_pipeline(encoder, paper_perceptron(rule="average", random_state=0))
+    votron.save(model.fit(frame, ["out", "in", "out", "in"] * 5), tmp_path / "m.votron")
+    write_onnx(votron.load(tmp_path / "m.votron"), tmp_path / "m.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
+    temp = frame["temp"].fill_null(float("nan")).to_numpy()[:, None]
+    label, scores = session.run(None, {"sky": frame["sky"].to_numpy().astype(object)[:, None], "temp": temp})
+    assert label.tolist() == model.predict(frame).tolist()
+    assert np.allclose(scores, model.decision_function(frame), rtol=1e-9)

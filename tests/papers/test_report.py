@@ -1,0 +1,414 @@
+"""The report: every number is on the page, the page needs nothing else, and figures show what the runs found."""
+
+import base64
+import io
+import re
+import sys
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime
+from html import unescape
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.image import imread
+
+from votron._util.plotting import png, spread_out
+from votron.data import ImageSet, load_image_set
+from votron.papers import _report_tables, report
+from votron.papers._disagreements import SHOWN_RULES
+from votron.papers.claims import Claim
+from votron.papers.figures import disagreements, figure2, learning_curves
+from votron.papers.published import Fact
+from votron.papers.reproduce import Settings, reproduce
+from votron.papers.runs import LINES, RULES, RunKey, RunStore
+from votron.papers.tables import Cell, Row, Table
+
+VOID = {"meta", "img", "br", "hr", "input", "link"}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A few digits under MNIST's name, so that there are published numbers, with which most do not agree."""
+    whole = load_image_set("digits")
+    data = ImageSet("mnist", whole.X[:300], whole.y[:300], whole.X_test, whole.y_test, (8, 8), "a few digits")
+    settings = Settings(
+        what=("table1", "table2", "table3", "figure2", "claims", "sparsity"), permutations=3, epochs=1.2, jobs=1
+    )
+    return reproduce(settings, data, RunStore(tmp_path_factory.mktemp("runs")), command="votron reproduce", quiet=True)
+
+
+@pytest.fixture(scope="module")
+def page(made):
+    return report.html(made)
+
+
+class Page(HTMLParser):
+    """Checks that what is opened is closed, and keeps tags, ids, references, and the text of table cells by row."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.ids, self.references, self.styles = [], Counter(), [], [], []
+        self.text, self.rows = [], []
+        self.feed(text)
+        self.close()
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.handle_startendtag(tag, attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags[tag] += 1
+        names = [name for name, _ in attrs]
+        assert len(names) == len(set(names)), (tag, names)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value)
+            if name in ("href", "src", "xlink:href", "srcset", "action"):
+                self.references.append(value)
+            if name in ("style", "clip-path"):
+                self.styles.append(value)
+
+    def handle_endtag(self, tag):
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag, tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+        if {"td", "th"} & set(self.open):
+            self.rows[-1][-1] += data
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_what_is_opened_is_closed_and_ids_are_unique(page):
+    parsed = Page(page)
+    assert [id for id, times in Counter(parsed.ids).items() if times > 1] == []
+    assert parsed.tags["h1"] == parsed.tags["main"] == parsed.tags["title"] == 1
+    assert page.startswith("<!doctype html>")
+
+
+@pytest.mark.slow
+def test_the_page_refers_to_nothing_outside_it(page):
+    parsed = Page(page)
+    assert parsed.tags["script"] == parsed.tags["link"] == parsed.tags["iframe"] == 0
+    assert len(parsed.references) > 20
+    for reference in parsed.references:
+        assert reference.startswith("data:image/png;base64,") or reference[0] == "#", reference
+        assert reference[0] != "#" or reference[1:] in parsed.ids, reference
+    assert not re.search(r"https?:|@import", page)
+    assert {found[1:] for found in re.findall(r"url\(([^)]*)\)", page)} <= set(parsed.ids)
+
+
+def test_every_number_of_every_table_is_there(made, page):
+    rows = Page(page).rows
+    assert len(made.tables) == 4
+    head = 0
+    for table in made.tables:
+        head = rows.index(["", *table.columns], head + 1)
+        at = iter(rows[head + 1 :])
+        for group, inside in table.groups:
+            assert next(at)[0] == group
+            for row in inside:
+                assert next(at) == [row.name, *map(_ours, row.cells)]
+                for paper, cells in (("paper", row.cells), *row.others):
+                    if any(cell is not None and cell.paper for cell in cells):
+                        assert next(at) == [paper, *map(_theirs, cells)]
+        for note in (table.caption, *table.notes):
+            assert note in unescape(page)
+
+
+def _ours(cell):
+    if cell is None:
+        return ""
+    digits = "0" if cell.count else "2"
+    return f"{cell.value:,.{digits}f}" + ("" if cell.error is None else f"±{cell.error:,.{digits}f}")
+
+
+def _theirs(cell):
+    if cell is None or cell.paper is None:
+        return ""
+    difference = f"{cell.value - cell.paper.value:+,.{0 if cell.count else 2}f}".replace("-", "−")
+    difference = difference[1:] if not re.search("[1-9]", difference) else difference
+    return f"{cell.paper} ({difference}){' !' if cell.agrees is False else ''}"
+
+
+def test_every_number_that_does_not_agree_is_listed(made, page):
+    off = [(table, *found) for table in made.tables for found in table.disagreements]
+    compared = sum(table.n_compared for table in made.tables)
+    assert len(off) > 30
+    assert f"{compared - len(off)} of {compared}<small>{len(off)} do not; see below" in page
+    rows = Page(page).rows
+    head = rows.index(["table", "number", "ours", "published", "difference"])
+    listed = rows[head + 1 : head + 1 + len(off)]
+    for (table, row, column, paper, cell), found in zip(off, listed, strict=True):
+        assert found[0] == table.title.split(":")[0]
+        assert row.name in found[1]
+        assert found[1].endswith(column)
+        assert found[2].startswith(cell.text)
+        assert found[3] == f"{cell.paper}" + ("" if paper == "paper" else f" ({paper})")
+    marked = len(re.findall('<td class="off">[^<]* !</td>', page))
+    assert marked == len(off)
+
+
+def test_claims_have_a_verdict_and_evidence(made, page):
+    rows = Page(page).rows
+    for claim in made.claims:
+        mark = {"yes": "✓ yes", "no": "✗ no", "open": "? open"}[claim.verdict]
+        assert [mark, claim.text + claim.source, claim.evidence] in rows
+
+
+def test_times_stand_beside_the_papers(made, page):
+    rows = Page(page).rows
+    for degree, words in ((1, "about six days (to T = 10)"), (2, "about 25 hours"), (3, "not said")):
+        mine = made.runs[degree]
+        train, test = (np.mean([getattr(run, f"{kind}_seconds") for run in mine]) for kind in ("train", "scan"))
+        times = [_report_tables.duration(float(seconds)) for seconds in (train, test)]
+        converged = f"{sum(run.converged for run in mine)} of 3"
+        assert [str(degree), "1.2", times[0], words, times[1], converged] in rows
+
+
+def test_it_says_how_it_was_made(made, page):
+    text = "".join(Page(page).text)
+    for part in (made.command, made.data.digest, made.data.source, f"{made.made:%Y-%m-%d %H:%M} UTC", "0, 1, 2: one a"):
+        assert part in text
+    for name, value in made.environment.items():
+        assert name in text
+        assert value in text
+    for mine in made.runs.values():
+        for run in mine:
+            assert run.digest[:16] in text
+
+
+@pytest.mark.slow
+def test_what_is_hostile_is_shown_and_not_done(made):
+    evil = "<script>alert(1)</script>\"'&amp;<b>"
+    table = Table("frontier", evil, evil, (evil,), (Row(evil, (Cell(1.0, None, Fact(9.0, True)),), evil),), (evil,))
+    claim = Claim(evil, evil, False, evil)
+    hostile = replace(
+        made,
+        data=replace(made.data, name=evil, source=evil),
+        tables=[table],
+        claims=[claim],
+        notes=[evil],
+        command=evil,
+        environment={evil: evil},
+    )
+    text = report.html(hostile)
+    parsed = Page(text)
+    assert parsed.tags["script"] == parsed.tags["b"] - Page(report.html(replace(made, tables=[]))).tags["b"] == 0
+    assert "".join(parsed.text).count(evil) >= 12
+
+
+@pytest.mark.slow
+def test_other_data_have_nothing_to_agree_with(made):
+    table = Table("table1", "Table 1", "Errors.", ("T = 1",), (Row("Vote", (Cell(2.0, 0.1),)),))
+    other = replace(made, data=replace(made.data, name="fashion"), tables=[table], claims=[])
+    text = report.html(other)
+    assert "reproduced on Fashion-MNIST" in text
+    assert "There are no published numbers to compare with. The papers' data are MNIST, and these are others." in text
+    assert "about 25 hours" not in text
+    assert 'id="claims"' not in text
+
+
+def test_a_report_of_nothing_but_the_frontier(made, tmp_path):
+    table = Table(
+        "frontier",
+        "The frontier",
+        "Error against cost.",
+        ("error",),
+        (Row("SVC, raw, degree = 4, C = 10", (Cell(1.25),)),),
+    )
+    found = SimpleNamespace(table=table, figure=lambda: Figure(figsize=(3, 2)))
+    only = replace(made, settings=Settings(what=("frontier",)), runs={}, machines=[], tables=[table], claims=[])
+    files = report.write_report(replace(only, frontier=found), tmp_path)
+    assert [file.name for file in files] == ["report.html", "frontier.svg", "frontier.png"]
+    parsed = Page(files[0].read_text(encoding="utf-8"))
+    assert ["SVC, raw, degree\xa0=\xa04, C\xa0=\xa010", "1.25"] in parsed.rows  # broken elsewhere
+    assert parsed.tags["svg"] == 1
+    assert parsed.ids[:2] == ["summary", "frontier"]
+
+
+def test_durations_and_differences():
+    assert [_report_tables.duration(s) for s in (9.994, 59.9, 61, 3599.6, 7380)] == [
+        "9.99 s",
+        "59.9 s",
+        "1 min 1 s",
+        "1 h 0 min",
+        "2 h 3 min",
+    ]
+    cells = (Cell(2.2, None, Fact(2.3, True)), Cell(1000.2, 1.0, Fact(1000, True), count=True))
+    assert [_report_tables.signed(cell) for cell in cells] == ["−0.10", "0"]
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_files_are_written_whole(made, page, tmp_path):
+    files = report.write_report(made, tmp_path / "new")
+    assert {file.name for file in files} == {path.name for path in (tmp_path / "new").iterdir()}
+    assert [file.name for file in files] == [
+        "report.html",
+        "figure2.svg",
+        "figure2.png",
+        "learning-curves.svg",
+        "learning-curves.png",
+    ]
+    assert files[0].read_text(encoding="utf-8") == page
+    assert files[1].read_text(encoding="utf-8").endswith("</svg>\n")
+    assert imread(files[2]).shape[1] > 1500
+    before = {file: file.read_bytes() for file in files}
+    report.write_report(made, tmp_path / "new")
+    assert {file: file.read_bytes() for file in files} == before
+
+
+def test_without_matplotlib_the_report_says_so(made, page, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    [file] = report.write_report(made, tmp_path)
+    text = file.read_text(encoding="utf-8")
+    parsed = Page(text)
+    assert "The figures are left out, for they need matplotlib: pip install matplotlib." in text
+    assert "left out" not in page
+    assert not {"figure2", "learning"} & set(parsed.ids)
+    assert {"figure2", "learning"} <= set(Page(page).ids)
+    assert {"table1", "images", "times", "made"} <= set(parsed.ids)
+
+
+# -- figures ----------------------------------------------------------------------------------------------------------
+
+
+def test_figure_2_shows_the_means_of_the_runs(made):
+    figure = figure2(made.runs, title_of_data="a few digits")
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [f"d = {d}" for d in range(1, 7)]
+    for degree, axes in enumerate(figure.axes, start=1):
+        assert axes.get_xscale() == "log"
+        assert [line.get_label() for line in axes.lines] == ["random", "last", "average", "vote"]
+        for row, line, band in zip(LINES, axes.lines, axes.collections, strict=True):
+            r = list(RULES).index(row)
+            errors = [100 * run.wrong[r] / run.n_test for run in made.runs[degree]]
+            assert line.get_xdata() == pytest.approx(np.arange(1, 13) / 10)
+            assert line.get_ydata() == pytest.approx(np.mean(errors, axis=0))
+            low, high = band.get_paths()[0].vertices[:, 1].min(), band.get_paths()[0].vertices[:, 1].max()
+            assert (low, high) == pytest.approx((np.min(errors), np.max(errors)))
+            least, most = axes.get_ylim()
+            assert least <= low <= high <= most
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("degrees", [(4,), (1, 2), (1, 2, 3, 4)])
+def test_figure_2_has_a_panel_a_degree(made, degrees):
+    figure = figure2({d: made.runs[d] for d in degrees}, title_of_data="x")
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [f"d = {d}" for d in degrees]
+    assert {text.get_text() for text in figure.legends[0].texts} == {"random", "last", "average", "vote"}
+
+
+def test_an_error_of_nothing_has_no_logarithm(made):
+    run = made.runs[4][0]
+    perfect = replace(run, wrong=np.minimum(run.wrong, np.arange(12, dtype=np.int32)[::-1]))
+    axes = figure2({4: [perfect]}, title_of_data="x").axes[0]
+    assert axes.get_yscale() == "linear"
+    assert axes.lines[-1].get_ydata()[-1] == 0
+    assert len(axes.collections) == 0  # one permutation has no band
+
+
+def test_learning_curves_show_counts(made):
+    mistakes, support = learning_curves(made.runs).axes
+    for degree, line, other in zip(made.runs, mistakes.lines, support.lines, strict=True):
+        mine = made.runs[degree]
+        assert line.get_label() == f"d = {degree}"
+        assert line.get_ydata() == pytest.approx(np.mean([run.mistakes.sum(axis=1) for run in mine], axis=0))
+        assert other.get_ydata() == pytest.approx(np.mean([run.support_of_any for run in mine], axis=0))
+    names = sorted((text.get_text(), text.xyann) for text in mistakes.texts)
+    assert [name for name, _ in names] == [f"d = {d}" for d in range(1, 7)]
+
+
+def test_names_are_moved_apart():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        heights = np.sort(rng.random(6)).tolist()
+        moved = spread_out(heights, 0.1)
+        assert np.diff(moved).min() > 0.1 - 1e-9
+        assert np.mean(moved) == pytest.approx(np.mean(heights))
+    assert spread_out([0.1, 0.5, 0.9], 0.1) == pytest.approx([0.1, 0.5, 0.9])
+
+
+def test_colours_of_figures_have_counterparts_in_the_dark(page):
+    """Each colour that a figure asks for has a value for the dark."""
+    dark = page[page.index("prefers-color-scheme: dark") : page.index("</style>")]
+    for name in set(re.findall(r"var\(--([a-z0-9]+), #", page)):
+        assert f"--{name}:" in dark, name
+
+
+# -- images that the rules disagree on --------------------------------------------------------------------------------
+
+
+def test_images_are_those_that_the_rules_disagree_on(made):
+    run, found = made.runs[4][0], disagreements(made, None)
+    rows = [list(RULES).index(rule) for rule in SHOWN_RULES]
+    expected = {i for i in range(run.n_test) if len(set(run.predicted[rows, i])) > 1}
+    assert {case.index for case in found} == expected
+    assert len(expected) > 20
+    for case in found:
+        assert case.truth == made.data.y_test[case.index]
+        assert list(case.labels.values()) == run.predicted[rows, case.index].tolist()
+        assert max(case.shares, key=case.shares.get) == case.labels["Vote"]
+        assert list(case.shares.values()) == pytest.approx((1 + run.votes[case.index]) / 2, abs=1e-6)
+
+
+def test_every_kind_of_disagreement_comes_first(made):
+    everything = disagreements(made, None)
+    kinds = {case.right for case in everything}
+    assert len(kinds) > 3
+    assert {case.right for case in everything[: len(kinds)]} == kinds
+    assert [case.index for case in disagreements(made, 5)] == [case.index for case in everything[:5]]
+    assert disagreements(replace(made, runs={})) == []
+
+
+def test_images_are_on_the_page_with_their_votes(made, page):
+    pictures = re.findall(r'src="data:image/png;base64,([^"]*)"', page)
+    shown = disagreements(made)
+    assert len(pictures) == len(shown) == 12
+    for case, picture in zip(shown, pictures, strict=True):
+        pixels = made.data.X_test[case.index].reshape(8, 8)
+        drawn = imread(io.BytesIO(base64.b64decode(picture)))
+        assert drawn == pytest.approx(1 - pixels / pixels.max(), abs=0.003)
+        best = 100 * case.shares[case.labels["Vote"]]
+        assert f"{case.labels['Vote']}: {best:.{1 if best < 9.95 else 0}f} %" in page
+        assert f"test image {case.index}</small>" in page
+
+
+def test_two_classes_share_the_votes_of_one_vector(tmp_path):
+    whole = load_image_set("digits")
+    few = slice(0, 100)
+    data = replace(whole, X=whole.X[few], y=whole.y[few] % 2, y_test=whole.y_test % 2)
+    settings = Settings(what=("table1",), degrees=(2,), permutations=1, epochs=1.0, jobs=1)
+    made = reproduce(settings, data, RunStore(tmp_path), quiet=True)
+    found = disagreements(made, None)
+    assert len(found) > 0
+    for case in found:
+        assert case.shares[0] + case.shares[1] == pytest.approx(1)
+    Page(report.html(made))
+
+
+def test_a_blank_image_is_white(tmp_path):
+    assert imread(io.BytesIO(png(np.zeros((3, 5), dtype=np.uint8)))).tolist() == np.ones((3, 5)).tolist()
+
+
+def test_rules_that_agree_everywhere(made):
+    run = made.runs[4][0]
+    same = replace(run, key=RunKey(run.key.data, 4, 0, 1.2), predicted=np.tile(run.predicted[0], (len(RULES), 1)))
+    text = report.html(replace(made, runs={4: [same]}, tables=[], claims=[], made=datetime(2026, 1, 2, tzinfo=UTC)))
+    assert f"disagree on 0 of {len(made.data.y_test)} test images." in text
+    assert "<img" not in text

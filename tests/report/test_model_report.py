@@ -1,0 +1,522 @@
+"""The report: every number is what `votron evaluate` prints, everything is escaped, and every model has its page."""
+
+import html
+import json
+import re
+import runpy
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from PIL import Image
+from report_models import TABLES, train_models
+from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import votron
+from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotronError, table_classifier
+from votron._util.text import percent
+from votron.cli import main
+from votron.report import write_report
+from votron.theory import Certificate
+
+VOID = {"meta", "img", "br"}
+EVIL = "<script>alert(1)</script>"
+
+WHOLE = ["--missing", "drop", "--drop-unlabelled"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with models of bird strikes, of penguins and of digits."""
+    found = tmp_path_factory.mktemp("models")
+    train_models(found)
+    return found
+
+
+class Page(HTMLParser):
+    """A page that is well-formed: what is opened is closed; keeps tags, attributes and the cells of tables."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.attributes, self.ids, self.rows, self.text = [], [], [], [], [], []
+        self.feed(text)
+        self.close()
+        assert not self.open, self.open
+        assert len(set(self.ids)) == len(self.ids)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th") and self.rows:
+            self.rows[-1].append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.text.append(data)
+        if self.open and self.open[-1] in ("td", "th"):
+            self.rows[-1][-1] += data
+
+    @property
+    def words(self):
+        return " ".join("".join(self.text).replace("\u00a0", " ").split())
+
+    def row(self, name):
+        return next([cell.replace("\u00a0", " ") for cell in row] for row in self.rows if row and row[0] == name)
+
+
+def page_of(path):
+    text = Path(path).read_text(encoding="utf-8")
+    page = Page(text)
+    assert "script" not in page.tags
+    assert "link" not in page.tags
+    outside = [value for name, value in page.attributes if name in ("src", "href") and value[0] != "#"]
+    assert all(value.startswith("data:image/png;base64,") for value in outside)
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    assert "url(" not in re.sub(r"url\(#[\w-]+\)", "", text)
+    assert "default-src 'none'" in text
+    return page
+
+
+def report(folder, capsys, model, *command):
+    """Write a page; return it, and what the command printed as JSON."""
+    out = folder / "page.html"
+    assert main(["report", str(folder / model), *map(str, command), "-o", str(out), "--json", "--quiet"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["bytes"] == out.stat().st_size < 2_000_000
+    return page_of(out), printed
+
+
+# -- numbers ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "data"),
+    [
+        ("birds.votron", [TABLES / "birdstrikes.csv"]),
+        ("linear.votron", [TABLES / "birdstrikes.csv"]),
+        ("penguins.votron", [TABLES / "penguins.csv", "--missing", "drop", "--drop-unlabelled"]),
+        ("digits.votron", ["digits", "--part", "test", "--confidence", "0.9"]),
+        ("digits.votron", ["digits", "--part", "test", "--rule", "last", "--normalize-vectors"]),
+    ],
+)
+def test_numbers_are_those_of_evaluate(folder, capsys, model, data):
+    page, printed = report(folder, capsys, model, *data)
+    rules = ["--all-rules"] if model != "linear.votron" else []
+    assert main(["evaluate", str(folder / model), *map(str, data), *rules, "--json", "--quiet"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {name: printed[name] for name in ("error", "wrong", "rows", "interval")} == {
+        name: found[name] for name in ("error", "wrong", "rows", "interval")
+    }
+    low, high = map(percent, found["interval"])
+    sure = f"{100 * found['confidence']:g} %"
+    assert f"{percent(found['error'])} of {found['rows']:,} rows wrong ({low} to {high} with {sure}" in page.words
+    majority = found["majority"]
+    assert f"always answering '{majority['label']}' would be wrong on {percent(majority['error'])}" in page.words
+    for words in (f"AUC{found['auc']:.4f}", f"Macro F1{found['macro_f1']:.3f}", f"log-loss is {found['log_loss']:.4g}"):
+        assert words in page.words
+    assert f"Balanced accuracy{percent(found['balanced_accuracy'])}" in page.words
+    for entry, line in zip(found["classes"], found["confusion"], strict=True):
+        name, rows, wrong, error, _, precision, recall, f1 = page.row(str(entry["label"]))
+        right = line[found["labels"].index(entry["label"])]
+        assert (rows, wrong) == (f"{entry['rows']:,}", f"{entry['rows'] - right:,}")
+        assert error == percent((entry["rows"] - right) / entry["rows"])
+        shares = {"precision": precision, "recall": recall, "f1": f1}
+        assert shares == {key: "" if entry[key] is None else f"{entry[key]:.3f}" for key in shares}
+        assert [name, *(f"{n:,}" if n else "·" for n in line)] in page.rows
+    for each in found.get("rules", []):
+        low, high = map(percent, each["interval"])
+        name = each["rule"] + ", normalised" * each["normalize_vectors"]
+        cells = [f"{each['wrong']:,}", percent(each["error"]), f"{low} to {high}"]
+        lines = [row for row in page.rows if row[0].removesuffix(" (this model)") == name]
+        assert [[cell.replace("\u00a0", " ") for cell in row[1:]] for row in lines] == [cells]
+
+
+def test_the_rule_of_the_model_is_marked(folder, capsys):
+    chosen = ["digits", "--part", "test", "--rule", "last", "--normalize-vectors"]
+    for options, mine in (([], "vote"), (chosen[3:], "last, normalised")):
+        page, _ = report(folder, capsys, "digits.votron", "digits", "--part", "test", *options)
+        assert [row[0] for row in page.rows if "(this model)" in row[0]] == [f"{mine} (this model)"]
+
+
+def test_held_out_rows_are_those_of_training(folder, capsys):
+    table = TABLES / "birdstrikes.csv"
+    page, printed = report(folder, capsys, "birds.votron", table, "--held-out")
+    known = votron.saving.read_manifest(folder / "birds.votron").provenance["test"]
+    assert (printed["wrong"], printed["rows"]) == (known["wrong"], known["rows"])
+    assert "those that training held out" in page.words
+    lines = table.read_text(encoding="utf-8").splitlines()
+    wrong = [(row, below) for row, below in zip(page.rows, page.rows[1:], strict=False) if below[0][:5] == "Line "]
+    assert len(wrong) == min(25, known["wrong"])
+    for (row, true, predicted, _), (below,) in wrong:
+        number = int(row.replace(",", ""))
+        assert below.startswith(f"Line {number + 1:,}: Airport Name: ")
+        assert f",{true}," in lines[number]
+        assert true != predicted
+        assert html.unescape(below).split("Airport Name: ")[1].split(";")[0] == lines[number].split(",")[0]
+    page, _ = report(folder, capsys, "birds.votron", table)
+    assert "The model was trained on 70 % of these rows" in page.words
+    page, _ = report(
+        folder, capsys, "penguins.votron", TABLES / "penguins.csv", "--missing", "drop", "--drop-unlabelled"
+    )
+    assert "The model was trained on these rows" in page.words
+    page, _ = report(folder, capsys, "digits.votron", "digits")
+    assert "The model was trained on these rows: on new rows it errs more often" in page.words
+    page, _ = report(folder, capsys, "digits.votron", "digits", "--part", "test")
+    assert "The model was trained on" not in page.words
+
+
+def test_data_are_described(folder, capsys):
+    page, _ = report(folder, capsys, "birds.votron", TABLES / "birdstrikes.csv")
+    frame = pl.read_csv(TABLES / "birdstrikes.csv")
+    speed = frame["Speed IAS in knots"]
+    missing, distinct = speed.null_count(), speed.drop_nulls().n_unique()
+    cells = ["Speed IAS in knots", "number", f"{missing:,}", f"{distinct:,}", f"{speed.min():g} to {speed.max():g}"]
+    assert page.row("Speed IAS in knots") == cells
+    value, n = frame["Phase of flight"].value_counts(sort=True).row(0)
+    assert page.row("Phase of flight")[-1].startswith(f"{value} ({n:,}), ")
+    assert page.row("Flight Date")[1] == "date"
+    page, _ = report(
+        folder, capsys, "penguins.votron", TABLES / "penguins.csv", "--missing", "drop", "--drop-unlabelled"
+    )
+    whole = pl.read_csv(TABLES / "penguins.csv")
+    left = len(whole) - len(whole.drop_nulls())
+    assert f"{left} rows left out" in page.words
+
+
+def test_reasons_of_kernels_and_of_features(folder, capsys):
+    page, _ = report(folder, capsys, "linear.votron", TABLES / "birdstrikes.csv")
+    model = votron.load(folder / "linear.votron")
+    for label, features in votron.explanations.strongest_features(model, 8).items():
+        assert label in page.words
+        assert all(name in page.words for name, _ in features)
+    page, _ = report(folder, capsys, "birds.votron", TABLES / "birdstrikes.csv", "--held-out")
+    assert "Typical, and right: row " in page.words
+    assert re.search(r"Votes: \d+ % for \w+ and \d+ % for \w+, each class", page.words)
+
+
+# -- what comes from data ---------------------------------------------------------------------------------------------
+
+
+def test_all_is_escaped(tmp_path, capsys):
+    """A column, a label, a cell, a title, a name of a file that are markup, or that a page must not hold."""
+    rows = ["kind,<script>alert(1)</script>,note"]
+    for i in range(40):
+        label = EVIL if i % 2 else "no & \u202e $x^$"
+        rows.append(f"{label},{i % 5},{EVIL if i % 3 else '</td><img src=x onerror=alert(1)>'}")
+    data, model, out = tmp_path / "<b>.csv", tmp_path / "<i>.votron", tmp_path / "out.html"
+    data.write_text("\n".join(rows), encoding="utf-8")
+    for estimator in ("voted", "averaged"):
+        train = ["train", str(data), "--label", "kind", "-o", str(model), "--estimator", estimator, "--quiet"]
+        assert main(train) == 0
+        assert main(["report", str(model), str(data), "-o", str(out), "--quiet", "--title", f"{EVIL} & more"]) == 0
+        page = page_of(out)
+        assert EVIL in page.words
+        assert f"{EVIL} & more" in page.words
+        assert "<b>.csv" in page.words
+        assert "no & \ufffd $x^$" in page.words
+        assert "\u202e" not in page.words
+    capsys.readouterr()
+
+
+def test_a_certificate_of_a_stranger_is_text(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    model = AveragedPerceptronClassifier(random_state=0).fit(X, y)
+    strange = {
+        "summary": EVIL,
+        "advice": [EVIL, 3],
+        "claims": [{"name": EVIL}, 7],
+        "bounds": [{"applies": True}, [], 1],
+    }
+    page = page_of(write_report(model, X, y, tmp_path / "a.html", certificate=strange))
+    assert page.words.count(EVIL) >= 3
+    for nothing in ({}, {"summary": 3}, None):
+        page = page_of(write_report(model, X, y, tmp_path / "a.html", certificate=nothing))
+        assert "There is no certificate for this model as it predicts here" in page.words
+
+
+def test_the_certificate_is_that_of_certify(tmp_path):
+    X, y = load_digits(n_class=2, return_X_y=True)
+    kernel = {"kernel": "poly", "degree": 2, "gamma": 1.0, "margin": 0.0}
+    model = VotedPerceptronClassifier(**kernel, epochs=None, rule="last", random_state=0).fit(X[:200], y[:200])
+    certificate = votron.certify(model, X[:200], y[:200])
+    page = page_of(write_report(model, X[200:], y[200:], tmp_path / "a.html", certificate=certificate))
+    assert certificate.to_dict()["summary"] in page.words
+    for bound in certificate.bounds:
+        if bound.applies and bound.quantity == "error":
+            assert [bound.name, bound.kind] in [row[:2] for row in page.rows]
+    assert "which predicts by: last vector." in page.words
+
+
+def pictures_of_bounds(page):
+    """What those hear who do not see them."""
+    said = [value.replace("\u00a0", " ") for name, value in page.attributes if name == "aria-label"]
+    return [each for each in said if each.startswith("Bounds on the error of this model: ")]
+
+
+def test_a_certificate_that_says_something_is_drawn(folder, capsys):
+    """Its bounds and what was measured are in the picture, and in words for those who do not see it."""
+    page, printed = report(folder, capsys, "certified.votron", "digits", "--part", "test")
+    certificate = Certificate.from_dict(votron.saving.read_manifest(folder / "certified.votron").certificate)
+    (said,) = pictures_of_bounds(page)
+    mine = [each for each in certificate.bounds if each.applies and each.quantity == "error"]
+    assert {each.vacuous for each in mine} == {True, False}
+    for bound in mine:
+        value = "vacuous" if bound.vacuous else f"at most {percent(bound.error)}"
+        assert f"{bound.name}, {bound.kind}, {value}" in said
+        assert bound.name in page.words
+    assert f"measured on {printed['rows']} rows {percent(printed['error'])}, at most " in said
+    page, _ = report(folder, capsys, "certified.votron", "digits")  # on rows of training nothing is measured
+    assert "measured" not in pictures_of_bounds(page)[0]
+    page, _ = report(folder, capsys, "certified.votron", "digits", "--part", "test", "--rule", "vote")
+    assert pictures_of_bounds(page) == []
+
+
+def test_a_certificate_that_says_nothing_is_words(folder, capsys):
+    for model, data in (
+        ("birds.votron", [TABLES / "birdstrikes.csv"]),  # the assumptions are broken
+        ("digits.votron", ["digits", "--part", "test"]),  # so is that of a kernel whose scale is taken from the data
+    ):
+        page, _ = report(folder, capsys, model, *data)
+        assert pictures_of_bounds(page) == []
+        assert "No theorem here speaks of this model as it is." in page.words
+
+
+def test_a_vacuous_certificate_is_words(folder, tmp_path):
+    model = votron.load(folder / "certified.votron")
+    found = votron.saving.read_manifest(folder / "certified.votron").certificate
+    vacuous = {"total": 1.5, "joint": 1.5, "error": 1.5}
+    bounds = [{**bound, **(vacuous if bound["quantity"] == "error" else {})} for bound in found["bounds"]]
+    X, y = load_digits(return_X_y=True)
+    given = {**found, "bounds": bounds}
+    page = page_of(write_report(model, X[-200:], y[-200:], tmp_path / "a.html", certificate=given))
+    assert pictures_of_bounds(page) == []
+    assert page.row("(7) with errors")[-1] == "vacuous"
+    assert found["summary"] in page.words
+
+
+def test_a_picture_of_a_strangers_certificate(folder, tmp_path, capsys):
+    """Names that are markup, formulas or endless are names; what is no certificate is not drawn."""
+    model = votron.load(folder / "certified.votron")
+    found = votron.saving.read_manifest(folder / "certified.votron").certificate
+    X, y = load_digits(return_X_y=True)
+    for name in (EVIL, "$x^$", "long " * 1000):
+        bounds = [{**bound, "name": name, "predictor": name} for bound in found["bounds"]]
+        strange = {**found, "bounds": bounds, "predictor": name}
+        page = page_of(write_report(model, X[-200:], y[-200:], tmp_path / "a.html", certificate=strange))
+        (said,) = pictures_of_bounds(page)
+        assert name[:20] in said
+        assert len(said) < 1000
+    for broken in (
+        {"bounds": found["bounds"] * 20},
+        {"bounds": [{**bound, "total": -1.0} for bound in found["bounds"]]},
+        {"delta": 0},
+        {"m": 10**400},
+        {"labels": EVIL},
+        {"event": None, "bounds": [{"applies": True}]},
+    ):
+        page = page_of(write_report(model, X[-200:], y[-200:], tmp_path / "a.html", certificate={**found, **broken}))
+        assert pictures_of_bounds(page) == []
+        assert found["summary"] in page.words
+
+
+# -- every model, every kind of data ----------------------------------------------------------------------------------
+
+
+def models():
+    yield from runpy.run_path(str(Path(__file__).parent.parent / "saving" / "formats" / "write.py"))["models"]()
+
+
+@pytest.mark.parametrize(("name", "model", "X"), list(models()), ids=lambda each: each if isinstance(each, str) else "")
+def test_every_model_has_its_page(name, model, X, tmp_path):
+    given = np.asarray(model.predict(X))
+    y = given.copy()
+    y[0] = next(label for label in model.classes_ if label != given[0])
+    page = page_of(write_report(model, X, y, tmp_path / "page.html", title=name))
+    assert f"of {len(y)} rows wrong" in page.words
+    assert ("Votes: " in page.words) == (name in ("voted", "compact-vote", "table", "voted-sparse"))
+
+
+def test_frames_and_matrices_have_the_same_page(tmp_path):
+    """pandas, polars, dense, sparse: the same errors, the same wrong rows."""
+    pages = []
+    table = pd.read_csv(TABLES / "seattle-weather.csv").drop(columns="date")
+    y = table.pop("weather")
+    for frame in (table, pl.from_pandas(table)):
+        estimator = AveragedPerceptronClassifier(random_state=0)
+        model = table_classifier(frame, estimator).fit(frame[:1000], y[:1000].tolist())
+        pages.append(page_of(write_report(model, frame[1000:], y[1000:].to_numpy(), tmp_path / "a.html")))
+    assert pages[0].rows == pages[1].rows
+    digits, labels = load_digits(return_X_y=True)
+    model = VotedPerceptronClassifier("poly", 2, 1.0, margin=0.0, epochs=1, random_state=0).fit(
+        digits[:500], labels[:500]
+    )
+    for X in (digits[1500:], sp.csr_matrix(digits[1500:]), digits[1500:].astype(np.uint8)):
+        pages.append(page_of(write_report(model, X, labels[1500:], tmp_path / "a.html")))
+    assert pages[2].rows == pages[3].rows == pages[4].rows
+    assert pages[2].tags.count("img") == pages[3].tags.count("img") > 3
+
+
+def test_images_in_colour_and_in_folders(folder, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    for label in ("red", "blue"):
+        (tmp_path / "images" / label).mkdir(parents=True)
+        for i in range(8):
+            pixels = rng.integers(0, 150, (12, 12, 3), dtype=np.uint8)
+            pixels[..., 0 if label == "red" else 2] += 40
+            Image.fromarray(pixels).save(tmp_path / "images" / label / f"{i}.png")
+    images = str(tmp_path / "images")
+    assert main(["train", images, "-o", str(tmp_path / "model.votron"), "--quiet", "--epochs", "1"]) == 0
+    capsys.readouterr()
+    page, printed = report(tmp_path, capsys, "model.votron", images)
+    assert printed["rows"] == 16
+    assert page.tags.count("img") > printed["wrong"]
+
+
+def test_labels_that_the_model_has_never_seen(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    model = AveragedPerceptronClassifier(random_state=0).fit(X[y < 2], np.array(["a", "b"])[y[y < 2]])
+    page = page_of(write_report(model, X, np.array(["a", "b", "new"])[y], tmp_path / "a.html"))
+    assert "Of these labels the model has never seen any, so all their rows are wrong: new." in page.words
+    assert page.row("new")[:4] == ["new", "50", "50", "100.0 %"]
+
+
+def test_many_classes_show_the_largest_confusions(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 6)), rng.permutation(np.arange(300) % 30)
+    model = AveragedPerceptronClassifier(epochs=1, random_state=0).fit(X, y)
+    page = page_of(write_report(model, X, y, tmp_path / "a.html"))
+    assert "The largest confusions." in page.words
+    assert "confusion" not in [value for name, value in page.attributes if name == "class"]
+
+
+def test_a_model_that_is_never_wrong(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    model = AveragedPerceptronClassifier(random_state=0).fit(X[y < 2], y[y < 2])
+    page = page_of(write_report(model, X[y < 2], y[y < 2], tmp_path / "a.html"))
+    assert page.words.count("No row is wrong.") == 1
+    assert "0.00 % of 100 rows wrong" in page.words
+
+
+def test_large_data_are_counted_in_parts(tmp_path, monkeypatch):
+    """Whatever the size of a batch, the page has the same numbers."""
+    X, y = load_digits(return_X_y=True)
+    model = VotedPerceptronClassifier("poly", 2, 1.0, margin=0.0, epochs=1, random_state=0).fit(X[:300], y[:300])
+    pages = []
+    for size in (20_000, 100):
+        monkeypatch.setattr("votron.report.findings._BATCH", size)
+        pages.append(page_of(write_report(model, X[300:], y[300:], tmp_path / "a.html")))
+    assert pages[0].rows == pages[1].rows
+
+
+def test_without_matplotlib_the_page_has_no_figures(tmp_path, monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    model = VotedPerceptronClassifier(random_state=0).fit(X, y)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    page = page_of(write_report(model, X, y, tmp_path / "a.html"))
+    assert "The figures are left out, for they need matplotlib" in page.words
+    assert "svg" not in page.tags
+
+
+# -- refusals ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_does_not_fit_is_refused(folder, tmp_path, capsys):
+    digits, out = str(folder / "digits.votron"), tmp_path / "page.html"
+
+    def refused(*command):
+        assert main(["report", *map(str, command)]) in (1, 2)
+        assert not out.exists()
+        return capsys.readouterr().err
+
+    assert "there is no folder" in refused(digits, "digits", "-o", tmp_path / "no" / "page.html")
+    assert "Got the folder" in refused(digits, "digits", "-o", tmp_path)
+    assert "must be another file than" in refused(digits, "digits", "-o", digits)
+    assert "must hold numbers" in refused(digits, TABLES / "zipcodes.csv", "--label", "state", "-o", out)
+    words = "There must be a column 'Species'"
+    assert words in refused(folder / "penguins.votron", TABLES / "zipcodes.csv", "--label", "state", "-o", out)
+    assert "for models trained with --test FRACTION" in refused(digits, "digits", "--held-out", "-o", out)
+    assert "-o" in refused(digits, "digits")
+    assert "both want standard output" in refused(digits, "digits", "-o", "-", "--json")
+    unlabelled = tmp_path / "rows.csv"
+    unlabelled.write_text("a,b\n1,2\n", encoding="utf-8")
+    assert "votron report:" in refused(folder / "birds.votron", unlabelled, "-o", out)
+
+
+def test_a_file_that_is_there_is_replaced_or_stays(folder, tmp_path, capsys, monkeypatch):
+    out = tmp_path / "page.html"
+    out.write_text("before", encoding="utf-8")
+    command = ["report", str(folder / "digits.votron"), "digits", "--part", "test", "-o", str(out), "--quiet"]
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("votron.report.page._sections", stop)
+        assert main(command) == 130
+    assert out.read_text(encoding="utf-8") == "before"
+    assert main(command) == 0
+    assert page_of(out).words
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    capsys.readouterr()
+    assert main([*command[:-2], "-", "--quiet"]) == 0
+    Page(capsys.readouterr().out)
+
+
+def test_python_refuses_what_it_cannot_report(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    model = AveragedPerceptronClassifier(random_state=0).fit(X, y)
+    for arguments, options, words in (
+        ((X, y[:3]), {}, "There must be a label for each of 150 rows."),
+        ((X[:0], y[:0]), {}, "There are no rows to report on."),
+        ((X, y), {"confidence": 2}, "must be a number in the range"),
+        ((X, y), {"image_shape": (3, 3)}, "must have as many pixels as rows have features"),
+    ):
+        with pytest.raises(VotronError, match=re.escape(words)):
+            write_report(model, *arguments, tmp_path / "a.html", **options)
+    for unfitted in (AveragedPerceptronClassifier(), make_pipeline(StandardScaler(), AveragedPerceptronClassifier())):
+        with pytest.raises(NotFittedError, match="This AveragedPerceptronClassifier instance is not fitted yet"):
+            write_report(unfitted, X, y, tmp_path / "a.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_classifier_takes_frames_itself(tmp_path):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    for estimator in (
+        VotedPerceptronClassifier(random_state=0, epochs=1),
+        AveragedPerceptronClassifier(random_state=0),
+    ):
+        page = page_of(write_report(estimator.fit(X, y), X, y, tmp_path / "a.html"))
+        assert page.row("sepal width (cm)")[1] == "number"
+        assert "sepal width (cm): " in page.words
+
+
+def test_curves_of_many_rows_are_of_a_sample(tmp_path, monkeypatch):
+    X, y = load_digits(return_X_y=True)
+    model = VotedPerceptronClassifier("poly", 2, 1.0, margin=0.0, epochs=1, random_state=0).fit(X[:300], y[:300])
+    whole = page_of(write_report(model, X[300:], y[300:], tmp_path / "a.html"))
+    assert "drawn at random" not in whole.words
+    monkeypatch.setattr("votron.report.findings._MOST_SAMPLED", 500)
+    monkeypatch.setattr("votron.report.findings._BATCH", 400)
+    part = page_of(write_report(model, X[300:], y[300:], tmp_path / "a.html"))
+    assert "The errors are of 500 of 1,497 rows, drawn at random." in part.words
+    assert part.rows == whole.rows
