@@ -139,73 +139,6 @@ class RecordClassifier(RecordReasons, EpochClassifier):
         """Return the engine's ``run``, with the threads and the memory that it may use."""
         raise NotImplementedError
 
-    def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
-        """Return what `votron.theory.margins` asks for."""
-        check_is_fitted(self)
-        rows, codes = self._labelled(X, y)
-        lengths, factor = lengths_of(self.kernel_, rows)
-        n_threads = effective_threads(self.n_jobs)
-        scores = factor[:, None] * self._vectors.scores(rows, vector, n_threads=n_threads)
-        if is_precomputed(self.kernel_):
-            own = scores[self.support_]
-        else:
-            own = self._vectors.scores(self.support_vectors_, vector, n_threads=n_threads)
-        coefficients = self.record_.dual_coef(average=vector == "average")
-        norm2 = np.einsum("cs,sc->c", coefficients, own)  # ‖w‖² is the sum of its scores on its own examples
-        return Margins(scores, self._signs(codes), np.sqrt(np.maximum(norm2, 0.0)), lengths)
-
-    def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
-        """Return what `votron.theory.certify` asks for."""
-        check_is_fitted(self)
-        if self._mixed:
-            raise VotronError(
-                "A model that was trained by fit for several epochs and then by partial_fit has no certificate: its "
-                "examples were presented unequally often. Train it by one of the two."
-            )
-        check_none_left_out(self._n_left_out)
-        rows, labels = validated(self, X, y, kernel=self.kernel_, reset=False)
-        precomputed = is_precomputed(self.kernel_)
-        if not precomputed:
-            rows = typed_as(self.support_vectors_, rows)
-        model = trained_model(
-            self,
-            rows,
-            labels,
-            {name: self._in_feature_space(rows, labels, name) for name in ("last", "average")},
-            comparators,
-            predictor=self._predictor_name(),
-            n_rows=self._n_named,
-            lengths_known=self.kernel_.unit_length,
-            switches=_SWITCHES,
-            row_hashes=None if precomputed else row_draws(rows, 0),
-        )
-        run = RecordedRun(
-            record=self.record_,
-            support_rows=None if precomputed else self.support_vectors_,
-            retrain=partial(self._retrained, rows, encode_labels(labels, self.classes_)[1]),
-            scores_at=partial(self._scores_at, rows),
-        )
-        rule, chosen = self._predicting_rule(), self._chosen_by_held_out()
-        found = evidence_of_record(
-            model,
-            passes_of(self),
-            run,
-            tau=self._largest_margin,
-            balanced=isinstance(self.class_weight, str),
-            own_scores=None if chosen or RULES[rule].needs_held_out else self._scores(rows),
-            unit_vectors=bool(self.normalize_vectors),
-        )
-        broken = []
-        if chosen:
-            what, change = chosen
-            broken = [planned_end(passes_of(self), f"the {what} chosen by held-out data", change)]
-            broken.append(not_independent(change))
-        if self.__dict__.get("_tuned", False):
-            because = "kernel and parameters were chosen by cross-validation on these data"
-            remedy = "parameters that were chosen without these data"
-            broken.append(Assumption("kernel fixed", False, because, remedy, another_run=True))
-        return replace(found, assumptions={**found.assumptions, **{each.name: each for each in broken}})
-
     def _predicting_rule(self) -> str:
         """Return the rule that predicts."""
         return self.rule
@@ -219,37 +152,121 @@ class RecordClassifier(RecordReasons, EpochClassifier):
         training = "one epoch" if self._once else f"{self.record_.n_steps / self.record_.n_examples:g} epochs"
         return RULES[self._predicting_rule()].predictor(training, bool(self.normalize_vectors))
 
-    def _retrained(
-        self, rows: Rows, codes: NDArray[np.int64], order: Index, weights: Floats | None = None
-    ) -> MistakeRecord:
-        """Return the record of another run, of as many steps."""
-        n_examples, n_steps = self.record_.n_examples, self.record_.n_steps
-        trainer = self._new_trainer(rows, n_steps, weighted=weights is not None)
-        self._runner(trainer, rows, order, n_steps, weights=weights)(rows, codes, order, n_steps)
-        return trainer.record(n_examples, n_steps)
+    def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
+        """Return what `votron.theory.margins` asks for."""
+        return margins_of_record(self, X, y, vector)
 
-    def _scores_at(self, rows: Rows, times: list[int]) -> list[dict[str, Floats]]:
-        """Return the scores by two rules at some moments of training."""
-        rules = ("vote", "last")
-        stages = self._vectors.staged(
-            rows, times, [(rule, False) for rule in rules], n_threads=effective_threads(self.n_jobs)
-        )
-        return [{rule: stage.scores[rule, False] for rule in rules} for stage in stages]
+    def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
+        """Return what `votron.theory.certify` asks for."""
+        return recorded_evidence(self, X, y, comparators)
 
     def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
-        """Return the errors of all predictors on test data, from one scan over the record."""
-        rows, codes = self._labelled(X, y)
-        signs = self._signs(codes)
-        record, unit = self.record_, bool(self.normalize_vectors)
-        own = self._predicting_rule(), unit
-        choices = list(dict.fromkeys([("vote", unit), ("random", unit), ("last", unit), ("average", False), own]))
-        times = [min(record.n_examples, record.n_steps), record.n_steps]
-        first, end = self._vectors.staged(rows, times, choices, n_threads=effective_threads(self.n_jobs))
-        found = {
-            ONE_VOTE: first.scores["vote", unit],
-            ONE_RANDOM: first.scores["random", unit],
-            LAST: end.scores["last", unit],
-            AVERAGE: end.scores["average", False],
-            self._predictor_name(): end.scores[own],
-        }
-        return {name: Measured.of(scores, signs) for name, scores in found.items()}
+        """Return the errors of all predictors on test data."""
+        return recorded_errors(self, X, y)
+
+
+def margins_of_record(model: RecordClassifier, X: Any, y: Any, vector: str) -> Margins:
+    """Return what `votron.theory.margins` asks for."""
+    check_is_fitted(model)
+    rows, codes = model._labelled(X, y)
+    lengths, factor = lengths_of(model.kernel_, rows)
+    n_threads = effective_threads(model.n_jobs)
+    scores = factor[:, None] * model._vectors.scores(rows, vector, n_threads=n_threads)
+    if is_precomputed(model.kernel_):
+        own = scores[model.support_]
+    else:
+        own = model._vectors.scores(model.support_vectors_, vector, n_threads=n_threads)
+    coefficients = model.record_.dual_coef(average=vector == "average")
+    norm2 = np.einsum("cs,sc->c", coefficients, own)  # ‖w‖² is the sum of its scores on its own examples
+    return Margins(scores, model._signs(codes), np.sqrt(np.maximum(norm2, 0.0)), lengths)
+
+
+def recorded_evidence(model: RecordClassifier, X: Any, y: Any, comparators: Any) -> Evidence:
+    """Return what `votron.theory.certify` asks for."""
+    check_is_fitted(model)
+    if model._mixed:
+        raise VotronError(
+            "A model that was trained by fit for several epochs and then by partial_fit has no certificate: its "
+            "examples were presented unequally often. Train it by one of the two."
+        )
+    check_none_left_out(model._n_left_out)
+    rows, labels = validated(model, X, y, kernel=model.kernel_, reset=False)
+    precomputed = is_precomputed(model.kernel_)
+    if not precomputed:
+        rows = typed_as(model.support_vectors_, rows)
+    trained = trained_model(
+        model,
+        rows,
+        labels,
+        {name: margins_of_record(model, rows, labels, name) for name in ("last", "average")},
+        comparators,
+        predictor=model._predictor_name(),
+        n_rows=model._n_named,
+        lengths_known=model.kernel_.unit_length,
+        switches=_SWITCHES,
+        row_hashes=None if precomputed else row_draws(rows, 0),
+    )
+    run = RecordedRun(
+        record=model.record_,
+        support_rows=None if precomputed else model.support_vectors_,
+        retrain=partial(_retrained, model, rows, encode_labels(labels, model.classes_)[1]),
+        scores_at=partial(_scores_at, model, rows),
+    )
+    rule, chosen = model._predicting_rule(), model._chosen_by_held_out()
+    found = evidence_of_record(
+        trained,
+        passes_of(model),
+        run,
+        tau=model._largest_margin,
+        balanced=isinstance(model.class_weight, str),
+        own_scores=None if chosen or RULES[rule].needs_held_out else model._scores(rows),
+        unit_vectors=bool(model.normalize_vectors),
+    )
+    broken = []
+    if chosen:
+        what, change = chosen
+        broken = [planned_end(passes_of(model), f"the {what} chosen by held-out data", change)]
+        broken.append(not_independent(change))
+    if model.__dict__.get("_tuned", False):
+        because = "kernel and parameters were chosen by cross-validation on these data"
+        remedy = "parameters that were chosen without these data"
+        broken.append(Assumption("kernel fixed", False, because, remedy, another_run=True))
+    return replace(found, assumptions={**found.assumptions, **{each.name: each for each in broken}})
+
+
+def _retrained(
+    model: RecordClassifier, rows: Rows, codes: NDArray[np.int64], order: Index, weights: Floats | None = None
+) -> MistakeRecord:
+    """Return the record of another run, of as many steps."""
+    n_examples, n_steps = model.record_.n_examples, model.record_.n_steps
+    trainer = model._new_trainer(rows, n_steps, weighted=weights is not None)
+    model._runner(trainer, rows, order, n_steps, weights=weights)(rows, codes, order, n_steps)
+    return trainer.record(n_examples, n_steps)
+
+
+def _scores_at(model: RecordClassifier, rows: Rows, times: list[int]) -> list[dict[str, Floats]]:
+    """Return the scores by two rules at some moments of training."""
+    rules = ("vote", "last")
+    stages = model._vectors.staged(
+        rows, times, [(rule, False) for rule in rules], n_threads=effective_threads(model.n_jobs)
+    )
+    return [{rule: stage.scores[rule, False] for rule in rules} for stage in stages]
+
+
+def recorded_errors(model: RecordClassifier, X: Any, y: Any) -> dict[str, Measured]:
+    """Return the errors of all predictors on test data, from one scan over the record."""
+    rows, codes = model._labelled(X, y)
+    signs = model._signs(codes)
+    record, unit = model.record_, bool(model.normalize_vectors)
+    own = model._predicting_rule(), unit
+    choices = list(dict.fromkeys([("vote", unit), ("random", unit), ("last", unit), ("average", False), own]))
+    times = [min(record.n_examples, record.n_steps), record.n_steps]
+    first, end = model._vectors.staged(rows, times, choices, n_threads=effective_threads(model.n_jobs))
+    found = {
+        ONE_VOTE: first.scores["vote", unit],
+        ONE_RANDOM: first.scores["random", unit],
+        LAST: end.scores["last", unit],
+        AVERAGE: end.scores["average", False],
+        model._predictor_name(): end.scores[own],
+    }
+    return {name: Measured.of(scores, signs) for name, scores in found.items()}

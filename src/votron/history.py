@@ -1,0 +1,223 @@
+"""The history of a training run: on which data, in which order and with which choices the record came about.
+
+The record says what training did; the history says how it came to that. Estimators hold both, as ``record_`` and
+``history_``, and certificates, model files and explanations read these two and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._util.types import Floats, Index, Rows
+
+__all__ = ["Fingerprint", "TrainingHistory"]
+
+_ALL_UP_TO = 1024
+"""Rows that all enter the sums of a fingerprint; of those after them every 64th does."""
+_THEN_EVERY = 64
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What rows and labels are recognised by: labels exactly, rows up to rounding.
+
+    The first thousand rows and every 64th of the others enter two weighted sums, which are compared with a tolerance:
+    a transformer may return rows that differ in the last bit from those it returned in training. Order matters.
+    Fingerprints of consecutive batches add up to that of all rows.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows.
+    n_features : int
+        Number of features.
+    labels : int
+        A 64-bit hash of the labels.
+    sums : tuple of float
+        Weighted sums over the sampled rows, with weights between -1 and 1.
+    scale : float
+        The sum of the absolute values there.
+    precision : float
+        How far sums may differ, as a share of the scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from votron.history import Fingerprint
+    >>> X, codes = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.7]]), np.array([0, 1, 0])
+    >>> known = Fingerprint.of(X, codes)
+    >>> known.difference(Fingerprint.of(X + 1e-16, codes)) is None
+    True
+    >>> known.difference(Fingerprint.of(X, 1 - codes))
+    'the labels are others, or in another order'
+    >>> Fingerprint.of(X[:1], codes[:1]).then(Fingerprint.of(X[1:], codes[1:], first=1)).difference(known) is None
+    True
+    """
+
+    n_rows: int
+    n_features: int
+    labels: int
+    sums: tuple[float, ...]
+    scale: float
+    precision: float
+
+    @classmethod
+    def of(cls, rows: Rows, codes: NDArray[np.int64], *, first: int = 0) -> Self:
+        """Return the fingerprint of rows and the numbers of their classes; ``first`` is the number of the first row."""
+        n, d = rows.shape
+        numbers = np.arange(first, first + n)
+        chosen = np.flatnonzero((numbers < _ALL_UP_TO) | (numbers % _THEN_EVERY == 0))
+        by_row = _weights(numbers[chosen], 2)
+        by_feature = _weights(np.arange(d), 2)
+        sample = rows if len(chosen) == n else rows[chosen]
+        signed = (sample @ by_feature) * by_row
+        hashed = _hashed(numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + codes.astype(np.uint64))
+        return cls(
+            n_rows=n,
+            n_features=d,
+            labels=int(hashed.sum(dtype=np.uint64)),
+            sums=tuple(signed.sum(axis=0).tolist()),
+            scale=float(abs(sample).sum(dtype=np.float64)),
+            precision=1e-7 if rows.dtype == np.float32 else 1e-9,
+        )
+
+    def then(self, more: Fingerprint) -> Fingerprint:
+        """Return the fingerprint of these rows and those of the next batch."""
+        return replace(
+            self,
+            n_rows=self.n_rows + more.n_rows,
+            labels=(self.labels + more.labels) % 2**64,
+            sums=tuple(a + b for a, b in zip(self.sums, more.sums, strict=True)),
+            scale=self.scale + more.scale,
+            precision=max(self.precision, more.precision),
+        )
+
+    def difference(self, other: Fingerprint) -> str | None:
+        """Return in which way other data differ from these, as a clause of a sentence, or None."""
+        if (self.n_rows, self.n_features) != (other.n_rows, other.n_features):
+            return (
+                f"there are {other.n_rows:,} rows of {other.n_features:,} features, and training had {self.n_rows:,} "
+                f"rows of {self.n_features:,}"
+            )
+        if self.labels != other.labels:
+            return "the labels are others, or in another order"
+        precision = max(self.precision, other.precision)
+        for mine, theirs in zip(self.sums, other.sums, strict=True):
+            if not abs(mine - theirs) <= precision * self.scale:
+                return "the rows are others, or in another order"
+        return None
+
+
+def _weights(numbers: Index, n_columns: int) -> Floats:
+    """Return pseudo-random weights between -1 and 1 for row or feature numbers."""
+    seeds = numbers.astype(np.uint64)[:, None] * np.uint64(n_columns) + np.arange(n_columns, dtype=np.uint64)
+    return np.asarray(_hashed(seeds).astype(np.float64) / 2.0**63 - 1.0)
+
+
+def _hashed(values: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return the hash of each value by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)."""
+    z = values + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingHistory:
+    """How a fitted model came about.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows given in training, over all calls of ``partial_fit``.
+    n_zero_weight : int
+        Of these, rows of weight 0, which were left out.
+    fingerprint : Fingerprint or None
+        Of the rows and labels as they were given; None after training on Dask collections.
+    n_epochs : float
+        Passes over the data; each call of ``partial_fit`` counts as one.
+    n_batches : int
+        Calls of ``partial_fit``.
+    rows_repeated : bool
+        Whether any row was presented more than once.
+    shuffled : bool
+        Whether `fit` shuffled the rows.
+    seed : int or None
+        The seed of the shuffle, if ``random_state`` was an int.
+    weighted : bool
+        Whether rows had weights other than 1.
+    converged : bool
+        Whether training ended with a whole pass without a mistake.
+    interrupted : bool
+        Whether Ctrl-C ended training.
+    gamma_from : str or None
+        "scale" or "auto" if gamma was computed from the data.
+    n_held_out : int
+        Rows that `fit` set aside.
+    chosen_rule : str or None
+        The rule that ``rule="auto"`` chose by held-out rows.
+    end_chosen_by : str or None
+        "early_stopping" or "with_best_moment" if held-out rows chose where the record ends.
+    n_settings : int
+        Settings that a search compared before this one was fitted; 0 without a search.
+    from_file : bool
+        Whether the model was opened from a file, whose word this history is.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from votron import VotedPerceptronClassifier
+    >>> model = VotedPerceptronClassifier(random_state=0).fit(*load_iris(return_X_y=True))
+    >>> print(model.history_)
+    150 rows of 4 features, 10 passes, shuffled with seed 0
+    did not converge
+    gamma from the data ('scale')
+    """
+
+    n_rows: int
+    n_zero_weight: int = 0
+    fingerprint: Fingerprint | None = None
+    n_epochs: float = 0.0
+    n_batches: int = 0
+    rows_repeated: bool = False
+    shuffled: bool = False
+    seed: int | None = None
+    weighted: bool = False
+    converged: bool = False
+    interrupted: bool = False
+    gamma_from: str | None = None
+    n_held_out: int = 0
+    chosen_rule: str | None = None
+    end_chosen_by: str | None = None
+    n_settings: int = 0
+    from_file: bool = False
+
+    @property
+    def passes(self) -> float:
+        """Passes over the data, where calls of ``partial_fit`` with new rows are parts of one."""
+        return self.n_epochs if self.rows_repeated else min(1.0, self.n_epochs)
+
+    @property
+    def presented_unequally(self) -> bool:
+        """True if `fit` repeated rows and ``partial_fit`` then added others."""
+        return self.rows_repeated and self.n_batches > 0
+
+    def __str__(self) -> str:
+        features = "" if self.fingerprint is None else f" of {self.fingerprint.n_features:,} features"
+        order = f"{self.n_batches:,} calls of partial_fit" if self.n_batches else f"{self.n_epochs:g} passes"
+        shuffled = f", shuffled with seed {self.seed}" if self.seed is not None else ", shuffled" * self.shuffled
+        ended = "was interrupted" if self.interrupted else "converged" if self.converged else "did not converge"
+        lines = [f"{self.n_rows:,} rows{features}, {order}{shuffled}", ended]
+        lines += [f"{self.n_zero_weight:,} rows of weight 0 left out"] * bool(self.n_zero_weight)
+        lines += ["rows had weights"] * self.weighted
+        lines += [f"gamma from the data ({self.gamma_from!r})"] * (self.gamma_from is not None)
+        lines += [f"{self.n_held_out:,} rows held out"] * bool(self.n_held_out)
+        lines += [f"rule {self.chosen_rule!r} chosen by held-out rows"] * (self.chosen_rule is not None)
+        lines += [f"end of training chosen by held-out rows ({self.end_chosen_by})"] * (self.end_chosen_by is not None)
+        lines += [f"parameters chosen among {self.n_settings:,} settings by a search"] * bool(self.n_settings)
+        lines += ["opened from a model file"] * self.from_file
+        return "\n".join(lines)
