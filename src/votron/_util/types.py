@@ -1,15 +1,25 @@
-"""Types of arrays that the whole package speaks of."""
+"""Types of the arrays that the whole package works with, and of what users give."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-Rows = Any
-"""A matrix of rows as users have it: a 2-d NumPy array or a CSR matrix."""
-Index = NDArray[np.int64]
-"""Numbers of rows, of classes or of steps."""
-Floats = NDArray[np.float64]
-"""Scores, lengths, weights."""
+RowsLike: TypeAlias = Any
+"""Rows as users give them: an array-like, a sparse matrix, a data frame."""
+Rows: TypeAlias = Any
+"""Validated rows: a 2-d NumPy array or a CSR matrix."""
+Labels: TypeAlias = ArrayLike
+"""Labels as users give them, one for each row."""
+Classes: TypeAlias = NDArray[Any]
+"""The classes of a model, sorted: numbers or strings."""
+Array: TypeAlias = NDArray[Any]
+"""An array whose type of number does not matter or is decided when the code runs."""
+Index: TypeAlias = NDArray[np.int64]
+"""Numbers of rows, classes or steps."""
+Floats: TypeAlias = NDArray[np.float64]
+"""Float64 numbers: scores, lengths, weights."""
+Scores: TypeAlias = Floats
+"""One score for each row, or one for each row and class."""
