@@ -98,6 +98,8 @@ class VotronError(ValueError):
     ----------
     *parts : str, Parameter, Phrase or VotronError
         What the sentence consists of, one after the other.
+    parameter : str, optional
+        The parameter that the sentence is about. The command line puts its option in front of the message.
 
     Examples
     --------
@@ -113,14 +115,15 @@ class VotronError(ValueError):
     Say which column of 'label.csv' holds the labels, with --label.
     """
 
-    def __init__(self, *parts: Part) -> None:
+    def __init__(self, *parts: Part, parameter: str | None = None) -> None:
         super().__init__(*([_worded(parts, _as_in_python)] if parts else []))
+        self._parameter = parameter
         self._parts = parts  # beside the arguments, so that copies and pickles have them too
 
     @property
     def parameter(self) -> str | None:
         """The name of the parameter that the sentence is about, the first of several; None if it names none."""
-        return next(_parameters(self._parts), None)
+        return self._parameter or next(_parameters(self._parts), None)
 
     def worded(self, spell: Speller) -> str:
         """Return the sentence with references as ``spell`` writes them, or as in Python where that returns None."""
