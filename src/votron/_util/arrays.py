@@ -48,17 +48,7 @@ def grown(array: NDArray[Any], used: int, needed: int) -> NDArray[Any]:
 
 
 class Growing:
-    """An array that grows at its end, along its first axis; each entry has this type and shape.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> array = Growing(np.float64, 2)
-    >>> array.extend([[1.0, 2.0]])
-    >>> array.extend([[3.0, 4.0], [5.0, 6.0]])
-    >>> array.n, array.values[:, 0]
-    (3, array([1., 3., 5.]))
-    """
+    """An array that grows at its end, along its first axis; each entry has this type and shape."""
 
     def __init__(self, dtype: Any = np.float64, *shape: int) -> None:
         self._data: NDArray[Any] = np.empty((0, *shape), dtype=dtype)

@@ -31,19 +31,7 @@ _LOOKED_AT = 16
 
 
 def write_bytes(path: Path, content: bytes, *, make_folders: bool = False) -> None:
-    """Write a file; a reader, or a crash, finds the old file or the new one.
-
-    A folder that is not there is an error, since it may be a slip of the pen: ``make_folders`` is for stores of our
-    own, and for folders of results.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_bytes(Path(folder) / "new" / "a.txt", b"whole", make_folders=True)
-    ...     [path.name for path in (Path(folder) / "new").iterdir()]
-    ['a.txt']
-    """
+    """Write a file; a reader, or a crash, finds the old file or the new one."""
     if make_folders:
         Path(os.path.realpath(path)).parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
@@ -57,11 +45,7 @@ def write_text(path: Path, content: str, *, make_folders: bool = False) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give an empty file to write to, beside the one to be written, which it becomes when all has gone well.
-
-    It is to be written into, and not replaced by another. A file that is there keeps its permissions, and a link keeps
-    pointing to it.
-    """
+    """Give an empty file to write to, beside the one to be written, which it becomes when all has gone well."""
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "It is there, and no file", os.fspath(path))

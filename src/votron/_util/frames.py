@@ -45,16 +45,7 @@ def is_index(thing: Any) -> bool:
 
 
 def labels_of_rows(*data: Any) -> Any | None:
-    """Return the index of the first of these data that pandas made; None without one, or where it counts from 0.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> labels_of_rows([1, 2], pd.Series([3, 4], index=["Mon", "Tue"])).to_list()
-    ['Mon', 'Tue']
-    >>> labels_of_rows(pd.DataFrame({"a": [1, 2]}), pd.Series([3, 4], index=["Mon", "Tue"])) is None
-    True
-    """
+    """Return the index of the first of these data that pandas made; None without one, or where it counts from 0."""
     index = next((each.index for each in data if in_pandas(each)), None)
     if index is None or (index.inferred_type == "integer" and np.array_equal(index, np.arange(len(index)))):
         return None
@@ -62,14 +53,7 @@ def labels_of_rows(*data: Any) -> Any | None:
 
 
 def names_by_labels(index: Any, word: str = "index") -> list[str]:
-    """Return what rows are called by their labels: texts and dates as they are, other labels after a word.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> names_by_labels(pd.Index([7, "Mon", ("Tue", 9), pd.Timestamp("2024-01-31")], tupleize_cols=False))
-    ['index 7', 'Mon', 'Tue, 9', '2024-01-31']
-    """
+    """Return what rows are called by their labels: texts and dates as they are, other labels after a word."""
     return [_name_by_label(label, word) for label in index.tolist()]
 
 
@@ -81,14 +65,7 @@ def _name_by_label(label: Any, word: str) -> str:
 
 
 def in_words(value: Any) -> str:
-    r"""Return a value as text on one line, dates without a time of day at midnight.
-
-    Examples
-    --------
-    >>> from datetime import datetime
-    >>> in_words(datetime(2024, 1, 31)), in_words(datetime(2024, 1, 31, 9, 30)), in_words("two\nlines")
-    ('2024-01-31', '2024-01-31 09:30', 'two lines')
-    """
+    r"""Return a value as text on one line, dates without a time of day at midnight."""
     text = " ".join(str(value).split())
     clock = isinstance(value, datetime) and value.tzinfo is None  # seconds are what such a text ends in
     return text.removesuffix(":00").removesuffix(" 00:00") if clock else text
@@ -133,14 +110,7 @@ def missing_in(column: Any) -> NDArray[np.bool_]:
 
 
 def empty_cells(column: Any) -> NDArray[np.bool_]:
-    """Tell which values of a column stand for none, as `is_missing` does: NaN of polars too.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> empty_cells(pl.Series([1.0, None, float("nan")])).tolist()
-    [False, True, True]
-    """
+    """Tell which values of a column stand for none, as `is_missing` does: NaN of polars too."""
     found = missing_in(column)
     if not in_pandas(column) and column.dtype.is_float():
         found = found | np.asarray(column.is_nan().fill_null(True), dtype=np.bool_)

@@ -22,16 +22,7 @@ def rows_for_classifier(model: Any, X: Any) -> Any:
 
 
 def weighs_classes(classifier: Any, provenance: Mapping[str, Any]) -> bool:
-    """Tell whether a classifier was trained with weights, or with margins by class, as far as it or its file knows.
-
-    Examples
-    --------
-    >>> from votron import AveragedPerceptronClassifier
-    >>> weighs_classes(AveragedPerceptronClassifier(class_weight="balanced"), {})
-    True
-    >>> weighs_classes(AveragedPerceptronClassifier(), {}), weighs_classes(None, {"sample_weight": {"column": "w"}})
-    (False, True)
-    """
+    """Tell whether a classifier was trained with weights, or with margins by class, as far as it or its file knows."""
     by_class = getattr(classifier, "class_weight", None) is not None
     uneven = isinstance(getattr(classifier, "margin", None), dict)
     kept = getattr(getattr(classifier, "record_", None), "weight", None)  # what a model keeps of weights given to fit

@@ -21,34 +21,7 @@ REGISTRIES: list[Registry[Any]] = []
 
 
 class Registry(dict[str, Thing]):
-    """A dict of things by name, in the order in which they were registered.
-
-    Entry points are looked at only where a name that is not known is asked for: by ``find``, or by ``registry[name]``.
-    ``name in registry`` looks at nothing, and so do model files.
-
-    Parameters
-    ----------
-    what : str
-        What such a thing is called in a sentence.
-    group : str
-        The group of entry points.
-    admit : callable
-        Takes what is to be registered, checks it, and returns its name and the thing to keep.
-    origin : callable, optional
-        Returns of a thing what tells whether it is the same one, defined again as when a notebook's cell is run twice;
-        by default the place where its class is defined.
-
-    Examples
-    --------
-    >>> shapes = Registry("shape", "votron.no-such-group", lambda shape: (shape["name"], shape), id)
-    >>> circle = shapes.register({"name": "round", "sides": 1})  # returned as it came
-    >>> shapes.find("round") is circle, shapes.find("square")
-    (True, None)
-    >>> shapes.register({"name": "round", "sides": 2})
-    Traceback (most recent call last):
-        ...
-    votron.errors.VotronError: There is a shape of the name 'round' already: {'name': 'round', 'sides': 1}.
-    """
+    """A dict of things by name, in the order in which they were registered."""
 
     def __init__(
         self,
@@ -97,24 +70,7 @@ class Registry(dict[str, Thing]):
 
 
 def objects_of(what: str, *bases: type[Any]) -> Callable[[Any], tuple[str, Any]]:
-    """Return what admits classes with a name that derive from one of these, or objects of them, and keeps the object.
-
-    Examples
-    --------
-    >>> class Colour:
-    ...     name = ""
-    >>> colours = Registry("colour", "votron.no-such-group", objects_of("colour", Colour))
-    >>> @colours.register
-    ... class Red(Colour):
-    ...     name = "red"
-    >>> isinstance(colours["red"], Red)
-    True
-    >>> colours.register(Colour)
-    Traceback (most recent call last):
-        ...
-    votron.errors.VotronError: A colour to register must be a class derived from Colour, with a name. Got <class
-    'votron._util.registry.Colour'> instead.
-    """
+    """Return a check that admits named subclasses of ``bases``, or instances, and returns the name and the instance."""
     *others, last = (base.__name__ for base in bases)
     derived = f"{', '.join(others)} or {last}" if others else last
 

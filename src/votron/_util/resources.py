@@ -40,23 +40,7 @@ _SIZE = re.compile(r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([a-z]*)\s*", re.IGNOR
 
 
 def available_memory() -> int:
-    """Bytes that this process can allocate now without driving the system into swap.
-
-    On Linux the least of what the kernel calls available and what the control groups (v2 or v1) of this
-    process leave; on Windows the free physical memory; elsewhere half of the physical memory; 1 GiB where
-    nothing is known.
-
-    Returns
-    -------
-    int
-        The number of bytes, 0 or more.
-
-    Examples
-    --------
-    >>> from votron._util.resources import available_memory
-    >>> available_memory() > 0
-    True
-    """
+    """Bytes that this process can allocate now without driving the system into swap."""
     known = list(_linux_memory(Path("/"))) or list(_other_memory())
     return max(0, min(known, default=_UNKNOWN_MEMORY))
 
@@ -64,38 +48,7 @@ def available_memory() -> int:
 def parse_memory_limit(
     value: int | str, owner: str = "VotedPerceptronClassifier", *, data_bytes: int | None = None
 ) -> int:
-    """Turn the parameter ``memory_limit`` into bytes.
-
-    Parameters
-    ----------
-    value : int or str
-        Bytes as an int; or a size such as ``"2GB"``, ``"500 MB"`` or ``"1.5GiB"``, where kB, MB, GB, TB are
-        powers of 1000 and KiB, MiB, GiB, TiB powers of 1024, in upper or lower case; or ``"auto"``, which is
-        `AUTO_SHARE` (a quarter) of the memory that is available now, and not more than pays.
-    owner : str
-        The class whose parameter it is, for the error message.
-    data_bytes : int, optional
-        Size of the data, from which ``"auto"`` knows what pays: the larger of `AUTO_TIMES` (16) times as much and
-        `AUTO_LEAST` (1 GiB).
-
-    Returns
-    -------
-    int
-        The number of bytes, 0 or more.
-
-    Examples
-    --------
-    >>> from votron._util.resources import parse_memory_limit
-    >>> parse_memory_limit("1.5GiB")
-    1610612736
-    >>> parse_memory_limit("500 MB")
-    500000000
-    >>> parse_memory_limit(-1)
-    Traceback (most recent call last):
-        ...
-    votron.errors.VotronError: The 'memory_limit' parameter of VotedPerceptronClassifier must be an int in the
-    range [0, inf), a size such as '2GB' or '1.5GiB', or 'auto'. Got -1 instead.
-    """
+    """Turn the parameter ``memory_limit`` into bytes."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0:
         return int(value)
     if isinstance(value, str):
@@ -189,33 +142,7 @@ def _other_memory() -> Iterator[int]:
 
 
 def effective_threads(n_jobs: int | None, owner: str = "VotedPerceptronClassifier") -> int:
-    """Turn the parameter ``n_jobs`` into a number of threads.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        A number of threads; -1 for all cores that this process may use, -2 for all but one, and so on; None
-        for all of them or ``OMP_NUM_THREADS``, whichever is less, so that fits that run side by side in
-        joblib's workers (which have that variable set) share the machine.
-    owner : str
-        The class whose parameter it is, for the error message.
-
-    Returns
-    -------
-    int
-        The number of threads, 1 or more.
-
-    Examples
-    --------
-    >>> from votron._util.resources import effective_threads
-    >>> effective_threads(3)
-    3
-    >>> effective_threads(0)
-    Traceback (most recent call last):
-        ...
-    votron.errors.VotronError: The 'n_jobs' parameter of VotedPerceptronClassifier must be None or an int
-    other than 0. Got 0 instead.
-    """
+    """Turn the parameter ``n_jobs`` into a number of threads."""
     if n_jobs is None:
         n_cores = _n_cores()
         # OpenMP allows a list, one number for each level of nesting.
@@ -250,10 +177,7 @@ def pieces(width: int, n: int, multiple: int = 1) -> list[tuple[int, int]]:
 
 
 class Team:
-    """Runs a function over the pieces of a range of rows, one piece a thread, the caller's own thread included.
-
-    Compiled loops release the interpreter's lock, so plain threads are enough, and several fits may run at once.
-    """
+    """Runs a function over the pieces of a range of rows, one piece a thread, the caller's own thread included."""
 
     def __init__(self, n_threads: int, pool: ThreadPoolExecutor | None) -> None:
         self.n_threads = n_threads if pool is not None else 1

@@ -33,15 +33,7 @@ _OPERATIONS: dict[Any, str] = {
 
 
 class Expression(NDArrayOperatorsMixin):
-    """A value of a graph, on which numpy's operators and functions add nodes instead of computing.
-
-    Parameters
-    ----------
-    graph : Graph
-        Where nodes are added.
-    name : str
-        The value's name there.
-    """
+    """A value of a graph, on which numpy's operators and functions add nodes instead of computing."""
 
     def __init__(self, graph: Graph, name: str) -> None:
         self.graph, self.name = graph, name

@@ -60,15 +60,7 @@ RunId = Annotated[str, InPath(pattern="^[a-z]{1,16}$")]
 
 
 def make_app(workshop: Workshop, limits: Limits | None = None) -> FastAPI:
-    """Return the application, without the guard before it.
-
-    Parameters
-    ----------
-    workshop : Workshop
-        The models of the page.
-    limits : Limits, optional
-        How much of everything there may be.
-    """
+    """Return the application, without the guard before it."""
     limits = limits or Limits()
     app = FastAPI(title="Votron", version=__version__, openapi_url="/api/openapi.json", docs_url=None, redoc_url=None)
     app.state.games = Games(limits)

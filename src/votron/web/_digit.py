@@ -32,29 +32,7 @@ _SMALL = 16
 
 
 def as_seen(pixels: Any, shape: tuple[int, int], top: float) -> Floats:
-    """Return a drawing as an image of a data set: cropped, scaled, in the middle, of the right size and brightness.
-
-    Parameters
-    ----------
-    pixels : sequence of int
-        The drawing, 28 x 28, 0 to 255.
-    shape : tuple of int
-        Height and width of the model's images.
-    top : float
-        Their brightest value.
-
-    Returns
-    -------
-    array of shape (height * width,)
-        The image.
-
-    Examples
-    --------
-    >>> drawing = np.zeros((28, 28), dtype=int)
-    >>> drawing[4:24, 12:16] = 255
-    >>> as_seen(drawing.ravel(), (8, 8), 16.0).reshape(8, 8)[0]
-    array([ 0.,  0.,  0., 11., 11.,  0.,  0.,  0.])
-    """
+    """Return a drawing as an image of a data set: cropped, scaled, in the middle, of the right size and brightness."""
     image = np.asarray(pixels, dtype=np.float64).reshape(PAD, PAD) / 255.0
     if not image.any():
         return np.zeros(shape[0] * shape[1])
@@ -156,10 +134,7 @@ def _history(trained: Trained, X: Any) -> VoteHistory:
 
 
 def _reasons(trained: Trained, X: Any, own: int) -> list[Reason]:
-    """Return the training images that add most to the score of a class, or take most from it: what `explain` says.
-
-    A vote is no sum over examples: what is shown is then their part of the score of the mean of the vectors.
-    """
+    """Return the training images that add most to the score of a class, or take most from it: what `explain` says."""
     terms = trained.model.explain(X, label=trained.model.classes_[own], top=MOST_REASONS // 2)[0].examples
     if terms is None:
         return []

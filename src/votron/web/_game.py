@@ -51,30 +51,7 @@ def _kernel(setup: Setup) -> Kernel:
 
 
 class PlaneGame:
-    """A game: its setup, its moves, and B.
-
-    Parameters
-    ----------
-    setup : Setup
-        What A has decided.
-    moves : iterable of Move
-        Moves to begin with.
-    limits : Limits
-        How many examples there may be.
-
-    Examples
-    --------
-    >>> game = PlaneGame(Setup(angle=90, margin=0.25))
-    >>> game.give([0.5, 0.5]).mistake
-    True
-    >>> game.standing().k, game.standing().bound
-    (1, 16.0)
-    >>> try:
-    ...     game.give([0.5, 0.1])
-    ... except RuleBrokenError as error:
-    ...     print(error.rule)
-    γ
-    """
+    """A game: its setup, its moves, and B."""
 
     def __init__(self, setup: Setup, moves: Iterable[Move] = (), limits: Limits | None = None) -> None:
         self.setup, self.limits = setup, limits or Limits()
@@ -305,10 +282,7 @@ def _sign(y: int) -> Any:
 def field_of(
     vectors: Vectors, rule: str, size: int | None = None, extent: float = EXTENT, time: int | None = None
 ) -> Field2D:
-    """Return scores on a grid, over the largest of them; all 0 before the first mistake.
-
-    Votes change by steps, so that their boundary needs a finer grid than that of scores, between which one can draw.
-    """
+    """Return scores on a grid, over the largest of them; all 0 before the first mistake."""
     size = size or (96 if rule == "vote" else 56)
     ticks = np.linspace(-extent, extent, size)
     grid = np.array(np.meshgrid(ticks, ticks[::-1])).reshape(2, -1).T

@@ -23,23 +23,7 @@ class TooManyGamesError(VotronError):
 
 
 class Games:
-    """Games by their id, those asked for last at the end.
-
-    Parameters
-    ----------
-    limits : Limits
-        How many, and for how long.
-    clock : callable
-        Returns seconds.
-
-    Examples
-    --------
-    >>> from votron.web._schemas import Setup
-    >>> games = Games(Limits(games=1))
-    >>> name = games.add(PlaneGame(Setup()))
-    >>> games[name].rounds, len(games)
-    ([], 1)
-    """
+    """Games by their id, those asked for last at the end."""
 
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits, self._clock = limits, clock

@@ -37,17 +37,7 @@ _MOST_MOMENTS = 80
 
 
 def write_lecture(path: str, piece: Piece, links: Iterable[str] = ()) -> int:
-    """Write the file; return its size in bytes.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    piece : Piece
-        The model whose run is shown; it is made if it is not ready.
-    links : iterable of str
-        Games as links of the page; without any, games of the automatic A and two others.
-    """
+    """Write the file; return its size in bytes."""
     games = [(f"Game {i}", game_of_link(link)) for i, link in enumerate(links, 1)] or _own_games()
     if piece.trained is None:
         piece.work()

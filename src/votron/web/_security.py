@@ -41,19 +41,7 @@ _COOKIE = "votron"
 
 
 class Guard:
-    """Stands before an application, and lets through what is answered.
-
-    Parameters
-    ----------
-    app : ASGI application
-        What answers.
-    hosts : set of str
-        Names, with the port where it is not 80, by which the server may be called; empty: any.
-    token : str, optional
-        What visitors must know: given once as ``?token=...``, and then kept as a cookie.
-    limits : Limits
-        Size and time of requests.
-    """
+    """Stands before an application, and lets through what is answered."""
 
     def __init__(self, app: App, hosts: set[str], token: str | None = None, limits: Limits | None = None) -> None:
         self.app, self.hosts, self.token, self.limits = app, hosts, token, limits or Limits()

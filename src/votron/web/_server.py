@@ -19,13 +19,7 @@ __all__ = ["is_loopback", "serve"]
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether an address can be reached from this machine only.
-
-    Examples
-    --------
-    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
-    (True, True, False)
-    """
+    """Tell whether an address can be reached from this machine only."""
     if host == "localhost":
         return True
     try:
@@ -57,22 +51,7 @@ def serve(
     say: Any = print,
     limits: Limits | None = None,
 ) -> None:
-    """Serve the page until SIGINT or SIGTERM.
-
-    Parameters
-    ----------
-    pieces : list of Piece
-        The models; they are trained from here on.
-    host, port : str, int
-        Where to listen; port 0 is any that is free. Where other machines can reach it, visitors need a token, which is
-        part of the address that is printed.
-    open_browser : bool, default=False
-        Whether to open the page.
-    say : callable
-        Gets the address.
-    limits : Limits, optional
-        How much of everything there may be.
-    """
+    """Serve the page until SIGINT or SIGTERM."""
     check_packages()
     import uvicorn
 

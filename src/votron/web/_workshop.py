@@ -71,13 +71,7 @@ class Piece:
 
 
 class Workshop:
-    """The pieces, and the thread that makes them.
-
-    Parameters
-    ----------
-    pieces : sequence of Piece
-        What to make, in this order.
-    """
+    """The pieces, and the thread that makes them."""
 
     def __init__(self, pieces: list[Piece]) -> None:
         self.pieces = {piece.id: piece for piece in pieces}
@@ -187,19 +181,7 @@ def _images(name: str, tell: Callable[[float], None], epochs: int) -> Trained:
 
 
 def given_piece(model: Any, title: str, X: Any = None, y: Any = None, *, raw: bool = True) -> Piece:
-    """Return a model of the user's as a piece, with rows to measure it on, if there are any.
-
-    Parameters
-    ----------
-    model : VotedPerceptronClassifier
-        The classifier itself, without what stands before it in a pipeline.
-    title : str
-        What to call it.
-    X, y : rows as the classifier takes them, and labels, optional
-        What to measure errors on.
-    raw : bool, default=True
-        Whether these rows are the data themselves: images are drawn and shown only where nothing has changed them.
-    """
+    """Return a model of the user's as a piece, with rows to measure it on, if there are any."""
     if not isinstance(model, VotedPerceptronClassifier) or model.support_vectors_.shape[1] == 0:
         raise VotronError(
             "votron play shows models of VotedPerceptronClassifier, whose files have the record of their training, "
