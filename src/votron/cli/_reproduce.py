@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from votron._util.text import duration
 from votron._util.text_tables import wants_colour
-from votron.cli._output import Notes, downloading
+from votron.cli._output import Notes
 from votron.cli._parser import Parser, UsageError
 from votron.errors import VotronError
 from votron.papers.settings import WHAT, Settings, parse_degrees
@@ -88,8 +88,7 @@ def run(args: argparse.Namespace) -> int:
     from votron.papers.reproduce import remove_stale, reproduce, write_tables
     from votron.papers.runs import RunStore
 
-    with downloading(Notes(args.quiet)) as progress:
-        data = load_image_set(args.data, progress=progress)
+    data = load_image_set(args.data)
     out = args.out or Path("reports") / data.name
     _check_out(out)
     with _workers(args):
