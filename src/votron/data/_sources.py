@@ -79,7 +79,11 @@ class Source(Location):
         self.compression: str | None = None
         self.rewindable = self.path is not None and (self.path.is_file() or not self.path.exists())
         self._once: IO[bytes] | None = self._opened()
-        self.head = self._once.read(HEAD)
+        try:
+            self.head = self._once.read(HEAD)
+        except DataError:
+            self._once.close()
+            raise
         if self.rewindable:
             self._once.close()
         is_plain = self.rewindable and self.compression is None and encoding is None
@@ -99,7 +103,7 @@ class Source(Location):
         if self._once is None:
             raise DataError("Standard input, or a pipe, can be read only once: give a file.")
         rest, self._once = self._once, None
-        return io.BufferedReader(_Reader(self, rest, prefix=self.head), _CHUNK)
+        return io.BufferedReader(_Reader(self, rest, rest, prefix=self.head), _CHUNK)
 
     def read(self) -> bytes:
         """Return all of its bytes, expanded."""
@@ -117,14 +121,14 @@ class Source(Location):
         inner: Any = reader if self.compression is None else _OPENERS[self.compression](reader)
         if self.encoding is not None:
             inner = codecs.EncodedFile(inner, "utf-8", self.encoding)
-        return io.BufferedReader(_Reader(self, inner), _CHUNK)
+        return io.BufferedReader(_Reader(self, inner, reader), _CHUNK)
 
 
 class _Reader(io.RawIOBase):
     """What a source expands to, up to its limit; damage is an error with a sentence."""
 
-    def __init__(self, source: Source, inner: Any, prefix: bytes = b"") -> None:
-        self._source, self._inner, self._rest = source, inner, prefix
+    def __init__(self, source: Source, inner: Any, file: IO[bytes], prefix: bytes = b"") -> None:
+        self._source, self._inner, self._file, self._rest = source, inner, file, prefix
         self._n = 0
 
     def readable(self) -> bool:
@@ -164,6 +168,7 @@ class _Reader(io.RawIOBase):
         if not self.closed:
             with suppress(Exception):  # what is left of a damaged stream
                 self._inner.close()
+            self._file.close()
         super().close()
 
 
