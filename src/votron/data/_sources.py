@@ -107,8 +107,10 @@ class Source(Location):
 
     def read(self) -> bytes:
         """Return all of its bytes, expanded."""
+        if self.plain_path is not None:
+            return self.plain_path.read_bytes()
         with self.open() as file:
-            return file.read()
+            return b"".join(iter(lambda: file.read(_CHUNK), b""))
 
     def _opened(self) -> IO[bytes]:
         try:
@@ -118,7 +120,11 @@ class Source(Location):
         except (OSError, ValueError) as error:  # a name with a NUL character is a ValueError
             raise DataError(f"Cannot read {self.name}: {getattr(error, 'strerror', None) or error}.") from None
         self.compression = next((kind for magic, kind in _MAGIC.items() if first.startswith(magic)), None)
-        inner: Any = reader if self.compression is None else _OPENERS[self.compression](reader)
+        try:
+            inner: Any = reader if self.compression is None else _OPENERS[self.compression](reader)
+        except DataError:
+            reader.close()
+            raise
         if self.encoding is not None:
             inner = codecs.EncodedFile(inner, "utf-8", self.encoding)
         return io.BufferedReader(_Reader(self, inner, reader), _CHUNK)
@@ -238,8 +244,11 @@ def whole_text(source: Source) -> bytes:
     return data
 
 
-def text_parts(source: Source, batch_bytes: int, ends: Callable[[bytes], int]) -> Iterator[tuple[bytes, int]]:
+def text_parts(source: Source, batch_bytes: int | None, ends: Callable[[bytes], int]) -> Iterator[tuple[bytes, int]]:
     """Yield whole records, and the line that they begin on; `ends` says where the last whole record ends."""
+    if batch_bytes is None:
+        yield whole_text(source), 1
+        return
     beginning(source)
     with source.open() as file:
         data, line = _with_newlines(file.read(max(batch_bytes, 8)).removeprefix(codecs.BOM_UTF8), source), 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -235,7 +234,7 @@ def is_separator(text: Any) -> bool:
 
 def _is_encoding(name: Any) -> bool:
     try:
-        return isinstance(name, str) and isinstance(b"".decode(codecs.lookup(name).name), str)
+        return isinstance(name, str) and isinstance(b"  ".decode(name), str)
     except (LookupError, UnicodeError):
         return False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -67,6 +67,13 @@ def select(frame: Any, names: Iterable[str]) -> Any:
     return polars().DataFrame([frame.get_column(name) for name in names])
 
 
+def check_names(names: Iterable[str], name: str) -> None:
+    """Refuse names of columns that polars takes for patterns."""
+    for each in names:
+        if each.startswith("^") and each.endswith("$"):
+            raise DataError(f"The column {short_repr(each)} of {name} must have another name: it reads as a pattern.")
+
+
 # -- columns by name --------------------------------------------------------------------------------------------------
 
 
@@ -113,7 +120,7 @@ def as_written(options: ReadOptions, names: Sequence[str]) -> set[str]:
     found = {name for name in names if options.kind_of(name) == "text"}
     if options.columns is not None:
         found |= {name for name in names if name not in options.columns and name != label}
-    if label is not None and (options.labels == "none" or options.label_kind == "text"):
+    if label is not None and (options.labels == "none" or options.label_kind is not None):
         found.add(label)
     for key in options.drop:
         with suppress(DataError):
@@ -130,6 +137,8 @@ def frame_examples(
     """Return the examples of a frame; `about` says where they are from, `name` is what sentences call it."""
     label = _label_column(options, list(frame.columns), name)
     y = None if label is None or options.labels == "none" else frame[label]
+    if y is not None and options.label_kind in ("truth", "number"):
+        y = _converted(y, options.label_kind, place, name, _TRAINED)
     X = select(frame, _feature_columns(frame, options, label, name))
     X = convert_columns(X, dict.fromkeys(options.as_text, "text") | dict(options.columns or {}), place, name)
     unlabelled = None if y is None else missing_cells(y)
@@ -321,7 +330,9 @@ def _converted(column: Any, wanted: str, place: Place, name: str, why: str) -> A
         return column if kind in ("text", "other") else column.cast(pl.String)
     texts = column.cast(pl.String) if kind in ("text", "boolean") else column
     found, bad = column, None
-    if wanted == "date" and kind != "date":
+    if why == _BEFORE and {kind, wanted} in ({"boolean", "number"}, {"number", "truth"}):
+        bad = int(column.is_not_null().arg_true()[0])
+    elif wanted == "date" and kind != "date":
         dates = dates_in(texts) if kind == "text" else None
         if dates is not None:
             return dates
@@ -354,8 +365,8 @@ def _truth_values(column: Any, pl: Any) -> Any:
     return truth.set(~(truth | column.is_in(false)).fill_null(False), None).rename(column.name)
 
 
-def settled(frame: Any, seen: dict[str, str], place: Place, name: str) -> Any:
-    """Return a part whose columns hold what they held in the parts before, and remember what the others hold."""
+def settled(frame: Any, seen: dict[str, str], told: Collection[str], place: Place, name: str) -> Any:
+    """Return a part whose columns hold what they did in the parts before; remember what they hold, unless told."""
     for column in frame.get_columns():
         if seen.get(column.name) == "number" and kind_of(column) == "text" and (codes := is_code(column)).any():
             row = int(codes.arg_true()[0])
@@ -366,8 +377,10 @@ def settled(frame: Any, seen: dict[str, str], place: Place, name: str) -> Any:
                 " if it is a column of names.",
             )
     frame = convert_columns(frame, seen, place, name, _BEFORE)
-    kinds = {column.name: {"boolean": "truth"}.get(kind_of(column), kind_of(column)) for column in frame.get_columns()}
-    seen.update({name: kind for name, kind in kinds.items() if kind not in ("nothing", "other")})
+    for column in frame.get_columns():
+        kind = {"boolean": "truth"}.get(kind_of(column), kind_of(column))
+        if kind not in ("nothing", "other") and column.name not in told:
+            seen[column.name] = kind
     return frame
 
 

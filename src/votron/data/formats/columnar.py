@@ -12,7 +12,7 @@ from votron.data.conversion import as_table
 from votron.data.examples import Examples
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.data.tables import list_names, polars, polars_errors
+from votron.data.tables import check_names, list_names, polars, polars_errors
 from votron.errors import DataError
 
 _BYTES_A_VALUE = 8
@@ -46,6 +46,7 @@ class _Columnar(Format):
             n_rows, names = int(scan.select(pl.len()).collect().item()), scan.collect_schema().names()
         if not (n_rows and names):
             raise DataError(f"There must be rows and columns in {source.name}. Got {n_rows} of {len(names)} instead.")
+        check_names(names, source.name)
         hidden = _hidden_indexes(names, options)
         if batch_bytes is None:
             check_expanded(n_rows * len(names) * _BYTES_A_VALUE, options.max_bytes, source.name)

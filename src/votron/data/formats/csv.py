@@ -10,12 +10,13 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.data._sources import Source, beginning, lines_of_rows, text_parts, whole_text, with_capital
+from votron.data._sources import Source, beginning, lines_of_rows, text_parts, with_capital
 from votron.data.conversion import as_table
 from votron.data.dates import dates_in
 from votron.data.examples import Examples, short_repr
@@ -33,6 +34,7 @@ from votron.data.tables import (
     OddValueError,
     Place,
     as_written,
+    check_names,
     is_code,
     label_in,
     polars,
@@ -64,14 +66,11 @@ class Csv(Format):
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         """Yield a table, of all text at once where no batches are asked for: then its types depend on all rows."""
         layout = find_layout(beginning(source), source.name, options.delimiter or self.separator, options)
-        if batch_bytes is None:
-            texts = iter([(whole_text(source), 1)])
-        else:
-            texts = text_parts(source, batch_bytes, _last_record(layout))
+        check_names(layout.names, source.name)
         about = {"header": layout.header, "delimiter": layout.delimiter, "quote": layout.quote or ""}
         n_header = layout.n_header
         columns = _Columns(layout, options)
-        for data, line in texts:
+        for data, line in text_parts(source, batch_bytes, _last_record(layout)):
             taken = min(n_header, len(data))  # a part may end within blank lines above the header
             n_header -= taken
             line, data = line + data.count(b"\n", 0, taken), data[taken:]
@@ -81,7 +80,7 @@ class Csv(Format):
             if frame.height:
                 frame = columns.typed(frame, place)
                 yield Part(
-                    settled(frame, columns.seen, place, source.name) if batch_bytes else frame,
+                    settled(frame, columns.seen, columns.told, place, source.name) if batch_bytes else frame,
                     place=place,
                     about={**about, "lines": lines},
                 )
@@ -134,9 +133,14 @@ def _place_in(lines: Lines) -> Place:
 def _rows(data: bytes, layout: Layout, first_line: int) -> tuple[Any, Lines]:
     """Return some whole records as a frame of texts, and the line that each begins on."""
     pl = polars()
-    if not data.endswith(b"\n") or data.endswith((b"\n\n", b"\n\r\n")) or not data.strip(b"\r\n"):
+    if len(data) < 3 or not data.endswith(b"\n") or data.endswith((b"\n\n", b"\n\r\n")):
         data = data.rstrip(b"\r\n") + b"\n"
-    keys = [f"c{i}" for i in range(len(layout.names))]
+    n = len(layout.names)
+    if n > 1 and data.startswith((b"\n", b"\r")):  # from the first line polars takes the number of columns
+        stripped = data.lstrip(b"\r\n")
+        first_line += data.count(b"\n", 0, len(data) - len(stripped))
+        data = stripped
+    keys = [f"c{i}" for i in range(n)]
     if data == b"\n":
         return pl.DataFrame(schema=dict.fromkeys(layout.names, pl.String)), range(0)
     try:
@@ -153,7 +157,6 @@ def _rows(data: bytes, layout: Layout, first_line: int) -> tuple[Any, Lines]:
         raise _misplaced_quote(data, layout, first_line) or error from None
     frame.columns = list(layout.names)
     lines: Lines | None = lines_of_rows(data, frame.height, first_line)
-    n = len(layout.names)
     short = n > 1 and frame.to_series(n - 1).null_count() > 0  # polars fills short lines with nulls, blank ones too
     if short and count_delimiters(data, layout.delimiter, layout.quote) != frame.height * (n - 1):
         found = list(_checked_records(data, layout, first_line))
@@ -194,8 +197,6 @@ def _misplaced_quote(data: bytes, layout: Layout, first_line: int) -> DataError 
     quote, edge = re.escape(layout.quote.encode()), re.escape(layout.delimiter.encode())
     found = re.search(rb"[^%s\n%s]%s[^%s\r\n%s]" % (edge, quote, quote, edge, quote), data)
     if found is None:
-        found = re.search(rb"%s[^%s\r\n%s]" % (quote, edge, quote), data)
-    if found is None:
         return None
     line = first_line + data.count(b"\n", 0, found.start() + 1)
     return DataError(
@@ -216,17 +217,15 @@ class _Columns:
         self.seen: dict[str, str] = {}
         self._layout = layout
         self._texts = as_written(options, layout.names)
-        self._known = options.columns or {}
+        self.told = options.columns or {}
         self._label = label_in(options, layout.names)
         self._missing = list(options.missing_texts)
         self._decimal = options.decimal or ("." if layout.delimiter == "," else None)
 
     def typed(self, frame: Any, place: Place) -> Any:
         """Return a frame of texts as numbers, truth values, dates and texts."""
-        columns = frame.get_columns()
-        del frame
-        for i, column in enumerate(columns):
-            columns[i] = self._typed(column, place)
+        with ThreadPoolExecutor() as pool:  # polars works on one column without the interpreter's lock
+            columns = list(pool.map(lambda column: self._typed(column, place), frame.get_columns()))
         doubtful = frozenset(self._layout.doubtful)
         for column in columns if doubtful else ():
             if column.name in doubtful and column.dtype.is_numeric() and column.null_count() < len(column):
@@ -271,29 +270,43 @@ class _Columns:
         name, n = texts.name, len(texts) - texts.null_count()
         if not n:
             return texts
-        points = texts.str.contains(".", literal=True)
-        commas = texts.str.contains(_COMMA) & (self._decimal != ".")
-        is_number = texts.cast(polars().Float64, strict=False).is_not_null() & ~(points & (self._decimal == ","))
-        is_number |= commas
+        is_number = texts.cast(polars().Float64, strict=False).is_not_null()
+        points = commas = is_number
+        if self._decimal != ".":
+            points, commas = texts.str.contains(".", literal=True), texts.str.contains(_COMMA)
+            is_number = commas | (is_number & ~(points & (self._decimal == ",")))
         n_numbers = int(is_number.sum())
-        is_label, is_known = name == self._label, name in self._known or name in self.seen
+        is_label, is_known = name == self._label, name in self.told or name in self.seen
         if 2 * n_numbers > n and not is_label and not is_known:
-            odd = ~is_number if n_numbers < n else commas if commas.sum() < points.sum() else points
-            raise self._odd_value(texts, odd, place)
+            if n_numbers == n:
+                raise self._two_marks(texts, points, commas, place)
+            raise self._odd_value(texts, ~is_number, place)
         if n_numbers:
             return texts
         lower = texts.str.to_lowercase()
         if lower[lower.is_not_null().arg_true()[0]] in _TRUTH and lower.is_in(_TRUTH).sum() == n:
             return lower == "true"
-        dates = None if is_label else dates_in(texts)
+        dates = None if is_label else _dates(texts)
         return texts if dates is None else dates
+
+    def _two_marks(self, texts: Any, points: Any, commas: Any, place: Place) -> DataError:
+        rows = [int(each.fill_null(False).arg_true()[0]) for each in (points, commas)]
+        got = " and ".join(f"{short_repr(texts[row])} in {place(row)}" for row in rows)
+        return OddValueError(
+            f"The column {texts.name!r} of {self._layout.name} must have one decimal mark. Got {got} instead: mend it, "
+            "or say with ",
+            Parameter("as_text"),
+            " that it is a column of names.",
+            column=texts.name,
+            got=got,
+        )
 
     def _odd_value(self, texts: Any, odd: Any, place: Place) -> DataError:
         row = int(odd.fill_null(False).arg_true()[0])
         got = f"{short_repr(texts[row])} in {place(row)}"
         return OddValueError(
             f"The column {texts.name!r} of {self._layout.name} must hold numbers alone, as most of its values are. Got "
-            f"{got} instead: mend it (one decimal mark, nothing between thousands), name it in ",
+            f"{got} instead: mend it, name it in ",
             Parameter("na_values"),
             " if it means that nothing is there, or say with ",
             Parameter("as_text"),
@@ -317,6 +330,17 @@ def _plain_numbers(texts: Any) -> Any:
 def _has_codes(texts: Any, numbers: Any) -> bool:
     """Tell whether some texts begin as no number is written, such as 007."""
     zeros = texts.str.starts_with("0")
-    if (numbers < 0).any():
-        zeros = zeros | texts.str.starts_with("-0")
-    return bool(zeros.any() and is_code(texts.filter(zeros)).any())
+    if (numbers.min() or 0) < 0:
+        zeros |= texts.str.starts_with("-0")
+    found = texts.filter(zeros)
+    found = found.filter(~found.str.starts_with("0.") & (found.str.len_bytes() > 1))
+    return bool(is_code(found).any())
+
+
+def _dates(texts: Any) -> Any | None:
+    """Return texts as dates, if all of them are; each date is looked at once."""
+    different = texts.drop_nulls().unique(maintain_order=True)
+    if len(different) > len(texts) // 2:
+        return dates_in(texts)
+    dates = dates_in(different)
+    return None if dates is None else texts.replace_strict(different, dates)

@@ -65,8 +65,7 @@ class Idx(Format):
                 )
             width = math.prod(shape[1:]) * dtype.itemsize
             n = max(1, shape[0] if batch_bytes is None else batch_bytes // max(1, width))
-            if batch_bytes is None and source.size is None:
-                check_expanded(shape[0] * width, options.max_bytes, f"the IDX file {source.name}")
+            _check_claim(source, dtype, shape if batch_bytes is None or source.size else shape[1:], options.max_bytes)
             for begin in range(0, shape[0], n):
                 rows = min(n, shape[0] - begin)
                 X = _numbers(file, dtype, (rows, *shape[1:]), source.name)
@@ -136,6 +135,7 @@ def read_idx(path: str | os.PathLike[str]) -> NDArray[Any]:
 def _whole(source: Source) -> NDArray[Any]:
     with source.open() as file:
         dtype, shape = _read_header(file, source.name)
+        _check_claim(source, dtype, shape, source.max_bytes)
         array = _numbers(file, dtype, shape, source.name)
         _check_end(file, source.name)
     return array
@@ -154,13 +154,28 @@ def _read_header(file: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int, 
     return np.dtype(_TYPES[magic[2]]), tuple(np.frombuffer(sizes, dtype=">u4").tolist())
 
 
+def _check_claim(source: Source, dtype: np.dtype[Any], shape: tuple[int, ...], max_bytes: int) -> None:
+    """Refuse a header that promises more than there is, or than may be expanded, before memory is taken for it."""
+    n_bytes = math.prod(shape) * dtype.itemsize
+    if source.size is not None and source.size != 4 + 4 * len(shape) + n_bytes:
+        raise DataError(
+            f"The header of the IDX file {source.name} promises {_shown(shape)} numbers, which does not fit its "
+            f"{source.size} bytes."
+        )
+    if source.size is None:
+        check_expanded(n_bytes, max_bytes, f"the IDX file {source.name}")
+
+
 def _numbers(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> NDArray[Any]:
     """Return so many of the numbers that are left of a file."""
     n_bytes = math.prod(shape) * dtype.itemsize
-    data = file.read(n_bytes) if n_bytes < 2**62 else b""
+    data = file.read(n_bytes)
     if len(data) < n_bytes:
         raise DataError(f"The IDX file {name} ends before the numbers that its header promises.")
-    return np.frombuffer(data, dtype=dtype).reshape(shape).astype(dtype.newbyteorder("="))
+    try:
+        return np.frombuffer(data, dtype=dtype).reshape(shape).astype(dtype.newbyteorder("="))
+    except ValueError:  # no numbers, and dimensions that overflow all the same
+        raise DataError(f"The IDX file {name} has a shape that no array can have: {_shown(shape)}.") from None
 
 
 def _check_end(file: IO[bytes], name: str) -> None:

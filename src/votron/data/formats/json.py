@@ -21,10 +21,22 @@ from votron.data.dates import dates_in
 from votron.data.examples import Examples, short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.data.tables import OddValueError, Place, as_written, label_in, list_names, polars, polars_errors, settled
+from votron.data.tables import (
+    OddValueError,
+    Place,
+    as_written,
+    check_names,
+    label_in,
+    list_names,
+    polars,
+    polars_errors,
+    select,
+    settled,
+)
 from votron.errors import DataError, Parameter
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_STRING_OR_NAN = re.compile(rb'("(?:[^"\\]|\\.)*+")|NaN')
 _DEEPEST = 8
 """Objects that may stand within one another."""
 
@@ -79,11 +91,8 @@ class JsonLines(Format):
         """Yield rows, of which the first say what the columns of the next ones hold."""
         _refuse_other(source)
         seen: dict[str, str] = {}
-        if batch_bytes is None:
-            parts = iter([(whole_text(source), 1)])
-        else:
-            parts = text_parts(source, batch_bytes, lambda data: data.rfind(b"\n") + 1)
-        for data, line in parts:
+        names: dict[str, None] = dict.fromkeys(options.columns or ())
+        for data, line in text_parts(source, batch_bytes, lambda data: data.rfind(b"\n") + 1):
             if batch_bytes is not None and not data.strip():
                 continue
             frame = _read(data, source.name, lines=True, first_line=line)
@@ -98,9 +107,9 @@ class JsonLines(Format):
             texts = {name for name, kind in seen.items() if kind == "text"}
             frame = _typed(frame, data, options, place, source.name, texts)
             if batch_bytes is not None:  # no row of a batch may have a column that others have
-                absent = [name for name in {**seen, **(options.columns or {})} if name not in frame.columns]
-                frame = frame.with_columns([polars().Series(name, [None] * frame.height) for name in absent])
-                frame = settled(frame, seen, place, source.name)
+                names |= dict.fromkeys(frame.columns)
+                absent = [polars().Series(name, [None] * frame.height) for name in names if name not in frame.columns]
+                frame = settled(select(frame.hstack(absent), names), seen, options.columns or (), place, source.name)
             yield Part(frame, place=place, about={"lines": lines})
             del frame, data  # not to be in memory while the next are read
 
@@ -139,8 +148,12 @@ def _read(data: bytes, name: str, *, lines: bool, first_line: int = 1) -> Any:
             read = pl.read_ndjson if lines else pl.read_json
             frame = read(io.BytesIO(data), infer_schema_length=None)
     except DataError:
+        without_nan = _STRING_OR_NAN.sub(lambda found: found[1] or b"null", data)  # Python writes it, JSON has none
+        if without_nan != data:
+            return _read(without_nan, name, lines=lines, first_line=first_line)
         _check(data, name, lines, first_line)
         raise
+    check_names(frame.columns, name)
     if 0 in frame.shape:
         raise DataError(f"There are no examples in {name}.")
     return frame
@@ -148,7 +161,8 @@ def _read(data: bytes, name: str, *, lines: bool, first_line: int = 1) -> Any:
 
 def _check(data: bytes, name: str, lines: bool, first_line: int) -> None:
     """Refuse what is not JSON, and say in which line."""
-    decoder = msgspec.json.Decoder(dict[str, Any] if lines else Any)
+    row = dict[str, Any]
+    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(row if lines else list[row] | row)
     for line, text in enumerate(data.split(b"\n"), start=first_line) if lines else [(first_line, data)]:
         try:
             if text.strip():
@@ -157,8 +171,8 @@ def _check(data: bytes, name: str, lines: bool, first_line: int) -> None:
             at = re.search(r"byte (\d+)", str(error))
             line += 0 if lines or at is None else text.count(b"\n", 0, int(at[1]))
             reason = str(error).split(" (byte")[0].removeprefix("JSON is malformed: ") or "nested too deeply"
-            where = f"in line {line}" if lines or at is not None else "in it"
-            raise DataError(f"Cannot read {name} as JSON: {reason[:1].lower()}{reason[1:]} {where}.") from None
+            where = f" in line {line}" if lines or at is not None else ""
+            raise DataError(f"Cannot read {name} as JSON: {reason[:1].lower()}{reason[1:]}{where}.") from None
 
 
 def _exploded(frame: Any, name: str) -> Any:
@@ -179,7 +193,7 @@ def _typed(frame: Any, data: bytes, options: ReadOptions, place: Place, name: st
     names = [column.name for column in columns]
     texts = texts | as_written(options, names)
     label = label_in(options, names)
-    missing = list(options.missing_texts) if options.na_values else []  # where null is at hand, a word is a word
+    missing = ["", *options.na_values] if options.na_values else []  # where null is at hand, a word is a word
     for i, column in enumerate(columns):
         if isinstance(column.dtype, pl.List):
             columns[i] = _without_lists(column, column.name in texts, place, name)

@@ -106,7 +106,8 @@ class Npz(Format):
                 n_bytes = sum(info.file_size for info in archive.infolist())
             check_expanded(n_bytes, options.max_bytes, f"the archive {source.name}")
             with np.load(file, allow_pickle=False) as archive_of_arrays:
-                arrays = dict(archive_of_arrays)
+                found = dict(archive_of_arrays)
+            arrays = {key: array for key, array in found.items() if isinstance(array, np.ndarray)}
             matrix = _csr(arrays) if set(_CSR) <= set(arrays) else None
         X, key = (matrix, "data") if matrix is not None else _features(arrays, options.label, source.name)
         taken = {key, *(_CSR if matrix is not None else ())}

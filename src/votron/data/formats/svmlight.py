@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron.data._sources import Source, text_parts, whole_text
+from votron.data._sources import Source, text_parts
 from votron.data.conversion import as_matrix
 from votron.data.examples import Examples, short_repr
 from votron.data.formats.base import Format, Part
@@ -43,11 +43,7 @@ class Svmlight(Format):
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         """Yield CSR matrices; an array if all is read at once and much of it is not 0."""
         row, zero_based = 0, options.zero_based
-        if batch_bytes is None:
-            parts = iter([(whole_text(source), 1)])
-        else:
-            parts = text_parts(source, batch_bytes, lambda data: data.rfind(b"\n") + 1)
-        for data, line in parts:
+        for data, line in text_parts(source, batch_bytes, lambda data: data.rfind(b"\n") + 1):
             X, y = _read(data, source.name, line)
             if not len(y):
                 if batch_bytes is None:
