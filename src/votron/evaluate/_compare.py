@@ -22,12 +22,12 @@ from votron._util.text import duration, joined
 from votron._util.types import Index
 from votron.data.encoding import SCALERS
 from votron.errors import Parameter, VotronError
-from votron.estimators._search.rows import check_splitting, checked_rows, drawn_rows, stratified_splits
 from votron.estimators.base import OutOfTime
 from votron.estimators.pipelines import ClassifierPipeline, table_encoder
 from votron.evaluate._measuring import Course, Learner, LeftOutError, foretold_span, measure, out_of_time
 from votron.evaluate._places import Places
 from votron.evaluate._result import Comparison, ComparisonRow
+from votron.evaluate._rows import check_splitting, checked_rows, drawn_rows, stratified_splits
 from votron.evaluate.candidates import CANDIDATES, candidates_for, facts_of
 from votron.evaluate.scores import SCORES
 

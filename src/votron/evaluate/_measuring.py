@@ -23,9 +23,9 @@ from votron._util.pipelines import classifier_of
 from votron._util.text import duration, on_one_line, shortened
 from votron._util.types import Index
 from votron.errors import VotronError
-from votron.estimators._search.folds import with_every_class_first
-from votron.estimators._search.rows import LabelledRows
+from votron.estimators._search import with_every_class_first
 from votron.estimators.base import OutOfTime
+from votron.evaluate._rows import LabelledRows
 from votron.evaluate.scores import Score
 from votron.saving.models import save
 
