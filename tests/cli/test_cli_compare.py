@@ -75,7 +75,8 @@ def test_lines_fit_the_terminal(monkeypatch, capsys):
         said = capsys.readouterr().out
         assert max(map(len, said.split("\n"))) <= columns
         assert words in said
-        assert "Not compared unless named: naive-bayes (it is for words, counts and categories)" in " ".join(said.split())
+        words = "Not compared unless named: naive-bayes (it is for words, counts and categories)"
+        assert words in " ".join(said.split())
 
 
 def test_options_of_other_commands(table, capsys):
