@@ -38,7 +38,7 @@ def files(tmp_path_factory):
     before = Path.cwd()
     os.chdir(folder)
     try:
-        assert main(["train", "digits", "-o", "digits.votron", "--random-state", "0", "--no-certificate"]) == 0
+        assert main(["train", "digits", "-o", "digits.votron", "--random-state", "0"]) == 0
         assert main(["train", "days.csv", "--label", "Play", "-o", "days.votron", "--random-state", "0"]) == 0
     finally:
         os.chdir(before)

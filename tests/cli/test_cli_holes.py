@@ -37,7 +37,7 @@ def run(capsys, *arguments):
 
 @pytest.mark.parametrize("estimator", ["averaged", "voted"])
 def test_holes_that_are_filled_in_are_counted_and_named(tables, capsys, estimator):
-    fill = ["--missing", "median", "--estimator", estimator, "--random-state", "0", "--no-certificate"]
+    fill = ["--missing", "median", "--estimator", estimator, "--random-state", "0"]
     run(capsys, "train", "known.csv", "--label", "label", *fill, "-o", "m.votron")
     assert load_with_manifest("m.votron")[1].provenance["holes"] == {"right": 1}
     rows = np.genfromtxt("known.csv", delimiter=",", skip_header=1, usecols=(0, 1))
@@ -54,7 +54,7 @@ def test_holes_that_are_filled_in_are_counted_and_named(tables, capsys, estimato
 
 
 def test_a_table_without_holes_is_not_remarked_upon(tables, capsys):
-    fill = ["--missing", "mean", "--random-state", "0", "--no-certificate"]
+    fill = ["--missing", "mean", "--random-state", "0"]
     run(capsys, "train", "known.csv", "--label", "label", "--drop", "right", *fill, "-o", "m.votron")
     assert load_with_manifest("m.votron")[1].provenance["holes"] == {}
     assert "filled in" not in run(capsys, "predict", "m.votron", "known.csv", "-o", "out.csv")

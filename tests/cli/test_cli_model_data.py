@@ -38,7 +38,7 @@ def run_json(capsys, *arguments):
 
 def trained(capsys, *arguments):
     """Train with a seed and without a certificate."""
-    return run_json(capsys, "train", *arguments, "-o", "m.votron", "--random-state", "0", "--no-certificate")
+    return run_json(capsys, "train", *arguments, "-o", "m.votron", "--random-state", "0")
 
 
 def zero_based(text):
@@ -438,11 +438,9 @@ def test_data_from_pipes_with_a_name(name, here, capsys, through_pipe):
 def test_certificates_of_streams(estimator, here, capsys):
     """One pass has one; for several no theorem holds that counts rows once, so there is a sentence."""
     common = ["large.svm", "--stream", "--estimator", *estimator, "-o", "m.votron"]
-    out = run(capsys, "train", *common).out
-    assert "`votron certify` computes it" in " ".join(out.split())
+    run(capsys, "train", *common)
     assert run_json(capsys, "certify", "m.votron", "large.svm")["m"] == 300
     out = run(capsys, "train", *common, "--passes", "2", "--batch", "1kB").out
-    assert "none for several passes over a stream" in out
     assert "epochs        2 passes" in out
     err = run(capsys, "certify", "m.votron", "large.svm", status=1).err
     assert err == (
