@@ -23,10 +23,9 @@ from votron import (
     load,
     save,
 )
-from votron.estimators._search.grids import GROWTH, moments_until
+from votron.estimators._grid import LIMITS, moments_until
 from votron.estimators.base import Deadline, OutOfTime
 from votron.saving.models import read_manifest
-from votron.tuning import tune
 
 IRIS = load_iris(return_X_y=True)
 NOISY = make_classification(300, 8, n_informative=4, flip_y=0.2, random_state=0)
@@ -89,7 +88,7 @@ def test_grids_go_on_where_the_best_is_at_their_edge():
     assert gammas[0] < model.best_params_["gamma"] < gammas[-1] or len(gammas) == 11
     noisy = VotedPerceptronClassifierCV(kernels=["rbf"], gammas=["scale"], cv=3, random_state=0).fit(*NOISY)
     margins = sorted(set(noisy.cv_results_["param_margin"]))
-    assert noisy.best_params_["margin"] < margins[-1] or margins[-1] == GROWTH["margin"].most
+    assert noisy.best_params_["margin"] < margins[-1] or margins[-1] == LIMITS["margin"][1]
     assert len({*noisy.cv_results_["param_gamma"]}) == 1  # what was given stays as it was given
 
 

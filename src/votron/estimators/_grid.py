@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from numbers import Real
@@ -20,6 +20,8 @@ from votron.kernels.base import kernel_class
 
 Params = dict[str, Any]
 
+KERNELS = ["rbf"]
+"""Polynomials took as long again, and brought nothing in the mean (docs/accuracy.md)."""
 MARGINS = [0.5, 2.0]
 EPOCHS = 32.0
 """Passes of each fit at first."""
@@ -65,22 +67,20 @@ def _comparable(params: Params) -> Hashable:
     return frozenset((name, value if isinstance(value, str | Real) else id(value)) for name, value in params.items())
 
 
-def first_settings(
-    kernels: Iterable[Any], lists: Mapping[str, list[Any]], margins: Iterable[Any], epochs: float
-) -> list[Setting]:
+def first_settings(given: Mapping[str, list[Any]], epochs: float) -> list[Setting]:
     """Return every combination of values, those near the heads of the lists first.
 
-    ``lists`` has values of the kernels' own parameters; of those that it lacks, each kernel says what is worth trying.
+    ``given`` has values by parameter; of a kernel's own parameters that it lacks, the kernel says what is worth trying.
     """
     ranked: dict[Hashable, tuple[tuple[int, ...], Setting]] = {}
-    for k, kernel in enumerate(kernels):
+    for k, kernel in enumerate(given.get("kernel", KERNELS)):
         cls = kernel_class(kernel)
-        read = () if cls is None else cls.parameters()
-        own = {"degree": [3], "margin": list(margins), "gamma": ["scale"]} | ({} if cls is None else cls.search)
-        tried = {name: lists.get(name, values) for name, values in own.items() if name in (*read, "margin")}
-        for at in product(*(range(len(values)) for values in tried.values())):
-            values = [tried[name][i] for name, i in zip(tried, at, strict=True)]
-            setting = Setting({"kernel": kernel, **dict(zip(tried, values, strict=True))}, epochs)
+        read, own = ((), {}) if cls is None else (cls.parameters(), cls.search)
+        lists: dict[str, list[Any]] = {"degree": [3], "margin": MARGINS, "gamma": ["scale"], **own, **given}
+        lists = {name: values for name, values in lists.items() if name in (*read, "margin")}
+        for at in product(*(range(len(values)) for values in lists.values())):
+            params = {name: lists[name][i] for name, i in zip(lists, at, strict=True)}
+            setting = Setting({"kernel": kernel, **params}, epochs)
             ranked.setdefault(setting.key, ((k + sum(at), k, *at), setting))
     return [setting for _, setting in sorted(ranked.values(), key=lambda each: each[0])]
 

@@ -92,6 +92,13 @@ class Folds:
             Part(self.rows[test], self.labels[test], weights[1]),
         )
 
+    @property
+    def content(self) -> list[Any]:
+        """Everything about the data that scores depend on."""
+        rows = self.rows
+        data = rows if isinstance(rows, np.ndarray) else (rows.shape, rows.data, rows.indices, rows.indptr)
+        return [data, np.unique(self.labels).tolist(), self._codes, self.weight, self.test_weight, self.splits]
+
 
 def with_every_class_first(rows: Index, codes: NDArray[np.int64], rng: Any, least: int = 1) -> Index:
     """Return rows in random order, ``least`` of every class at the head, so that the first few are a sample of all.

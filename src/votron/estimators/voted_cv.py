@@ -24,20 +24,21 @@ from votron._util.text import counted
 from votron._util.types import Array, Floats, Index, Labels, Rows, RowsLike
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
-from votron.estimators._grid import EPOCHS, MARGINS, Params, Setting, first_settings, multiple_of_scale
+from votron.estimators._grid import EPOCHS, Params, Setting, first_settings, multiple_of_scale
 from votron.estimators._search import Folds, Point, Search, SearchFile, Trial, score_by, with_every_class_first
 from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, weighed
 from votron.estimators.base import outside_votron
 from votron.estimators.voted import VotedPerceptronClassifier, needs_held_out
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
-from votron.rules import RULES
 
 __all__ = ["VotedPerceptronClassifierCV"]
 
 _AUTO = StrOptions({"auto"})
-_LISTS = {"gammas": "gamma", "degrees": "degree", "margins": "margin", "kernels": "kernel"}
+_LISTS = {"kernels": "kernel", "gammas": "gamma", "degrees": "degree", "margins": "margin", "rules": "rule"}
 """Parameters that are lists, and of what."""
+_GROW = {"gammas": "gamma", "degrees": "degree", "margins": "margin", "epochs": "epochs"}
+"""Parameters that go on at an edge unless they are given."""
 _FIXED = ("coef0", "normalize_kernel", "class_weight", "memory_limit", "n_jobs")
 """Parameters that are the same for all settings."""
 
@@ -120,6 +121,8 @@ class VotedPerceptronClassifierCV(WeightedFit):
         (averaged with the neighbours'), "rank_test_score" (the chosen one has 1), "mean_fit_time", "std_fit_time",
         "mean_score_time", "std_score_time", "iter" (the step of halving) and "n_resources" (the training rows of a
         fold).
+    n_splits_ : int
+        The number of folds.
     n_settings_ : int
         Settings that were tried, each counted once.
     scores_ : dict of arrays of shape (n_folds, n_moments)
@@ -303,13 +306,6 @@ class VotedPerceptronClassifierCV(WeightedFit):
 
     def _splits(self, labels: Array, used: Index) -> list[tuple[Index, Index]]:
         """Return the folds of the rows that are used, as numbers among them."""
-        counts = np.unique(labels[used], return_counts=True)[1]
-        if isinstance(self.cv, Integral) and counts.max() < self.cv:
-            raise VotronError(
-                Parameter("cv", of=type(self).__name__),
-                f" must be at most {counts.max()}, the rows of the largest class, of n_samples={len(labels)}. "
-                f"Got {self.cv!r} instead.",
-            )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds is in some of them only
             folds = check_cv(self.cv, labels[used], classifier=True)
@@ -323,9 +319,8 @@ class VotedPerceptronClassifierCV(WeightedFit):
     def _search(self, rows: Rows, folds: Folds, progress: Progress) -> tuple[Search, list[Setting]]:
         """Return the search, and the settings that it begins with."""
         fixed: Params = {name: getattr(self, name) for name in _FIXED} | {"random_state": folds.seed}
-        kernels = ["rbf"] if _is_auto(self.kernels) else self._listed("kernels", "kernel")
-        rules, score = self._checked_rules(), score_by(self.scoring)
-        scale, settings = self._settings(rows, kernels)
+        rules, score = self._listed("rules"), score_by(self.scoring)
+        scale, settings = self._settings(rows)
 
         def report(done: int, total: int, best: Trial) -> None:
             progress.total = total
@@ -337,83 +332,55 @@ class VotedPerceptronClassifierCV(WeightedFit):
             rules=rules,
             score=score,
             halving=bool(self.halving),
-            grows=frozenset(name for several, name in _LISTS.items() if _is_auto(getattr(self, several)))
-            | ({"epochs"} if _is_auto(self.epochs) else set()),
+            grows=frozenset(name for several, name in _GROW.items() if _is_auto(getattr(self, several))),
             scale=scale,
             time_limit=math.inf if self.time_limit is None else float(self.time_limit),
             refit_rows=rows.shape[0] if self.refit else 0,
-            file=self._file(folds, kernels, fixed),
+            file=self._file(folds, fixed, settings),
             report=report,
         )
         return search, settings
 
-    def _file(self, folds: Folds, kernels: Sequence[Any], fixed: Params) -> SearchFile:
+    def _file(self, folds: Folds, fixed: Params, settings: list[Setting]) -> SearchFile:
         """Return the file of what was tried; refuse what a file could not go on with."""
         if self.resume is None:
             return SearchFile(None, None)
-        problems = {
-            "random_state": None if isinstance(self.random_state, Integral) else "an int",
-            "scoring": None if isinstance(self.scoring, str | None) else "the name of a scorer",
-            "kernels": None if all(isinstance(kernel, str) for kernel in kernels) else "names",
-        }
-        for name, wanted in problems.items():
-            if wanted is not None:
-                raise VotronError(
-                    Parameter(name, of=type(self).__name__),
-                    f" must be {wanted} with resume. Got {getattr(self, name)!r} instead.",
-                )
-        rows = folds.rows
-        data = rows if isinstance(rows, np.ndarray) else (rows.shape, rows.data, rows.indices, rows.indptr)
+        objects = [self.scoring, *(setting.params["kernel"] for setting in settings)]
+        if not isinstance(self.random_state, Integral) or any(map(callable, objects)):
+            raise VotronError(
+                Parameter("resume", of=type(self).__name__),
+                " needs an int as random_state, and kernels and scoring as names.",
+            )
         same = {name: value for name, value in fixed.items() if name not in ("memory_limit", "n_jobs")}
-        codes = np.unique(folds.labels, return_inverse=True)
-        weights = folds.weight, folds.test_weight
-        return SearchFile(self.resume, [data, codes[0].tolist(), codes[1], weights, folds.splits, same, self.scoring])
+        return SearchFile(self.resume, [folds.content, same, self.scoring])
 
-    def _settings(self, rows: Rows, kernels: list[Any]) -> tuple[float, list[Setting]]:
+    def _settings(self, rows: Rows) -> tuple[float, list[Setting]]:
         """Return what gamma="scale" stands for, and the settings to begin with, gamma as a number."""
-        lists = {
-            name: self._listed(several, name)
-            for several, name in _LISTS.items()
-            if several not in ("kernels", "margins") and not _is_auto(getattr(self, several))
-        }
-        margins = MARGINS if _is_auto(self.margins) else self._listed("margins", "margin")
-        epochs = EPOCHS if _is_auto(self.epochs) else float(self.epochs)
-        settings = first_settings(kernels, lists, margins, epochs)
+        given = {_LISTS[several]: self._listed(several) for several in _LISTS if not _is_auto(getattr(self, several))}
+        del given["rule"]
+        settings = first_settings(given, EPOCHS if _is_auto(self.epochs) else float(self.epochs))
         texts = {gamma for each in settings if isinstance(gamma := each.params.get("gamma"), str)}
         scale = float(_validation.resolved_gamma("scale", rows)) if texts - {"auto"} else 1.0
-        for gamma in texts:
-            number = 1.0 / rows.shape[1] if gamma == "auto" else multiple_of_scale(gamma) * scale
-            for each in settings:
-                if each.params.get("gamma") == gamma:
-                    each.params["gamma"] = number
+        for each in settings:
+            if (gamma := each.params.get("gamma")) in texts:
+                each.params["gamma"] = 1.0 / rows.shape[1] if gamma == "auto" else multiple_of_scale(gamma) * scale
         return scale, settings
 
-    def _listed(self, several: str, name: str) -> list[Any]:
+    def _listed(self, several: str) -> list[Any]:
         """Return the values of a list, each checked by the classifier that it is for."""
         values, parameter = list(getattr(self, several)), Parameter(several, of=type(self).__name__)
         if not values:
             raise VotronError(parameter, " must have a value. Got none instead.")
         for value in values:
-            if name == "kernel" and is_precomputed(value):
-                raise VotronError(parameter, f" must be of rows, not of numbers given for them. Got {value!r} instead.")
-            if name == "gamma" and isinstance(value, str) and value != "auto":
+            if several == "gammas" and isinstance(value, str) and value != "auto":
                 multiple_of_scale(value)
-            else:
-                VotedPerceptronClassifier(**{name: value})._validate_params()
-        return [float(value) if name in ("gamma", "margin") and isinstance(value, Real) else value for value in values]
-
-    def _checked_rules(self) -> list[str]:
-        rules = list(dict.fromkeys(self.rules))
-        for rule in rules:
-            if not isinstance(rule, str) or RULES.find(rule) is None or needs_held_out(rule):
-                known = [name for name in RULES if not needs_held_out(name)]
-                raise VotronError(
-                    Parameter("rules", of=type(self).__name__),
-                    f" must be among {', '.join(map(repr, known))}. Got {rule!r} instead.",
-                )
-        if not rules:
-            raise VotronError(Parameter("rules", of=type(self).__name__), " must name a rule. Got none instead.")
-        return rules
+                continue
+            VotedPerceptronClassifier(**{_LISTS[several]: value})._validate_params()
+            if several == "kernels" and is_precomputed(value):
+                raise VotronError(parameter, f" must be of rows, not of numbers given for them. Got {value!r} instead.")
+            if several == "rules" and needs_held_out(value):
+                raise VotronError(parameter, f" must need no held-out rows of their own. Got {value!r} instead.")
+        return [float(value) if isinstance(value, Real) and several != "degrees" else value for value in values]
 
     def _keep(self, search: Search, best_first: Sequence[Point]) -> None:
         """Set the attributes that follow from the search."""
@@ -422,7 +389,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         self.best_index_ = places[id(best.trial)]
         self.best_params_, self.best_score_ = best.params, best.score
         self.cv_results_ = _results(sorted(best_first, key=lambda point: places[id(point.trial)]))
-        self.n_settings_ = search.n_settings
+        self.n_splits_, self.n_settings_ = len(best.scores), search.n_settings
         self.scores_ = {rule: best.trial.scores[:, :, j] for j, rule in enumerate(search.rules)}
         self.moments_ = np.array(best.trial.moments)
         self.stopped_ = search.stopped
@@ -454,28 +421,6 @@ class VotedPerceptronClassifierCV(WeightedFit):
 
     def _scores(self, rows: Rows) -> Floats:
         return self.best_estimator_._scores(rows)
-
-    def with_rule(
-        self, rule: str, normalize_vectors: bool = False, *, X_val: Any = None, y_val: Any = None
-    ) -> VotedPerceptronClassifier:
-        """Return a copy of ``best_estimator_`` that predicts by another rule from the same record.
-
-        Parameters
-        ----------
-        rule : str
-            The rule.
-        normalize_vectors : bool, default=False
-            Whether each vector counts as if it had length 1.
-        X_val, y_val : data and labels, optional
-            Held-out data, for the rules "holdout" and "auto".
-
-        Returns
-        -------
-        VotedPerceptronClassifier
-            The copy.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.with_rule(rule, normalize_vectors, X_val=X_val, y_val=y_val)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return how probable each class is, as `VotedPerceptronClassifier.predict_proba` of ``best_estimator_`` does.
@@ -521,7 +466,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
     def _for_file(self) -> tuple[Any, dict[str, Any]]:
         """Return the classifier that was found, and what there is to say of the search."""
         check_is_fitted(self)
-        facts = {"folds": len(self.scores_[self.best_params_["rule"]]), "settings": self.n_settings_}
+        facts = {"folds": self.n_splits_, "settings": self.n_settings_}
         params = {
             name: value if isinstance(value, str | int | float) else str(value)
             for name, value in self.best_params_.items()
