@@ -292,7 +292,7 @@ def run(args: argparse.Namespace, reading: Sequence[str]) -> int:
 
 def _search_of(args: argparse.Namespace, notes: Notes) -> Any:
     """Return the search for what was typed."""
-    given = {name: getattr(args, name, None) for name in (*LISTS.values(), *_SAME, "epochs", "resume")}
+    given: dict[str, Any] = {name: getattr(args, name, None) for name in (*LISTS.values(), *_SAME, "epochs", "resume")}
     given = {name: value for name, value in given.items() if value is not None}
     _check_lists(given)
     return new_search(
