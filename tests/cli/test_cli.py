@@ -114,7 +114,7 @@ def test_help_is_light():
     code = "import sys; from votron.cli import main; main(['--help']); print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     loaded = done.stdout.splitlines()[-1].split()
-    heavy = ("numpy", "sklearn", "scipy", "numba", "polars", "matplotlib", "votron.estimators", "votron.tuning")
+    heavy = ("numpy", "sklearn", "scipy", "numba", "polars", "matplotlib", "votron.estimators")
     assert not set(heavy) & set(loaded)
 
 
@@ -221,8 +221,6 @@ def test_values_may_be_less_than_zero(text):
     parser = _reference.subparser(build(["train"]), "train")
     args = parser.parse_args(["data", "-o", "x", "--coef0", text, "--label", "-1"])
     assert args.coef0 == float(text)
-    tuned = _reference.subparser(build(["tune"]), "tune").parse_args(["data", "--coef0s", f"{text},1"])
-    assert tuned.grid_coef0 == [float(text), 1]
 
 
 def test_flags_have_a_no(here, capsys):
@@ -306,7 +304,6 @@ USAGE = [
     (["tune", "digits", "--degrees", "x"], 2, "--degrees must be an int. Got 'x' instead."),
     (["tune", "digits", "--degrees", "0"], 2, "--degree must be an int in the range [1, "),
     (["tune", "digits", "--degrees", ","], 2, "--degrees must be values separated by commas."),
-    (["tune", "digits", "--normalize-kernel", "maybe"], 2, "--normalize-kernel must be on, off or on,off."),
     (["tune", "digits", "-o", "-"], 2, "-o must be the name of a file here."),
     (["export", "digits.votron"], 2, "--onnx FILE or --compact FILE must be given."),
     (["export", "digits.votron", "--onnx", "-"], 2, "--onnx must be the name of a file."),

@@ -160,7 +160,6 @@ OF_PYTHON = ("partial_fit", "X_val", "sample_weight=", "of X ", "Classifier(", "
             "The features must be Boolean, 0 or 1, unless --binarize says where to cut (--binarize 0.5 takes what is "
             "above 0.5 for 1). Got 2.0 in row 1, column 'p', instead.",
         ),
-        ("tune t.csv --label y --estimator winnow --folds 2", "Got 2.0 in feature 1 (the first is 1) instead."),
         ("evaluate voted t.csv --rule holdout", "The rule 'holdout' needs held-out data: train with --rule holdout."),
         ("certify voted half.csv", "DATA must be what the model was trained on. Got others: there are 6 rows, and"),
         ("certify bayes t.csv", "Margins and certificates are those of models of --estimator voted, averaged and"),
@@ -197,7 +196,6 @@ def test_sentences_name_options(arguments, sentence, here, capsys):
         ("train t.csv --label y -o m --kernel pol", "poly"),
         ("train t.csv --label y -o m --rule votes", "vote"),
         ("train t.csv --label y -o m --estimator winow", "winnow"),
-        ("tune t.csv --label y --also winow", "winnow"),
         ("tune t.csv --label y --kernels rbff", "rbf"),
         ("predict voted t.csv --keep hight", "'height'"),
         ("evaluate voted t.csv --sample-weight hight", "'height'"),
