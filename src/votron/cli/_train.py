@@ -113,8 +113,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         const=True,
         metavar="SECONDS",
         help="of --estimator voted: choose what is not given as an option by cross-validation, in 5 folds of 20,000 "
-        "rows at most, and train with that on all rows. With SECONDS the search ends in time to train the best; "
-        "`votron tune` is the same search with lists of your own",
+        "rows at most, and train with that on all rows; --epochs is then the most. With SECONDS the search ends in "
+        "time to train the best; `votron tune` is the same search with lists of your own",
     )
     parser.add_argument(
         "--resume",

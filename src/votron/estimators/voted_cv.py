@@ -90,7 +90,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
     refit : bool, default=True
         Train the best on all rows at the end. Without it there is no ``best_estimator_``, and no prediction.
     random_state : int, RandomState instance or None, default=None
-        For the shuffle of each fit, and the rows of a part.
+        For the shuffle of each fit, and the rows of a part. An int is the ``random_state`` of ``best_estimator_`` too.
     memory_limit : int or str, default="auto"
         As in `VotedPerceptronClassifier`.
     n_jobs : int or None, default=None
@@ -260,7 +260,9 @@ class VotedPerceptronClassifierCV(WeightedFit):
             given = None
             if sample_weight is not None:
                 given = _of_kept(np.broadcast_to(np.asarray(sample_weight, float), _num_samples(y)), weights)
-            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            seed = self.random_state
+            if not isinstance(seed, Integral):
+                seed = int(check_random_state(seed).randint(2**31 - 1))
             folds = self._folds(rows, labels, given, weights, seed)
             rows, labels = weights.of(rows, labels, None)
             with Progress(None, self.verbose > 0, label="Tuning", erase=True) as progress:
