@@ -8,7 +8,6 @@ import os
 import re
 import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -560,12 +559,6 @@ def test_onnx_models_have_probabilities_on_request(here, capsys):
     assert np.allclose(p, votron.load("digits.votron").with_rule("last").predict_proba(digits.X_test))
     error = run(capsys, "export", "digits.votron", "--compact", "small.votron", "--proba", status=2).err
     assert "--proba goes with --onnx, which was not given." in error
-
-
-def test_models_without_probabilities_are_refused(here, capsys):
-    old = Path(__file__).parent.parent / "saving" / "formats" / "format1-voted.votron"
-    error = run(capsys, "predict", str(old), "digits", "--proba", status=1).err
-    assert "Got a VotedPerceptronClassifier without them" in " ".join(error.split())
 
 
 def test_tuning_prints_a_command_that_trains_the_best(here, capsys):

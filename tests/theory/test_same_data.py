@@ -258,7 +258,7 @@ def test_a_model_from_a_file_is_taken_on_its_word(data, model, tmp_path):
     assert found.to_frame().assumes.str.contains("model file").all()
     assert found.best().error == certify(model, X, y, comparators=()).best().error
     if hasattr(model, "partial_fit") and model.__class__ is not VotedPerceptronClassifier:
-        assert opened.partial_fit(X, y)._from_file
+        assert opened.partial_fit(X, y).history_.from_file
     opened.fit(X, y)
     assert "model file" not in claims(opened, X, y)
 

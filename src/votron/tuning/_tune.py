@@ -199,7 +199,7 @@ def _finished(
     model = ESTIMATORS[name](**result.best, **seeded)
     with Deadline(deadline) as ending:
         model.fit(X, rows.y, **({} if rows.weight is None else {"sample_weight": rows.weight}))
-    model._tuned = True  # which certificates tell
+    model.history_ = replace(model.history_, n_settings=result.n_tried)
     if encoder is not None:
         model = Pipeline([("encoder", encoder), ("model", model)])
     stopped = result.stopped or ("out of time" if ending.passed else "")
