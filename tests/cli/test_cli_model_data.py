@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from cli_files import DAYS, svmlight, write_files
 
-from votron.cli import _reference, _tune, build, main
+from votron.cli import _reference, _tune, main
+from votron.cli._old import build
 from votron.cli._reading import typed_reading
 from votron.saving import read_manifest
 
