@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
     (made / "named.csv").write_text("\n".join(named) + "\n", encoding="utf-8")
     before = os.getcwd()
     os.chdir(made)
-    train = ["--random-state", "0", "--no-certificate", "--quiet"]
+    train = ["--random-state", "0", "--quiet"]
     try:
         assert main(["train", "digits", "-o", "digits.votron", "--keep-names", "--test", "0.2", *train]) == 0
         assert main(["train", "days.csv", "--label", "Play", "-o", "days.votron", *train]) == 0
