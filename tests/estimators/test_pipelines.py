@@ -45,7 +45,7 @@ def test_python_and_the_shell_give_the_same(name, estimator, tmp_path, capsys):
     for key, value in options.items():
         typed += [word for each in ([value] if isinstance(value, str) else value) for word in (f"--{key}", each)]
     arguments = ["--label", label, "--estimator", estimator, "--random-state", "3", "--drop-unlabelled"]
-    assert main(["train", path, *arguments, *typed, "-o", model, "--no-certificate", "--json"]) == 0
+    assert main(["train", path, *arguments, *typed, "-o", model, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)
     text = (*options.get("discrete", ()), *options.get("text", ()))
     data = read_examples(path, label=label, missing="keep", drop_unlabelled=True, as_text=text)
