@@ -139,8 +139,8 @@ def test_suspects_are_shown_with_their_labels(here, capsys):
     ("arguments", "sentence"),
     [
         (["explain", "days.votron", "days.csv"], "--row must be given."),
-        (["explain", "days.votron", "days.csv", "--row", "0"], "--row must be numbers of rows from 1 on"),
-        (["explain", "days.votron", "days.csv", "--row", "5-3"], "--row must be numbers of rows from 1 on"),
+        (["explain", "days.votron", "days.csv", "--row", "0"], "--row: must be numbers of rows from 1 on"),
+        (["explain", "days.votron", "days.csv", "--row", "5-3"], "--row: must be numbers of rows from 1 on"),
         (["explain", "days.votron", "days.csv", "--row", "13"], "There are 12 rows in 'days.csv'. --row asks for 13."),
         (
             ["explain", "days.votron", "days.csv", "--row", "1", "--of", "x"],

@@ -6,6 +6,7 @@ import math
 import os
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -272,12 +273,11 @@ class VotedPerceptronClassifierCV(WeightedFit):
                 fixed = {name: getattr(self, name) for name in _FIXED}
                 model = VotedPerceptronClassifier(**fixed, **self.best_params_, random_state=seed)
                 self.best_estimator_ = model.fit(rows, labels, sample_weight=given)
-                model._tuned = True  # which certificates tell
+                model.history_ = replace(model.history_, n_settings=self.n_settings_)
                 if hasattr(self, "feature_names_in_"):
                     model.feature_names_in_ = self.feature_names_in_
                 self._kept = weights.kept
                 self._name_rows_as(X, y)
-            self._from_file = False
         self._tell(search)
         return self
 
@@ -300,8 +300,8 @@ class VotedPerceptronClassifierCV(WeightedFit):
         of_used = np.arange(len(used))
         if self.max_rows is not None and len(used) > self.max_rows:
             codes, rng = np.unique(labels[used], return_inverse=True)[1], np.random.RandomState(seed)
-            least = self.cv if isinstance(self.cv, Integral) else 2
-            of_used = np.sort(with_every_class_first(of_used, codes, rng, int(least))[: self.max_rows])
+            least = int(self.cv) if isinstance(self.cv, Integral) else getattr(self.cv, "n_splits", 2)
+            of_used = np.sort(with_every_class_first(of_used, codes, rng, least)[: self.max_rows])
             used = used[of_used]
         own, scoring = (None if each is None else each[of_used] for each in (given, weights.each))
         return Folds(rows[used], labels[used], own, scoring, self._splits(labels, used), seed)
