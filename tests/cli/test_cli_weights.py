@@ -229,7 +229,7 @@ def test_columns_that_hold_no_weights(here, capsys):
 
 
 def test_parameters_are_chosen_with_weights(here, capsys):
-    fixed = ["--kernel", "poly", "--degree", "1", "--epochs", "0.5", "--margin", "0"]
+    fixed = ["--kernel", "poly", "--degree", "1", "--gamma", "scale", "--epochs", "0.5", "--margin", "0"]
     run(capsys, *TRAIN, *fixed, "--rule", "vote", "--sample-weight", "w")
     plain = classifier()
     run(capsys, *TRAIN, *fixed, "--rule", "vote", "--sample-weight", "w", "--tune")
