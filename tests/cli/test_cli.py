@@ -24,9 +24,9 @@ from votron.kernels import KERNELS
 from votron.rules import RULES
 
 NOT_RUN = {
-    "votron reproduce": "takes minutes; tests/experiments/test_reproduce.py runs smaller ones",
+    "votron reproduce": "takes minutes; tests/papers/test_command.py runs smaller ones",
     "votron reproduce --data mnist": "needs MNIST, and takes a quarter of an hour",
-    "votron reproduce --data folder --permutations 1": "is run in tests/experiments/test_reproduce.py",
+    "votron reproduce --data folder --permutations 1": "is run in tests/papers/test_command.py",
 }
 
 
