@@ -74,14 +74,13 @@ class Evaluation:
     def __init__(self, model: Any, *, all_rules: bool = False) -> None:
         self.model, self.classifier = model, classifier_of(model)
         self.classes = plain_labels(self.classifier.classes_)
-        self.counts, self.rules = Confusion(), None
+        self.counts = Confusion()
+        self.rules: RulesOverTime | None = None
         if all_rules:
             if not hasattr(self.classifier, "staged_decision_function"):
                 kind = type(self.classifier).__name__
                 raise VotronError(f"Several rules are for models that keep their record. Got a {kind} instead.")
-            record = self.classifier.record_
-            end = [record.n_steps / record.n_examples]
-            self.rules = RulesOverTime(self.classifier, rules_that_differ(len(self.classes)), end)
+            self.rules = rules_at_the_end(self.classifier)
         self._log_loss = 0.0
         self._probability_sums: Floats | None = None
         self._scores: list[Floats] | None = []
@@ -287,15 +286,22 @@ class Evaluation:
         return {name: value for name, value in document.items() if value is not None}
 
 
+def rules_at_the_end(classifier: Any) -> RulesOverTime:
+    """Return what counts the errors of all rules at the end of training."""
+    record = classifier.record_
+    rules = rules_that_differ(len(classifier.classes_))
+    return RulesOverTime(classifier, rules, [record.n_steps / record.n_examples])
+
+
 def _numbers(wrong: int, n: int, confidence: float) -> dict[str, Any]:
     return {"error": wrong / n, "wrong": wrong, "rows": n, "interval": list(clopper_pearson(wrong, n, confidence))}
 
 
 def _log_probabilities(model: Any, X: RowsLike) -> Floats | None:
     """Return logarithms of probabilities, one column a class; None where there are no probabilities."""
-    if hasattr(model, "predict_log_proba"):
+    if not hasattr(model, "predict_proba"):
+        return None
+    if isinstance(model, SavableClassifier):  # whose logarithms are exact where probabilities round to 0 or 1
         return np.asarray(model.predict_log_proba(X))
-    if hasattr(model, "predict_proba"):
-        shares: Floats = np.asarray(model.predict_proba(X))
-        return np.log(np.maximum(shares, np.finfo(np.float64).tiny))
-    return None
+    shares: Floats = np.asarray(model.predict_proba(X), dtype=np.float64)
+    return np.log(np.maximum(shares, np.finfo(np.float64).eps))

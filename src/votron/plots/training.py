@@ -251,6 +251,11 @@ class MistakesDisplay(Display):
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
         """
+        return cls.of(estimator).plot(ax)
+
+    @classmethod
+    def of(cls, estimator: Any) -> Self:
+        """Return the display of a fitted model, not drawn."""
         model = classifier_of(estimator)
         check_offers(model, "record_", cls.__name__, _VOTED)
         record = model.record_
@@ -259,7 +264,7 @@ class MistakesDisplay(Display):
         firsts = record.time[np.unique(record.example, return_index=True)[1]]
         mistakes = np.searchsorted(record.time, times, side="right")
         support = np.searchsorted(np.sort(firsts), times, side="right")
-        return cls(epochs, mistakes, support).plot(ax)
+        return cls(epochs, mistakes, support)
 
     def _draw(self, ax: Any) -> None:
         counts = {"mistakes": self.mistakes, "support": self.support}
