@@ -49,7 +49,7 @@ def environment() -> Environment:
 
 def render(template: str, **context: Any) -> str:
     """Return a page: without what a page must not hold, and with percentages that are not broken at a line's end."""
-    text = environment().get_template(template).render(policy=POLICY, **context)
+    text = environment().get_template(template).render(**context)
     return re.sub(r"(?<=\d) %", "\u00a0%", _NOT_TEXT.sub("\ufffd", text))
 
 

@@ -15,7 +15,7 @@ from votron.plots import ConfusionsDisplay, MistakesDisplay, ReliabilityDisplay,
 from votron.plots._base import Display
 from votron.plots.batches import WrongRows
 from votron.plots.predictions import RankingDisplay, reliability_points
-from votron.plots.training import RulesOverTime
+from votron.plots.training import RulesOverTime, has_moments
 
 _MOST_IMAGES = 40
 _COLUMNS = 20
@@ -26,7 +26,7 @@ class EvaluationFigure:
     """The figure of an evaluation: what is drawn beside its counts, collected batch by batch."""
 
     def __init__(self, classifier: Any) -> None:
-        self.rules = RulesOverTime(classifier) if hasattr(classifier, "staged_decision_function") else None
+        self.rules = RulesOverTime(classifier) if has_moments(classifier) else None
         self.wrong = WrongRows(classifier, _MOST_IMAGES)
 
     def add(self, batch: Examples, X: RowsLike, predicted: Array) -> None:

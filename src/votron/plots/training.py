@@ -41,6 +41,11 @@ def rule_words(rule: Any) -> str:
     return f"{name}, normalised" if normalised else str(name)
 
 
+def has_moments(classifier: Any) -> bool:
+    """Tell whether a fitted classifier keeps a record from which each moment of its training can be read."""
+    return hasattr(classifier, "record_") and hasattr(classifier, "staged_decision_function")
+
+
 class RulesOverTime:
     """How often each rule errs after so many epochs, counted batch by batch; each takes one scan over the record."""
 

@@ -19,7 +19,7 @@ from votron.errors import VotronError
 from votron.evaluate.evaluation import Evaluation, rules_at_the_end
 from votron.plots.batches import PredictedRow, WrongRows, predicted_rows, rows_at
 from votron.plots.predictions import row_margins
-from votron.plots.training import RulesOverTime
+from votron.plots.training import RulesOverTime, has_moments
 from votron.report._description import Description
 
 MOST_WRONG = 40
@@ -89,8 +89,7 @@ class Findings:
         self.classes: NDArray[Any] = np.asarray(self.classifier.classes_)
         self.evaluation = Evaluation(self.classifier)
         self.counts = self.evaluation.counts
-        has_moments = hasattr(self.classifier, "staged_decision_function")
-        self.rules = rules_at_the_end(self.classifier) if has_moments else None
+        self.rules = rules_at_the_end(self.classifier) if has_moments(self.classifier) else None
         self.description, self.unseen = Description(), Unseen()
         self.wrong = WrongRows(self.classifier, MOST_WRONG)
         self.right: list[PredictedRow] = []
