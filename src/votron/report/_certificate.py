@@ -1,4 +1,4 @@
-"""The part of a report about what the theorems guarantee: in words, as a picture where it says something, in numbers."""
+"""The part of a report about what the theorems guarantee: in words, as a picture and in numbers."""
 
 from __future__ import annotations
 

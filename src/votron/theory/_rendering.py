@@ -8,10 +8,9 @@ from html import escape
 from textwrap import fill, shorten
 from typing import TYPE_CHECKING, Any
 
-from votron._util.text import counted
 from votron._util.text_tables import as_text as aligned
 from votron.theory.evidence import Assumption, Measured
-from votron.theory.statements import ESTIMATE, FACT, GUARANTEE, Kind
+from votron.theory.statements import ESTIMATE, FACT, GUARANTEE
 
 if TYPE_CHECKING:
     from votron.theory.certificate import Bound, Certificate
@@ -59,7 +58,7 @@ def _span(values: Sequence[float | None], form: Callable[[float], str]) -> str:
 
 def in_short(found: Certificate) -> str:
     """Return what is guaranteed, what was measured, and what would have to change, on one screen."""
-    lines = [f"Certificate of {found.model}, which predicts by the {found.predictor}", _training(found), ""]
+    lines = [f"Certificate of {found.model}", f"{found.predictor}, {_training(found)}", ""]
     lines += [f"Guaranteed: {_guaranteed(found)}"]
     estimate = found.best(ESTIMATE)
     if estimate is not None and estimate.error is not None and estimate.error < 1:
@@ -77,8 +76,11 @@ def in_short(found: Certificate) -> str:
 
 def _training(found: Certificate) -> str:
     classes = [f"{len(found.labels)} classes"] if len(found.labels) > 1 else []
-    epochs = [] if found.mistakes is None else [counted(found.epochs, "epoch")]
-    return ", ".join([f"{found.m:,} training rows", *classes, *epochs])
+    return ", ".join([f"{found.m:,} training rows", *classes, *([] if found.mistakes is None else [_epochs(found)])])
+
+
+def _epochs(found: Certificate) -> str:
+    return f"{found.epochs:g} epoch{'' if found.epochs == 1 else 's'}"
 
 
 def _guaranteed(found: Certificate) -> str:
@@ -91,8 +93,9 @@ def _guaranteed(found: Certificate) -> str:
     if found.best() is not None:
         return "nothing of use, since all bounds that apply are above 50 %"
     own = [bound for bound in found.bounds if bound.kind == GUARANTEE and bound.predictor == found.predictor]
-    reasons = list(dict.fromkeys(a.because for bound in own for a in bound.failing))
-    return f"nothing, since {shorten('; '.join(reasons), 300)}" if reasons else "nothing: no bound has a value"
+    reasons = [a.because for bound in own for a in bound.failing]
+    reasons = reasons or [remark for bound in own for remark in bound.remarks[:1]] or ["no theorem is about it"]
+    return f"nothing, since {shorten('; '.join(dict.fromkeys(reasons)), 300)}"
 
 
 def _measured(found: Certificate) -> str:
@@ -106,10 +109,8 @@ def _measured(found: Certificate) -> str:
 
 def _mistakes(found: Certificate) -> str | None:
     """Return the mistakes of the run beside the least bound on them."""
-    known = [
-        bound for bound in found.bounds if bound.kind == FACT and bound.quantity == "mistakes" and bound.total is not None
-    ]
-    known = [bound for bound in known if not bound.failing]
+    facts = [bound for bound in found.bounds if bound.kind == FACT and bound.quantity == "mistakes"]
+    known = [bound for bound in facts if bound.total is not None and not bound.failing]
     if found.mistakes is None or not known:
         return None
     least = min(known, key=lambda bound: bound.total or 0.0)
@@ -172,7 +173,7 @@ Cells = list[list[str]]
 def _head(found: Certificate) -> str:
     """Return what it is about."""
     many = f", {len(found.labels)} classes" if len(found.labels) > 1 else ""
-    ran = f"{counted(found.epochs, 'epoch')} run, τ = {found.tau:g}, "
+    ran = f"{_epochs(found)} run, τ = {found.tau:g}, "
     setting = f"{'' if found.mistakes is None else ran}R = {found.radius:.4g}, δ = {found.delta:g}"
     return f"Certificate of {found.model}: {found.predictor}, {found.m:,} examples{many}\n{setting}"
 

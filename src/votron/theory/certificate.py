@@ -496,7 +496,8 @@ def _check(evidence: Evidence, bounds: Iterable[Bound]) -> None:
             count = run.mistakes or 0
             if value is not None and count > value * (1 + SLACK):
                 raise BoundViolatedError(
-                    f"{count} mistakes for class {run.label!r} exceed {value:.6g}, the bound of {bound.name}: {sentence}"
+                    f"{count} mistakes for class {run.label!r} exceed {value:.6g}, the bound of {bound.name}: "
+                    f"{sentence}"
                 )
             if run.support > count:
                 raise BoundViolatedError(f"A vector depends on more examples than it made mistakes: {sentence}")

@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 
 from votron._util.registry import Registry
-from votron._util.types import Floats, Index
+from votron._util.types import Index
 from votron.errors import VotronError
 from votron.theory.bounds import (
     ROUNDING,
@@ -199,19 +199,15 @@ def _inseparable(evidence: Evidence, c: int, delta: float) -> Value:
 
 def _least_inseparable(evidence: Evidence, c: int, times: int) -> tuple[float, str, str, float]:
     """Return the least ((R + D)/γ)² over candidates and γ, where it comes from, and the candidate and γ themselves."""
-    key = "inseparable", c, times
-    if key not in evidence.known:
-        evidence.known[key] = _search_inseparable(evidence, c, times)
-    found: tuple[float, str, str, float] = evidence.known[key]
-    return found
-
-
-def _search_inseparable(evidence: Evidence, c: int, times: int) -> tuple[float, str, str, float]:
+    if (c, times) in evidence.known:
+        return evidence.known[c, times]
     radius = evidence.radius * evidence.stretch
     found = [(best_inseparable_bound(each[:, c], radius, times), name) for name, each in evidence.candidates.items()]
     best, name = min(found, key=lambda pair: pair[0].bound)
     remark = f"γ = {best.margin:.3g}, D = {best.deviation:.3g} of {name}"
-    return best.bound, "no γ says more than their number" if math.isinf(best.margin) else remark, name, best.margin
+    remark = "no γ says more than their number" if math.isinf(best.margin) else remark
+    evidence.known[c, times] = best.bound, remark, name, best.margin
+    return evidence.known[c, times]
 
 
 def _inseparable_mistakes(evidence: Evidence, c: int, delta: float) -> Value:
@@ -402,9 +398,7 @@ STATEMENTS: tuple[Statement, ...] = (
     Statement("Block & Novikoff", "k ≤ (R/γ)²", FACT, "mistakes", "", (), _novikoff),
     Statement("unit length (Columbia)", "k ≤ 1/γ²", FACT, "mistakes", "", ("unit length",), _unit_length),
     Statement("Freund & Schapire, theorem 2", "k ≤ ((R + D)/γ)²", FACT, "mistakes", "", (), _inseparable),
-    Statement(
-        "the same, R and D of mistakes only", "k ≤ ((R + D)/γ)²", FACT, "mistakes", "", (), _inseparable_mistakes
-    ),
+    Statement("theorem 2, of mistakes only", "k ≤ ((R + D)/γ)²", FACT, "mistakes", "", (), _inseparable_mistakes),
     Statement("Graepel et al., sparsity", "‖α‖₀ ≤ ‖α‖₁ ≤ (R/γ)²", FACT, "support", "", (), _novikoff),
     Statement(
         "Helmbold & Warmuth", "2 k/(m+1)", ESTIMATE, "error", ONE_VOTE, _ONE, _leave_one_out(True), True,

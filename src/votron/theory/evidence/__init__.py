@@ -1,8 +1,8 @@
 """Evidence for certificates: what a fitted model shows of its training, as theorems see it.
 
-`recorded`, `weights` and `maximal` make it, each for one kind of model, from the training history and the training data;
-`votron.theory.statements` turn it into bounds. Three margins are told apart by name: ``tau`` is the parameter τ up to
-which a perceptron updates, an *attained* margin is that of a vector on the data, and γ (``gamma``) is the one that a
+`recorded`, `weights` and `maximal` make it from the training history and the training data, each for one kind of model,
+and `votron.theory.statements` turn it into bounds. Three margins are told apart by name: ``tau`` is the parameter τ up
+to which a perceptron updates, an *attained* margin is that of a vector on the data, and γ (``gamma``) is the one that a
 theorem is applied with.
 """
 
@@ -271,4 +271,4 @@ class Evidence:
 
 def wrong_labels(scores: Floats, signs: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which rows get a wrong label by these scores; of two classes, a score of 0 predicts the second."""
-    return np.asarray(labels_of(scores) != labels_of(signs))
+    return np.asarray(labels_of(scores) != labels_of(signs.astype(np.float64)))

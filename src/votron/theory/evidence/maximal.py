@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from votron._util.types import Array, Floats, Index
 from votron.theory.evidence import Assumption, Evidence, Run, wrong_labels
 from votron.theory.evidence.trained import Trained, weights_fixed

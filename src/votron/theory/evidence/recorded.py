@@ -66,9 +66,7 @@ def _places(record: MistakeRecord, kept: Array, n_numbered: int) -> Index:
     return np.searchsorted(numbers[kept], record.example)
 
 
-def _runs(
-    trained: Trained, record: MistakeRecord, example: Index, own: Floats | None, first_m: int
-) -> tuple[Run, ...]:
+def _runs(trained: Trained, record: MistakeRecord, example: Index, own: Floats | None, first_m: int) -> tuple[Run, ...]:
     """Return the run of each vector."""
     kept = trained.kept
     signs, errs = trained.last.signs[kept], trained.last.each[kept] <= 0

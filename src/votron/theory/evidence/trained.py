@@ -79,7 +79,7 @@ class Trained:
             left_out=int((~self.kept).sum()),
             lengths=self.last.lengths[self.kept],
             lengths_known=self.lengths_known,
-            assumptions=tuple([*_kernel_fixed(history, self.has_kernel), *assumptions]),
+            assumptions=(*_kernel_fixed(history, self.has_kernel), *assumptions),
             switches=self.switches,
             around=tuple(around),
             most_repeated=None if hashes is None else int(np.unique(hashes, return_counts=True)[1].max()),
