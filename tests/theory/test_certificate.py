@@ -716,7 +716,7 @@ def test_the_command(tmp_path, capsys):
     text = capsys.readouterr().out
     X, y, X_test, y_test = digits_data()
     model = paper_perceptron(degree=2, gamma=1.0, epochs=1, random_state=0).fit(X, y == 0)
-    assert str(certify(model, X, y == 0, X_test=X_test, y_test=y_test == 0)) in text
+    assert certify(model, X, y == 0, X_test=X_test, y_test=y_test == 0).describe(verbose=True) in text
     assert {path.name for path in out.parent.iterdir()} == {"certificate.svg", "certificate.png"}
     assert certificate.main(["--label", "0", "--delta", "2", "--out", str(out)]) == 2
     assert capsys.readouterr().err.endswith("must be a number in the range (0, 1). Got 2.0 instead.\n")

@@ -63,7 +63,7 @@ def test_a_package_that_brings_it(tmp_path):
         "votron.bounds",
         "always one = brought:one",
         (["train", "digits", "--epochs", "1", "-o", "m.votron", "--quiet"], 0),
-        (["certify", "m.votron", "digits", "--bound", "always one"], 0),
+        (["certify", "m.votron", "digits", "--bound", "always one", "--verbose"], 0),
         (["certify", "m.votron", "digits", "--bound", "nowhere"], 2),
     )
     assert "always one" in done.stdout

@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     def work() -> int:
         pyplot()  # whether it is there is known before the work begins
         found = measure(args)
-        print(found)
+        print(found.describe(verbose=True))
         print(*save(found.plot().figure, args.out), sep="\n")
         return 0
 

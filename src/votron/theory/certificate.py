@@ -279,7 +279,7 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, text, lists and dicts, as JSON takes them; None stands for no value."""
-        plain: dict[str, Any] = msgspec.to_builtins(self)
+        plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         for bound, entry in zip(self.bounds, plain["bounds"], strict=True):
             error = None if bound.kind == FACT else bound.error
             entry.update(applies=bound.applies, vacuous=bound.vacuous, error=error, changes=list(bound.changes))

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -479,6 +479,11 @@ def _admitted(statement: Any) -> tuple[str, Statement]:
     """Return a bound's name and the bound, or refuse what is none, or has the name of one of Votron's."""
     if not isinstance(statement, Statement):
         raise VotronError(f"A bound to register must be a Statement. Got {statement!r} instead.")
+    if statement.kind not in get_args(Kind) or statement.quantity not in get_args(Quantity):
+        raise VotronError(
+            f"The 'kind' and 'quantity' of the bound {statement.name!r} must be those of a Statement. "
+            f"Got {statement.kind!r} and {statement.quantity!r} instead."
+        )
     if any(statement.name == known.name for known in (*STATEMENTS, OWN)):
         raise VotronError(f"There is a bound of the name {statement.name!r} already: it is one of Votron's.")
     return statement.name, statement

@@ -39,7 +39,7 @@ MEAN_RANDOM = "random vector of one epoch, mean over seeds"
 """No model predicts by it: with one seed a row has one vector, and where rows repeat the error is not near its mean."""
 LAST, AVERAGE, MAXIMAL = "last vector", "average", "adatron's vector"
 
-Count = Annotated[int, Meta(ge=0)]
+Count = Annotated[int, Meta(ge=0, le=2**53)]
 
 
 @dataclass(frozen=True)
