@@ -101,7 +101,7 @@ def save(
         steps=named_states(before, tensors.at("steps")),
         last=last if as_pipeline else None,
         summary=summary_of(classifier),
-        provenance=_as_json("provenance", {**found, **dict(provenance or {})}),
+        provenance={**found, **_as_json("provenance", {} if provenance is None else provenance)},
         certificate=None if certificate is None else _certificate(certificate),
     )
     content = packed(msgspec.json.encode(stored, enc_hook=plain), tensors.arrays)
@@ -128,12 +128,11 @@ def _check_opens(path: Path) -> None:
 def _as_json(what: str, value: Any) -> dict[str, Any]:
     """Return what JSON makes of a dict, or refuse what a file cannot hold."""
     try:
-        text = json.dumps(dict(value), allow_nan=False)
-        return dict(msgspec.json.decode(msgspec.json.encode(json.loads(text))))
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        return dict(json.loads(json.dumps(dict(value), allow_nan=False)))
+    except (TypeError, ValueError, RecursionError) as error:
         raise VotronError(
             Parameter(what, of="a model", short=True),
-            f" must be a dict of text, numbers of 64 bits at most, lists and dicts: {error}.",
+            f" must be a dict of text, numbers, lists and dicts: {error}.",
         ) from None
 
 

@@ -74,22 +74,22 @@ def _set_scaler(made: Any, tensors: Tensors) -> None:
         elif name != "idf_":
             setattr(made, name, None)
     if "n_samples_seen_" in tensors:
-        seen = tensors.take("n_samples_seen_", "i4 i8", (None,), least=0)
-        made.n_samples_seen_ = int(seen[0]) if len(seen) == 1 else seen
+        seen = tensors.take("n_samples_seen_", "i4 i8 f8", (None,), least=0)
+        made.n_samples_seen_ = seen[0] if len(seen) == 1 else seen  # of a feature each, where numbers were missing
 
 
 def _put_imputer(step: SimpleImputer, tensors: Tensors) -> None:
     missing, kind = step.missing_values, np.dtype(step._fit_dtype).kind
     if step.add_indicator or kind != "f" or not (isinstance(missing, float) and np.isnan(missing)):
         raise refused("A SimpleImputer of other values than NaN, or with add_indicator=True,")
-    tensors.put("statistics", step.statistics_)
+    tensors.put("statistics", np.asarray(step.statistics_, dtype=step._fit_dtype))
 
 
 def _set_imputer(made: SimpleImputer, tensors: Tensors) -> None:
     statistics = tensors.take("statistics", "f4 f8", (made.n_features_in_,), finite=False)
     names = vars(made).get("feature_names_in_")
     made.fit(np.zeros((1, len(statistics)), dtype=statistics.dtype))  # of ours, which makes what it has beside these
-    made.statistics_ = statistics
+    made.statistics_ = statistics.astype(made.statistics_.dtype)
     if names is not None:
         made.feature_names_in_ = names
 
