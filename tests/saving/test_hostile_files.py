@@ -30,7 +30,7 @@ import scipy.sparse as sp
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where this runs as a program
 from fitted_models import classifiers, pipelines
 
-from votron import VotronError, load, save
+from votron import load, save
 from votron.cli import main
 from votron.errors import ModelFileError
 from votron.saving import read_manifest
@@ -217,8 +217,12 @@ def one_case(seed, folder):
         try:
             model = load(path, mmap=rng.random() < 0.2)
         except ModelFileError as error:
-            assert re.fullmatch(r"[^\n]*case\.votron[^\n]{1,600}\.(\.\.)?", str(error)), str(error)
-            return False
+            said = str(error)
+        else:
+            said = ""
+    if said:
+        assert re.fullmatch(r"[^\n]*case\.votron[^\n]{1,600}\.", said), said
+        return False
     if not forgery:
         assert read_content(path, "").manifest == json.dumps(manifest).encode(), "a changed file opened"
     assert read_manifest(path).n_bytes == path.stat().st_size
@@ -255,12 +259,7 @@ def predicts(model, rows):
         warnings.simplefilter("ignore")
         try:
             scores = model.decision_function(rows)
-        except (
-            ValueError,
-            TypeError,
-            AttributeError,
-        ) as error:  # of scikit-learn's steps, which do not fit one another
-            assert str(error)
+        except (ValueError, TypeError, AttributeError):  # of scikit-learn's steps, which do not fit one another
             return
     n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
     assert np.shape(scores)[0] == n
@@ -435,7 +434,7 @@ LARGE = {
     "long words": (lambda: with_words("[TfidfVectorizer()]", words(200_000, 40)), None),
     "a long word": (lambda: with_words("[TfidfVectorizer()]", ["x y " * 2_000_000]), None),
     "wide scaler": (lambda: wide("StandardScaler()", 200_000), None),
-    "wide table": (lambda: table_of(200_000), "takes|not|must"),
+    "wide table": (lambda: table_of(200_000), None),
     "voted": (lambda: voted_of(20_000, 100_000), None),
     "compact": (lambda: voted_of(20_000, 100_000, compact=True), None),
     "averaged": (lambda: weights_of(300_000, "averaged"), None),
@@ -445,12 +444,12 @@ LARGE = {
     "one long label": (lambda: labels_of([*words(50_000), "z" * 50_000]), TOO_MUCH),
     "features": (lambda: linear(2**26 - 1), None),
     "too many features": (lambda: linear(2**26), "of a CSR matrix"),
-    "lists of nothing": (lambda: with_provenance([[]] * 149_000), None),
+    "lists of nothing": (lambda: with_provenance([[]] * 74_000), None),
     "more lists of nothing": (lambda: with_provenance([[]] * 1_000_000), TOO_MANY),
     "objects": (lambda: with_provenance([{"": 1}] * 70_000), None),
     "names": (lambda: with_provenance(dict.fromkeys(words(140_000), 0)), None),
     "short texts": (lambda: with_provenance(words(140_000)), None),
-    "nested objects": (lambda: with_provenance([nested(400)] * 350), None),
+    "nested objects": (lambda: with_provenance([nested(400)] * 180), None),
     "too deeply nested objects": (lambda: with_provenance(nested(5000)), "recursion"),
     "arrays": (lambda: (fresh("voted")[0], {f"{i:x}": np.zeros(0, "u1") for i in range(20_000)}), "model"),
 }
@@ -607,7 +606,7 @@ FORGERIES = {
     ),
     "one class": (array("model.classes", lambda a: a[:1]), "two or more labels in rising order"),
     "classes twice": (array("model.classes", first(1)), "two or more labels in rising order"),
-    "features": (put("model", "n_features", value=7), "must have the shape"),
+    "features": (put("model", "n_features", value=5), "columns of a CSR matrix"),
     "huge features": (put("model", "n_features", value=2**60), "Expected `int` <="),
     "negative steps": (put("model", "vectors", "record", "n_steps", value=-1), "Expected `int` >= 0"),
     "flag by number": (put("model", "history", "shuffled", value=1), "Expected `bool`"),
@@ -653,7 +652,7 @@ def test_no_vectorizer_opens_files_or_brings_its_pattern(parameter, value, tmp_p
 
 def test_names_of_rows_that_the_model_does_not_keep_are_refused(tmp_path):
     manifest, arrays = fresh("voted rows")
-    assert load(write(tmp_path / "m", manifest, arrays)).row_names_[0].startswith("row ")
+    assert load(write(tmp_path / "m", manifest, arrays)).row_names_[3] == "row 3"
     arrays["model.named_rows"] = arrays["model.named_rows"] + 100_000
     with pytest.raises(ModelFileError, match="numbers of rows that the model keeps"):
         load(write(tmp_path / "m", manifest, arrays))
@@ -667,19 +666,18 @@ def test_what_does_not_fit_the_rows_is_an_error_of_prediction(tmp_path):
     arrays = {name: each for name, each in arrays.items() if not name.startswith("steps.")} | {
         name: each for name, each in theirs.items() if name.startswith("steps.")
     }
-    with pytest.raises(VotronError):
-        load(write(tmp_path / "m", manifest, arrays)).predict(["rain"])
+    model = load(write(tmp_path / "m", manifest, arrays))
+    with pytest.raises(ValueError, match="X has 1024 features, but VotedPerceptronClassifier is expecting 6"):
+        model.predict(["rain"])
 
 
-@pytest.mark.parametrize("command", ["inspect", "predict"])
 @pytest.mark.parametrize("mmap", [False, True])
-def test_a_file_that_is_cut_short_ends_no_process_that_has_not_mapped_it(command, mmap, tmp_path):
+def test_a_file_that_is_cut_short_ends_no_process_that_has_not_mapped_it(mmap, tmp_path):
     manifest, arrays = fresh("voted")
     code = (
         f"import os, sys, numpy as np; from votron import load; model = load(sys.argv[1], mmap={mmap}); "
         "os.truncate(sys.argv[1], 100); print(model.predict(np.ones((2, 6))).shape)"
     )
-    del command
     path = write(tmp_path / "m", manifest, arrays)
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=120)
     assert done.returncode == -signal.SIGBUS if mmap else (done.returncode, done.stdout) == (0, "(2,)\n")

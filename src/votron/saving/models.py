@@ -248,9 +248,8 @@ def _naming(name: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        text = " ".join(str(error).split())
-        text = text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 3]}..."
-        raise ModelFileError(f"The model file {name} cannot be opened: {text}") from None
+        text = " ".join(str(error).split()).rstrip(".")
+        raise ModelFileError(f"The model file {name} cannot be opened: {text[:_LONGEST_REASON]}.") from None
 
 
 # -- the manifest -----------------------------------------------------------------------------------------------------
