@@ -364,7 +364,9 @@ class NaiveBayes(Classifier, tag="NaiveBayesLinearClassifier"):
             shape = (n, self.n_features) if name.startswith("feature") else (n,)
             setattr(model, name, tensors.take(name, "f8", shape, finite=name != "class_log_prior_"))
         prior = model.class_log_prior_  # -inf for a class without examples
-        if not (np.isfinite(prior) | (prior == -np.inf)).all() or not (np.exp(model.feature_log_prob_) < 1).all():
+        with np.errstate(over="ignore"):
+            probable = (np.exp(model.feature_log_prob_) < 1).all()
+        if not (np.isfinite(prior) | (prior == -np.inf)).all() or not probable:
             raise tensors.wrong("feature_log_prob_", "logarithms of probabilities")
         fixed = parts.params_from(NaiveBayesLinearClassifier, self.fixed, tensors.at("fixed"))
         model._fixed = {name: getattr(fixed, name) for name in BAYES_FIXED}
