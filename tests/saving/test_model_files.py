@@ -212,6 +212,11 @@ def test_provenance_is_json(odd, tmp_path):
         VOTED.save(tmp_path / "m", provenance=odd)
 
 
+def test_names_of_files_that_are_not_unicode_are_written_with_question_marks(tmp_path):
+    VOTED.save(tmp_path / "m", provenance={"data": os.fsdecode(b"a\xff.csv")})
+    assert read_manifest(tmp_path / "m").provenance == {"data": "a?.csv"}
+
+
 def test_a_certificate_is_what_certify_returns(tmp_path):
     with pytest.raises(VotronError, match="'certificate' of a model must be what"):
         VOTED.save(tmp_path / "m", certificate={})

@@ -104,7 +104,10 @@ def save(
         provenance={**found, **_as_json("provenance", {} if provenance is None else provenance)},
         certificate=None if certificate is None else _certificate(certificate),
     )
-    content = packed(msgspec.json.encode(stored, enc_hook=plain), tensors.arrays)
+    try:
+        content = packed(msgspec.json.encode(stored, enc_hook=plain), tensors.arrays)
+    except UnicodeEncodeError as error:
+        raise ModelFileError(f"This model cannot be saved, since its names are not Unicode: {error}.") from None
     try:
         with replacing(Path(os.fsdecode(path))) as temporary:
             temporary.write_bytes(content)
@@ -128,7 +131,8 @@ def _check_opens(path: Path) -> None:
 def _as_json(what: str, value: Any) -> dict[str, Any]:
     """Return what JSON makes of a dict, or refuse what a file cannot hold."""
     try:
-        return dict(json.loads(json.dumps(dict(value), allow_nan=False)))
+        text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
+        return dict(json.loads(text.encode("utf-8", "replace")))  # names of files need not be Unicode
     except (TypeError, ValueError, RecursionError) as error:
         raise VotronError(
             Parameter(what, of="a model", short=True),
