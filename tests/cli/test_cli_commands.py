@@ -530,7 +530,7 @@ def test_inspection_needs_no_data(here, capsys):
         assert words in out
     found = run_json(capsys, "inspect", "days.votron")
     assert found["estimator"] == "VotedPerceptronClassifier"
-    assert found["columns"] == {"Outlook": "discrete", "Temp": "number", "Windy": "truth"}
+    assert found["columns"] == {"Outlook": "text", "Temp": "number", "Windy": "truth"}
     assert found["certificate"]["m"] == 12
 
 
