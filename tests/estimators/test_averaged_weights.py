@@ -347,12 +347,7 @@ def test_the_certificate_claims_what_holds_with_weights(multiclass):
         assert same_data <= {None}  # the weights of rows are not kept, so that training cannot be repeated
 
 
-def test_training_is_repeated_with_weights_of_classes():
-    for train in ("fit", "partial_fit"):
-        fitted = model(class_weight={1: 3.0}, epochs=1)
-        getattr(fitted, train)(X, Y)
-        text = repr([a for b in certify(fitted, X, Y).bounds for a in b.assumptions])
-        assert "the model makes the same mistakes" in text
+def test_certificates_know_weights_of_classes():
     fitted = model(class_weight="balanced", epochs=1).fit(X[20:], Y[20:])
     holds = {a.name: a.holds for b in certify(fitted, X[20:], Y[20:]).bounds for a in b.assumptions}
     assert holds["weights fixed"] is False
