@@ -23,6 +23,8 @@ from votron.errors import VotronError
 INK, MUTED, GRID, AXIS = "#333333", "#666666", "#e6e6e6", "#999999"
 FOR, AGAINST = "#1f4e9c", "#c8641b"
 """What is right or speaks for a class, and what is wrong or speaks against it."""
+EMPTY = "#f2f3f5"
+"""The ground of cells without rows."""
 COLOURS = ("#1f4e9c", "#3f9a6a", "#dd8330", "#a3a3a3", "#7a4ea3", "#b03a5b", "#0b6e99", "#8a6d1d")
 """Of several lines, in their order."""
 IMAGE_SHAPES = {784: (28, 28), 64: (8, 8)}
@@ -36,11 +38,12 @@ STYLE = {
     "font.size": 11,
     "text.color": INK,
     "axes.labelcolor": INK,
+    "text.parse_math": False,
     "figure.constrained_layout.w_pad": 0.12,
     "figure.constrained_layout.h_pad": 0.12,
 }
 """For ``rc_context``. The font comes with matplotlib, so the figures are the same wherever they are drawn. Names and
-titles keep some distance, in inches, from the edge."""
+titles keep some distance, in inches, from the edge, and a label with two dollar signs is no formula."""
 
 
 def plain(axes: Any) -> None:

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from votron._util.forecast import announcing_long_work
 from votron._util.pipelines import classifier_of, rows_for_classifier, steps_before, weighs_classes
 from votron._util.text import counted, did_you_mean, duration, first_of, percent, percent_range, rounded_bytes
+from votron._util.types import Labels, RowsLike
 from votron.cli import _options
 from votron.cli._advice import long_work, remark_on_label, remark_on_mistakes
 from votron.cli._holes import holes_of_training
 from votron.cli._models import (
     BESIDE_ERROR,
-    beside_majority,
     errors_of,
     labelled_batches,
     reading_for_model,
@@ -51,11 +51,9 @@ from votron.cli._reading import (
     typed_reading,
 )
 from votron.cli._weights import WeightColumn, about_holes, settle_labels, weight_column, weights_in_words
-from votron.errors import Phrase
-from votron.evaluate.confusion import rarest_in_words
+from votron.errors import Phrase, VotronError
+from votron.evaluate.confusion import beside_majority, rarest_in_words
 
-MOST_CERTIFIED = 10_000
-"""Rows up to which a certificate is computed without being asked for: beyond, it takes longer than training."""
 STREAM_BATCH_BYTES = 16_000_000
 _SHOWN = 10
 """Settings that --tune shows."""
@@ -104,10 +102,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     )
     parser.add_argument(
         "--certificate",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="compute what the theorems guarantee, and store it in the model file "
-        f"(default: for up to {MOST_CERTIFIED:,} rows); `votron certify` computes tighter bounds",
+        action="store_true",
+        help="also compute what the theorems guarantee, and store it in the model file (see `votron certify`)",
     )
     parser.add_argument(
         "--tune",
@@ -115,13 +111,15 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         type=positive,
         const=True,
         metavar="SECONDS",
-        help=_tuning_words(_options.estimator_in(arguments)),
+        help="of --estimator voted: choose what is not given as an option by cross-validation, in 5 folds of 20,000 "
+        "rows at most, and train with that on all rows; --epochs is then the most. With SECONDS the search ends in "
+        "time to train the best; `votron tune` is the same search with lists of your own",
     )
     parser.add_argument(
         "--resume",
-        metavar="FILE",
-        help="with --tune: keep each fold that was tried in this file; if it is there, go on with its search. "
-        "--random-state is then 0 unless it is given",
+        metavar="FOLDER",
+        help="with --tune: keep each result in this folder; the same search then goes on from there. --random-state is "
+        "then 0 unless it is given",
     )
     parser.add_argument(
         "--keep-names",
@@ -143,17 +141,6 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_reading(parser)
     _options.add_encoding(parser)
     _options.add_estimator_options(parser, arguments)
-
-
-def _tuning_words(name: str) -> str:
-    from votron.tuning import grid_in_words
-
-    grid = "" if name == _options.EVERY_ESTIMATOR else f": {grid_in_words(name)}"
-    return (
-        f"choose what is not given as an option by cross-validation, in 5 folds of 20,000 rows at most, and train with "
-        f"that on all{grid}. With SECONDS the search and the training end in time, with the best so far; `votron tune` "
-        "is the same search with lists of your own"
-    )
 
 
 def _add_stream(parser: Parser) -> None:
@@ -260,10 +247,10 @@ def _tested(
 
 
 def _draw_curve(args: argparse.Namespace, trained: Trained) -> None:
-    from votron.cli._figures import training_page
+    from votron.evaluate.figures import training_figure
 
     heading = f"{base_name(args.data)}: trained on {counted(trained.rows, 'row')}, tested on {trained.curve.n:,}"
-    write_figure(lambda: training_page(trained.curve.display(), trained.estimator, heading), Path(args.curve))
+    write_figure(lambda: training_figure(trained.curve.display(), trained.estimator, heading), Path(args.curve))
 
 
 def _checked_test(typed: str | None, stream: bool) -> float | str | None:
@@ -300,6 +287,9 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
     for name in ("passes", "batch", "classes"):
         if getattr(args, name) is not None:
             raise UsageError(f"--{name} is for --stream, which was not given.")
+    if args.certificate and args.estimator not in _CERTIFIED:
+        known = f"{', '.join(_CERTIFIED[:-1])} and {_CERTIFIED[-1]}"
+        raise UsageError(f"--certificate is for --estimator {known}. Got {args.estimator!r} instead.")
     column = weight_column(args, estimator)
     data, y = read_labelled(args.data, **typed_reading(args))
     if (remark := remark_on_label(y, data.label, is_table=data.columns is not None)) is not None:
@@ -320,28 +310,30 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
         X, y, rows, weights = X[kept], y[kept], rows[kept], None if weights is None else weights[kept]
         names = [names[row] for row in kept] if names else names
     start = time.monotonic()
-    if args.tune is None:
-        if args.resume is not None:
-            raise UsageError("--resume is for --tune, which was not given.")
-        model = make_model(args, estimator, data, X)
-        telling_where = rewording({"cell": lambda cell: _place_of(cell, model, X, rows)})
-        with announcing_long_work(lambda low, high: notes(long_work(low, high, estimator))), telling_where:
-            _fit(model, X, y, weights)
-        tuned = None
-    else:
+    if args.tune is None and args.resume is not None:
+        raise UsageError("--resume is for --tune, which was not given.")
+    if args.tune is not None:
         from votron.cli import _tune  # most who train know their parameters
 
-        tuned = _tune.train_tuned(args, seed, data, X, y, notes, weights)
-        model = tuned.model
+        estimator = search = _tune.search_for_training(args, seed, notes)
+    model = make_model(args, estimator, data, X)
+    telling_where = rewording({"cell": lambda cell: _place_of(cell, model, X, rows)})
+    with announcing_long_work(lambda low, high: notes(long_work(low, high, estimator))), telling_where:
+        if args.tune is None:
+            _fit(model, X, y, weights)
+        else:
+            _tune.fit_search(model, X, y, weights)
+            model = _tune.with_best(model)
     trained = Trained(model, data, len(y), time.monotonic() - start, weights=column)
     if names:
         trained.estimator.name_rows(names)
     trained.provenance = provenance_of(args, data, data.n_rows) | holes_of_training(args, X)
     trained.provenance |= {} if column is None else {"sample_weight": column.facts}
-    if tuned is not None:
-        facts = _tune.tuned_facts(tuned)
-        trained.remarks["tuned"], trained.tried = _tune.tuned_words(args, tuned), _tune.settings_table(tuned, _SHOWN)
-        trained.tuning, trained.provenance["tuned"] = facts | {"table": tuned.to_dict()["table"]}, facts
+    if args.tune is not None:
+        facts, settings = _tune.facts_of(search), _tune.settings_of(search)
+        trained.remarks["tuned"] = _tune.tuned_words(search, trained.seconds)
+        trained.tried = _tune.settings_table(settings, _SHOWN)
+        trained.tuning, trained.provenance["tuned"] = facts | {"table": settings}, facts
     if isinstance(args.test, str):
         trained.error = _error_on_file(args, trained)
     elif held_out is not None:
@@ -351,7 +343,8 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
     trained.provenance["test"] = _test_provenance(args.test, seed, trained.error)
     if data.dropped:
         trained.remarks["left out"] = left_out(data.dropped, data.unlabelled)
-    _certify(args, trained, X, y)
+    if args.certificate:
+        _certify(trained, X, y)
     return trained
 
 
@@ -448,28 +441,18 @@ def _test_provenance(test: float | str | None, seed: int, error: dict[str, Any])
     return test_data | {name: value for name, value in error.items() if name not in ("on", *BESIDE_ERROR)}
 
 
-def _certify(args: argparse.Namespace, trained: Trained, X: Any, y: Any) -> None:
-    """Compute the certificate, unless there is a reason not to."""
+def _certify(trained: Trained, X: RowsLike, y: Labels) -> None:
+    """Compute the certificate; where there is none, the model is saved all the same."""
     from votron.theory import certify
 
-    why_not = ""
-    if args.certificate is False:
-        return
-    if args.estimator not in _CERTIFIED:
-        why_not = f"no theorem here speaks of {type(trained.estimator).__name__}"
-    elif trained.tuning is not None and not args.certificate:
-        why_not = "left out, since parameters were chosen with these data: --certificate computes it"
-    elif trained.rows > MOST_CERTIFIED and not args.certificate:
-        why_not = f"left out, since there are more than {MOST_CERTIFIED:,} rows: --certificate computes it"
-    if why_not:
-        trained.remarks["certificate"] = why_not
-        return
     start = time.monotonic()
-    # The model's own vectors only: to find the maximal margin takes far longer than training, and is certify's work.
-    trained.certificate = certify(trained.model, X, y, comparators=())
+    try:
+        # the model's own vectors only: finding the maximal margin takes far longer than training
+        trained.certificate = certify(trained.model, X, y, comparators=())
+    except VotronError as error:
+        trained.remarks["certificate"] = f"none: {error}"
+        return
     summary = trained.certificate.to_dict()["summary"]
-    if not any(bound.applies for bound in trained.certificate.bounds if bound.kind == "guarantee"):
-        summary += " `votron certify` tells which theorems there are, and what would earn them."
     trained.remarks["certificate"] = f"{summary} ({duration(time.monotonic() - start)})"
 
 

@@ -16,20 +16,21 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.resources import effective_threads
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.engine import MaximalMargin, TrainingRun, solve_adatron
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
-from votron.estimators._evidence import check_none_left_out, trained_model
+from votron.estimators._evidence import trained_on
 from votron.estimators._explanations import SupportedClassifier
 from votron.estimators._score_functions import Expansion, Form
 from votron.estimators._validation import KERNEL_CONSTRAINTS, learnable_rows, set_tags
 from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, weighed
 from votron.estimators.base import Deadline, Watch, WatchedClassifier, outside_votron
+from votron.history import TrainingHistory
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
-from votron.theory.evidence.maximal_margin import MaximalVectors, evidence_of_maximal_margin
+from votron.theory.evidence.maximal import evidence_of_maximal_margin
 from votron.theory.geometry import Margins, lengths_of
 
 __all__ = ["KernelAdatronClassifier"]
@@ -176,7 +177,17 @@ class KernelAdatronClassifier(SupportedClassifier, WeightedFit, WatchedClassifie
         self._keep(rows, found)
         if weights.kept is not None:
             self.support_ = weights.kept[self.support_]
-        self._weighted, self._n_left_out = weights.each is not None, weights.n_left_out
+        learnable = int((self.kernel_.diag(rows) != 0).sum())
+        self.history_ = TrainingHistory(
+            n_rows=weights.n_given,
+            n_zero_weight=weights.n_left_out,
+            n_unlearnable=weights.n_given - weights.n_left_out - learnable,
+            fingerprint=weights.fingerprint,
+            weighted=weights.each is not None,
+            converged=self.converged_,
+            interrupted=interrupted,
+            gamma_from=_validation.gamma_from(self),
+        )
         return TrainingRun(0, self.converged_, interrupted)
 
     def _checked(self, X: Any, y: Any, *, sample_weight: Any = None) -> tuple[Rows, NDArray[np.int64], RowWeights]:
@@ -191,13 +202,14 @@ class KernelAdatronClassifier(SupportedClassifier, WeightedFit, WatchedClassifie
                 Parameter("C", None),
                 " instead.",
             )
+        given = X
         X, y = weights.of(X, y, self.kernel)
         kernel = _validation.kernel_on(self, X)
         self.classes_, codes = _validation.encode_labels(y)
         _validation.check_two_classes(self.classes_, X.shape)
         self._learnable_of(X, learnable_rows(X, kernel), 1, "K(x, x) = 0", repr(kernel))
-        self.kernel_, self._n_rows = kernel, weights.n_given
-        return X, codes, weights
+        self.kernel_ = kernel
+        return X, codes, weights.recognising(given, codes)
 
     def _solve(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None, watch: Watch) -> list[MaximalMargin]:
         """Find the vector of each class, one after another."""
@@ -278,33 +290,27 @@ class KernelAdatronClassifier(SupportedClassifier, WeightedFit, WatchedClassifie
         lengths, factor = lengths_of(self.kernel_, rows)
         return Margins(factor[:, None] * self._scores(rows), self._signs(codes), self.norm_, lengths)
 
-    def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
+    def _evidence(self, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
         """Return what `votron.theory.certify` asks for; its margin is the best, so "auto" compares it with no other."""
         check_is_fitted(self)
-        check_none_left_out(self._n_left_out)
-        rows, labels = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
-        model = trained_model(
+        trained = trained_on(
             self,
-            rows,
-            labels,
-            {"its own": self._in_feature_space(X, y, "last")},
-            () if isinstance(comparators, str) and comparators == "auto" else comparators,
+            X,
+            y,
+            vectors=("its own",),
+            comparators=() if isinstance(comparators, str) and comparators == "auto" else comparators,
             predictor=MAXIMAL,
-            n_rows=self._n_rows,
             lengths_known=self.kernel_.unit_length,
             switches=_SWITCHES,
         )
-        vectors = MaximalVectors(
-            support=self.support_,
-            support_rows=None if is_precomputed(self.kernel_) else self.support_vectors_,
-            coefficients=self.dual_coef_,
-            attained=self.margin_,
-            converged=self.converged_,
+        return evidence_of_maximal_margin(
+            trained,
+            self.support_,
+            self.dual_coef_,
             tolerance=self.tol,
-            weighted=self._weighted,
+            converged=self.converged_,
             balanced=isinstance(self.class_weight, str),
         )
-        return evidence_of_maximal_margin(model, vectors)
 
     def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
         """Return the errors on test data."""

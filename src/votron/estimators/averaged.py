@@ -17,12 +17,12 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.resources import effective_threads
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
 from votron.engine import PrimalTrainer, TrainingRun
 from votron.estimators import _validation
 from votron.estimators._best_moment import counted
-from votron.estimators._evidence import check_none_left_out, passes_of, trained_model
+from votron.estimators._evidence import trained_on
 from votron.estimators._probabilities import WeightProbabilities
 from votron.estimators._progressive import SampleOnTheWay
 from votron.estimators._score_functions import Form, Linear, linear_scores
@@ -41,9 +41,8 @@ from votron.estimators.base import EpochClassifier
 from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import squares as squared_lengths
 from votron.record import labels_of
-from votron.rules import row_draws
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.weights import Weights, WeightsRun, evidence_of_weights
+from votron.theory.evidence.weights import evidence_of_weights
 from votron.theory.geometry import Margins
 
 __all__ = ["AveragedPerceptronClassifier"]
@@ -184,12 +183,6 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
     True
     """
 
-    _n_seen: int
-    _n_given: int
-    """Examples that were presented, and rows that were given."""
-    _n_left_out: int
-    """Rows of weight 0, which `fit` left out."""
-
     _REMEDY = "the data may not be separable; give a number of epochs"
 
     PATIENCE: ClassVar[int] = 3
@@ -261,8 +254,7 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
         self._take_pass(sampled.sample())
         if len(held_out):
             self._sample_held_out(rows[held_out], codes[held_out])
-        self._n_seen, self._n_given, self._n_left_out = len(order), weights.n_given, weights.n_left_out
-        self._once, self._cut_off = run.steps <= len(order), run.interrupted
+        self.history_ = self._history_of_fit(weights, order, held_out, run)
         return run
 
     def _after_fit(self, run: TrainingRun) -> None:
@@ -322,10 +314,7 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
                 sample = sampled.sample()
             self._add_to_sample(sample)
             self._keep(trainer, 1.0 if first else self.n_epochs_ + 1.0, False)
-            seen, given = (0, 0) if first else (self._n_seen, self._n_given)
-            self._n_seen, self._n_given = seen + len(order), given + rows.shape[0]
-            self._once, self._n_left_out = first or self._once, 0 if first else self._n_left_out
-            self._cut_off = run.interrupted or (not first and self._cut_off)
+            self.history_ = self._history_with_batch(weights, order, run, first=first)
         self._raise_if(run.interrupted, run.steps)
         return self
 
@@ -348,10 +337,11 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
             check_unchanged(self, self._trained_with)
         known = classes if first else self.classes_
         weights = weighed(self, y, sample_weight, scaled=whole, classes=known, least=int(whole))
+        given = X
         X, y = weights.of(X, y, kernel=None)
         self.classes_, codes = _validation.encode_labels(y, known)
         _validation.check_two_classes(self.classes_, X.shape)
-        return X, codes, weights
+        return X, codes, weights.recognising(given, codes, first=0 if first else self.history_.n_rows)
 
     def _new_trainer(self) -> PrimalTrainer:
         """Return weights of 0, if there is room for them."""
@@ -480,51 +470,28 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
         """Return the kernel of the feature space: the feature that is always one adds a constant."""
         return PolynomialKernel(1) if self._trainer.bias else LinearKernel()
 
-    def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
+    def _evidence(self, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
         """Return what `votron.theory.certify` asks for."""
         check_is_fitted(self)
-        check_none_left_out(self._n_left_out)
-        rows, labels = _validation.validated(self, X, y, kernel=None, reset=False)
         jointly = self._trainer.joint and self._n_vectors > 1
-        model = trained_model(
+        trained = trained_on(
             self,
-            rows,
-            labels,
-            {name: self._in_feature_space(rows, labels, name) for name in ("last", "average")},
-            comparators,
+            X,
+            y,
+            vectors=("last", "average"),
+            comparators=comparators,
             predictor=AVERAGE if self.average else LAST,
-            n_rows=self._n_given,
             lengths_known=False,
             switches=_SWITCHES if not jointly else {k: v for k, v in _SWITCHES.items() if k not in _NOT_JOINTLY},
-            row_hashes=row_draws(rows, 0),
         )
-        run = WeightsRun(
-            weights=(self.n_mistakes_, self._trainer.last()),
-            n_examples=self._n_seen,
-            n_steps=self._trainer.time,
-            held_out=hasattr(self, "validation_scores_"),
+        return evidence_of_weights(
+            trained,
+            self.n_mistakes_,
+            own_vector="average" if self.average else "last",
             tau=float(np.max(self._trainer.margin)),
             jointly=jointly,
-            weighted=self._trainer.largest_weight > 0,
             balanced=isinstance(self.class_weight, str),
-            retrain=partial(self._retrained, rows, labels),
         )
-        return evidence_of_weights(model, passes_of(self), run, own_vector="average" if self.average else "last")
-
-    def _retrained(self, rows: Rows, labels: NDArray[Any], order: Index, n_steps: int) -> Weights:
-        """Return mistakes and weights of another run, with the weights of classes; those of rows are not known."""
-        trainer, codes = self._trainer.untrained(), _validation.encode_labels(labels, self.classes_)[1]
-        weights, n_threads = self._class_weights(labels), effective_threads(self.n_jobs)
-        trainer.run(rows, codes, order, n_steps, weights=weights, n_threads=n_threads)
-        return trainer.n_mistakes, trainer.last()
-
-    def _class_weights(self, labels: NDArray[Any]) -> Floats | None:
-        """Return the weights of rows if they were those of classes, divided by their mean or, by partial_fit, not."""
-        for scaled in (True, False):
-            each = weighed(self, labels, None, scaled=scaled, classes=self.classes_).each
-            if each is not None and float(each.max()) == self._trainer.largest_weight:
-                return each
-        return None
 
     def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
         """Return the errors of both predictors on test data."""

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._util.arrays import n_bytes
 from votron._util.resources import effective_threads, parse_memory_limit
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.cluster.client import is_collection
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
@@ -34,7 +34,8 @@ from votron.estimators._best_moment import (
     validation_table,
 )
 from votron.estimators._collections import staged
-from votron.estimators._evidence import RecordClassifier
+from votron.estimators._evidence import recorded_errors, recorded_evidence, recorded_margins
+from votron.estimators._explanations import RecordReasons
 from votron.estimators._probabilities import RecordProbabilities
 from votron.estimators._score_functions import Form, Sequence, form_of_vectors
 from votron.estimators._weights import (
@@ -46,11 +47,13 @@ from votron.estimators._weights import (
     weighed,
     why_not_in_parts,
 )
-from votron.estimators.base import Watch
+from votron.estimators.base import EpochClassifier, Watch
 from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors
 from votron.rules.vectors import choices_of, moments_of
+from votron.theory.evidence import Evidence, Measured
+from votron.theory.geometry import Margins
 
 __all__ = ["VotedPerceptronClassifier"]
 
@@ -73,7 +76,7 @@ def _why_no_partial_fit(model: Any) -> VotronError | None:
     return why_not_in_parts(model)
 
 
-class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifier):
+class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordReasons, EpochClassifier):
     """Voted perceptron with kernels (Freund & Schapire, 1999).
 
     Training presents the examples in turn; each mistake adds the example to its class's vector. One training run yields
@@ -265,6 +268,9 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
         self.class_weight = class_weight
         self.early_stopping = early_stopping
 
+    kernel_: Kernel
+    record_: MistakeRecord
+
     # -- training -----------------------------------------------------------------------------------------------------
 
     def _learn(self, rows: Rows, codes: NDArray[np.int64], weights: RowWeights) -> TrainingRun:
@@ -277,16 +283,20 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
         n_steps, seed = self._n_steps(len(order)), _new_seed(rng)
         trainer = self._new_trainer(rows, n_steps, weighted=weights.each is not None)
         self._forget_choices()
+        chosen_rule = None
         if self.early_stopping:
-            run, record = self._train_until_best(trainer, rows, codes, order, n_steps, held_out, seed, weights.each)
+            run, record, chosen_rule = self._train_until_best(
+                trainer, rows, codes, order, n_steps, held_out, seed, weights.each
+            )
             self._keep(trainer.support_rows[: len(record.support)], weights.named(record), seed)
         else:
             run = self._train(trainer, rows, codes, order, n_steps, weights=weights.each)
             length = run.steps if self.epochs is None or run.interrupted else n_steps
             self._keep(trainer.support_rows, weights.named(trainer.record(len(order), length)), seed)
         self.n_epochs_, self.converged_ = run.steps / len(order), run.converged
-        self._n_named, self._once = weights.n_given, min(run.steps, self.record_.n_steps) <= len(order)
-        self._mixed, self._cut_off, self._n_left_out = False, run.interrupted, weights.n_left_out
+        history = self._history_of_fit(weights, order, held_out, run)
+        repeated = min(run.steps, self.record_.n_steps) > len(order)
+        self.history_ = dataclasses.replace(history, rows_repeated=repeated, chosen_rule=chosen_rule)
         if self.rule == "auto" and not self.early_stopping:
             of_held_out = None if weights.each is None else weights.each[held_out]
             self._choose_rule(weights.widened(rows[held_out], self.kernel_), codes[held_out], of_held_out)
@@ -337,7 +347,7 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
             order = self._learnable(rows, at_least=0)
             trainer = self._resumed(rows)
             steps = trainer.time
-            first_id = 0 if first else max(trainer.time, self._n_named)
+            first_id = 0 if first else max(trainer.time, self.history_.n_numbered)
             ids = np.zeros(rows.shape[0], dtype=np.int64)
             ids[order] = first_id + np.arange(len(order))
             run = self._train(trainer, rows, codes, order, len(order), ids, weights.each)
@@ -345,9 +355,8 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
             self._keep(trainer.support_rows, trainer.record(max(1, trainer.time)), seed)
             self._add_to_sample(self._sample_pass(rows, codes, order, run.steps, first=steps))
             self.n_epochs_, self.converged_ = 1.0 if first else self.n_epochs_ + 1.0, False
-            self._mixed, self._n_left_out = not (first or self._once), 0 if first else self._n_left_out
-            self._n_named, self._once = first_id + len(order), first or self._once
-            self._cut_off = run.interrupted or (not first and self._cut_off)
+            history = self._history_with_batch(weights, order, run, first=first)
+            self.history_ = dataclasses.replace(history, n_numbered=first_id + len(order))
         self._raise_if(run.interrupted, self.record_.n_steps)
         return self
 
@@ -397,6 +406,7 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
             self._check_same_classes(classes)
         known = classes if first else self.classes_
         weights = weighed(self, y, sample_weight, scaled=whole, classes=known, least=int(whole))
+        given = X
         X, y = weights.of(X, y, self.kernel)
         kernel = _validation.kernel_on(self, X)
         if not first and kernel != self.kernel_:  # its vectors are in another feature space
@@ -409,7 +419,7 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
             some = _validation.examples_of(X)
             kernel = kernel.suited_to(some) if first else self.kernel_.still_suited_to(some)
         self.kernel_ = kernel
-        return X, codes, weights
+        return X, codes, weights.recognising(given, codes, first=0 if first else self.history_.n_rows)
 
     def _learnable(self, rows: Rows, at_least: int) -> Index:
         """Return the numbers of the rows that can be learnt, and tell of the others."""
@@ -450,8 +460,8 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
         held_out: Index,
         seed: int,
         weights: Floats | None,
-    ) -> tuple[TrainingRun, MistakeRecord]:
-        """Run the engine; return what happened, and the record until the held-out part was predicted best."""
+    ) -> tuple[TrainingRun, MistakeRecord, str | None]:
+        """Run the engine; return what happened, the record until the best moment by held-out rows, and the rule."""
         n, looks_for_itself = len(order), self.rule != "auto" and RULES[self.rule].needs_held_out
         unseen = HeldOutRows(
             self.kernel_,
@@ -470,22 +480,18 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
             stop.look_on(n_steps)
         whole = trainer.record(n, stop.looked)
         record = whole if looks_for_itself else whole.until(unseen.times[unseen.best[0]])
-        self._take_choice(unseen)
         self.validation_moments_, self.validation_scores_ = validation_table(unseen, n)
-        return dataclasses.replace(run, converged=run.converged and len(record) == len(whole)), record
+        chosen = unseen.choices[unseen.best[1]][0] if self.rule == "auto" else None
+        return dataclasses.replace(run, converged=run.converged and len(record) == len(whole)), record, chosen
 
     def _choices(self, rule: str) -> list[tuple[str, bool]]:
         """Return what may predict, by rule: one, or those that "auto" stands for."""
         return [(name, bool(self.normalize_vectors)) for name in (self.AUTO_RULES if rule == "auto" else (rule,))]
 
-    def _take_choice(self, unseen: HeldOutRows) -> None:
-        """Keep which rule was the best, where there was a choice."""
-        if self.rule == "auto":
-            self._chosen_rule = unseen.choices[unseen.best[1]][0]
-
     def _choose_rule(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None = None) -> None:
         """Choose what "auto" stands for, by held-out rows at the end of training."""
-        self._chosen_rule = self._looked_at(rows, codes, [self.record_.n_steps], "auto", weights)[1]
+        chosen = self._looked_at(rows, codes, [self.record_.n_steps], "auto", weights)[1]
+        self.history_ = dataclasses.replace(self.history_, chosen_rule=chosen)
 
     def _looked_at(
         self, rows: Rows, codes: NDArray[np.int64], times: list[int], rule: str, weights: Floats | None = None
@@ -499,7 +505,7 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
 
     def _forget_choices(self) -> None:
         """Forget what an earlier fit chose by held-out rows."""
-        for name in ("_tuned", "_chosen_rule", "_moment_chosen", "validation_moments_", "validation_scores_"):
+        for name in ("validation_moments_", "validation_scores_"):
             self.__dict__.pop(name, None)
 
     def _runner(
@@ -543,26 +549,20 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
     @property
     def rule_(self) -> str:
         """The rule that predicts: ``rule``, or what "auto" has chosen."""
-        if self.rule == "auto" and "_chosen_rule" not in self.__dict__:
+        if self.rule != "auto":
+            return self.rule
+        if "history_" not in self.__dict__ or self.history_.chosen_rule is None:
             raise AttributeError(f"This {type(self).__name__} has chosen no rule: call fit with rule='auto' first.")
-        return self._chosen_rule if self.rule == "auto" else self.rule
+        return self.history_.chosen_rule
 
     def _predicting_rule(self) -> str:
         """Return the rule that predicts, or tell what it takes to choose one."""
-        if self.rule == "auto" and "_chosen_rule" not in self.__dict__:
+        if self.rule == "auto" and self.history_.chosen_rule is None:
             raise VotronError(
                 "The rule 'auto' needs held-out data: fit with rule='auto', or give X_val and y_val to "
                 "with_rule('auto', ...)."
             )
         return self.rule_
-
-    def _chosen_by_held_out(self) -> tuple[str, str] | None:
-        """Return what held-out data chose, and how to have it otherwise, for the certificate."""
-        if hasattr(self, "validation_scores_"):
-            return "moment was" if self.rule != "auto" else "moment and the rule were", "early_stopping=False"
-        if self.__dict__.get("_moment_chosen", False):
-            return "moment was", "the model without with_best_moment"
-        return ("rule was", "rule='vote'") if self.rule == "auto" else None
 
     def _scores(self, rows: Rows) -> Floats:
         """Return the scores by the model's rule."""
@@ -673,11 +673,26 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
         record, rows, seed = self.record_.until(time), self._vectors.support_rows, self._vectors.seed
         other._keep(rows[: len(record.support)], record, seed)
         other.converged_ = self.converged_ and len(record) == len(self.record_)
-        other._once = self._once or time <= m
-        other._moment_chosen = True
-        if other.rule == "auto":
-            other._chosen_rule = chosen
+        other.history_ = dataclasses.replace(
+            self.history_,
+            rows_repeated=self.history_.rows_repeated and time > m,
+            converged=other.converged_,
+            end_chosen_by=self.history_.end_chosen_by or "with_best_moment",
+            chosen_rule=chosen if other.rule == "auto" else self.history_.chosen_rule,
+        )
         return other._sample_held_out(*held_out)
+
+    def _in_feature_space(self, X: RowsLike, y: Labels, vector: str) -> Margins:
+        """Return what `votron.theory.margins` asks for."""
+        return recorded_margins(self, X, y, vector)
+
+    def _evidence(self, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
+        """Return what `votron.theory.certify` asks for."""
+        return recorded_evidence(self, X, y, comparators)
+
+    def _measured(self, X: RowsLike, y: Labels) -> dict[str, Measured]:
+        """Return the errors of all predictors on test data."""
+        return recorded_errors(self, X, y)
 
     def _set_holdout(self, rows: Rows, codes: NDArray[np.int64]) -> None:
         curve = self._vectors.holdout_curve(rows, codes, n_threads=effective_threads(self.n_jobs))

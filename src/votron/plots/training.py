@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from votron._util.pipelines import classifier_of, rows_for_classifier
 from votron._util.plotting import AXIS, COLOURS, name_ends, plain, title
-from votron._util.types import Floats
+from votron._util.types import Floats, Index
 from votron.errors import VotronError
 from votron.plots._base import Display, check_offers
 from votron.record import MistakeRecord, labels_of
@@ -41,6 +41,11 @@ def rule_words(rule: Any) -> str:
     return f"{name}, normalised" if normalised else str(name)
 
 
+def has_moments(classifier: Any) -> bool:
+    """Tell whether a fitted classifier keeps a record from which each moment of its training can be read."""
+    return hasattr(classifier, "record_") and hasattr(classifier, "staged_decision_function")
+
+
 class RulesOverTime:
     """How often each rule errs after so many epochs, counted batch by batch; each takes one scan over the record."""
 
@@ -50,7 +55,7 @@ class RulesOverTime:
         self.estimator, self.n, record = estimator, 0, estimator.record_
         self.epochs = moments_within(record) if epochs is None else moments_of(record, estimator.n_epochs_, epochs)
         chosen = rule_choices() if rules is None else [rules] if isinstance(rules, str) else rules
-        self.wrong = {rule: np.zeros(len(self.epochs), dtype=np.int64) for rule in chosen}
+        self.wrong: dict[Any, Index] = {rule: np.zeros(len(self.epochs), dtype=np.int64) for rule in chosen}
 
     def add(self, X: Any, y: NDArray[Any]) -> None:
         """Count a batch, of rows as the classifier takes them."""
@@ -251,6 +256,11 @@ class MistakesDisplay(Display):
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
         """
+        return cls.of(estimator).plot(ax)
+
+    @classmethod
+    def of(cls, estimator: Any) -> Self:
+        """Return the display of a fitted model, not drawn."""
         model = classifier_of(estimator)
         check_offers(model, "record_", cls.__name__, _VOTED)
         record = model.record_
@@ -259,7 +269,7 @@ class MistakesDisplay(Display):
         firsts = record.time[np.unique(record.example, return_index=True)[1]]
         mistakes = np.searchsorted(record.time, times, side="right")
         support = np.searchsorted(np.sort(firsts), times, side="right")
-        return cls(epochs, mistakes, support).plot(ax)
+        return cls(epochs, mistakes, support)
 
     def _draw(self, ax: Any) -> None:
         counts = {"mistakes": self.mistakes, "support": self.support}

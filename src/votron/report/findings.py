@@ -16,12 +16,12 @@ from votron._util.frames import is_frame, plain_labels
 from votron._util.pipelines import classifier_of, rows_for_classifier
 from votron.data import Examples, Unseen, unseen_values
 from votron.errors import VotronError
-from votron.evaluate.confusion import Confusion
+from votron.evaluate.evaluation import Evaluation, rules_at_the_end
 from votron.plots.batches import PredictedRow, WrongRows, predicted_rows, rows_at
 from votron.plots.predictions import row_margins
-from votron.plots.training import RulesOverTime
+from votron.plots.training import RulesOverTime, has_moments
 from votron.report._description import Description
-from votron.rules.base import rules_that_differ
+from votron.theory import Certificate
 
 MOST_WRONG = 40
 """Wrong rows that are kept: those that are wrong by the most."""
@@ -47,8 +47,8 @@ class Origin:
         The command that makes the page, where there is one.
     provenance : mapping
         What the model file says of its training.
-    certificate : mapping or None
-        What `votron.theory.Certificate.to_dict` returns.
+    certificate : Certificate, mapping or None
+        What `votron.certify` returns, or its `to_dict`.
     files : mapping
         Digests and sizes of files, in words.
     notes : tuple of str
@@ -62,7 +62,7 @@ class Origin:
     data: str = "the data"
     command: str = ""
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    certificate: Mapping[str, Any] | None = None
+    certificate: Certificate | Mapping[str, Any] | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     trained_on: bool = False
@@ -88,14 +88,12 @@ class Findings:
         self.classifier = classifier_of(model)
         check_is_fitted(self.classifier)
         self.classes: NDArray[Any] = np.asarray(self.classifier.classes_)
-        self.counts, self.description, self.unseen = Confusion(drawn=True), Description(), Unseen()
+        self.evaluation = Evaluation(self.classifier)
+        self.counts = self.evaluation.counts
+        self.rules = rules_at_the_end(self.classifier) if has_moments(self.classifier) else None
+        self.description, self.unseen = Description(), Unseen()
         self.wrong = WrongRows(self.classifier, MOST_WRONG)
         self.right: list[PredictedRow] = []
-        self.rules: RulesOverTime | None = None
-        if hasattr(self.classifier, "staged_decision_function"):
-            record = self.classifier.record_
-            end = [record.n_steps / record.n_examples]
-            self.rules = RulesOverTime(self.classifier, rules_that_differ(len(self.classes)), end)
         self.sample = Sample(_MOST_SAMPLED)
         self.seconds = 0.0
         """What reading rows as the classifier takes them, and predicting them, took."""
@@ -109,10 +107,10 @@ class Findings:
         self.description.add(batch)
         if not self.counts.n:  # what is loaded and compiled for the first rows is not counted
             first = rows_for_classifier(self.model, rows_at(batch.X, slice(1)))
-            Confusion(drawn=True).count(self.classifier, first, y[:1])
+            Evaluation(self.classifier).add(first, y[:1])
         start = time.perf_counter()
         X = rows_for_classifier(self.model, batch.X)
-        predicted = self.counts.count(self.classifier, X, y)
+        predicted = self.evaluation.add(X, y)
         self.seconds += time.perf_counter() - start
         if hasattr(self.model, "steps"):
             self.unseen.update(unseen_values(self.model, batch.X))
