@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._util.resources import effective_threads
 from votron._util.types import Floats, Index, Rows
-from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import VotronError
-from votron.estimators._explanations import RecordReasons
 from votron.estimators._validation import encode_labels, typed_as, validated
-from votron.estimators.base import EpochClassifier, ScoreClassifier
-from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.record import MistakeRecord
-from votron.rules import RULES, Vectors, row_draws
+from votron.rules import RULES, row_draws
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
 from votron.theory.evidence.gathering import (
     RecordedRun,
@@ -32,6 +28,10 @@ from votron.theory.evidence.gathering import (
 )
 from votron.theory.evidence.training import Assumption, Passes
 from votron.theory.geometry import Comparators, Margins, lengths_of
+
+if TYPE_CHECKING:
+    from votron.estimators.base import VotronClassifier
+    from votron.estimators.voted import VotedPerceptronClassifier
 
 _SWITCHES = {
     ONE_VOTE: "rule='vote'",
@@ -49,7 +49,7 @@ _SWITCHES = {
 
 
 def trained_model(
-    model: ScoreClassifier, rows: Rows, labels: Any, vectors: Mapping[str, Margins], comparators: Any, **more: Any
+    model: VotronClassifier, rows: Rows, labels: Any, vectors: Mapping[str, Margins], comparators: Any, **more: Any
 ) -> TrainedModel:
     """Return a model as `votron.theory.certify` takes it, its training data and its own vectors on them."""
     from votron.estimators.adatron import maximal_margins
@@ -86,7 +86,7 @@ def check_none_left_out(n: int) -> None:
         )
 
 
-def passes_of(model: EpochClassifier) -> Passes:
+def passes_of(model: VotronClassifier) -> Passes:
     """Return how training went, for the certificate."""
     return Passes(
         epochs=model.history_.passes,
@@ -99,68 +99,7 @@ def passes_of(model: EpochClassifier) -> Passes:
     )
 
 
-class RecordClassifier(RecordReasons, EpochClassifier):
-    """A classifier whose vectors, all of them, are in its record."""
-
-    rule: str
-    normalize_vectors: bool
-    margin: Any
-    class_weight: Any
-    kernel_: Kernel
-    record_: MistakeRecord
-    support_: Index
-    support_vectors_: Rows
-    _vectors: Vectors
-
-    @property
-    def _largest_margin(self) -> float:
-        """The largest τ of a class."""
-        raise NotImplementedError
-
-    def _new_trainer(self, rows: Rows, n_steps: int, weighted: bool = False) -> DualTrainer | LinearTrainer:
-        """Return the engine to train with on these data."""
-        raise NotImplementedError
-
-    def _runner(
-        self,
-        trainer: DualTrainer | LinearTrainer,
-        rows: Rows,
-        order: Index,
-        n_steps: int,
-        ids: Index | None = None,
-        weights: Floats | None = None,
-    ) -> Callable[..., TrainingRun]:
-        """Return the engine's ``run``, with the threads and the memory that it may use."""
-        raise NotImplementedError
-
-    def _predicting_rule(self) -> str:
-        """Return the rule that predicts."""
-        return self.rule
-
-    def _chosen_by_held_out(self) -> tuple[str, str] | None:
-        """Return what, beside the vectors of a rule, held-out data chose, and how to have it otherwise; or None."""
-        return None
-
-    def _predictor_name(self) -> str:
-        """Return what ``predict`` predicts by, in words."""
-        n_epochs = self.record_.n_steps / self.record_.n_examples
-        training = f"{n_epochs:g} epochs" if self.history_.rows_repeated else "one epoch"
-        return RULES[self._predicting_rule()].predictor(training, bool(self.normalize_vectors))
-
-    def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
-        """Return what `votron.theory.margins` asks for."""
-        return margins_of_record(self, X, y, vector)
-
-    def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
-        """Return what `votron.theory.certify` asks for."""
-        return recorded_evidence(self, X, y, comparators)
-
-    def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
-        """Return the errors of all predictors on test data."""
-        return recorded_errors(self, X, y)
-
-
-def margins_of_record(model: RecordClassifier, X: Any, y: Any, vector: str) -> Margins:
+def margins_of_record(model: VotedPerceptronClassifier, X: Any, y: Any, vector: str) -> Margins:
     """Return what `votron.theory.margins` asks for."""
     check_is_fitted(model)
     rows, codes = model._labelled(X, y)
@@ -176,7 +115,7 @@ def margins_of_record(model: RecordClassifier, X: Any, y: Any, vector: str) -> M
     return Margins(scores, model._signs(codes), np.sqrt(np.maximum(norm2, 0.0)), lengths)
 
 
-def recorded_evidence(model: RecordClassifier, X: Any, y: Any, comparators: Any) -> Evidence:
+def recorded_evidence(model: VotedPerceptronClassifier, X: Any, y: Any, comparators: Any) -> Evidence:
     """Return what `votron.theory.certify` asks for."""
     check_is_fitted(model)
     if model.history_.presented_unequally:
@@ -230,7 +169,7 @@ def recorded_evidence(model: RecordClassifier, X: Any, y: Any, comparators: Any)
 
 
 def _retrained(
-    model: RecordClassifier, rows: Rows, codes: NDArray[np.int64], order: Index, weights: Floats | None = None
+    model: VotedPerceptronClassifier, rows: Rows, codes: NDArray[np.int64], order: Index, weights: Floats | None = None
 ) -> MistakeRecord:
     """Return the record of another run, of as many steps."""
     n_examples, n_steps = model.record_.n_examples, model.record_.n_steps
@@ -239,7 +178,7 @@ def _retrained(
     return trainer.record(n_examples, n_steps)
 
 
-def _scores_at(model: RecordClassifier, rows: Rows, times: list[int]) -> list[dict[str, Floats]]:
+def _scores_at(model: VotedPerceptronClassifier, rows: Rows, times: list[int]) -> list[dict[str, Floats]]:
     """Return the scores by two rules at some moments of training."""
     rules = ("vote", "last")
     stages = model._vectors.staged(
@@ -248,7 +187,7 @@ def _scores_at(model: RecordClassifier, rows: Rows, times: list[int]) -> list[di
     return [{rule: stage.scores[rule, False] for rule in rules} for stage in stages]
 
 
-def recorded_errors(model: RecordClassifier, X: Any, y: Any) -> dict[str, Measured]:
+def recorded_errors(model: VotedPerceptronClassifier, X: Any, y: Any) -> dict[str, Measured]:
     """Return the errors of all predictors on test data, from one scan over the record."""
     rows, codes = model._labelled(X, y)
     signs = model._signs(codes)

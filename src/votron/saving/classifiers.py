@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 from votron._util.types import Floats
 from votron.engine import PrimalTrainer, WinnowTrainer
 from votron.errors import ModelFileError
-from votron.estimators._progressive import AVERAGE, LAST
 from votron.estimators._score_functions import Expansion, Form, Linear, Sequence
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.averaged import AveragedPerceptronClassifier
@@ -428,7 +427,7 @@ class Averaged(StoredClassifier):
         if fields.has("validation_scores"):
             scores = fields.listed("validation_scores", "a list of numbers", lambda each: type(each) in (int, float))
             model.validation_scores_ = [float(each) for each in scores]
-        model._slopes = _slopes_from(fields, lambda part: part.text("by", (AVERAGE, LAST)))
+        model._slopes = _slopes_from(fields, lambda part: part.text("by", ("average", "last")))
 
 
 def _trained_margin(trainer: PrimalTrainer) -> State:
