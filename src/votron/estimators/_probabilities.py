@@ -40,7 +40,7 @@ class ProbabilisticClassifier(VotronClassifier):
     _slopes: dict[Any, float] = {}  # noqa: RUF012 - written to only where there is a sample, which comes with its own
     """Those that were, by choice of the predictor."""
 
-    @available_if(_has_probabilities)
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: RowsLike) -> Floats:
         """Return how probable each class is, by temperature scaling of the scores.
 
@@ -60,11 +60,11 @@ class ProbabilisticClassifier(VotronClassifier):
             where several are equal by a last bit.
         """
         if is_collection(X):
-            return self._lazily("predict_proba", X)
+            return self._lazily("predict_proba", X)  # type: ignore[no-any-return]
         scores = self.decision_function(X)
         return _favoured(np.exp(self._log_probabilities(scores)), self._numbers(scores))
 
-    @available_if(_has_probabilities)
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: RowsLike) -> Floats:
         """Return the logarithms of the probabilities.
 
@@ -79,7 +79,7 @@ class ProbabilisticClassifier(VotronClassifier):
             What `predict_proba` returns the exponentials of; no probability is too small for it.
         """
         if is_collection(X):
-            return self._lazily("predict_log_proba", X)
+            return self._lazily("predict_log_proba", X)  # type: ignore[no-any-return]
         scores = self.decision_function(X)
         return _favoured(self._log_probabilities(scores), self._numbers(scores))
 

@@ -32,7 +32,7 @@ from votron._util.types import Array, Classes, Floats, Index, Rows, Scores
 from votron._version import __version__
 from votron.errors import Parameter, VotronError
 from votron.estimators._grid import Params, Setting, beyond, moments_until, rank, steady_scores
-from votron.estimators.base import Deadline, OutOfTime
+from votron.estimators._watching import OutOfTime, fit_until
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.record import labels_of
 
@@ -364,9 +364,9 @@ class Search:
             params["n_jobs"] = 1
         model = VotedPerceptronClassifier(**params, epochs=setting.epochs)
         start = time.perf_counter()
-        with warnings.catch_warnings(), Deadline(end, gives_up=True):
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the scores tell what that cost
-            model.fit(train.X, train.y, sample_weight=train.weight)
+            fit_until(model, train.X, train.y, end, sample_weight=train.weight)
         fitted = time.perf_counter()
         least = 1 / model.record_.n_examples  # before the first row there is nothing
         at = [max(moment, least) for moment in moments_until(setting.epochs)]

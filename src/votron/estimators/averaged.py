@@ -288,7 +288,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         tell_of_end(self, run, "the data may not be separable; give a number of epochs")
         return self
 
-    @available_if(learns_in_batches)
+    @available_if(learns_in_batches)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: RowsLike, y: Labels, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning: one pass over new data, in their order.
 

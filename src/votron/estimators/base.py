@@ -68,7 +68,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if is_collection(X):
-            return self._lazily("decision_function", X)
+            return self._lazily("decision_function", X)  # type: ignore[no-any-return]
         rows, _ = validated(self, X, kernel=getattr(self, "kernel_", None), reset=False)
         return self._shaped(self._scores(rows))
 
@@ -86,7 +86,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
             The predicted labels; of classes with equal scores the first.
         """
         if is_collection(X):
-            return self._lazily("predict", X)
+            return self._lazily("predict", X)  # type: ignore[no-any-return]
         return np.asarray(self.classes_[self._numbers(self.decision_function(X))])
 
     def _lazily(self, method: str, X: RowsLike) -> Any:

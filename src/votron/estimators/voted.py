@@ -321,7 +321,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         tell_of_end(self, run, _REMEDY)
         return self
 
-    @available_if(_learns_in_batches)
+    @available_if(_learns_in_batches)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: RowsLike, y: Labels, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning: one pass over new data, in their order, from where the record ends.
 
@@ -744,12 +744,12 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
             raise VotronError(
                 f"X_val and y_val are for the rules 'holdout' and 'auto' only. Got the rule {rule!r} instead."
             )
+        held_out = None if X_val is None or y_val is None else self._labelled(X_val, y_val)
         if rule == "auto":
-            if X_val is not None:
-                other._choose_rule(*self._labelled(X_val, y_val))
+            if held_out is not None:
+                other._choose_rule(*held_out)
             other._predicting_rule()  # refuses where none was chosen
-        elif X_val is not None:
-            held_out = self._labelled(X_val, y_val)
+        elif held_out is not None:
             other._set_holdout(*held_out)
             other._take_held_out(*held_out, self.record_.n_steps)
         elif RULES[rule].needs_held_out and self._vectors.holdout is None:
@@ -840,7 +840,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         X: RowsLike,
         at: Iterable[float] | None = None,
         rules: Sequence[str | tuple[str, bool]] | None = None,
-    ) -> Iterator[tuple[float, dict[str | tuple[str, bool], Scores]]]:
+    ) -> Iterator[tuple[float, dict[Any, Scores]]]:
         """Yield the scores of any rules at any moments of training, from one scan over the record.
 
         Parameters

@@ -26,9 +26,11 @@ from votron._util.types import Array, Floats, Index, Labels, Rows, RowsLike
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
 from votron.estimators._grid import EPOCHS, Params, Setting, first_settings, multiple_of_scale
+from votron.estimators._kernels import resolved_gamma
 from votron.estimators._search import Folds, Point, Search, SearchFile, Trial, score_by, with_every_class_first
-from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, weighed
-from votron.estimators.base import outside_votron
+from votron.estimators._training import RowWeights, outside_votron, unchanged_on_error
+from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, weighed
+from votron.estimators.base import VotronClassifier
 from votron.estimators.voted import VotedPerceptronClassifier, needs_held_out
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
@@ -44,7 +46,7 @@ _FIXED = ("coef0", "normalize_kernel", "class_weight", "memory_limit", "n_jobs")
 """Parameters that are the same for all settings."""
 
 
-class VotedPerceptronClassifierCV(WeightedFit):
+class VotedPerceptronClassifierCV(VotronClassifier):
     """Voted perceptron whose kernel, margin, epochs and rule are chosen by cross-validation.
 
     Each setting of kernel, degree, gamma and margin is fitted once per fold, and that one fit gives the scores of all
@@ -256,7 +258,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         self : VotedPerceptronClassifierCV
             The fitted model.
         """
-        with _validation.unchanged_on_error(self):
+        with unchanged_on_error(self):
             rows, labels, weights = self._checked(X, y, sample_weight=sample_weight)
             given = None
             if sample_weight is not None:
@@ -362,7 +364,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         del given["rule"]
         settings = first_settings(given, EPOCHS if _is_auto(self.epochs) else float(self.epochs))
         texts = {gamma for each in settings if isinstance(gamma := each.params.get("gamma"), str)}
-        scale = float(_validation.resolved_gamma("scale", rows)) if texts - {"auto"} else 1.0
+        scale = float(resolved_gamma("scale", rows)) if texts - {"auto"} else 1.0
         for each in settings:
             if (gamma := each.params.get("gamma")) in texts:
                 each.params["gamma"] = 1.0 / rows.shape[1] if gamma == "auto" else multiple_of_scale(gamma) * scale

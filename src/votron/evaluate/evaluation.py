@@ -13,7 +13,7 @@ from votron._util.text import counted, first_of, percent, percent_range
 from votron._util.text_tables import as_text
 from votron._util.types import Array, Floats, Labels, RowsLike
 from votron.errors import VotronError
-from votron.estimators.base import SavableClassifier
+from votron.estimators.base import VotronClassifier
 from votron.evaluate.confusion import Confusion, beside_majority, clopper_pearson, rarest_in_words
 from votron.evaluate.scores import mean_auc
 from votron.plots.training import RulesOverTime, rule_words
@@ -98,7 +98,7 @@ class Evaluation:
             predicted = np.asarray(model.predict(X))
             scores = np.asarray(model.decision_function(X)) if hasattr(model, "decision_function") else None
         else:
-            ours = isinstance(model, SavableClassifier)  # which predict the label with the largest probability
+            ours = isinstance(model, VotronClassifier)  # which predict the label with the largest probability
             predicted = np.asarray(model.classes_[logs.argmax(axis=1)] if ours else model.predict(X))
             scores = logs
             self._add_probabilities(logs, known, predicted == y)
