@@ -118,7 +118,7 @@ class ProbabilisticClassifier(VotronClassifier):
 
     def _take_sample(self, sample: Sample | None) -> None:
         """Have slopes computed from these rows from now on, if there are any."""
-        self._sample, self._slopes = sample if sample is not None and len(sample.labels) else None, {}
+        self._sample, self._slopes = sample or None, {}
 
     def _take_held_out(self, rows: Rows, codes: Index, n_steps: int) -> None:
         """Have slopes computed from rows that were held out, if they are enough; or from those that there are."""
@@ -128,7 +128,7 @@ class ProbabilisticClassifier(VotronClassifier):
             if self._sample is None:
                 return  # what a file says stays
             before = part_of(self._sample, np.flatnonzero(self._sample.times <= n_steps))
-            if len(before.labels):
+            if len(before):
                 self._take_sample(before)
                 return
         self._take_sample(held_out_sample(rows, codes, self._n_vectors, n_steps))
@@ -137,14 +137,14 @@ class ProbabilisticClassifier(VotronClassifier):
         """Have slopes computed from rows of a further batch too; what a file says stays until there are enough."""
         from votron.estimators._progressive import ENOUGH, joined
 
-        n = 0 if sample is None else len(sample.labels)
-        if self._sample is None:
-            if not self._slopes or n >= ENOUGH:
+        known = self._sample
+        if known is None:
+            if not self._slopes or (sample and len(sample) >= ENOUGH):
                 self._take_sample(sample)
-        elif self._sample.held_out or not n:  # held-out rows are better than rows that were learnt
-            self._take_sample(self._sample)
-        elif sample is not None:
-            self._take_sample(joined(self._sample, sample))
+        elif sample and not known.held_out:  # held-out rows are better than rows that were learnt
+            self._take_sample(joined(known, sample))
+        else:
+            self._take_sample(known)  # whose slopes are others by now
 
     def _predictor_key(self) -> Any:
         """Return by what the model predicts, of all that it may be asked for."""

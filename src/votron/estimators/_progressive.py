@@ -56,7 +56,7 @@ def joined(sample: Sample, more: Sample) -> Sample:
         np.concatenate([sample.times, more.times]),
         {key: np.concatenate([scores, more.before[key]]) for key, scores in sample.before.items()},
     )
-    both = part_of(both, np.arange(len(both.labels))[-room_for_sample(both.rows, SAMPLE) :])
+    both = part_of(both, np.arange(len(both))[-room_for_sample(both.rows, SAMPLE) :])
     return replace(both, grouped=come_grouped(both.labels))
 
 
@@ -123,7 +123,7 @@ def progressive_scores(
 ) -> dict[Choice, tuple[Floats, Floats]]:
     """Return the scores of rows before they were learnt, and at the end, by choice of the rule."""
     choices, end = list(choices), vectors.record.n_steps
-    shape = len(sample.labels), vectors.record.n_vectors
+    shape = len(sample), vectors.record.n_vectors
     found = {choice: (np.zeros(shape), np.zeros(shape)) for choice in choices}
 
     def work(group: tuple[int, Index]) -> None:
@@ -135,11 +135,11 @@ def progressive_scores(
                         found[choice][k][mine] = scores
 
     with team(n_threads) as threads:
-        threads.each(_groups(sample), work)
+        threads.each(groups_of(sample), work)
     return found
 
 
-def _groups(sample: Sample) -> list[tuple[int, Index]]:
+def groups_of(sample: Sample) -> list[tuple[int, Index]]:
     """Return times, and the numbers of the rows that are scored by the vectors of each: those that come next."""
     order = np.argsort(sample.times, kind="stable")
     return [(int(sample.times[part[0]]), part) for part in np.array_split(order, _GROUPS) if len(part)]

@@ -16,6 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
 from votron._util.arrays import n_bytes
+from votron._util.resources import available_memory
+from votron._util.text import rounded_bytes
 from votron._util.types import Array, Floats, Index, Labels, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
 from votron.engine import TrainingRun
@@ -265,9 +267,6 @@ def check_is_trained(model: Any) -> None:
 
 def check_room(model: Any, needed: int) -> None:
     """Refuse weights for which there is no memory."""
-    from votron._util.resources import available_memory
-    from votron._util.text import rounded_bytes
-
     if needed > _WORTH_ASKING and needed > (free := available_memory()):
         raise VotronError(
             f"The weights of {model.n_features_in_:,} features and {len(model.classes_):,} classes take "
@@ -354,6 +353,9 @@ class Sample:
     before: Mapping[Any, Floats] = field(default_factory=dict)
     grouped: bool = False
     held_out: bool = False
+
+    def __len__(self) -> int:
+        return len(self.labels)
 
 
 def evenly(n: int, most: int) -> Index:

@@ -87,7 +87,8 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
         """
         if is_collection(X):
             return self._lazily("predict", X)  # type: ignore[no-any-return]
-        return np.asarray(self.classes_[self._numbers(self.decision_function(X))])
+        numbers = self._numbers(self.decision_function(X))
+        return np.asarray(self.classes_[numbers])
 
     def _lazily(self, method: str, X: RowsLike) -> Any:
         """Return what a method returns for a Dask collection: a lazy Dask array."""

@@ -182,7 +182,8 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
             rows, labels, batch = self._checked(X, y, classes, sample_weight, first=first)
             if not first:  # BernoulliNB adds to these in place, and they are to be as before if something fails
                 self.feature_count_, self.class_count_ = self.feature_count_.copy(), self.class_count_.copy()
-            super().partial_fit(rows, labels, self.classes_ if first else None, sample_weight)
+            known = self.__dict__.pop("classes_") if first else None  # without them BernoulliNB begins anew
+            super().partial_fit(rows, labels, known, sample_weight)
             self._check_finite()
             self.history_ = batch if first else self.history_.then(batch)
         return self

@@ -569,7 +569,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         at = second_half(order, min(run.steps, self.record_.n_steps), data.rows)
         grouped = not self.shuffle and come_grouped(data.codes[order])  # shuffled ones come so by chance only
         sample = self._sample_of(data, order, at, 0, grouped)
-        self._sample, self._slopes = sample if len(at) else None, {}
+        self._sample, self._slopes = sample or None, {}
         if len(held_out):
             rows = data.with_all_columns(data.rows[held_out], self.kernel_)
             self._take_held_out(rows, data.codes[held_out], self.record_.n_steps)
