@@ -659,14 +659,6 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
             )
         return self.rule_
 
-    def _chosen_by_held_out(self) -> tuple[str, str] | None:
-        """Return what held-out data chose, and how to have it otherwise, for the certificate."""
-        if self.history_.end_chosen_by == "early_stopping":
-            return "moment was" if self.rule != "auto" else "moment and the rule were", "early_stopping=False"
-        if self.history_.end_chosen_by is not None:
-            return "moment was", "the model without with_best_moment"
-        return ("rule was", "rule='vote'") if self.rule == "auto" else None
-
     def _scores(self, rows: Rows) -> Floats:
         """Return the scores by the model's rule."""
         self._validate_params()
@@ -887,17 +879,11 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
 
     # -- theory -------------------------------------------------------------------------------------------------------
 
-    def _predictor_name(self) -> str:
-        """Return what ``predict`` predicts by, in words."""
-        n_epochs = self.record_.n_steps / self.record_.n_examples
-        training = f"{n_epochs:g} epochs" if self.history_.rows_repeated else "one epoch"
-        return RULES[self._predicting_rule()].predictor(training, bool(self.normalize_vectors))
-
     def _in_feature_space(self, X: RowsLike, y: Labels, vector: str) -> Margins:
         """Return what `votron.theory.margins` asks for."""
-        from votron.estimators._evidence import margins_of_record
+        from votron.estimators._evidence import recorded_margins
 
-        return margins_of_record(self, X, y, vector)
+        return recorded_margins(self, X, y, vector)
 
     def _evidence(self, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
         """Return what `votron.theory.certify` asks for."""

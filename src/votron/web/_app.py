@@ -17,11 +17,10 @@ from fastapi.staticfiles import StaticFiles
 
 from votron import __version__
 from votron.errors import VotronError
-from votron.papers.plane_game import LongestGame, PlaneRules
+from votron.online.plane_game import LongestGame, PlaneRules
 from votron.web import _digit as digits
 from votron.web._game import PlaneGame, RuleBrokenError, field_of
 from votron.web._games import Games, NoSuchGameError, TooManyGamesError
-from votron.web._limits import Limits
 from votron.web._run import Run
 from votron.web._schemas import (
     AutoPlay,
@@ -32,6 +31,7 @@ from votron.web._schemas import (
     Field2D,
     GameId,
     GameState,
+    Limits,
     Move,
     NewGame,
     Par,
