@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
@@ -190,26 +191,26 @@ class VotedPerceptronClassifierCV(WeightedFit):
 
     def __init__(
         self,
-        kernels: Any = "auto",
-        gammas: Any = "auto",
-        degrees: Any = "auto",
-        margins: Any = "auto",
-        rules: Any = ("vote", "average"),
+        kernels: str | Sequence[Any] = "auto",
+        gammas: str | Sequence[float | str] = "auto",
+        degrees: str | Sequence[int] = "auto",
+        margins: str | Sequence[float | dict[Any, float]] = "auto",
+        rules: Sequence[str] = ("vote", "average"),
         epochs: float | str = "auto",
         coef0: float = 1.0,
         normalize_kernel: bool = False,
         cv: Any = 5,
-        scoring: Any = None,
+        scoring: str | Callable[..., float] | None = None,
         halving: bool = True,
         max_rows: int | None = None,
         time_limit: float | None = None,
         refit: bool = True,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         memory_limit: int | str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
-        class_weight: Any = None,
-        resume: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
+        resume: str | os.PathLike[str] | None = None,
     ) -> None:
         self.kernels = kernels
         self.gammas = gammas
@@ -234,7 +235,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: RowsLike, y: Labels, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
         """Choose parameters by cross-validation, and train with them on all rows.
 
         Parameters
@@ -272,7 +273,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         self._tell(search)
         return self
 
-    def _folds(self, X: RowsLike, y: Labels, sample_weight: Any, seed: int) -> tuple[Folds, Index | None]:
+    def _folds(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None, seed: int) -> tuple[Folds, Index | None]:
         """Validate data and set ``classes_``; return the rows with a weight and, if there are others, their numbers."""
         effective_threads(self.n_jobs, type(self).__name__)
         rows, labels = _validation.validated(self, X, y, kernel=None, reset=True)
@@ -392,7 +393,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
     def _scores(self, rows: Rows) -> Floats:
         return self.best_estimator_._scores(rows)
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: RowsLike) -> Floats:
         """Return how probable each class is, as `VotedPerceptronClassifier.predict_proba` of ``best_estimator_`` does.
 
         Parameters
@@ -408,7 +409,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.predict_proba(X))
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: RowsLike) -> Floats:
         """Return the logarithms of the probabilities.
 
         Parameters
@@ -428,7 +429,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         """Return what predicts."""
         return self.best_estimator_
 
-    def _name_rows_as(self, X: Any, y: Any) -> None:
+    def _name_rows_as(self, X: RowsLike, y: Labels) -> None:
         """Call the rows of training by their index: those with a weight above 0, which are all that it was given."""
         index = labels_of_rows(X, y)
         self.best_estimator_.name_rows(index if index is None or self._kept is None else index[self._kept])
@@ -443,7 +444,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         facts = {"folds": self.n_splits_, "settings": self.n_settings_, "stopped": self.stopped_}
         return self.best_estimator_, {"search": facts | {"score": self.best_score_, "params": params}}
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> float:
         """Return the score by ``scoring``, accuracy by default.
 
         Parameters
