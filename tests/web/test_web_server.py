@@ -26,8 +26,7 @@ from votron.web import export_lecture, pieces, play
 from votron.web._app import STATIC
 from votron.web._game import PlaneGame
 from votron.web._games import Games, NoSuchGameError, TooManyGamesError
-from votron.web._limits import Limits
-from votron.web._schemas import Setup
+from votron.web._schemas import Limits, Setup
 from votron.web._workshop import Piece, Trained, Workshop, bundled_pieces
 
 load_all_checks()
@@ -103,7 +102,7 @@ def test_a_token_is_asked_for_where_others_can_come():
         let_in = client.get("/?token=a-token-of-sixteen")
         assert (let_in.status_code, let_in.headers["location"]) == (303, "/")
         assert "HttpOnly" in let_in.headers["set-cookie"]
-        assert "SameSite=Strict" in let_in.headers["set-cookie"]
+        assert "SameSite=strict" in let_in.headers["set-cookie"]
         assert client.get("/api/runs").status_code == 200
         assert httpx.get(f"{address}/api/runs", headers={"cookie": "votron=wrong"}).status_code == 401
         assert httpx.get(f"{address}/api/runs", headers={"cookie": ";;=,"}).status_code == 401

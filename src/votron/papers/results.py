@@ -33,7 +33,7 @@ class Results:
     >>> data = load_image_set("digits")
     >>> results = Results(data, {2: [perform(RunKey(data.digest, 2, seed, 0.5), data) for seed in (0, 1)]})
     >>> results.values(2, "Mistake", 0.2), results.mean(2, "Mistake", 0.2)
-    (array([205., 196.]), 200.5)
+    (array([196., 205.]), 200.5)
     """
 
     data: ImageSet

@@ -22,6 +22,7 @@ from votron.plots.predictions import row_margins
 from votron.plots.training import RulesOverTime, has_moments
 from votron.report._description import Description
 from votron.rules.base import rules_that_differ
+from votron.theory import Certificate
 
 MOST_WRONG = 40
 """Wrong rows that are kept: those that are wrong by the most."""
@@ -42,7 +43,7 @@ class Origin:
     """The command that makes the page, where there is one."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
     """What the model file says of its training."""
-    certificate: Mapping[str, Any] | None = None
+    certificate: Certificate | Mapping[str, Any] | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     """Digests and sizes of files, in words."""
     notes: tuple[str, ...] = ()

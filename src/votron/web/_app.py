@@ -21,7 +21,6 @@ from votron.online.plane_game import LongestGame, PlaneRules
 from votron.web import _digit as digits
 from votron.web._game import PlaneGame, RuleBrokenError, field_of
 from votron.web._games import Games, NoSuchGameError, TooManyGamesError
-from votron.web._limits import Limits
 from votron.web._run import Run
 from votron.web._schemas import (
     AutoPlay,
@@ -32,6 +31,7 @@ from votron.web._schemas import (
     Field2D,
     GameId,
     GameState,
+    Limits,
     Move,
     NewGame,
     Par,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from votron.errors import VotronError
 from votron.web._game import PlaneGame
-from votron.web._limits import Limits
+from votron.web._schemas import Limits
 
 __all__ = ["Games", "NoSuchGameError", "TooManyGamesError"]
 
