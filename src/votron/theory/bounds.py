@@ -62,18 +62,14 @@ ROUNDING = 1e-9
 def novikoff_bound(radius: float, margin: float) -> float:
     """Bound the mistakes of the perceptron on separable data: (R/γ)² (Block 1962, Novikoff 1962).
 
+    It holds for every order of the examples, every number of passes and every kernel, in whose feature space R and γ are.
+
     Parameters
     ----------
     radius : float
         R: no example is longer.
     margin : float
         γ > 0: some u with ‖u‖ = 1 has y (u·x) ≥ γ for every example. Any such γ gives a bound, the largest the best.
-
-    Returns
-    -------
-    float
-        The bound. It holds for every order of the examples, every number of passes and every kernel, with R and γ in
-        its feature space.
 
     Notes
     -----
@@ -96,11 +92,6 @@ def unit_length_bound(margin: float) -> float:
     ----------
     margin : float
         δ > 0, at most 1: the least |v·x| for some v with ‖v‖ = 1 that classifies every example correctly.
-
-    Returns
-    -------
-    float
-        The bound.
 
     Notes
     -----
@@ -125,6 +116,8 @@ def unit_length_bound(margin: float) -> float:
 def inseparable_bound(radius: float, deviation: float, margin: float) -> float:
     """Bound the mistakes of the perceptron on any data: ((R + D)/γ)² (Freund & Schapire, theorem 2).
 
+    It holds for any u with ‖u‖ = 1; `best_inseparable_bound` finds the best γ of a given u.
+
     Parameters
     ----------
     radius : float
@@ -134,11 +127,6 @@ def inseparable_bound(radius: float, deviation: float, margin: float) -> float:
         it was: over T epochs T times. The sum may as well run over the mistakes only, with their multiplicity.
     margin : float
         γ > 0: any number.
-
-    Returns
-    -------
-    float
-        The bound, for any u with ‖u‖ = 1; see `best_inseparable_bound` for the best γ of a given u.
 
     Examples
     --------
@@ -169,6 +157,8 @@ class BestMargin(NamedTuple):
 def best_inseparable_bound(margins: Any, radius: float, presentations: Any = 1) -> BestMargin:
     """Find the γ that makes ((R + D)/γ)² least for a given vector u.
 
+    Return the bound, γ and D; γ is infinite where the bound is the number of presentations itself.
+
     Parameters
     ----------
     margins : array
@@ -178,11 +168,6 @@ def best_inseparable_bound(margins: Any, radius: float, presentations: Any = 1) 
     presentations : int or array of int, default=1
         How often each example was presented: T after T whole epochs. Or, with only the examples that had a mistake
         among ``margins``, how often each had one.
-
-    Returns
-    -------
-    BestMargin
-        The bound, γ and D; γ is infinite where the bound is the number of presentations itself.
 
     Notes
     -----
@@ -227,11 +212,6 @@ def sparsity_bound(radius: float, margin: float) -> int:
     radius, margin : float
         As in `novikoff_bound`. ``radius=1`` and the normalised margin, if examples have length 1.
 
-    Returns
-    -------
-    int
-        The largest whole number that is allowed.
-
     Notes
     -----
     With learning rate 1 each mistake changes one coefficient by 1, so ‖α‖₁ is at most the number of mistakes. A rate η
@@ -259,6 +239,8 @@ def _square(value: float) -> float:
 def leave_one_out_bound(mistakes: float, m: int, *, deterministic: bool = True) -> float:
     """Bound the error of the leave-one-out conversion: E[k]/(m + 1), or twice that for the vote (Helmbold & Warmuth).
 
+    It bounds the expected error (Freund & Schapire, theorem 3), and is the first part of their corollary 2.
+
     Parameters
     ----------
     mistakes : float
@@ -268,11 +250,6 @@ def leave_one_out_bound(mistakes: float, m: int, *, deterministic: bool = True) 
     deterministic : bool, default=True
         The majority vote over the prefixes of the sample, which is the voted perceptron after one epoch; otherwise one
         prefix drawn at random.
-
-    Returns
-    -------
-    float
-        The bound on the expected error (Freund & Schapire, theorem 3). Also the first part of their corollary 2.
 
     Examples
     --------
@@ -296,11 +273,6 @@ def voted_bound(m: int, radius: float, deviation: float, margin: float) -> float
         As in `inseparable_bound`, for one pass over m + 1 examples (corollary 1), or of those with a mistake alone
         (corollary 2). The bound is an expectation of the best such number; with one sample's it is an estimate.
 
-    Returns
-    -------
-    float
-        The bound on the expected error.
-
     Examples
     --------
     >>> voted_bound(m=7999, radius=1.0, deviation=0.0, margin=0.1)
@@ -314,6 +286,8 @@ def vapnik_chervonenkis_bound(
 ) -> float:
     """Bound the error of the final vector after convergence: min(k, (R/γ)²)/(m + 1) (Vapnik & Chervonenkis 1974).
 
+    It bounds the expected error; with one sample's numbers it is an estimate.
+
     Parameters
     ----------
     m : int
@@ -322,11 +296,6 @@ def vapnik_chervonenkis_bound(
         E[k], k the *distinct* examples with a mistake on the way to convergence on m + 1 random examples.
     radius, margin : float, optional
         R and the largest γ over those examples.
-
-    Returns
-    -------
-    float
-        The bound on the expected error; with one sample's numbers an estimate.
 
     Notes
     -----
@@ -357,6 +326,12 @@ def vapnik_chervonenkis_bound(
 def one_pass_bound(mistakes: int, m: int, delta: float, *, deterministic: bool = False) -> float:
     """Bound the error after one pass by its mistakes: k/m + √(2 ln(1/δ)/m) (Cesa-Bianchi, Conconi & Gentile 2004).
 
+    With probability 1 − δ, the mean error of the m predictors that the learner had before each of its examples is below
+    it: the error of one of them drawn afresh for each prediction, v = 0 before the first example among them. A majority
+    vote of the m errs at most twice as often. Here k is the run's own, so it is a guarantee, and no estimate. Of a
+    predictor that draws once for each row and keeps to it, as ``rule="random"`` does, it bounds the mean over seeds
+    only: see `fixed_draw_bound`.
+
     Parameters
     ----------
     mistakes : int
@@ -364,18 +339,9 @@ def one_pass_bound(mistakes: int, m: int, delta: float, *, deterministic: bool =
     m : int
         Examples.
     delta : float
-        δ: the probability with which the sample may be such that the bound fails.
+        δ: the probability with which the bound may fail.
     deterministic : bool, default=False
         Twice the bound, for the majority vote.
-
-    Returns
-    -------
-    float
-        With probability 1 − δ, the mean error of the m predictors that the learner had before each of its examples is
-        below it: the error of one of them drawn afresh for each prediction, v = 0 before the first example among them.
-        A majority vote of the m errs at most twice as often. Here k is the run's own, so it is a guarantee, and no
-        estimate. Of a predictor that draws once for each row and keeps to it, as ``rule="random"`` does, it bounds the
-        mean over seeds only: see `fixed_draw_bound`.
 
     Notes
     -----
@@ -408,6 +374,8 @@ def fixed_draw_bound(mean_error: float, heaviest: float, delta: float) -> float:
 
     The e ≥ μ with e ln(e/μ) − e + μ = p ln(1/δ)
 
+    With probability 1 − δ over the draws, the predictor's error is at most this.
+
     Parameters
     ----------
     mean_error : float
@@ -418,11 +386,6 @@ def fixed_draw_bound(mean_error: float, heaviest: float, delta: float) -> float:
         comes most often.
     delta : float
         δ: the probability with which the draws may be such that the bound fails.
-
-    Returns
-    -------
-    float
-        With probability 1 − δ over the draws, the predictor's error is at most this.
 
     Notes
     -----
@@ -460,6 +423,8 @@ def compression_bound(m: int, d: int, delta: float) -> float:
 
     (ln C(m, d) + ln m + ln(1/δ)) / (m − d)
 
+    With probability 1 − δ, a converged perceptron's error is below it. The kernel must not depend on the sample.
+
     Parameters
     ----------
     m : int
@@ -467,12 +432,7 @@ def compression_bound(m: int, d: int, delta: float) -> float:
     d : int
         ‖α‖₀: examples on which the final vector depends; 0 ≤ d < m.
     delta : float
-        δ: the probability with which the sample may be such that the bound fails.
-
-    Returns
-    -------
-    float
-        With probability 1 − δ, a converged perceptron's error is below it. The kernel must not depend on the sample.
+        δ: the probability with which the bound may fail.
 
     Examples
     --------
@@ -495,6 +455,8 @@ def agnostic_compression_bound(m: int, d: int, errors: int, delta: float) -> flo
     The p > r with kl(r ‖ p) = (ln C(m, d) + ln m + ln(1/δ)) / (m − d), where r = errors/(m − d) and
     kl(r ‖ p) = r ln(r/p) + (1 − r) ln((1 − r)/(1 − p)).
 
+    With probability 1 − δ, the error is at most this. The kernel must not depend on the sample.
+
     Parameters
     ----------
     m : int
@@ -504,12 +466,7 @@ def agnostic_compression_bound(m: int, d: int, errors: int, delta: float) -> flo
     errors : int
         Wrong predictions among the m − d others.
     delta : float
-        δ: the probability with which the sample may be such that the bound fails.
-
-    Returns
-    -------
-    float
-        With probability 1 − δ, the error is at most this. The kernel must not depend on the sample.
+        δ: the probability with which the bound may fail.
 
     Notes
     -----
@@ -549,6 +506,8 @@ def margin_bound(m: int, radius: float, margin: float, delta: float) -> float:
 
     The bound (7) with κ = ⌈(R/γ)²⌉ for d.
 
+    With probability 1 − δ, a converged perceptron's error is below it.
+
     Parameters
     ----------
     m : int
@@ -557,12 +516,7 @@ def margin_bound(m: int, radius: float, margin: float, delta: float) -> float:
         As in `novikoff_bound`: the margin of *any* vector, such as a support vector machine's; the perceptron's own,
         mostly much smaller, does not matter. (R/γ)² must not exceed m.
     delta : float
-        δ: the probability with which the sample may be such that the bound fails.
-
-    Returns
-    -------
-    float
-        With probability 1 − δ, a converged perceptron's error is below it.
+        δ: the probability with which the bound may fail.
 
     Examples
     --------
@@ -584,6 +538,8 @@ def margin_bound_simple(m: int, kappa: int, delta: float, n: float = 4.0) -> flo
 
     (κ ln(2em/κ) + n/(n − 1) · (ln m + ln(1/δ))) / m
 
+    It is larger than (8), and easier to compare with `pac_margin_bound`.
+
     Parameters
     ----------
     m : int
@@ -594,11 +550,6 @@ def margin_bound_simple(m: int, kappa: int, delta: float, n: float = 4.0) -> flo
         δ, as in `margin_bound`.
     n : float, default=4.0
         At least 4, and less than m/κ.
-
-    Returns
-    -------
-    float
-        The bound: larger than (8), and easier to compare with `pac_margin_bound`.
 
     Examples
     --------
@@ -631,12 +582,7 @@ def pac_margin_bound(m: int, kappa: float, delta: float) -> float:
     kappa : float
         κ = (R/γ)², with the margin γ that the classifier itself attains; less than 2em/16.
     delta : float
-        δ: the probability with which the sample may be such that the bound fails.
-
-    Returns
-    -------
-    float
-        The bound.
+        δ: the probability with which the bound may fail.
 
     Examples
     --------
@@ -657,6 +603,8 @@ def pac_margin_bound(m: int, kappa: float, delta: float) -> float:
 def held_out_bound(errors: int, m: int, delta: float) -> float:
     """Bound the error of any predictor by its errors on a test set: the p with P(Bin(m, p) ≤ errors) = δ.
 
+    With probability 1 − δ, the error is at most this (Clopper & Pearson, 1934).
+
     Parameters
     ----------
     errors : int
@@ -665,11 +613,6 @@ def held_out_bound(errors: int, m: int, delta: float) -> float:
         Test examples, which had no part in training.
     delta : float
         δ: the probability with which the test set may be such that the bound fails.
-
-    Returns
-    -------
-    float
-        With probability 1 − δ, the error is at most this (Clopper & Pearson, 1934).
 
     Examples
     --------
@@ -696,11 +639,6 @@ def log_binomial(m: int, d: int) -> float:
     ----------
     m, d : int
         0 ≤ d ≤ m.
-
-    Returns
-    -------
-    float
-        The logarithm.
 
     Examples
     --------
