@@ -62,7 +62,7 @@ ROUNDING = 1e-9
 def novikoff_bound(radius: float, margin: float) -> float:
     """Bound the mistakes of the perceptron on separable data: (R/γ)² (Block 1962, Novikoff 1962).
 
-    It holds for every order of the examples, every number of passes and every kernel, in whose feature space R and γ are.
+    It holds for every order of the examples, every number of passes and every kernel, with R and γ of its space.
 
     Parameters
     ----------
