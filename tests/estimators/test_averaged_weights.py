@@ -323,14 +323,6 @@ def test_files_and_compact_models(sparse, tmp_path):
     assert np.array_equal(compact.predict(X), fitted.predict(X))
 
 
-def test_files_without_weights_are_as_before(tmp_path):
-    from votron.saving.classifiers import classifier_state
-
-    state = classifier_state(model(margin=0.5).fit(X, Y))
-    assert not {"largest_weight", "n_left_out", "trained_margins"} & set(state)
-    assert "class_weight" not in state["params"]
-
-
 # -- certificates -----------------------------------------------------------------------------------------------------
 
 

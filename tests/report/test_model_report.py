@@ -13,22 +13,19 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from fitted_models import classifiers, pipelines
 from PIL import Image
 from report_models import TABLES, train_models
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import votron
 from votron import (
     AveragedPerceptronClassifier,
-    KernelAdatronClassifier,
-    NaiveBayesLinearClassifier,
     VotedPerceptronClassifier,
     VotronError,
-    WinnowClassifier,
     table_classifier,
 )
 from votron._util.text import percent
@@ -311,30 +308,13 @@ def test_a_certificate_of_a_stranger(tmp_path):
 # -- every model, every kind of data ----------------------------------------------------------------------------------
 
 
+CLASSES = ("voted", "voted csr", "averaged", "adatron", "winnow", "bayes", "compact voted", "compact last")
+
+
 def models():
-    X = np.random.default_rng(7).integers(0, 9, size=(40, 5)).astype(np.uint8)
-    y = np.arange(40) % 3
-    X[np.arange(40), y] += 4
-    binary, two, names = (X > 4).astype(np.uint8), (y > 0).astype(int), np.array(["ape", "bee", "cat"])[y]
-    voted = VotedPerceptronClassifier(kernel="poly", degree=2, gamma=1.0, random_state=0).fit(X, names)
-    averaged = AveragedPerceptronClassifier(random_state=0).fit(X, two)
-    yield "voted", voted, X
-    yield "voted-holdout", VotedPerceptronClassifier("rbf", rule="holdout", random_state=0).fit(X * 0.5, two), X * 0.5
-    yield "averaged", averaged, X
-    yield "adatron", KernelAdatronClassifier(degree=2, gamma=1.0, C=1.0).fit(X, y), X
-    yield "winnow", WinnowClassifier(complement=True, random_state=0).fit(binary, y), binary
-    yield "bayes", NaiveBayesLinearClassifier(binarize=4.0).fit(X, names), X
-    yield "compact-vote", voted.compact(), X
-    yield "compact-last", voted.with_rule("last", True).compact(), X
-    yield "compact-linear", averaged.compact(), X
-    table = pl.DataFrame({"sky": [*"abca"] * 10, "temp": X[:, 0] * 0.5, "windy": [True, False] * 20})
-    yield "table", table_classifier(table, VotedPerceptronClassifier(random_state=0)).fit(table, names), table
-    texts = ["rain and wind", "sun all day", "wind then rain", "a day of sun"]
-    yield (
-        "text",
-        make_pipeline(TfidfVectorizer(), AveragedPerceptronClassifier(random_state=0)).fit(texts, [0, 1, 0, 1]),
-        texts,
-    )
+    for name, (model, rows) in (classifiers() | pipelines()).items():
+        if name in CLASSES or name.startswith("table") or "Vectorizer" in name:
+            yield name, model, rows
 
 
 @pytest.mark.parametrize(("name", "model", "X"), list(models()), ids=lambda each: each if isinstance(each, str) else "")
@@ -344,7 +324,9 @@ def test_every_model_has_its_page(name, model, X, tmp_path):
     y[0] = next(label for label in model.classes_ if label != given[0])
     page = page_of(write_report(model, X, y, tmp_path / "page.html", title=name))
     assert f"of {len(y)} rows wrong" in page.words
-    assert ("Votes: " in page.words) == (name in ("voted", "compact-vote", "table"))
+    assert ("Votes: " in page.words) == (
+        name in ("voted", "voted csr", "compact voted", "table keep", "table standard", "table sparse")
+    )
 
 
 def test_frames_and_matrices_have_the_same_page(tmp_path):
@@ -499,15 +481,3 @@ def test_a_classifier_takes_frames_itself(tmp_path):
         page = page_of(write_report(estimator.fit(X, y), X, y, tmp_path / "a.html"))
         assert page.row("sepal width (cm)")[1] == "number"
         assert "sepal width (cm): " in page.words
-
-
-def test_curves_of_many_rows_are_of_a_sample(tmp_path, monkeypatch):
-    X, y = load_digits(return_X_y=True)
-    model = VotedPerceptronClassifier("poly", 2, 1.0, margin=0.0, epochs=1, random_state=0).fit(X[:300], y[:300])
-    whole = page_of(write_report(model, X[300:], y[300:], tmp_path / "a.html"))
-    assert "drawn at random" not in whole.words
-    monkeypatch.setattr("votron.report.findings._MOST_SAMPLED", 500)
-    monkeypatch.setattr("votron.report.findings._BATCH", 400)
-    part = page_of(write_report(model, X[300:], y[300:], tmp_path / "a.html"))
-    assert "The errors are of 500 of 1,497 rows, drawn at random." in part.words
-    assert part.rows == whole.rows
