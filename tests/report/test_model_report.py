@@ -481,15 +481,3 @@ def test_a_classifier_takes_frames_itself(tmp_path):
         page = page_of(write_report(estimator.fit(X, y), X, y, tmp_path / "a.html"))
         assert page.row("sepal width (cm)")[1] == "number"
         assert "sepal width (cm): " in page.words
-
-
-def test_curves_of_many_rows_are_of_a_sample(tmp_path, monkeypatch):
-    X, y = load_digits(return_X_y=True)
-    model = VotedPerceptronClassifier("poly", 2, 1.0, margin=0.0, epochs=1, random_state=0).fit(X[:300], y[:300])
-    whole = page_of(write_report(model, X[300:], y[300:], tmp_path / "a.html"))
-    assert "drawn at random" not in whole.words
-    monkeypatch.setattr("votron.report.findings._MOST_SAMPLED", 500)
-    monkeypatch.setattr("votron.report.findings._BATCH", 400)
-    part = page_of(write_report(model, X[300:], y[300:], tmp_path / "a.html"))
-    assert "The errors are of 500 of 1,497 rows, drawn at random." in part.words
-    assert part.rows == whole.rows
