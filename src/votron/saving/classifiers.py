@@ -30,13 +30,12 @@ from votron.history import TrainingHistory
 from votron.kernels.base import is_precomputed
 from votron.rules import RULES, HoldoutCurve, Vectors
 from votron.saving import parts
-from votron.saving.parts import Count, KernelState, Params, RecordState, State, kernel_from, kernel_state
+from votron.saving.parts import Count, KernelState, Params, State, kernel_from, kernel_state
 from votron.saving.steps import Positive, put_names, set_names
 from votron.saving.tensors import Tensors
 
 Fields = dict[str, Any]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
-_LARGEST_SUM = 1e300
 _ANY_ROW = 2**62
 _SMALL = 1 << 20
 """Bytes below which weights are written as they are."""
@@ -64,6 +63,10 @@ def classifier_state(model: Any, tensors: Tensors) -> Any:
         )
     check_is_fitted(model)
     model._validate_params()
+    if any(getattr(model, name) != value for name, value in getattr(model, "_fixed", {}).items()):
+        raise ModelFileError(
+            "The parameters of this model were changed after training: set them back, or fit it again."
+        )
     tensors.put_values("classes", model.classes_)
     put_names(model, tensors)
     _put_row_names(model, tensors)
@@ -95,8 +98,6 @@ def classifier_from(state: Any, tensors: Tensors) -> Any:
 
 def _history_from(state: Any) -> TrainingHistory:
     found = msgspec.convert(state, TrainingHistory, from_attributes=True)
-    if min(value for value in vars(found).values() if isinstance(value, int | float)) < 0:
-        raise ModelFileError("its history has negative numbers.")
     if found.chosen_rule not in (None, *RULES):
         raise ModelFileError("its history has a rule that is not known.")
     return dataclasses.replace(found, from_file=True)
@@ -131,7 +132,8 @@ class VectorsState(State):
     """All vectors of a training run."""
 
     kernel: KernelState
-    record: RecordState
+    n_examples: Count
+    n_steps: Count
     seed: Count
     n_held_out: Count | None
     """Rows of the curve of held-out errors, if there is one."""
@@ -139,30 +141,29 @@ class VectorsState(State):
     def build(self, tensors: Tensors, n: int, n_features: int, n_numbered: int) -> Vectors:
         kernel = kernel_from(self.kernel)
         limit = min(n_numbered, n_features) if is_precomputed(kernel) else n_numbered
-        record = parts.record_from(self.record, tensors.at("record"), n, limit)
+        record = parts.record_from(tensors.at("record"), limit, n, self.n_examples, self.n_steps)
         rows = parts.support_rows(tensors, kernel, len(record.support), n_features)
-        parts.check_room(n, len(record.support))
-        curve = None if self.n_held_out is None else self._curve(tensors, self.n_held_out)
-        return Vectors(record, kernel, rows, self.seed, curve)
-
-    def _curve(self, tensors: Tensors, n_examples: int) -> HoldoutCurve:
+        if self.n_held_out is None:
+            return Vectors(record, kernel, rows, self.seed)
         times = tensors.take("held_out.times", "i8", (None,), least=0)
-        errors = tensors.take("held_out.errors", "i8", times.shape, least=0)
-        if not (times[1:] > times[:-1]).all() or (len(times) and times[-1] > self.record.n_steps):
+        if not (times[1:] > times[:-1]).all() or (len(times) and times[-1] > self.n_steps):
             raise tensors.wrong("held_out.times", "rising times within training")
-        return HoldoutCurve(times, errors, n_examples)
+        errors = tensors.take("held_out.errors", "i8", times.shape, least=0)
+        return Vectors(record, kernel, rows, self.seed, HoldoutCurve(times, errors, self.n_held_out))
 
 
 def _vectors_state(vectors: Vectors, tensors: Tensors) -> VectorsState:
+    record, curve = vectors.record, vectors.holdout
     tensors.put("support_rows", vectors.support_rows)
-    if vectors.holdout is not None:
-        tensors.put("held_out.times", vectors.holdout.times)
-        tensors.put("held_out.errors", vectors.holdout.errors)
+    parts.put_record(record, tensors.at("record"))
+    if curve is not None:
+        tensors.at("held_out").put_all(curve, "times", "errors")
     return VectorsState(
         kernel=kernel_state(vectors.kernel),
-        record=parts.record_state(vectors.record, tensors.at("record")),
+        n_examples=int(record.n_examples),
+        n_steps=int(record.n_steps),
         seed=int(vectors.seed),
-        n_held_out=None if vectors.holdout is None else int(vectors.holdout.n_examples),
+        n_held_out=None if curve is None else int(curve.n_examples),
     )
 
 
@@ -204,7 +205,6 @@ class ExpansionState(State, tag="expansion", tag_field="form"):
         if len(support) and (support.max() >= limit or len(np.unique(support)) < len(support)):
             raise tensors.wrong("support", "numbers of training examples, each once")
         rows = parts.support_rows(tensors, kernel, len(support), n_features)
-        parts.check_room(n, len(support))
         coefficients = tensors.rows("dual_coef", (n, len(support)), "f8")
         return Expansion(kernel, rows, support, coefficients, parts.divisor_from(tensors, n))
 
@@ -285,12 +285,7 @@ class Averaged(Classifier, tag="AveragedPerceptronClassifier"):
         weights, timed = tensors.rows("weights", (d, n), "f8"), tensors.rows("timed", (d, n), "f8")
         if sp.issparse(weights) != sp.issparse(timed) or self.thin > sp.issparse(weights):
             raise tensors.wrong("timed", "the form of 'weights', sparse or dense")
-        if self.thin:
-            parts.check_room(2 * n, d)
         bias = tensors.take("bias", "f8", (2, n))
-        largest = max((float(abs(w).max()) for w in (weights, timed, bias) if w.size), default=0.0)
-        if largest * (self.time + 1.0) >= _LARGEST_SUM:
-            raise tensors.wrong("weights", f"sums below {_LARGEST_SUM:g}")
         trainer = PrimalTrainer.resume(
             *(weights, timed, (bias[0], bias[1]), tensors.take("mistakes", "i8", (n,), least=0), self.time),
             with_bias=self.bias,
@@ -317,30 +312,27 @@ class Winnow(Classifier, tag="WinnowClassifier"):
 
     cls: ClassVar[Any] = WinnowClassifier
     time: Count
-    fixed: Params
 
     @staticmethod
     def learnt(model: WinnowClassifier, tensors: Tensors) -> Fields:
         tensors.put_all(model._trainer, "weights", "promotions", "demotions")
-        fixed = parts.params_state(WinnowClassifier(**model._fixed), tensors.at("fixed"))
-        return {"time": int(model._trainer.time), "fixed": fixed}
+        return {"time": int(model._trainer.time)}
 
     def build(self, model: WinnowClassifier, tensors: Tensors) -> None:
-        fixed = parts.params_from(WinnowClassifier, self.fixed, tensors.at("fixed"))
-        n, width = _n_vectors(model), self.n_features * (2 if fixed.complement else 1)
+        n, width = _n_vectors(model), self.n_features * (2 if model.complement else 1)
         trainer = WinnowTrainer(
             0,
             n,
-            promotion=fixed.promotion,
-            threshold=width / 2 if fixed.threshold is None else fixed.threshold,
-            eliminate=fixed.demotion == "eliminate",
-            complement=bool(fixed.complement),
+            promotion=model.promotion,
+            threshold=width / 2 if model.threshold is None else model.threshold,
+            eliminate=model.demotion == "eliminate",
+            complement=bool(model.complement),
         )
         trainer.n_features, trainer.time = self.n_features, self.time
         trainer.weights = tensors.take("weights", "f8", (n, width), least=0)
         trainer.promotions = tensors.take("promotions", "i8", (n,), least=0)
         trainer.demotions = tensors.take("demotions", "i8", (n,), least=0)
-        model._fixed = {name: getattr(fixed, name) for name in WINNOW_FIXED}
+        model._fixed = {name: getattr(model, name) for name in WINNOW_FIXED}
         model._keep(trainer, model.history_.n_epochs, bool(model.history_.converged))
 
 
@@ -351,12 +343,11 @@ class NaiveBayes(Classifier, tag="NaiveBayesLinearClassifier"):
     """Naive Bayes: counts, and the logarithms that were made of them."""
 
     cls: ClassVar[Any] = NaiveBayesLinearClassifier
-    fixed: Params
 
     @staticmethod
     def learnt(model: NaiveBayesLinearClassifier, tensors: Tensors) -> Fields:
         tensors.put_all(model, *_BAYES)
-        return {"fixed": parts.params_state(NaiveBayesLinearClassifier(**model._fixed), tensors.at("fixed"))}
+        return {}
 
     def build(self, model: NaiveBayesLinearClassifier, tensors: Tensors) -> None:
         n = len(model.classes_)
@@ -364,12 +355,9 @@ class NaiveBayes(Classifier, tag="NaiveBayesLinearClassifier"):
             shape = (n, self.n_features) if name.startswith("feature") else (n,)
             setattr(model, name, tensors.take(name, "f8", shape, finite=name != "class_log_prior_"))
         prior = model.class_log_prior_  # -inf for a class without examples
-        with np.errstate(over="ignore"):
-            probable = (np.exp(model.feature_log_prob_) < 1).all()
-        if not (np.isfinite(prior) | (prior == -np.inf)).all() or not probable:
+        if not (prior < np.inf).all() or (model.feature_log_prob_ >= 0).any():
             raise tensors.wrong("feature_log_prob_", "logarithms of probabilities")
-        fixed = parts.params_from(NaiveBayesLinearClassifier, self.fixed, tensors.at("fixed"))
-        model._fixed = {name: getattr(fixed, name) for name in BAYES_FIXED}
+        model._fixed = {name: getattr(model, name) for name in BAYES_FIXED}
 
 
 # -- compact ones, in each of the forms that they can have ------------------------------------------------------------

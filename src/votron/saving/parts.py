@@ -13,7 +13,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._util.resources import available_memory
 from votron._util.types import Floats, Rows
 from votron.errors import ModelFileError, Parameter
 from votron.kernels import Kernel
@@ -43,7 +42,7 @@ def refused(what: str) -> ModelFileError:
 def strict(hint: Any) -> Any:
     """Return what a type is in JSON: a dataclass becomes a struct that forbids other fields."""
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        hints = typing.get_type_hints(hint)
+        hints = typing.get_type_hints(hint, include_extras=True)
         fields = [(each.name, strict(hints[each.name]), _default(each)) for each in dataclasses.fields(hint)]
         return msgspec.defstruct(hint.__name__, fields, bases=(State,), kw_only=True)
     origin, args = typing.get_origin(hint), tuple(map(strict, typing.get_args(hint)))
@@ -194,23 +193,15 @@ def _refuse_unknown_names(made: Any) -> None:
 _COLUMNS = {"example": "i8", "vector": "i4", "sign": "i1", "time": "i8", "score": "f8", "norm2": "f8"}
 
 
-class RecordState(State):
-    """What a record has beside its columns."""
-
-    n_examples: Count
-    n_steps: Count
-
-
-def record_state(record: MistakeRecord, tensors: Tensors) -> RecordState:
-    """Return the state of a record; scores and lengths that are all 0, as compact models have them, are left out."""
+def put_record(record: MistakeRecord, tensors: Tensors) -> None:
+    """Write a record; scores and lengths that are all 0, as compact models have them, are left out."""
     for name in (*_COLUMNS, "weight"):
         column = getattr(record, name)
         if column is not None and (name not in ("score", "norm2") or column.any()):
             tensors.put(name, column)
-    return RecordState(n_examples=int(record.n_examples), n_steps=int(record.n_steps))
 
 
-def record_from(state: RecordState, tensors: Tensors, n_vectors: int, n_named: int) -> MistakeRecord:
+def record_from(tensors: Tensors, n_named: int, n_vectors: int, n_examples: int, n_steps: int) -> MistakeRecord:
     """Return a record of some of ``n_named`` examples."""
     columns = {"example": tensors.take("example", "i8", (None,), least=0)}
     k = len(columns["example"])
@@ -221,10 +212,8 @@ def record_from(state: RecordState, tensors: Tensors, n_vectors: int, n_named: i
         raise tensors.wrong("example", f"numbers of examples below {n_named}")
     if k and columns["norm2"].min() < -1e-6 * max(0.0, columns["norm2"].max()):  # rounding may leave a little below 0
         raise tensors.wrong("norm2", "squared lengths")
-    weight = tensors.take_if_there("weight", "f8", (k,))
-    return MistakeRecord(
-        **columns, n_vectors=n_vectors, n_examples=state.n_examples, n_steps=state.n_steps, weight=weight
-    )
+    weight = tensors.take("weight", "f8", (k,)) if "weight" in tensors else None
+    return MistakeRecord(**columns, n_vectors=n_vectors, n_examples=n_examples, n_steps=n_steps, weight=weight)
 
 
 def support_rows(tensors: Tensors, kernel: Kernel, n_support: int, n_features: int) -> Rows:
@@ -238,18 +227,7 @@ def support_rows(tensors: Tensors, kernel: Kernel, n_support: int, n_features: i
     return rows
 
 
-def check_room(n_vectors: int, n_support: int) -> None:
-    """Refuse coefficients that take more memory than there is: a small file can have many classes and examples."""
-    if (needed := 8 * n_vectors * n_support) > (free := available_memory()):
-        raise ModelFileError(
-            f"the coefficients of {n_support:,} support vectors and {n_vectors:,} vectors take {needed / 1e9:.1f} GB, "
-            f"and {free / 1e9:.1f} GB are free."
-        )
-
-
 def divisor_from(tensors: Tensors, n_vectors: int) -> Floats | None:
     """Return what scores are divided by, if anything."""
-    found = tensors.take_if_there("divisor", "f8", (n_vectors,))
-    if found is not None and not (found >= np.finfo(np.float64).tiny).all():
-        raise tensors.wrong("divisor", "positive numbers")
-    return found
+    least = float(np.finfo(np.float64).tiny)
+    return tensors.take("divisor", "f8", (n_vectors,), least=least) if "divisor" in tensors else None

@@ -33,22 +33,7 @@ _AT_ONCE = 1 << 22
 
 
 class Tensors:
-    """Arrays by name, below a prefix.
-
-    Parameters
-    ----------
-    arrays : dict
-        The arrays.
-    n_bytes : int
-        Size of the file that they are from; memory to be taken is in proportion to it.
-
-    Examples
-    --------
-    >>> tensors = Tensors({})
-    >>> tensors.at("model").put_texts("names", ["rain", "sun"])
-    >>> Tensors(tensors.arrays).at("model").texts("names")
-    ['rain', 'sun']
-    """
+    """Arrays by name, below a prefix."""
 
     def __init__(self, arrays: Arrays, n_bytes: int = 0) -> None:
         self.arrays, self._prefix = arrays, ""
@@ -137,10 +122,6 @@ class Tensors:
         if least > -np.inf and found.size and found.min() < least:
             raise self.wrong(name, f"no numbers below {least:g}")
         return found
-
-    def take_if_there(self, name: str, types: str, shape: tuple[int | None, ...]) -> NDArray[Any] | None:
-        """Return an array of finite numbers, or None."""
-        return self.take(name, types, shape) if name in self else None
 
     def rows(self, name: str, shape: tuple[int, int], types: str = NUMBERS) -> Rows:
         """Return a matrix, dense or CSR."""
