@@ -48,7 +48,7 @@ WORDS += ["file", "char_wb", "word", "/etc/hostname", "latin-1", "(a+)+$", "l1",
 WORDS += ["english", "random", "last", "holdout", "auto", "StandardScaler", "SimpleImputer", "TfidfVectorizer", "Date"]
 WORDS += ["HashingVectorizer", "Discrete", "Number", "Text", "VotedPerceptronClassifier", "WinnowClassifier", "\x1b[2J"]
 EXTREME = [0, 1, -1, 2, 99, 2**31, -(2**31), 2**62, np.nan, np.inf, -np.inf, 1e300, -1e300, 1e-300, 0.5]
-PARTS = [".ends", ".types", ".indptr", ".data", ".indices", ".by_label"]
+PARTS = [".texts", ".objects", ".indptr", ".data", ".indices", ".by_label"]
 
 
 # -- forgery -----------------------------------------------------------------------------------------------------------
@@ -333,9 +333,7 @@ def words(n, width=4):
 
 def texts(arrays, name, found):
     """Put texts into arrays, as a file has them."""
-    tensors = Tensors(arrays)
-    arrays.pop(f"{name}.types", None)
-    tensors.put_texts(name, found)
+    Tensors(arrays).put_list(name, found)
 
 
 def linear(width, step="", arrays=None, **fields):
@@ -376,7 +374,7 @@ def table_of(n):
     """Return a table with many values in a column, and many columns that nobody takes."""
     manifest, arrays = fresh("table keep")
     texts(arrays, "steps.0.0.params.values", words(n))
-    texts(arrays, "steps.0.given", [*Tensors(dict(arrays)).at("steps.0").texts("given"), *words(n, 5)])
+    texts(arrays, "steps.0.given", [*Tensors(dict(arrays)).at("steps.0").listed("given"), *words(n, 5)])
     return manifest, arrays
 
 
@@ -409,7 +407,7 @@ def labels_of(found):
     manifest, arrays = linear(5)
     arrays |= {"model.coef": np.zeros((len(found), 5)), "model.intercept": np.zeros(len(found))}
     arrays = {key: each for key, each in arrays.items() if not key.startswith(("model.coef.", "model.classes"))}
-    texts(arrays, "model.classes", sorted(found))
+    texts(arrays, "model.classes.texts", sorted(found))
     return manifest, arrays
 
 
@@ -649,11 +647,11 @@ def test_no_vectorizer_opens_files_or_brings_its_pattern(parameter, value, tmp_p
         load(write(tmp_path / "m", manifest, arrays))
 
 
-def test_names_of_rows_that_the_model_does_not_keep_are_refused(tmp_path):
+def test_rows_that_the_model_keeps_have_a_name_each_or_none(tmp_path):
     manifest, arrays = fresh("voted rows")
     assert load(write(tmp_path / "m", manifest, arrays)).row_names_[3] == "row 3"
-    arrays["model.named_rows"] = arrays["model.named_rows"] + 100_000
-    with pytest.raises(ModelFileError, match="numbers of rows that the model keeps"):
+    texts(arrays, "model.row_names", ["one"])
+    with pytest.raises(ModelFileError, match="must have a list of"):
         load(write(tmp_path / "m", manifest, arrays))
 
 

@@ -7,7 +7,7 @@ a model that has its parameters, classes, features and history already, which al
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -32,11 +32,12 @@ from votron.rules import RULES, HoldoutCurve, Vectors
 from votron.saving import parts
 from votron.saving.parts import Count, KernelState, Params, State, kernel_from, kernel_state
 from votron.saving.steps import Positive, put_names, set_names
-from votron.saving.tensors import Tensors
+from votron.saving.tensors import Tensors, plain
 
 Fields = dict[str, Any]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 _ANY_ROW = 2**62
+_VALIDATION = ("validation_moments_", "validation_scores_")
 _SMALL = 1 << 20
 """Bytes below which weights are written as they are."""
 
@@ -50,6 +51,7 @@ class Classifier(State, tag_field="class"):
     history: parts.strict(TrainingHistory) | None  # type: ignore[valid-type]
     slopes: dict[str, Annotated[float, msgspec.Meta(gt=0)]]
     """For probabilities, by what predicts."""
+    validation: dict[Literal[_VALIDATION], list[float]]  # type: ignore[valid-type]
 
 
 def classifier_state(model: Any, tensors: Tensors) -> Any:
@@ -69,13 +71,15 @@ def classifier_state(model: Any, tensors: Tensors) -> Any:
         )
     tensors.put_values("classes", model.classes_)
     put_names(model, tensors)
-    _put_row_names(model, tensors)
+    if hasattr(model, "row_names_"):
+        tensors.put_list("row_names", [model.row_names_[row] for row in model.support_.tolist()])
     slopes = model._all_slopes() if hasattr(model, "_all_slopes") else {}
     return kind(
         params=parts.params_state(model, tensors),
         n_features=int(model.n_features_in_),
         history=dataclasses.replace(model.history_, from_file=False) if hasattr(model, "history_") else None,
         slopes={key: float(slope) for key, slope in slopes.items()},
+        validation={name: list(map(float, vars(model)[name])) for name in _VALIDATION if name in vars(model)},
         **kind.learnt(model, tensors),
     )
 
@@ -90,9 +94,12 @@ def classifier_from(state: Any, tensors: Tensors) -> Any:
     elif state.cls is not CompactClassifier:
         raise ModelFileError("its classifier has no history.")
     state.build(model, tensors)
+    vars(model).update(state.validation)
     if state.slopes:
         model._slopes = dict(state.slopes)
-    _set_row_names(model, tensors)
+    if "row_names" in tensors:
+        rows = model.support_.tolist()
+        model.row_names_ = dict(zip(rows, tensors.listed("row_names", n=len(rows)), strict=True))
     return model
 
 
@@ -101,23 +108,6 @@ def _history_from(state: Any) -> TrainingHistory:
     if found.chosen_rule not in (None, *RULES):
         raise ModelFileError("its history has a rule that is not known.")
     return dataclasses.replace(found, from_file=True)
-
-
-def _put_row_names(model: Any, tensors: Tensors) -> None:
-    """Write what the training rows are called that the model keeps, if they have names."""
-    kept = set(model.support_.tolist()) if hasattr(model, "support_") else set()
-    named = {row: name for row, name in sorted(getattr(model, "row_names_", {}).items()) if row in kept}
-    if named:
-        tensors.put("named_rows", np.array(list(named), dtype=np.int64))
-        tensors.put_texts("row_names", list(named.values()))
-
-
-def _set_row_names(model: Any, tensors: Tensors) -> None:
-    if "named_rows" in tensors:
-        rows = tensors.take("named_rows", "i8", (None,))
-        if not (hasattr(model, "support_") and np.isin(rows, model.support_).all()):
-            raise tensors.wrong("named_rows", "numbers of rows that the model keeps")
-        model.row_names_ = dict(zip(rows.tolist(), tensors.texts("row_names", len(rows)), strict=True))
 
 
 def _n_vectors(model: Any) -> int:
@@ -175,9 +165,6 @@ class Voted(Classifier, tag="VotedPerceptronClassifier"):
 
     @staticmethod
     def learnt(model: VotedPerceptronClassifier, tensors: Tensors) -> Fields:
-        for name in ("validation_moments_", "validation_scores_"):
-            if hasattr(model, name):
-                tensors.put(name, np.array(getattr(model, name), dtype=np.float64))
         return {"vectors": _vectors_state(model._vectors, tensors)}
 
     def build(self, model: VotedPerceptronClassifier, tensors: Tensors) -> None:
@@ -187,10 +174,6 @@ class Voted(Classifier, tag="VotedPerceptronClassifier"):
         model._keep(vectors.support_rows, vectors.record, vectors.seed)
         model._vectors = vectors
         model.n_epochs_, model.converged_ = history.n_epochs, bool(history.converged)
-        if "validation_moments_" in tensors:
-            moments = tensors.take("validation_moments_", "f8", (None,))
-            model.validation_moments_ = moments.tolist()
-            model.validation_scores_ = tensors.take("validation_scores_", "f8", moments.shape).tolist()
 
 
 class ExpansionState(State, tag="expansion", tag_field="form"):
@@ -275,9 +258,7 @@ class Averaged(Classifier, tag="AveragedPerceptronClassifier"):
         by_class = np.ndim(trainer.margin) > 0
         if by_class:
             tensors.put("margins", trainer.margin)
-        if hasattr(model, "validation_scores_"):
-            tensors.put("validation_scores_", np.array(model.validation_scores_, dtype=np.float64))
-        fields = {name: parts.plain(getattr(trainer, name)) for name in ("time", "bias", "joint", "largest_weight")}
+        fields = {name: plain(getattr(trainer, name)) for name in ("time", "bias", "joint", "largest_weight")}
         return {**fields, "margin": None if by_class else float(trainer.margin), "thin": bool(thin)}
 
     def build(self, model: AveragedPerceptronClassifier, tensors: Tensors) -> None:
@@ -295,8 +276,6 @@ class Averaged(Classifier, tag="AveragedPerceptronClassifier"):
             thin=self.thin,
         )
         model._keep(trainer, model.history_.n_epochs, bool(model.history_.converged))
-        if "validation_scores_" in tensors:
-            model.validation_scores_ = tensors.take("validation_scores_", "f8", (None,)).tolist()
 
 
 def _is_thin(*matrices: Floats) -> bool:

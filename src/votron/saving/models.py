@@ -23,9 +23,9 @@ from votron.errors import ModelFileError, Parameter, VotronError
 from votron.estimators.pipelines import ClassifierPipeline
 from votron.saving.classifiers import AnyClassifier, classifier_from, classifier_state
 from votron.saving.container import Content, Source, called, decoded, packed, read_content
-from votron.saving.parts import State, plain, strict
+from votron.saving.parts import State, strict
 from votron.saving.steps import Named, named_from, named_states
-from votron.saving.tensors import Tensors
+from votron.saving.tensors import Tensors, plain
 from votron.theory import Certificate
 
 __all__ = ["Manifest", "load", "read_manifest", "save"]

@@ -11,14 +11,14 @@ from typing import Annotated, Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from votron._util.types import Floats, Rows
 from votron.errors import ModelFileError, Parameter
 from votron.kernels import Kernel
 from votron.kernels.base import KERNELS, MADE_OF_KERNELS, is_precomputed
 from votron.record import MistakeRecord
-from votron.saving.tensors import WIDEST, Tensors
+from votron.rules import RULES
+from votron.saving.tensors import WIDEST, Scalar, Tensors, plain
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 _DEEPEST = 8
@@ -109,20 +109,7 @@ def _kernel_class(name: str) -> Any:
 
 # -- parameters -------------------------------------------------------------------------------------------------------
 
-Scalar = None | bool | int | float | str
 Params = dict[str, Scalar | KernelState]
-
-
-def plain(value: Any) -> Any:
-    """Return a number of numpy as one of Python."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def objects(values: Sequence[Any]) -> NDArray[Any]:
-    """Return values as an array of objects."""
-    made = np.empty(len(values), dtype=object)
-    made[:] = values
-    return made
 
 
 def params_state(model: Any, tensors: Tensors, leave_out: Sequence[str] = ()) -> Params:
@@ -133,9 +120,9 @@ def params_state(model: Any, tensors: Tensors, leave_out: Sequence[str] = ()) ->
     found: Params = {}
     for name, value in model.get_params(deep=False).items():
         if isinstance(value, dict | list | tuple | np.ndarray) and name not in leave_out:
-            tensors.put_values(f"params.{name}", objects(list(value)))
+            tensors.put_list(f"params.{name}", list(value))
             if isinstance(value, dict):
-                tensors.put_values(f"params.{name}.by_label", objects(list(value.values())))
+                tensors.put_list(f"params.{name}.by_label", list(value.values()))
         elif isinstance(value, Kernel):
             found[name] = kernel_state(value)
         elif name not in leave_out:
@@ -161,10 +148,11 @@ def params_from(cls: Any, params: Params, tensors: Tensors) -> Any:
         values[name] = kernel_from(value) if isinstance(value, KernelState) else value
     for name, parameter in signature.items():
         if f"params.{name}" in tensors:
-            listed = tensors.values(f"params.{name}").tolist()
+            listed = tensors.listed(f"params.{name}", Scalar)
             values[name] = tuple(listed) if isinstance(parameter.default, tuple) else listed
             if f"params.{name}.by_label" in tensors:
-                values[name] = dict(zip(listed, tensors.values(f"params.{name}.by_label").tolist(), strict=False))
+                numbers = tensors.listed(f"params.{name}.by_label", int | float, len(listed))
+                values[name] = dict(zip(listed, numbers, strict=True))
     made = cls(**values)
     if hasattr(made, "_parameter_constraints"):
         _refuse_unknown_names(made)
@@ -176,16 +164,13 @@ def params_from(cls: Any, params: Params, tensors: Tensors) -> Any:
 
 def _refuse_unknown_names(made: Any) -> None:
     """Refuse names of kernels and rules that are not registered: looking for them would import what a file names."""
-    for name, constraints in made._parameter_constraints.items():
+    for name, known in (("kernel", KERNELS), ("rule", {**RULES, "auto": None})):
         value = getattr(made, name, None)
-        for constraint in constraints:
-            registry = getattr(constraint, "registry", None)
-            if registry is not None and isinstance(value, str) and value not in {*registry, *constraint.also}:
-                known = ", ".join(map(repr, registry))
-                raise ModelFileError(
-                    f"its {name} must be one of {known}, or registered by the package that brings it, which has to be "
-                    f"imported first. Got {value[:60]!r} instead."
-                )
+        if isinstance(value, str) and value not in known:
+            raise ModelFileError(
+                f"its {name} must be one of {', '.join(map(repr, known))}, or registered by the package that brings "
+                f"it, which has to be imported first. Got {value[:60]!r} instead."
+            )
 
 
 # -- records and support vectors --------------------------------------------------------------------------------------
