@@ -302,7 +302,7 @@ def test_provenance_may_be_anything(provenance, here, capsys):
     assert run(capsys, "predict", "mine.votron", "days.csv").out.count("\n") == 13
     assert run_json(capsys, "evaluate", "mine.votron", "days.csv", "--label", "Play")["rows"] == 12
     assert run_json(capsys, "certify", "mine.votron", "days.csv", "--label", "Play")["m"] == 12
-    odd = {"reading": {"na_values": 5, "resize": ["a"], "header": "x", "quote": 7, "missing": []}, "label": "Play"}
+    odd = {"reading": {"na_values": 5, "header": "x", "quote": 7, "missing": []}, "label": "Play"}
     votron.save(votron.load("m.votron"), "mine.votron", provenance=odd)
     assert run(capsys, "predict", "mine.votron", "days.csv").out.count("\n") == 13
 

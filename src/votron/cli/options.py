@@ -131,6 +131,32 @@ rule = grouped(
 )
 common = grouped(json, quiet)
 
+SCORES = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced_accuracy",
+    "f1": "f1_macro",
+    "f1_macro": "f1_macro",
+    "auc": "roc_auc",
+    "roc_auc": "roc_auc",
+    "log_loss": "neg_log_loss",
+    "neg_log_loss": "neg_log_loss",
+}
+"""Names of scores, and what scikit-learn calls them."""
+
+
+def score(*, help: str) -> Decorator:
+    """Return the option for a score, by its name in scikit-learn or a short one."""
+    names = click.Choice(list(SCORES))
+    return option(
+        "--score",
+        metavar="NAME",
+        type=names,
+        default="accuracy",
+        callback=lambda ctx, param, name: SCORES[name],
+        help=help,
+    )
+
+
 
 # -- reading data -----------------------------------------------------------------------------------------------------
 

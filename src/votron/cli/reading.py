@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron import __version__
-from votron._util.text import counted, utc_now
+from votron._util.text import counted, percent, utc_now
 from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, VotronError
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _BATCH_BYTES = 4 << 20
 """A batch of rows to label: short rows take a hundred times their bytes until their labels are written."""
+_RARE = 0.1
+"""Share of the rows below which a class may be rare."""
 _MANY = 100
 """Rows, or different values, from which columns and labels are remarked upon."""
 KEPT = {
@@ -178,6 +180,18 @@ def check_label(y: Array, label: str | None, *, is_table: bool) -> list[str]:
             f"low and high. If these numbers are classes, add --discrete {shlex.quote(label)}."
         )
     return [f"{holds}, and each becomes a class. If they are a quantity, cut it into a few classes first."]
+
+
+def rare_class(y: Array) -> list[str]:
+    """Return a remark on the rarest class, if it is rare, with the remedy."""
+    values, rows = np.unique(y, return_counts=True)
+    share = float(rows.min()) / len(y)
+    if len(values) < 2 or share >= min(_RARE, 0.5 / len(values)):
+        return []
+    return [
+        f"Only {percent(share)} of the rows are {str(values[rows.argmin()])!r}, so the error says little about them: "
+        "--class-weight balanced gives them more weight."
+    ]
 
 
 def remarks_on_columns(X: Any, table: Mapping[str, Any]) -> list[str]:
