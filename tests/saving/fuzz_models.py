@@ -37,7 +37,6 @@ from votron.errors import ModelFileError
 from votron.kernels.base import is_precomputed
 from votron.saving import container, read_manifest
 
-FORMATS = Path(__file__).parent / "formats"
 SECONDS = 10
 SLACK, MULTIPLE, A_FEATURE = 64 << 20, 32, 64
 """Bytes that may be taken: so many, so many for each of the file, and in predicting so many for each feature."""
@@ -300,7 +299,8 @@ def one_case(seed, folder):
         forged(content, rng)
         forging.write(path, content, rng.choice(forging.FORMATS), odd_header(rng))
     else:
-        source = rng.choice(sorted(FORMATS.glob("*.votron")))
+        source = folder / "source.votron"
+        forging.write(source, forging.fresh(rng.choice(sorted(forging.contents()))))
         path.write_bytes(mutated(source.read_bytes(), rng))
     n_bytes = path.stat().st_size
     with memory(SLACK + MULTIPLE * n_bytes, "opening"):

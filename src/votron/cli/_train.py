@@ -22,7 +22,6 @@ from votron.cli._advice import long_work, remark_on_label, remark_on_mistakes
 from votron.cli._holes import holes_of_training
 from votron.cli._models import (
     BESIDE_ERROR,
-    beside_majority,
     errors_of,
     labelled_batches,
     reading_for_model,
@@ -53,7 +52,7 @@ from votron.cli._reading import (
 )
 from votron.cli._weights import WeightColumn, about_holes, settle_labels, weight_column, weights_in_words
 from votron.errors import Phrase, VotronError
-from votron.evaluate.confusion import rarest_in_words
+from votron.evaluate.confusion import beside_majority, rarest_in_words
 
 STREAM_BATCH_BYTES = 16_000_000
 _SHOWN = 10
@@ -257,10 +256,10 @@ def _tested(
 
 
 def _draw_curve(args: argparse.Namespace, trained: Trained) -> None:
-    from votron.cli._figures import training_page
+    from votron.evaluate.figures import training_figure
 
     heading = f"{base_name(args.data)}: trained on {counted(trained.rows, 'row')}, tested on {trained.curve.n:,}"
-    write_figure(lambda: training_page(trained.curve.display(), trained.estimator, heading), Path(args.curve))
+    write_figure(lambda: training_figure(trained.curve.display(), trained.estimator, heading), Path(args.curve))
 
 
 def _checked_test(typed: str | None, stream: bool) -> float | str | None:

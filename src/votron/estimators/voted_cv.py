@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -259,7 +260,6 @@ class VotedPerceptronClassifierCV(WeightedFit):
             self._refit(*weights.of(rows, labels, None), _of(given, weights), fixed)
             self._kept = weights.kept
             self._name_rows_as(X, y)
-            self._from_file = False
         self._tell(search, best)
         return self
 
@@ -414,7 +414,8 @@ class VotedPerceptronClassifierCV(WeightedFit):
         """Train the best on all rows, however long it takes."""
         self.best_estimator_ = VotedPerceptronClassifier(**fixed, **self.best_params_)
         self.best_estimator_.fit(rows, labels, sample_weight=sample_weight)
-        self.best_estimator_._tuned = True  # which certificates tell
+        found = self.best_estimator_
+        found.history_ = replace(found.history_, n_settings=len(self.cv_results_["params"]))
         if hasattr(self, "feature_names_in_"):
             self.best_estimator_.feature_names_in_ = self.feature_names_in_
 

@@ -197,7 +197,7 @@ def _finished(
     seeded = {"random_state": seed} if "random_state" in ESTIMATORS[name]._parameter_constraints else {}
     model = ESTIMATORS[name](**result.best, **seeded)
     model.fit(X, rows.y, **({} if rows.weight is None else {"sample_weight": rows.weight}))
-    model._tuned = True  # which certificates tell
+    model.history_ = replace(model.history_, n_settings=result.n_tried)
     if encoder is not None:
         model = Pipeline([("encoder", encoder), ("model", model)])
     return replace(result, model=model, seconds=time.monotonic() - start)
