@@ -31,12 +31,9 @@ __all__ = ["main"]
 
 COMMANDS = {
     "train": "train a model on a data file",
-    "evaluate": "measure a model's error on labelled rows, with a confidence interval",
     "report": "write what a model does on labelled rows as one page to read, print and send",
     "certify": "compute what the theorems guarantee about a model",
     "tune": "choose parameters by cross-validation",
-    "compare": "compare estimators on the same folds, and say which differences are noise",
-    "data": "list, fetch, convert and describe data, and find labels that may be wrong",
     "reproduce": "reproduce the papers' tables and figures",
 }
 

@@ -109,7 +109,7 @@ def parts_of(where: str) -> list[str]:
 def _read_all(
     client: Any, files: list[str], reading: dict[str, Any], encoder: Any, column: WeightColumn | None
 ) -> tuple[Any, Any, Any, int]:
-    """Have the workers read the parts, whose rows stay there; return rows, labels, weights and how many rows there are."""
+    """Have the workers read the parts, whose rows stay there; return rows, labels, weights and the number of rows."""
     import dask.array as da
     from dask.delayed import delayed
 

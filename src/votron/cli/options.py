@@ -157,7 +157,6 @@ def score(*, help: str) -> Decorator:
     )
 
 
-
 # -- reading data -----------------------------------------------------------------------------------------------------
 
 _read = partial(option, group="Reading data", into="reading")

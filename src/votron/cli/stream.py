@@ -123,7 +123,7 @@ class _Stream:
             batches = f"a batch of {rounded_bytes(self.limit)} takes up to {most} of memory"
             self.notes(f"Streaming: {batches} while it is read; --batch makes it smaller.")
         else:
-            self.notes(f"Data such as {base_name(self.job.data)} cannot be read in parts: they are in memory as a whole.")
+            self.notes(f"{base_name(self.job.data)} cannot be read in parts, and is in memory as a whole.")
         if source.rewindable:
             source = self._scanned(source)
         with Progress(None, self.notes.live, label="Training", erase=True) as progress:
@@ -161,7 +161,7 @@ class _Stream:
         facts = scan_stream(source, **encoding)
         self.notes(*facts.notes)
         self.encoder = facts.encoder
-        self.classes = facts.classes if job.classes is None else _named_classes(job.classes, facts.classes)
+        self.classes = facts.classes if job.classes is None else _named_classes(job.classes, np.asarray(facts.classes))
         known: dict[str, Any] = {"columns": facts.columns} if facts.columns else {"n_features": facts.n_features}
         if not facts.columns:
             _check_matrix(job)

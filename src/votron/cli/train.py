@@ -117,9 +117,9 @@ _stream = "Data larger than memory"
 @options.training_data
 @options.tables
 @click.pass_obj
-def train(command: str, **typed: Any) -> None:
+def train(command_line: str, /, **typed: Any) -> None:
     """Train a classifier on labelled data and write a model file."""
-    job = Job(command=command, **typed)
+    job = Job(command=command_line, **typed)
     notes = Notes(job.quiet)
     check_output(job.output, inputs=[job.data, job.test or "-"])
     check_figure(job.curve, "--curve")
@@ -144,11 +144,11 @@ def train(command: str, **typed: Any) -> None:
         trained.estimator.set_params(verbose=0)  # whoever opens the file has another terminal
     size = save_model(trained.model, job.output, trained.provenance, trained.certificate)
     if trained.curve is not None:
-        from votron.cli.figures import training_page
+        from votron.evaluate.figures import training_figure
 
         of = f"trained on {counted(trained.rows, 'row')}, tested on {trained.curve.n:,}"
         heading = f"{base_name(job.data)}: {of}"
-        write_figure(lambda: training_page(trained.curve.display(), trained.estimator, heading), str(job.curve))
+        write_figure(lambda: training_figure(trained.curve.display(), trained.estimator, heading), str(job.curve))
     notes(*remark_on_size(size), *many_mistakes(trained))
     if job.as_json and job.output != "-":
         print_json(document(job, trained, size))

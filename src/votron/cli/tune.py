@@ -178,16 +178,17 @@ def tune(
     start = time.monotonic()
     model = behind_encoder(encoder_for("voted", examples, X, reading, table), search)
     fit_search(model, X, y, weights)
-    seconds, written = time.monotonic() - start, None
+    seconds, size = time.monotonic() - start, 0
     if output is not None:
         made = provenance_of(data, examples, examples.n_rows, command_line, reading, table)
         made |= {"tuned": facts_of(search), "missing": missing_by_column(X)}
         made |= {} if column is None else {"sample_weight": column.facts}
-        written = {"file": output, "bytes": save_model(with_best(model), output, made)}
+        size = save_model(with_best(model), output, made)
     settings = settings_of(search)
     if as_json:
         skipped = [{"params": setting, "reason": why} for setting, why in search.skipped_]
-        facts = {"rows": len(y), "seconds": seconds, "skipped": skipped, "table": settings, "model": written}
+        facts = {"rows": len(y), "seconds": seconds, "skipped": skipped, "table": settings}
+        facts["model"] = None if output is None else {"file": output, "bytes": size}
         print_json({"best": search.best_params_, **facts_of(search), **facts})
         return
     print(f"{tried_words(search)}, {folds} folds of {counted(min(len(y), max_rows), 'row')}, {duration(seconds)}\n")
@@ -195,10 +196,10 @@ def tune(
     for setting, why in search.skipped_ if verbose else ():
         print(wrapped(f"Left out: {setting_words(setting)}: {why}"))
     print(f"\nThe best: {setting_words(search.best_params_)}")
-    if written is None:
+    if output is None:
         print(printable(f"To train it: votron train {shlex.quote(data)} {as_options(search.best_params_)} ..."))
     else:
-        print(printable(f"Trained on all {len(y):,} rows: {output}, {rounded_bytes(int(written['bytes']))}"))
+        print(printable(f"Trained on all {len(y):,} rows: {output}, {rounded_bytes(size)}"))
 
 
 # -- the search -------------------------------------------------------------------------------------------------------
