@@ -120,17 +120,15 @@ def test_labels_of_all_kinds(here, capsys, names, typed, keys):
 
 
 def test_labels_that_are_none(here, capsys):
-    sentence = "--margin must name labels of the data. Got 'yse', which is none, instead. Did you mean 'yes'?\n"
+    sentence = "--margin must name labels of the data. Got 'yse' instead. Did you mean 'yes'?\n"
     assert refused(capsys, *TRAIN, "--margin", "yse=1") == f"votron train: {sentence}"
     write(here / "rare.csv", ["1", "2"])
     assert "--class-weight must name numbers, as the labels of the data are. Got 'yes' instead." in refused(
         capsys, *TRAIN, "--class-weight", "yes=1"
     )
-    assert "Got '1.5', which is none" in refused(capsys, *TRAIN, "--class-weight", "1.5=1")
-    assert "must give each label a number of 0 or more, as in yes=5,no=0.5. Got '1=-2' instead." in refused(
-        capsys, *TRAIN, "--class-weight", "1=-2"
-    )
-    assert "--margin must be a number or numbers by label such as yes=5,no=0.5. Got 'x' instead." in refused(
+    assert "Got 1.5 instead" in refused(capsys, *TRAIN, "--class-weight", "1.5=1")
+    assert "must be numbers of 0 or more by label" in refused(capsys, *TRAIN, "--class-weight", "1=-2")
+    assert "--margin: must be a number or numbers by label such as yes=5,no=0.5. Got 'x' instead." in refused(
         capsys, *TRAIN, "--margin", "x"
     )
     assert not (here / "m.votron").exists()
@@ -207,11 +205,11 @@ def test_streams_with_weights(here, capsys, monkeypatch, piped):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--sample-weight", "W"], "--sample-weight must be a column of rare.csv, beside the labels. Got 'W' instead."),
-        (["--sample-weight", "label"], "--sample-weight must be a column of rare.csv, beside the labels. Got 'label'"),
-        (["--sample-weight", "w", "--estimator", "winnow"], "and not for winnow."),
-        (["--sample-weight", "a"], "The weights in column 'a' of rare.csv must be numbers of 0 or more. Got -"),
-        (["--sample-weight", "W", "--stream", "--estimator", "averaged"], "must be a column of rare.csv"),
+        (["--sample-weight", "W"], "--sample-weight: rare.csv has no column 'W'"),
+        (["--sample-weight", "label"], "--sample-weight: rare.csv has no column 'label'"),
+        (["--sample-weight", "w", "--estimator", "winnow"], "--sample-weight is not for WinnowClassifier"),
+        (["--sample-weight", "a"], "the weight in column 'a' must be a number of 0 or more. Got -"),
+        (["--sample-weight", "W", "--stream", "--estimator", "averaged"], "rare.csv has no column"),
     ],
 )
 def test_columns_that_are_none(here, capsys, arguments, sentence):
@@ -224,7 +222,7 @@ def test_columns_that_hold_no_weights(here, capsys):
     assert "no row is left to train on" in refused(capsys, *TRAIN, "--sample-weight", "w")
     text = (here / "rare.csv").read_text().replace(",0,", ",x,")
     (here / "rare.csv").write_text(text)
-    assert "column 'w' of rare.csv must be numbers. Got texts." in refused(capsys, *TRAIN, "--sample-weight", "w")
+    assert "weights must be numbers" in refused(capsys, *TRAIN, "--sample-weight", "w")
     assert "is for columns of tables" in refused(capsys, "train", "digits", "-o", "d.votron", "--sample-weight", "w")
 
 
@@ -248,11 +246,6 @@ def test_tune_takes_the_weights_that_train_takes(here, capsys):
     )
     encoded = make_encoder(kept[["a", "b"]]).fit_transform(kept[["a", "b"]])
     search.fit(encoded, kept["label"].to_numpy(), sample_weight=kept["w"].to_numpy())
-    assert found["error"] == 1 - search.best_score_
-    command = shlex.split(found["command"])
-    assert command.count("--class-weight") == command.count("--sample-weight") == 1
+    assert found["score"] == search.best_score_
     tuned = load("tuned.votron")
     assert tuned[-1].class_weight == {"yes": 4.0}
-    run(capsys, *command[1:], "--json")
-    rows = frame[["a", "b"]]
-    np.testing.assert_array_equal(load("tuned.votron").decision_function(rows), tuned.decision_function(rows))

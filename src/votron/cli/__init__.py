@@ -39,7 +39,7 @@ COMMANDS = {
     "play": "Play the perceptron game and look into a training run, in the browser.",
     "completion": "Print a shell completion script.",
 }
-OLD = ("train", "report", "certify", "tune", "reproduce")
+OLD = ("report", "certify", "reproduce")
 
 ABOUT_DATA = (
     "Input X contains",

@@ -30,10 +30,8 @@ from votron.errors import BoundViolatedError, VotronError
 __all__ = ["main"]
 
 COMMANDS = {
-    "train": "train a model on a data file",
     "report": "write what a model does on labelled rows as one page to read, print and send",
     "certify": "compute what the theorems guarantee about a model",
-    "tune": "choose parameters by cross-validation",
     "reproduce": "reproduce the papers' tables and figures",
 }
 

@@ -109,9 +109,10 @@ def _workers(args: argparse.Namespace) -> AbstractContextManager[Any]:
         return nullcontext()
     if args.jobs is not None:
         raise UsageError("--jobs is for processes of this machine: leave it out with --dask.")
-    from votron.cli._cluster import cluster
+    from votron.cli.cluster import cluster
+    from votron.cli.output import Notes as NewNotes
 
-    return cluster(args.dask, Notes(args.quiet))
+    return cluster(args.dask, NewNotes(args.quiet))
 
 
 def _settings(args: argparse.Namespace) -> Settings:

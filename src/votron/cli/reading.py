@@ -29,7 +29,7 @@ _BATCH_BYTES = 4 << 20
 """A batch of rows to label: short rows take a hundred times their bytes until their labels are written."""
 _RARE = 0.1
 """Share of the rows below which a class may be rare."""
-_MANY = 100
+_FEW_VALUES, _MANY = 40, 100
 """Rows, or different values, from which columns and labels are remarked upon."""
 KEPT = {
     "na_values": list,
@@ -104,7 +104,10 @@ def labels_like(names: list[str], y: Array, option: str) -> list[Any]:
         return names
     truth = {"true": True, "1": True, "false": False, "0": False}
     try:
-        return [truth[name.lower()] if y.dtype.kind == "b" else y.dtype.type(float(name)).item() for name in names]
+        if y.dtype.kind == "b":
+            return [truth[name.lower()] for name in names]
+        numbers = [float(name) for name in names]
+        return [value if (value := y.dtype.type(number).item()) == number else number for number in numbers]
     except (KeyError, ValueError, OverflowError):
         kind = "true and false" if y.dtype.kind == "b" else "numbers"
         raise click.UsageError(
@@ -170,7 +173,7 @@ def check_label(y: Array, label: str | None, *, is_table: bool) -> list[str]:
         return []
     values, rows = np.unique(y, return_counts=True)
     rare = bool(np.quantile(rows, 0.25) < 10)
-    if len(values) <= 50 or not (rare or len(values) > _MANY):
+    if len(values) <= _FEW_VALUES or not (rare or len(values) > _MANY):
         return []
     holds = f"The label{f' {label!r}' if label else ''} holds {len(values):,} different numbers in {len(y):,} rows"
     numbered = values[0] in (0, 1) and values[-1] - values[0] == len(values) - 1
@@ -195,7 +198,7 @@ def rare_class(y: Array) -> list[str]:
 
 
 def remarks_on_columns(X: Any, table: Mapping[str, Any]) -> list[str]:
-    """Return remarks on columns whose texts are nearly all different, and on those that number the rows."""
+    """Return remarks on dates, on columns whose texts are nearly all different, and on those that number the rows."""
     from votron._util.frames import floats_of, kind_of
     from votron.data.dates import are_dates
 
@@ -206,7 +209,10 @@ def remarks_on_columns(X: Any, table: Mapping[str, Any]) -> list[str]:
         kind, typed = kind_of(X[name]), shlex.quote(name)
         if name in meant:
             continue
-        if kind == "text" and not are_dates(X[name]) and (n := int(X[name].n_unique())) > max(_MANY, len(X) / 2):
+        dates = kind == "date" or (kind == "text" and are_dates(X[name]))
+        if dates:
+            remarks.append(f"The column {name!r} holds dates; --drop {typed} leaves it out.")
+        elif kind == "text" and (n := int(X[name].n_unique())) > max(_MANY, len(X) / 2):
             remarks.append(
                 f"The column {name!r} has {n:,} different texts in {len(X):,} rows, and each becomes a feature: "
                 f"--text {typed} takes its words, --drop {typed} leaves it out."

@@ -215,10 +215,11 @@ def _train(job: Job, estimator: Any, seed: int, notes: Notes) -> Trained:
     if job.reading.get("missing") in STRATEGIES:
         trained.provenance["missing"] = missing_by_column(X)
     if search is not None:
-        trained.tuning = tune.facts_of(search)
-        trained.provenance["tuned"] = trained.tuning
+        settings = tune.settings_of(search)
+        trained.provenance["tuned"] = tune.facts_of(search)
+        trained.tuning = trained.provenance["tuned"] | {"table": settings}
         trained.remarks["tuned"] = tune.tuned_words(search, trained.seconds)
-        trained.tried = tune.settings_table(tune.settings_of(search), 10)
+        trained.tried = tune.settings_table(settings, 10)
     if job.share is None and job.test is not None:
         _test_on_file(job, trained)
     else:

@@ -16,7 +16,7 @@ from votron._util.pipelines import classifier_of
 from votron._util.text import counted, duration, percent, rounded_bytes
 from votron._util.types import Array, RowsLike
 from votron.cli import options
-from votron.cli.command import command, option
+from votron.cli.command import NONE, command, option
 from votron.cli.models import save_model
 from votron.cli.output import Notes, check_named, check_output, print_json, printable, table, wrapped
 from votron.cli.reading import (
@@ -142,7 +142,8 @@ def tune(
     """Choose parameters of the voted perceptron by cross-validation.
 
     Each setting is fitted once per fold, and that fit gives the scores of all epochs and rules. `votron train --tune`
-    is the same search. Other estimators are searched in Python, with scikit-learn's GridSearchCV.
+    is the same search. The table is ordered by `steady`, the score averaged with those of neighbouring epochs, gammas,
+    degrees and margins. Other estimators are searched in Python, with scikit-learn's GridSearchCV.
     """
     notes = Notes(quiet)
     check_named(output, "-o")
@@ -227,7 +228,8 @@ def search_for_training(job: Job, params: Mapping[str, Any], seed: int, notes: N
         if name == "random_state":
             continue
         if name not in (*LISTS, *_SAME) or value is None or (name, value) in (("rule", "auto"), ("rule", "holdout")):
-            raise click.UsageError(f"--{name.replace('_', '-')} {value} does not go with --tune.")
+            typed = "" if value is True else f" {NONE if value is None else value}"
+            raise click.UsageError(f"--{name.replace('_', '-')}{typed} does not go with --tune.")
         given[LISTS.get(name, name)] = [value] if name in LISTS else value
     limit = None if job.tune is None or math.isinf(job.tune) else job.tune
     settings = {"scoring": job.score, "max_rows": MAX_ROWS, "time_limit": limit, "resume": job.resume}
@@ -308,11 +310,16 @@ def tried_words(search: Any) -> str:
 def settings_table(settings: Sequence[Mapping[str, Any]], n: int) -> str:
     """Return the best ``n`` settings as a table, the best first."""
     several = len({each["rows"] for each in settings[:n]}) > 1
-    cells = [["kernel", "margin", "epochs", "rule", "score", "±", *["rows"] * several, "fit s"]]
+    cells = [["kernel", "margin", "epochs", "rule", "score", "±", "steady", *["rows"] * several, "fit s"]]
     for each in settings[:n]:
         kernel = " ".join(_shown(each[name]) for name in ("kernel", "degree", "gamma") if name in each)
         own = [_shown(each[name]) for name in ("margin", "epochs", "rule")]
-        numbers = [percent(each["score"]), percent(each["standard_error"]), *[f"{each['rows']:,}"] * several]
+        numbers = [
+            percent(each["score"]),
+            percent(each["standard_error"]),
+            percent(each["steady_score"]),
+            *[f"{each['rows']:,}"] * several,
+        ]
         cells.append([kernel, *own, *numbers, f"{each['fit_seconds']:.1f}"])
     more = len(settings) - n
     rest = f"\n... and {counted(more, 'more setting')} (--verbose)" if more > 0 else ""
