@@ -520,7 +520,7 @@ def test_certificates_of_other_data_are_refused(here, capsys):
         DAYS.replace("Rainy,55,True,no", "Rainy,55,True,yes").replace("Sunny,87,False,yes", "Sunny,17,False,no")
     )
     err = run(capsys, "certify", "days.votron", "other.csv", status=1).err
-    assert "DATA must be what the model was trained on." in err
+    assert "must be the training data" in err
 
 
 def test_inspection_needs_no_data_and_builds_no_model(here, capsys, monkeypatch):

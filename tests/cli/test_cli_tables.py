@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import random as random_matrix
 
 from votron import AveragedPerceptronClassifier, load, save
-from votron.cli import _models, main
+from votron.cli import main
 from votron.data import read_examples
 from votron.errors import DataError, VotronError
 
@@ -113,15 +113,6 @@ def test_thin_weights_take_little_room_and_score_the_same(tmp_path):
     np.testing.assert_array_equal(other.decision_function(X), model.decision_function(X))
 
 
-def test_large_models_are_remarked_upon(monkeypatch, model):
-    whole = load(model)
-    assert _models.remark_on_size(whole, 1_000_000) is None
-    assert "most of it support vectors: `votron export --compact`" in _models.remark_on_size(whole, 60_000_000)
-    X = random_matrix(20, 70_000, density=0.001, random_state=0, format="csr")
-    wide = AveragedPerceptronClassifier().fit(X, [0, 1] * 10)
-    assert "for 70,000 features and 2 classes" in _models.remark_on_size(wide, 60_000_000)
-
-
 def test_words_are_features_of_their_own_unless_there_are_too_many(tmp_path, capsys, monkeypatch):
     from votron.data import encoding
 
@@ -221,16 +212,6 @@ def test_models_keep_what_marked_missing_values(marked, capsys):
     reading = json.loads(run(capsys, "inspect", "m.votron", "--json").out)["provenance"]["reading"]
     assert (reading["na_values"], reading["only_na_values"]) == (["."], False)
     assert len(run(capsys, "predict", "m.votron", "t.csv").out.split()) == 41
-
-
-def test_models_of_before_have_their_own_na_values_alone(marked, capsys):
-    options = ("--label", "y", "--drop-unlabelled", "--missing", "mean", "--na-values", ".")
-    run(capsys, "train", "t.csv", *options, "-o", "m")
-    before = {"reading": {"na_values": ["."], "missing": "mean"}, "label": "y"}
-    save(load("m"), "before.votron", provenance=before)
-    err = run(capsys, "predict", "before.votron", "t.csv", status=1).err
-    assert "The column 'a' of 't.csv' must hold numbers, as when the model was trained. Got 'NA' in line 4" in err
-    assert len(run(capsys, "predict", "before.votron", "t.csv", "--na-values", ".").out.split()) == 41
 
 
 # -- folders of tables ------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import shlex
@@ -10,16 +9,11 @@ import shlex
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
-from strategies import thorough
 
 from votron import VotedPerceptronClassifierCV, load
 from votron.cli import main
-from votron.cli._parser import as_typed
-from votron.cli._weights import read_by_label
 from votron.data import make_encoder
 
 WEIGHTS = np.array([0, 0.5, 1, 3])[np.arange(120) // 3 % 4]
@@ -66,21 +60,9 @@ def classifier():
 # -- by label ---------------------------------------------------------------------------------------------------------
 
 
-@thorough(100)
-@given(
-    st.dictionaries(st.text(st.characters(exclude_characters="\r\n\0", codec="utf-8")), st.floats(0, 1e9), min_size=1)
-)
-def test_what_is_typed_by_label_is_read_back(values):
-    """Any label: with commas, quotes, signs of equality and spaces."""
-    assert read_by_label(as_typed(values)) == values
-
-
-@pytest.mark.parametrize(
-    "text", ["yes", "yes=", "=", "yes=x", "yes=-1", "yes=nan", "yes=inf", "yes=1,no", "yes=1,yes=2"]
-)
-def test_what_is_no_list_by_label(text):
-    with pytest.raises(argparse.ArgumentTypeError, match="must"):
-        read_by_label(text)
+@pytest.mark.parametrize("text", ["yes", "yes=", "=", "yes=x", "yes=-1", "yes=nan", "yes=inf", "yes=1,no"])
+def test_what_is_no_list_by_label(text, here, capsys):
+    assert "--class-weight: must be" in refused(capsys, *TRAIN, "--class-weight", text)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -171,7 +171,7 @@ def test_held_out_rows_are_those_of_training(folder, capsys):
     page, printed = report(folder, capsys, "birds.votron", table, "--held-out")
     known = votron.saving.read_manifest(folder / "birds.votron").provenance["test"]
     assert (printed["wrong"], printed["rows"]) == (known["wrong"], known["rows"])
-    assert "those that training held out" in page.words
+    assert "held out, and not used for training" in page.words
     lines = table.read_text(encoding="utf-8").splitlines()
     wrong = [(row, below) for row, below in zip(page.rows, page.rows[1:], strict=False) if below[0][:5] == "Line "]
     assert len(wrong) == min(25, known["wrong"])
@@ -501,7 +501,7 @@ def test_a_file_that_is_there_is_replaced_or_stays(folder, tmp_path, capsys, mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("votron.report.page._sections", stop)
+        patched.setattr("votron.report.page._parts", stop)
         assert main(command) == 130
     assert out.read_text(encoding="utf-8") == "before"
     assert main(command) == 0

@@ -93,7 +93,7 @@ _stream = "Data larger than memory"
     help="Choose the parameters of voted that are not given by cross-validation (see `votron tune`), in that time.",
 )
 @options.score(help="With --tune: the score to choose by: accuracy, balanced_accuracy, f1 or auc.")
-@option("--resume", metavar="FILE", type=options.FILE, help="With --tune: keep results in this file, and go on.")
+@option("--resume", metavar="FOLDER", type=options.FILE, help="With --tune: keep results in this folder, and go on.")
 @option(
     "--keep-names",
     metavar="[COL]",

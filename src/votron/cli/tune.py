@@ -13,7 +13,7 @@ import click
 import numpy as np
 
 from votron._util.pipelines import classifier_of
-from votron._util.text import counted, duration, percent, rounded_bytes
+from votron._util.text import counted, duration, percent, rounded_bytes, rows_used
 from votron._util.types import Array, RowsLike
 from votron.cli import options
 from votron.cli.command import NONE, command, option
@@ -101,7 +101,7 @@ _same = partial(option, group="The same for all settings", into="params")
     default=True,
     help="Try settings on a part of the rows first, and go on with the best third (default: on).",
 )
-@option("--resume", metavar="FILE", type=options.FILE, help="Keep results in this file; if it exists, go on from it.")
+@option("--resume", metavar="FOLDER", type=options.FILE, help="Keep results in this folder, and go on from there.")
 @option("--sample-weight", metavar="COL", help="Column with weights of rows, which is not a feature.")
 @options.common
 @options.verbose
@@ -192,7 +192,7 @@ def tune(
         facts["model"] = None if output is None else {"file": output, "bytes": size}
         print_json({"best": search.best_params_, **facts_of(search), **facts})
         return
-    print(f"{tried_words(search)}, {folds} folds of {counted(min(len(y), max_rows), 'row')}, {duration(seconds)}\n")
+    print(f"{tried_words(search)}, {folds} folds of {rows_used(min(len(y), max_rows), len(y))}, {duration(seconds)}\n")
     print(settings_table(settings, len(settings) if verbose else _SHOWN))
     for setting, why in search.skipped_ if verbose else ():
         print(wrapped(f"Left out: {setting_words(setting)}: {why}"))

@@ -1,0 +1,239 @@
+"""The weight vector v = Σ c_j x_j in its three forms: an array, weights by name, a sum in a kernel's feature space.
+
+A form knows how to read an example, its product with v, its own squared length, and how to be added to v. A target u
+is kept in the same form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, Protocol, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from votron._util.arrays import Growing
+from votron._util.types import Floats
+from votron.errors import VotronError
+from votron.kernels import Kernel
+from votron.kernels.base import negative_diagonal
+from votron.online._reading import OWNER, Row, as_dense, has_names, read_named, read_row
+from votron.products import CallableProducts
+
+
+class WeightVector(Protocol):
+    """The methods of all forms. Only ``add`` changes anything."""
+
+    def zero(self) -> Self:
+        """Return the zero vector in the same form."""
+
+    def read(self, x: Any) -> Any:
+        """Return an example as this form takes it, or refuse it."""
+
+    def dot(self, x: Any) -> float:
+        """Return v·x; not finite where it exceeds float64."""
+
+    def square(self, x: Any) -> float:
+        """Return x·x."""
+
+    def add(self, coefficient: float, x: Any) -> None:
+        """Add an example to v."""
+
+    def shown(self, scale: float) -> Any:
+        """Return scale · v as users see it."""
+
+
+class DenseWeights:
+    """A vector; examples are arrays or rows of a sparse matrix, of the same length."""
+
+    def __init__(self, n_features: int) -> None:
+        self._v = np.zeros(n_features)
+
+    def __str__(self) -> str:
+        return f"vectors of {len(self._v)} features"
+
+    def zero(self) -> Self:
+        """Return the zero vector in the same form."""
+        return type(self)(len(self._v))
+
+    def read(self, x: Any) -> Row:
+        """Return an example as this form takes it, or refuse it."""
+        refuse_names(x, str(self))
+        return read_row(x, len(self._v))
+
+    def dot(self, x: Row) -> float:
+        """Return v·x."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(self._v[x.indices] @ x.data if sp.issparse(x) else self._v @ x)
+
+    def square(self, x: Row) -> float:
+        """Return x·x."""
+        values = x.data if sp.issparse(x) else x
+        with np.errstate(over="ignore"):
+            return float(values @ values)
+
+    def add(self, coefficient: float, x: Row) -> None:
+        """Add an example to v."""
+        if sp.issparse(x):
+            self._v[x.indices] += coefficient * x.data
+        else:
+            self._v += coefficient * x
+
+    def shown(self, scale: float) -> Floats:
+        """Return scale · v as an array that cannot be written to."""
+        v = scale * self._v
+        v.flags.writeable = False
+        return v
+
+
+class NamedWeights:
+    """Weights by name; a name that has no weight has weight 0.
+
+    Sums are correctly rounded, so the order in which an example names its features does not matter.
+    """
+
+    def __init__(self) -> None:
+        self._v: dict[Any, float] = {}
+
+    def __str__(self) -> str:
+        return "named features"
+
+    def zero(self) -> Self:
+        """Return the zero vector in the same form."""
+        return type(self)()
+
+    def read(self, x: Any) -> dict[Any, float]:
+        """Return an example as this form takes it, or refuse it."""
+        if not has_names(x):
+            raise VotronError(
+                f"The examples of this {OWNER} have named features, so each must be a mapping of names to numbers. "
+                f"Got an object of type {type(x).__name__} instead."
+            )
+        return read_named(x)
+
+    def dot(self, x: dict[Any, float]) -> float:
+        """Return v·x."""
+        v = self._v
+        return _sum(v[name] * value for name, value in x.items() if name in v)
+
+    def square(self, x: dict[Any, float]) -> float:
+        """Return x·x."""
+        return _sum(value * value for value in x.values())
+
+    def add(self, coefficient: float, x: dict[Any, float]) -> None:
+        """Add an example to v; weights that become 0 are forgotten."""
+        for name, value in x.items():
+            weight = self._v.get(name, 0.0) + coefficient * value
+            if weight:
+                self._v[name] = weight
+            else:
+                self._v.pop(name, None)
+
+    def shown(self, scale: float) -> dict[Any, float]:
+        """Return scale · v as a new dict."""
+        return {name: scale * weight for name, weight in self._v.items()}
+
+
+class KernelWeights:
+    """A sum of examples in a kernel's feature space; rows of a sparse matrix become arrays.
+
+    Scores are left folds, one addition for each mistake, as in the dual engine: on integer data they are the same.
+    """
+
+    def __init__(self, kernel: Kernel, n_features: int) -> None:
+        self.kernel, self.n_features = kernel, n_features
+        self._coefficients = Growing()
+        self._terms = Growing(np.float64, kernel.n_terms)
+        self._rows = Growing(np.float64, n_features)
+
+    def __str__(self) -> str:
+        return f"vectors of {self.n_features} features"
+
+    def zero(self) -> Self:
+        """Return the zero vector in the same form."""
+        return type(self)(self.kernel, self.n_features)
+
+    def read(self, x: Any) -> Floats:
+        """Return an example as this form takes it, or refuse it."""
+        refuse_names(x, str(self))
+        row = as_dense(read_row(x, self.n_features))
+        row.flags.writeable = False
+        self.kernel.check(row[None])
+        return row
+
+    def dot(self, x: Floats) -> float:
+        """Return v·Φ(x)."""
+        if not self._rows.n:
+            return 0.0
+        dots = self._dots(x)[None, :]
+        mine, theirs = self.kernel.terms(self._squares(x)), np.ascontiguousarray(self._terms.values.T)
+        values = np.empty_like(dots)
+        self.kernel.from_dots(dots, np.zeros(1, dtype=np.int64), 0, dots.shape[1], mine, theirs, values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.add.accumulate(self._coefficients.values * values[0])[-1])
+
+    def square(self, x: Floats) -> float:
+        """Return K(x, x)."""
+        diagonal = self.kernel.diagonal(self._squares(x))
+        if diagonal[0] < 0:
+            raise negative_diagonal(self.kernel, diagonal)
+        return float(diagonal[0])
+
+    def add(self, coefficient: float, x: Floats) -> None:
+        """Add an example to v."""
+        self._terms.extend(self.kernel.terms(self._squares(x)).T)
+        self._rows.extend(x[None])
+        self._coefficients.extend([coefficient])
+
+    def shown(self, scale: float) -> tuple[tuple[float, Floats], ...]:
+        """Return the pairs of a coefficient and an example, in the order of the mistakes."""
+        rows = self._rows.values.copy()
+        rows.flags.writeable = False
+        return tuple((scale * float(c), row) for c, row in zip(self._coefficients.values, rows, strict=True))
+
+    def _dots(self, x: Floats) -> Floats:
+        rows = self._rows.values
+        if not self.kernel.reads_features:
+            return np.ascontiguousarray(self._function.values(rows, x[None])[:, 0])
+        with np.errstate(over="ignore", invalid="ignore"):
+            # Row by row: a product with the matrix would wake BLAS's threads, which lose more than they win here.
+            return np.asarray(np.vecdot(rows, x))
+
+    def _squares(self, x: Floats) -> Floats:
+        if not self.kernel.reads_features:
+            return self._function.squares(x[None])
+        with np.errstate(over="ignore"):
+            return np.array([x @ x])
+
+    @property
+    def _function(self) -> CallableProducts:
+        """The products of a kernel that is given as a function."""
+        products = self.kernel.products(self.kernel.traits(np.empty((1, self.n_features))))
+        assert isinstance(products, CallableProducts)
+        return products
+
+
+def weights_for(x: Any, kernel: Kernel | None) -> WeightVector:
+    """Return the zero vector in the form that suits an example."""
+    if has_names(x):
+        if kernel is not None:
+            refuse_names(x, "with a kernel vectors: use scikit-learn's DictVectorizer, or to_numpy() of a Series")
+        return NamedWeights()
+    n_features = read_row(x).shape[-1]
+    return DenseWeights(n_features) if kernel is None else KernelWeights(kernel, n_features)
+
+
+def refuse_names(x: Any, wanted: str) -> None:
+    """Refuse a mapping where vectors are expected."""
+    if has_names(x):
+        raise VotronError(
+            f"The examples of this {OWNER} are {wanted}. Got named features ({type(x).__name__}) instead."
+        )
+
+
+def _sum(products: Iterable[float]) -> float:
+    try:
+        return math.fsum(products)
+    except (OverflowError, ValueError):  # beyond float64
+        return math.nan
