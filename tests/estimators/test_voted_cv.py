@@ -1,5 +1,7 @@
 """The voted perceptron by cross-validation: its table is that of plain fits, its grids go on, its time is kept to."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -32,6 +34,19 @@ from votron.saving.models import read_manifest
 IRIS = load_iris(return_X_y=True)
 NOISY = make_classification(300, 8, n_informative=4, flip_y=0.2, random_state=0)
 FEW = {"kernels": ["rbf"], "gammas": [0.1, 1.0], "margins": [0.0, 1.0], "epochs": 4, "cv": 3, "random_state": 0}
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """A list that grows with each fit."""
+    fit, made = VotedPerceptronClassifier.fit, []
+
+    def counted(self, *args, **more):
+        made.append(self)
+        return fit(self, *args, **more)
+
+    monkeypatch.setattr(VotedPerceptronClassifier, "fit", counted)
+    return made
 
 
 def test_the_table_is_that_of_plain_cross_validation():
@@ -328,6 +343,15 @@ def test_the_training_at_the_end_is_complete_when_time_is_over():
     assert model.best_estimator_.record_.equals(again.record_)
 
 
+def test_time_for_the_training_at_the_end_is_kept_free(fits, monkeypatch):
+    monkeypatch.setattr(time, "monotonic", lambda: 10.0 * len(fits))
+    monkeypatch.setattr(time, "perf_counter", lambda: 10.0 * len(fits))  # each fit takes ten seconds
+    for refit, n_settings in ((True, 2), (False, 3)):  # it is expected to take 1.2 * 10 * 1.5² = 27 seconds
+        fits.clear()
+        with pytest.warns(UserWarning, match=f"The time limit of 98 s ended the search after {n_settings} settings"):
+            VotedPerceptronClassifierCV(**FEW, time_limit=98, refit=refit).fit(*NOISY)
+
+
 def test_time_is_kept_to():
     X, y = make_classification(6000, 20, flip_y=0.3, random_state=0)
     VotedPerceptronClassifierCV(**FEW).fit(X[:200], y[:200])  # compiles
@@ -455,19 +479,6 @@ def test_a_file_holds_the_best_and_says_what_was_searched(tmp_path):
     assert np.allclose(model.compact().decision_function(X), model.decision_function(X))
     with pytest.raises(NotFittedError):
         save(VotedPerceptronClassifierCV(), path)
-
-
-@pytest.fixture
-def fits(monkeypatch):
-    """A list that grows with each fit."""
-    fit, made = VotedPerceptronClassifier.fit, []
-
-    def counted(self, *args, **more):
-        made.append(self)
-        return fit(self, *args, **more)
-
-    monkeypatch.setattr(VotedPerceptronClassifier, "fit", counted)
-    return made
 
 
 def test_a_search_goes_on_where_it_ended(tmp_path, fits, monkeypatch):

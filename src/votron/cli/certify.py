@@ -19,6 +19,7 @@ from votron.errors import VotronError
     "certify",
     examples=[
         "votron certify digits.votron digits",
+        "votron certify digits.votron digits --verbose",
         "votron certify days.votron days.csv --save",
         "votron certify digits.votron digits --figure bounds.svg",
     ],
@@ -37,6 +38,7 @@ from votron.errors import VotronError
 @option("--save", is_flag=True, help="Store the certificate in the model file.")
 @options.label(help="Column with the labels (default: as in training).")
 @options.common
+@options.verbose
 @options.drop_unlabelled
 @options.other_data
 def certify(
@@ -50,9 +52,10 @@ def certify(
     label: str | None,
     as_json: bool,
     quiet: bool,
+    verbose: bool,
     reading: dict[str, Any],
 ) -> None:
-    """Compute what the theorems say about a model's mistakes, and about its error on new rows.
+    """Compute what the theorems guarantee about a model's error on new rows.
 
     DATA is what the model was trained on; it is read, and rows are held out, as in training.
     """
@@ -89,4 +92,6 @@ def certify(
     if as_json:
         print_json(certificate.to_dict())
     else:
-        print(printable(str(certificate)))
+        print(printable(certificate.describe(verbose=verbose)))
+        if not verbose:
+            notes("--verbose lists all bounds with their assumptions.")

@@ -49,8 +49,6 @@ _CAUTION = 1.2
 
 Score = Callable[[Any, Rows, Array, Floats | None], float]
 """Makes a number, the higher the better, of a model, rows, labels and weights."""
-
-
 Part = tuple[Rows, Array, Floats | None]
 """Some rows, their labels and weights."""
 
@@ -314,12 +312,14 @@ class Search:
         return max(self.trials, key=lambda trial: (trial.rung, trial.best_score))
 
     def _end(self) -> float:
-        """Return when to begin the training at the end: it takes time with the square of the rows, half at most."""
+        """Return when to begin the training at the end, whose time grows with the square of the rows."""
         if not self.trials or math.isinf(self.time_limit):
             return math.inf
         best = self._leader
         expected = _CAUTION * float(best.fit_times.mean()) * (self.refit_rows / best.n_rows) ** 2
-        return self._started + self.time_limit - min(expected, self.time_limit / 2)
+        if self.refit_rows > 2 * best.n_rows:  # a rough guess
+            expected = min(expected, self.time_limit / 2)
+        return self._started + self.time_limit - expected
 
     def _tried(self, setting: Setting, rung: int, n_rows: int) -> Trial | None:
         """Cross-validate a setting; None if it cannot be fitted on these data."""

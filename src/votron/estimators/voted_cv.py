@@ -54,12 +54,12 @@ class VotedPerceptronClassifierCV(WeightedFit):
     Parameters
     ----------
     kernels : "auto" or list, default="auto"
-        Kernels to try, as `VotedPerceptronClassifier` takes them, except "precomputed". "auto": "rbf".
+        Kernels of `VotedPerceptronClassifier`, except "precomputed". "auto": "rbf".
     gammas : "auto" or list, default="auto"
-        Values of gamma: numbers, "scale", "auto", or multiples such as "scale*0.1", all computed from the rows given to
-        `fit`. "auto" begins with 1/4, 1 and 4 times "scale" for the Gaussian kernel, and with "scale" for the
-        polynomial one. Where the best value is the smallest or the largest tried, a fourth of it or four times as much
-        is tried as well, from 1/1024 to 1024 times "scale".
+        Numbers, "scale", "auto", or multiples such as "scale*0.1", of all rows given to `fit`. "auto" begins with 1/4,
+        1 and 4 times "scale" for the Gaussian kernel and with "scale" for the polynomial one. Where the best value is
+        the smallest or the largest tried, a fourth of it or four times as much is tried as well, from 1/1024 to 1024
+        times "scale".
     degrees : "auto" or list of int, default="auto"
         Degrees of the polynomial kernel. "auto" begins with 1, 2 and 3, and goes on to at most 6 where the best is the
         largest.
@@ -86,8 +86,8 @@ class VotedPerceptronClassifierCV(WeightedFit):
         Rows that the search uses at most, drawn at random with some of every class. None: all.
     time_limit : float or None, default=None
         Seconds for the search and the training at the end. The search stops, with a warning, when only the estimated
-        time of that training is left, or half of the limit. The training at the end is always complete, and one setting
-        is always tried, even if that takes longer.
+        time of that training is left. That training is always complete, and one setting is always tried, even if it
+        takes longer.
     refit : bool, default=True
         Train the best on all rows at the end. Without it there is no ``best_estimator_``, and no prediction.
     random_state : int, RandomState instance or None, default=None
@@ -164,10 +164,6 @@ class VotedPerceptronClassifierCV(WeightedFit):
     >>> bool(model.best_score_ > 0.95)
     True
     """
-
-    stopped_: str
-    _kept: Index | None
-    """Rows with a weight above 0, if some have none."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernels": [_AUTO, "array-like"],

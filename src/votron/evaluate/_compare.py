@@ -163,14 +163,14 @@ def compare(
     start = time.monotonic()
     _check_options(score, confidence)
     numbers = {"folds": folds, "repeats": repeats, "random_state": random_state}
-    check_splitting(**numbers, max_rows=max_rows, max_seconds=max_seconds, of="compare")
+    check_splitting(**numbers, max_rows=max_rows, max_seconds=max_seconds)
     threads = effective_threads(n_jobs, owner="compare")
-    rows = checked_rows(X, y, sample_weight, class_weight, of="compare")
+    rows = checked_rows(X, y, sample_weight, class_weight)
     drawn = drawn_rows(rows, max_rows, random_state, folds)
     settings = {"random_state": int(random_state), "n_jobs": threads, "class_weight": class_weight}
     models, not_tried = _models(drawn.X, estimators, sklearn, dict(encoding or {}), settings)
     entries = [_entry(name, model, drawn.weight, class_weight) for name, model in models.items()]
-    splits = (stratified_splits(drawn.y, folds, random_state + k, of="compare") for k in range(repeats))
+    splits = (stratified_splits(drawn.y, folds, random_state + k) for k in range(repeats))
     end = math.inf if max_seconds is None else start + max_seconds
     with threadpool_limits(threads):
         stopped = _run(entries, drawn, splits, SCORES[score], end, _reporter(callback, len(entries) * folds * repeats))

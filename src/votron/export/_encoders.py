@@ -14,7 +14,6 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, Robust
 from votron.data._columns import _Chance, _Date, _Discrete, _Number, _Text, _Truth
 from votron.errors import VotronError
 from votron.export._graph import Graph
-from votron.saving.steps.tables import fills_nan
 
 
 def encoded(graph: Graph, steps: list[Any], n_features: int) -> str:
@@ -126,9 +125,15 @@ def _step(graph: Graph, step: Any, name: str) -> str:
         lengths = graph.node("Sqrt", graph.squares(name))
         zero, one = graph.constant(np.float64(0.0)), graph.constant(np.float64(1.0))
         return graph.node("Div", name, graph.node("Where", graph.node("Equal", lengths, zero), one, lengths))
-    if kind is SimpleImputer and fills_nan(step):
+    if kind is SimpleImputer and _fills_nan(step):
         return _imputed(graph, step, name)
     raise _cannot(step, "before the classifier")
+
+
+def _fills_nan(step: SimpleImputer) -> bool:
+    """Tell whether an imputer puts numbers where NaN stands, and does no more."""
+    numbers = np.asarray(step.statistics_).dtype.kind == "f" and isinstance(step.missing_values, float)
+    return numbers and bool(np.isnan(step.missing_values)) and not step.add_indicator
 
 
 def _clipped(graph: Graph, step: Any, name: str, low: float, high: float) -> str:

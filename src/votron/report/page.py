@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +97,7 @@ def write_report(
         f"{name} on {counted(found.counts.n, 'row')}" if title is None else title,
         model=name,
         data=counted(found.counts.n, "row"),
-        certificate=certificate if certificate is None or isinstance(certificate, Mapping) else certificate.to_dict(),
+        certificate=certificate,
     )
     out = Path(path)
     write_text(out, html(found, origin))
@@ -122,17 +122,6 @@ def summary(found: Findings, origin: Origin) -> str:
     """Return in a sentence how often a model errs, and how often one would who always gave the same answer.
 
     Where a class is rare, or weights say that classes count differently, another tells how much of the rarest is found.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from votron import AveragedPerceptronClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> found = Findings(AveragedPerceptronClassifier(random_state=0).fit(X, y))
-    >>> for batch in batches_of(X[::50], y[::50]):
-    ...     found.add(batch)
-    >>> summary(found, Origin("iris"))
-    "0.00 % of 3 rows wrong (0.00 % to 70.8 % with 95 % confidence); always answering '0' would be wrong on 66.7 %."
     """
     counts = found.counts
     majority = counts.majority
