@@ -17,7 +17,7 @@ from votron._util.text import counted, on_one_line, percent, plain_number, short
 from votron.cli import options
 from votron.cli.command import argument, command, option
 from votron.cli.models import load_model, read_training_data
-from votron.cli.output import Notes, check_output, downloading, pairs, print_json, printable, table
+from votron.cli.output import Notes, check_output, pairs, print_json, printable, table
 from votron.cli.reading import base_name, file_digest, left_out, reading_options
 from votron.data.formats import KNOWN_SETS
 from votron.errors import DataError, VotronError
@@ -73,8 +73,7 @@ def fetch(name: str, as_json: bool, quiet: bool) -> None:
     """
     from votron.data import load_image_set
 
-    with downloading(Notes(quiet)) as progress:
-        images = load_image_set(name, progress=progress)
+    images = load_image_set(name)
     if as_json:
         print_json({"name": name, "rows": [len(images.X), len(images.X_test)], "where": images.source})
     else:

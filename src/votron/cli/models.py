@@ -24,7 +24,7 @@ from votron._util.pipelines import classifier_of, steps_before
 from votron._util.text import counted, first_of, rounded_bytes
 from votron.cli.output import Notes
 from votron.cli.reading import (
-    KEPT,
+    as_in_training,
     base_name,
     file_digest,
     hold_out,
@@ -233,7 +233,7 @@ def reading_for(
 
     before = provenance.get("reading")
     before = before if isinstance(before, dict) else {}
-    found: dict[str, Any] = {name: before[name] for name, kind in KEPT.items() if isinstance(before.get(name), kind)}
+    found = as_in_training(before)
     found |= {"missing": "keep" if fills_holes(model) else "refuse"} | reading_options(typed)
     if beside:
         found.pop("part", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from votron import __version__
 from votron._util.text import counted, percent, utc_now
+from votron.data.options import KEPT, RECORDED, ReadOptions
 from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, VotronError
 
@@ -31,20 +33,6 @@ _RARE = 0.1
 """Share of the rows below which a class may be rare."""
 _FEW_VALUES, _MANY = 40, 100
 """Rows, or different values, from which columns and labels are remarked upon."""
-KEPT = {
-    "na_values": list,
-    "only_na_values": bool,
-    "zero_based": bool,
-    "encoding": str,
-    "header": bool,
-    "quote": str,
-    "rgb": bool,
-    "resize": list,
-}
-"""Options of reading that hold for the data of a model as they held in training, and the type that a file keeps."""
-_RECORDED = ("format", "drop", "missing", "drop_unlabelled", "part", *KEPT)
-
-
 # -- examples ---------------------------------------------------------------------------------------------------------
 
 
@@ -57,6 +45,16 @@ def reading_options(reading: Mapping[str, Any], table: Mapping[str, Any] | None 
         found["missing"] = "keep"
     texts = [name for option in ("discrete", "text") for name in (table or {}).get(option, ())]
     return found | ({"as_text": tuple(texts)} if texts else {})
+
+
+def as_in_training(before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of reading that hold as in training, by what a model file says, which may be anything."""
+    found = {}
+    for name in KEPT:
+        with contextlib.suppress(VotronError, TypeError):
+            if before.get(name) is not None and ReadOptions(**{name: before[name]}):
+                found[name] = before[name]
+    return found
 
 
 def read_labelled(path: str, **options: Any) -> tuple[Examples, Array]:
@@ -245,7 +243,7 @@ def provenance_of(
         "command": command,
         "reading": {
             name: list(value) if isinstance(value := read[name], tuple) else value
-            for name in _RECORDED
+            for name in RECORDED
             if read.get(name) is not None
         },
         "data": {"name": base_name(path), "format": data.format, "rows": rows}

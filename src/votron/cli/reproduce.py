@@ -13,7 +13,7 @@ import click
 from votron._util.text_tables import wants_colour
 from votron.cli import options
 from votron.cli.command import command, option
-from votron.cli.output import Notes, downloading
+from votron.cli.output import Notes
 from votron.errors import VotronError
 from votron.papers.settings import WHAT, Settings, parse_degrees
 
@@ -71,8 +71,7 @@ def reproduce(
     from votron.papers.reproduce import reproduce as run
 
     notes = Notes(quiet)
-    with downloading(notes) as progress:
-        images = load_image_set(data, progress=progress)
+    images = load_image_set(data)
     folder = Path("reports") / images.name if out is None else Path(out)
     if folder.exists() and not folder.is_dir():
         raise VotronError(f"--out must be a folder. Got the file {folder} instead.")

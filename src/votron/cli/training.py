@@ -12,7 +12,6 @@ import click
 import numpy as np
 from sklearn.base import clone
 
-from votron._util.forecast import announcing_long_work
 from votron._util.frames import plain_labels
 from votron._util.pipelines import classifier_of, weighs_classes
 from votron._util.text import counted, duration, first_of, percent, percent_range, rounded_bytes
@@ -20,6 +19,7 @@ from votron._util.types import Array, RowsLike
 from votron.cli.output import Notes
 from votron.cli.reading import base_name
 from votron.cli.weights import WeightColumn
+from votron.estimators._watching import announcing_long_work
 from votron.evaluate.confusion import Confusion, beside_majority, rarest_in_words
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def long_work(notes: Notes, estimator: Any) -> AbstractContextManager[None]:
     def say(low: float, high: float) -> None:
         notes(f"Training takes about {duration(low)} to {duration(high)} more; {helps}.")
 
-    return announcing_long_work(say)
+    return announcing_long_work(estimator, say)
 
 
 # -- errors -----------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from votron._util.frames import in_pandas
 from votron._util.text import counted
 from votron.data.encoding import make_encoder, unfilled_holes
 from votron.errors import DataError, Parameter, VotronError
-from votron.estimators.base import SavableClassifier
+from votron.estimators.base import VotronClassifier
 
 if TYPE_CHECKING:
     from votron.explanations import Explanations
@@ -90,7 +90,7 @@ class ClassifierPipeline(Pipeline):
     ('ClassifierPipeline', 'last')
     """
 
-    save = SavableClassifier.save
+    save = VotronClassifier.save
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Fit the steps, as those of scikit-learn's Pipeline; a model that keeps rows calls them as the index of X."""

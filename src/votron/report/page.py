@@ -14,7 +14,7 @@ from votron._util.pipelines import weighs_classes
 from votron._util.plotting import IMAGE_SHAPES, can_draw
 from votron._util.text import counted, percent, percent_range, utc_now
 from votron.errors import Parameter, VotronError
-from votron.estimators.base import SavableClassifier
+from votron.estimators.base import VotronClassifier
 from votron.evaluate.confusion import rarest_in_words
 from votron.report import _certificate, _errors, _making, _reasons, _rows
 from votron.report.findings import Findings, Origin, batches_of
@@ -163,7 +163,7 @@ def _parts(found: Findings, origin: Origin) -> Iterator[tuple[str, str, dict[str
     yield "wrong", "Wrong rows", _rows.wrong(found)
     if hasattr(found.classifier, "explain"):
         yield "reasons", "Reasons", _reasons.reasons(found)
-    if isinstance(found.classifier, SavableClassifier):
+    if isinstance(found.classifier, VotronClassifier):
         yield "certificate", "Certificate", {"text": markup(_certificate.certificate(found, origin))}
     yield "model", "Model", _making.model(found, origin)
     yield "made", "How it was made", _making.made(found, origin)
