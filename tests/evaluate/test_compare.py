@@ -381,8 +381,8 @@ def test_a_size_that_cannot_be_measured_is_left_open():
         ({"confidence": 1}, r"The 'confidence' parameter of compare must be a number in the range \(0, 1\)."),
         ({"n_jobs": 0}, "The 'n_jobs' parameter of compare must be None or an int other than 0."),
         ({"estimators": ["nobody"]}, "The 'estimators' parameter of compare must be among majority, .*'nobody'"),
-        ({"estimators": []}, "The 'estimators' parameter of compare must name at least one candidate."),
-        ({"estimators": {"a": 1}}, "The 'estimators' parameter of compare must be classifiers. Got 1 as 'a' instead."),
+        ({"estimators": []}, "The 'estimators' parameter of compare must be names of at least one candidate."),
+        ({"estimators": {"a": 1}}, "The 'estimators' parameter of compare must be classifiers, as 'a' is not. Got 1"),
         ({"y": [1, 2]}, r"compare takes one label for each of the 150 rows of X. Got y of shape \(2,\) instead."),
     ],
 )
