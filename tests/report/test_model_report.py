@@ -16,8 +16,10 @@ import scipy.sparse as sp
 from fitted_models import classifiers, pipelines
 from PIL import Image
 from report_models import TABLES, train_models
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -168,7 +170,7 @@ def test_held_out_rows_are_those_of_training(folder, capsys):
     page, printed = report(folder, capsys, "birds.votron", table, "--held-out")
     known = votron.saving.read_manifest(folder / "birds.votron").provenance["test"]
     assert (printed["wrong"], printed["rows"]) == (known["wrong"], known["rows"])
-    assert "those that training held out" in page.words
+    assert "held out, and not used for training" in page.words
     lines = table.read_text(encoding="utf-8").splitlines()
     wrong = [(row, below) for row, below in zip(page.rows, page.rows[1:], strict=False) if below[0][:5] == "Line "]
     assert len(wrong) == min(25, known["wrong"])
@@ -481,3 +483,18 @@ def test_a_classifier_takes_frames_itself(tmp_path):
         page = page_of(write_report(estimator.fit(X, y), X, y, tmp_path / "a.html"))
         assert page.row("sepal width (cm)")[1] == "number"
         assert "sepal width (cm): " in page.words
+
+
+@pytest.mark.parametrize(
+    "model", [LogisticRegression(max_iter=5000), RidgeClassifier(), HistGradientBoostingClassifier(max_iter=3)]
+)
+def test_any_classifier_has_its_page(model, tmp_path):
+    """Without the parts that need a record, and with the curves of two classes."""
+    X, y = load_breast_cancer(return_X_y=True)
+    pipe = make_pipeline(StandardScaler(), model).fit(X[::2], y[::2])
+    page = page_of(write_report(pipe, X[1::2], y[1::2], tmp_path / "a.html"))
+    assert f"{percent(1 - pipe.score(X[1::2], y[1::2]))} of 284 rows wrong" in page.words
+    assert {"errors", "confusions", "probabilities", "wrong", "model", "made"} <= set(page.ids)
+    assert not {"training", "reasons", "certificate"} & set(page.ids)
+    said = [value for name, value in page.attributes if name == "aria-label"]
+    assert {"ROC curve of 1", "Precision against recall of 1"} <= set(said)

@@ -167,16 +167,8 @@ def table_classifier(
         The features of the examples, without the label. It decides types and values; nothing else of it is kept.
     estimator : classifier
         The classifier, not fitted.
-    numeric : {"standard", "minmax", "maxabs", "keep"}, optional
-        What happens to numbers. By default "standard", and "keep" for `WinnowClassifier`, which wants 0 and 1.
-    discrete, probabilities, text : names of columns
-        Columns whose numbers are names, of probabilities, and of texts; as in `votron.data.make_encoder`.
-    text_features : {"auto", "hashing", "tfidf"}, optional
-        How words become features. By default "auto", and "tfidf" for `NaiveBayesLinearClassifier`.
-    dates : {"cyclic", "onehot"}, optional
-        How dates become features. By default "cyclic", and "onehot" for classifiers of 0 and 1.
-    missing : {"refuse", "mean", "median", "most-frequent"}, default="refuse"
-        What fills in missing numbers, before they are scaled.
+    numeric, discrete, probabilities, text, text_features, dates, missing
+        As in `votron.data.make_encoder`; by default what suits the classifier.
 
     Returns
     -------
@@ -199,28 +191,11 @@ def table_classifier(
 
 
 def table_encoder(frame: Any, estimator: Any, **options: Any) -> Any:
-    """Return the encoder of tables like this one for a classifier, or for a class of them; options may be None.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from votron import WinnowClassifier
-    >>> days = pd.DataFrame({"Outlook": ["Rainy", "Sunny"], "Temp": [85, 87]})
-    >>> table_encoder(days, WinnowClassifier, numeric=None).fit_transform(days)
-    array([[ 1.,  0., 85.],
-           [ 0.,  1., 87.]])
-    """
+    """Return the encoder of tables like this one for a classifier, or for a class of them; options may be None."""
     return make_encoder(frame, **table_options(estimator, options))
 
 
 def table_options(estimator: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options of `votron.data.make_encoder`, with what suits a classifier where they are None.
-
-    Examples
-    --------
-    >>> from votron import WinnowClassifier
-    >>> table_options(WinnowClassifier(), {"numeric": None, "dates": "cyclic", "missing": "refuse"})
-    {'numeric': 'keep', 'dates': 'cyclic', 'missing': 'refuse'}
-    """
+    """Return options of `votron.data.make_encoder`, with what suits a classifier where they are None."""
     wishes = {"numeric": "standard", "text_features": "auto", "dates": "cyclic", **getattr(estimator, "_tables", {})}
     return {name: wishes[name] if value is None else value for name, value in given.items()}

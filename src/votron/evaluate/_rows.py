@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from votron._util.types import Array, Floats, Index, Labels, RowsLike
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 from votron.estimators import VotedPerceptronClassifier, _validation
 from votron.estimators._weights import weighed
 
@@ -55,6 +55,8 @@ def drawn_rows(rows: LabelledRows, max_rows: int | None, seed: int, folds: int) 
         return rows
     counts = np.bincount(codes)
     shares = np.maximum(np.minimum(counts, folds), counts * max_rows // n)
+    cut_most = np.argsort(-(counts * max_rows % n), kind="stable")
+    shares[cut_most[: max(0, max_rows - int(shares.sum()))]] += 1
     order = np.random.RandomState(seed).permutation(n)
     drawn = [order[codes[order] == code][:share] for code, share in enumerate(shares)]
     return rows.take(np.sort(np.concatenate(drawn)))
@@ -65,13 +67,14 @@ def check_splitting(*, folds: Any, repeats: Any, random_state: Any, max_rows: An
     numbers = [("folds", folds, 2), ("repeats", repeats, 1), ("random_state", random_state, 0)]
     for name, value, least in numbers + ([] if max_rows is None else [("max_rows", max_rows, 4)]):
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise _out_of_range(name, f"an int of at least {least}", value)
+            raise out_of_range(name, f"an int of at least {least}", value)
     if max_seconds is not None and not (isinstance(max_seconds, Real) and float(max_seconds) > 0):
-        raise _out_of_range("max_seconds", "a positive number or None", max_seconds)
+        raise out_of_range("max_seconds", "a positive number or None", max_seconds)
 
 
-def _out_of_range(name: str, allowed: str, value: Any) -> VotronError:
-    return VotronError(f"The {name!r} parameter of compare must be {allowed}. Got {value!r} instead.", parameter=name)
+def out_of_range(name: str, allowed: str, value: Any) -> VotronError:
+    """Return the error about a parameter."""
+    return VotronError(Parameter(name, of="compare"), f" must be {allowed}. Got {value!r} instead.")
 
 
 def stratified_splits(y: Array, folds: int, seed: int) -> list[tuple[Index, Index]]:
@@ -84,7 +87,7 @@ def stratified_splits(y: Array, folds: int, seed: int) -> list[tuple[Index, Inde
             f"Got one row of class {rare!r} instead: leave it out, or give it the label of another class."
         )
     if counts.max() < folds:
-        raise _out_of_range("folds", f"at most {counts.max()}, the rows of the largest class", folds)
+        raise out_of_range("folds", f"at most {counts.max()}, the rows of the largest class", folds)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds is in some of them only
         return list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))

@@ -18,8 +18,8 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, Robust
 
 from votron.data._columns import Values, _Chance, _Date, _Discrete, _Number, _Text, _Truth
 from votron.errors import ModelFileError
-from votron.saving.parts import Count, Params, State, objects, params_from, params_state, refused
-from votron.saving.tensors import WIDEST, Tensors
+from votron.saving.parts import Count, Params, State, params_from, params_state, refused
+from votron.saving.tensors import WIDEST, Tensors, objects
 
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**48)]
 _A_WORD = 120
@@ -35,17 +35,15 @@ _SAFE = {
 
 
 def put_names(made: Any, tensors: Tensors) -> None:
-    """Write the names of features, if there are any."""
     if hasattr(made, "feature_names_in_"):
-        tensors.put_texts("feature_names", [str(name) for name in made.feature_names_in_])
+        tensors.put_list("feature_names", [str(name) for name in made.feature_names_in_])
 
 
 def set_names(made: Any, n_features: int | None, tensors: Tensors) -> None:
-    """Set number and names of features, as far as they are known."""
     if n_features is not None:
         made.n_features_in_ = n_features
     if "feature_names" in tensors:
-        made.feature_names_in_ = objects(tensors.texts("feature_names", n_features))
+        made.feature_names_in_ = objects(tensors.listed("feature_names", n=n_features))
 
 
 # -- what transformers have learnt ------------------------------------------------------------------------------------
@@ -112,14 +110,14 @@ def _check_texts(step: Any, tensors: Tensors | None = None) -> None:
 
 def _put_words(step: Any, tensors: Tensors) -> None:
     _check_texts(step)
-    tensors.put_texts("words", sorted(step.vocabulary_, key=step.vocabulary_.__getitem__))
+    tensors.put_list("words", sorted(step.vocabulary_, key=step.vocabulary_.__getitem__))
     if getattr(step, "use_idf", False):
         tensors.put("idf", step.idf_)
 
 
 def _set_words(made: Any, tensors: Tensors) -> None:
     _check_texts(made)
-    words = tensors.texts("words")
+    words = tensors.listed("words")
     tensors.spend(_A_WORD * len(words))
     made.vocabulary_, made.fixed_vocabulary_ = {word: i for i, word in enumerate(words)}, False
     if not len(words) == len(made.vocabulary_) > 0:
@@ -218,7 +216,7 @@ class Table(State, tag_field="kind"):
     long_names: bool
 
     def build(self, tensors: Tensors, columns: list[str]) -> Any:
-        given = tensors.texts("given")
+        given = tensors.listed("given")
         taken = tensors.take("columns", "i8", (sum(part.n_columns for part in self.parts),), least=0).tolist()
         if len(set(given)) < len(given) or max(taken, default=0) >= len(given):
             raise tensors.wrong("columns", "numbers of columns that have different names")
@@ -257,7 +255,6 @@ Step = Transformer | Steps | Table
 
 
 def step_state(step: Any, tensors: Tensors) -> Step:
-    """Return the state of a fitted step."""
     if type(step) is Pipeline:
         return Steps(steps=named_states(step.steps, tensors))
     if type(step) is ColumnTransformer:
@@ -282,7 +279,7 @@ def _table_state(step: ColumnTransformer, tensors: Tensors) -> Table:
     long_names = step.verbose_feature_names_out
     if not (by_name and step.remainder == "drop" and not step.transformer_weights and isinstance(long_names, bool)):
         raise refused("A ColumnTransformer with weights, a remainder, or columns that are not given by name,")
-    tensors.put_texts("given", step.feature_names_in_.tolist())
+    tensors.put_list("given", step.feature_names_in_.tolist())
     tensors.put("columns", np.array([i for each in chosen for i in each], dtype=np.int64))
     parts = []
     for i, ((name, part, columns), numbers) in enumerate(zip(taken, chosen, strict=True)):
