@@ -13,8 +13,6 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -258,14 +256,6 @@ def test_a_folder_called_mnist_is_any_folder(monkeypatch, places):
     assert_refused("mnist", "^MNIST is not on this machine, and fetching it is switched off", fetch=False)
 
 
-@pytest.mark.parametrize("which", ["nowhere", "", None, 3, b"mnist", "Mnist"])
-def test_what_is_no_set_is_refused(monkeypatch, tmp_path, which):
-    monkeypatch.chdir(tmp_path)
-    assert_refused(
-        which, "The data must be 'digits', 'mnist', 'fashion' or a folder with the four IDX files of a set. Got"
-    )
-
-
 @pytest.mark.parametrize("stem", STEMS)
 def test_a_folder_that_lacks_a_file_is_refused(tmp_path, stem):
     (write_folder(tmp_path, make_set(0)) / stem).unlink()
@@ -428,37 +418,3 @@ def test_a_cache_that_cannot_be_written_to(places, openml, mnist):
         images = load_image_set("mnist", cache=places / "file")
     assert_is(images, mnist)
     assert caught[0].filename == __file__
-
-
-def test_a_data_home_that_cannot_be_made(monkeypatch, places, mnist):
-    (places / "file").touch()
-    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(places / "file" / "home"))
-    assert_refused("mnist", "^Cannot make scikit-learn's data home .*: set SCIKIT_LEARN_DATA or 'cache' to a folder")
-
-
-def test_a_write_that_fails_leaves_the_cache_as_it_was(monkeypatch, places, openml, mnist):
-    cache = places / "cache"
-    cache.mkdir()
-    (cache / "mnist.npz").write_bytes(b"damaged")
-
-    def full(file, **arrays):
-        file.write(b"half")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np, "savez_compressed", full)
-    with pytest.warns(UserWarning, match="No space left on device"):
-        assert_is(load_image_set("mnist", cache=cache), mnist)
-    assert [path.name for path in cache.iterdir()] == ["mnist.npz"]
-    assert (cache / "mnist.npz").read_bytes() == b"damaged"
-
-
-def test_the_server_of_these_tests_is_the_only_one(openml):
-    """Should scikit-learn have its addresses elsewhere one day, this test says so."""
-    openml.shut()
-    with pytest.raises(URLError, match="Connection refused"):
-        urlopen(openml.root)
-    addresses = [
-        value for value in vars(sklearn_openml).values() if isinstance(value, str) and value.startswith("http")
-    ]
-    assert addresses
-    assert all(address.startswith(openml.root) for address in addresses)

@@ -18,15 +18,7 @@ _MAX_CELLS = 1 << 28
 
 
 def as_table(examples: Examples) -> Any:
-    """Return examples as a frame of polars, the labels, if there are any, in its last column.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from votron.data import Examples
-    >>> as_table(Examples(np.ones((1, 2)), np.array([5]), "npy", "one.npy")).rows(named=True)
-    [{'x0': 1.0, 'x1': 1.0, 'label': 5}]
-    """
+    """Return examples as a frame of polars, the labels, if there are any, in its last column."""
     pl = polars()
     X = examples.X
     if examples.columns is None:
@@ -44,15 +36,7 @@ def as_table(examples: Examples) -> Any:
 
 
 def as_matrix(examples: Examples, format: str) -> Any:
-    """Return the features as an array or CSR matrix; refuse words, which a format of numbers does not hold.
-
-    Examples
-    --------
-    >>> import polars
-    >>> from votron.data import Examples
-    >>> as_matrix(Examples(polars.DataFrame({"a": [1], "b": [2]}), None, "csv", "one.csv"), "npz")
-    array([[1, 2]])
-    """
+    """Return the features as an array or CSR matrix; refuse words, which a format of numbers does not hold."""
     if examples.columns is None:
         return examples.X
     for column in columns_of(examples.X):

@@ -91,63 +91,27 @@ class Examples:
 
     @property
     def row_numbers(self) -> NDArray[np.int64]:
-        """The number of each example among all of the source, counted from 1, those left out included.
-
-        Examples
-        --------
-        >>> from votron.data import read_examples
-        >>> read_examples("digits").row_numbers[:3].tolist()
-        [1, 2, 3]
-        """
+        """The number of each example among all of the source, counted from 1, those left out included."""
         return 1 + (np.arange(self.first_row, self.first_row + self.n_rows) if self.rows is None else self.rows)
 
     def place(self, i: int) -> str:
-        """Return where the i-th of these is in the source, in the words of error messages: its line, or its number.
-
-        Examples
-        --------
-        >>> from votron.data import read_examples
-        >>> read_examples("digits").place(0)
-        'row 1 (the first is 1)'
-        """
+        """Return where the i-th of these is in the source, in the words of error messages: its line, or its number."""
         if self.lines is not None:
             return f"line {self.lines[i]}"
         return f"row {self.row_numbers[i]} (the first is 1)"
 
     @property
     def n_rows(self) -> int:
-        """How many examples there are.
-
-        Examples
-        --------
-        >>> from votron.data import read_examples
-        >>> read_examples("digits").n_rows
-        1200
-        """
+        """How many examples there are."""
         return int(self.X.shape[0])
 
     @property
     def columns(self) -> list[str] | None:
-        """The names of the columns of a table; None for what is no table.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from votron.data import Examples
-        >>> Examples(np.ones((2, 3)), None, "npy", "ones.npy").columns is None
-        True
-        """
+        """The names of the columns of a table; None for what is no table."""
         return list(self.X.columns) if hasattr(self.X, "columns") else None
 
     def take(self, rows: Any) -> Examples:
-        """Return some of these, by their places here or by a mask, with what is known of each.
-
-        Examples
-        --------
-        >>> from votron.data import read_examples
-        >>> read_examples("digits").take([7, 9]).row_numbers.tolist()
-        [8, 10]
-        """
+        """Return some of these, by their places here or by a mask, with what is known of each."""
         places = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows, dtype=np.int64)
         return replace(
             self,
@@ -234,13 +198,7 @@ def check_finite(X: Any, name: str, first_row: int = 0) -> None:
 
 
 def tidy_labels(y: NDArray[Any], what: str) -> NDArray[Any]:
-    """Return labels as int64 where they are whole numbers, else as truth values, text or float64.
-
-    Examples
-    --------
-    >>> tidy_labels(np.array([1.0, -1.0]), "The labels")
-    array([ 1, -1])
-    """
+    """Return labels as int64 where they are whole numbers, else as truth values, text or float64."""
     if y.dtype.kind == "S":
         try:
             y = np.char.decode(_shortened(y, what), "utf-8")
@@ -270,15 +228,7 @@ def _shortened(y: NDArray[Any], what: str) -> NDArray[Any]:
 
 
 def convert_labels(y: NDArray[Any], kind: str | None, what: str) -> NDArray[Any]:
-    """Return tidy labels as text, truth values or numbers, as told.
-
-    Examples
-    --------
-    >>> convert_labels(np.array([1, 0]), "truth", "The labels").tolist()
-    [True, False]
-    >>> convert_labels(np.array([True, False]), "text", "The labels").tolist()
-    ['true', 'false']
-    """
+    """Return tidy labels as text, truth values or numbers, as told."""
     if kind is None or y.dtype.kind in {"text": "U", "truth": "b", "number": "iuf"}[kind]:
         return y
     if kind == "text":

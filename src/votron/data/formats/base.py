@@ -41,12 +41,6 @@ class Part:
         Says where a row of a table is: "line 7". By default rows are counted from 1.
     about : mapping
         What else is known: attributes of `Examples`, by name.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Part(np.ones((2, 3)), np.array([0, 1])).n_rows
-    2
     """
 
     X: Any

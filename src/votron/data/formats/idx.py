@@ -15,6 +15,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._util.text import joined
 from votron.data._sources import Location, Source, check_expanded
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
@@ -23,6 +24,7 @@ from votron.errors import DataError, Parameter
 __all__ = ["load_mnist_folder", "read_idx"]
 
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+MNIST_FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 _MnistArrays = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]
 
 
@@ -77,8 +79,7 @@ class Idx(Format):
 
 def _images_in(folder: Path, part: str | None) -> Path | None:
     """Return the file with the images of a part, in a folder with the four files of MNIST."""
-    stem = f"{'t10k' if part == 'test' else 'train'}-images-idx3-ubyte"
-    return next((path for path in (folder / stem, folder / f"{stem}.gz") if path.is_file()), None)
+    return mnist_files(folder).get(MNIST_FILES[2 if part == "test" else 0])
 
 
 def _labels_file(source: Source, label: Any, labels: str) -> Path | None:
@@ -231,50 +232,39 @@ def load_mnist_folder(folder: str | os.PathLike[str] | None = None, name: str = 
     >>> y_train
     array([7, 4])
     """
-    return load_mnist_files(folder, name)[0]
-
-
-def load_mnist_files(folder: str | os.PathLike[str] | None, name: str) -> tuple[_MnistArrays, tuple[int, ...]]:
-    """Return what `load_mnist_folder` returns, and height and width of the images."""
     given = os.fspath(folder or os.environ.get("VOTRON_DATA", ""))  # `make mnist` without a folder passes an empty one
     if not given:
         raise DataError(f"No folder with the files of {name!r}: say which, or set VOTRON_DATA to it.")
     root = Path(given).expanduser()
-    base = root / name if (root / name).is_dir() else root
-    X_train, y_train = _load_part(base, "train", name)
-    X_test, y_test = _load_part(base, "t10k", name)
-    shape = X_train.shape[1:]
-    if X_test.shape[1:] != shape:
-        raise DataError(
-            f"The images for training and for testing in '{base}' must be of one size. "
-            f"Got {_shown(shape)} and {_shown(X_test.shape[1:])} pixels instead."
-        )
-    X_train, X_test = X_train.reshape(len(X_train), -1), X_test.reshape(len(X_test), -1)
-    return (X_train, y_train, X_test, y_test), shape
+    return load_mnist_files(root / name if (root / name).is_dir() else root)[0]
 
 
-def _load_part(base: Path, part: str, name: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    images = _load_ubyte(base, f"{part}-images-idx3-ubyte", 3, name)
-    labels = _load_ubyte(base, f"{part}-labels-idx1-ubyte", 1, name)
-    if len(images) != len(labels):
-        raise DataError(
-            f"The {part!r} files in '{base}' must have a label for each image. "
-            f"Got {len(images)} images and {len(labels)} labels instead."
-        )
-    return images, labels.astype(np.int64)
+def mnist_files(folder: Path) -> dict[str, Path]:
+    """Return those of the four files of MNIST that are in a folder, plain or with ``.gz`` at the end."""
+    paths = {stem: (folder / stem, folder / f"{stem}.gz") for stem in MNIST_FILES}
+    return {stem: path for stem, both in paths.items() for path in both if path.is_file()}
 
 
-def _load_ubyte(base: Path, stem: str, n_dimensions: int, name: str) -> NDArray[np.uint8]:
-    path = next((path for path in (base / stem, base / f"{stem}.gz") if path.is_file()), None)
-    if path is None:
+def load_mnist_files(folder: Path) -> tuple[_MnistArrays, tuple[int, ...]]:
+    """Return what `load_mnist_folder` returns, and height and width of the images."""
+    paths = mnist_files(folder)
+    if missing := [stem for stem in MNIST_FILES if stem not in paths]:
         raise DataError(
-            f"No file '{stem}' or '{stem}.gz' in '{base}': give the folder with the files of {name!r}, or the "
-            "folder above it, or set VOTRON_DATA to it."
+            f"The folder '{folder}' has no {joined(map(repr, missing))}: it must have the files "
+            f"{joined(map(repr, MNIST_FILES))}, each plain or with '.gz' at the end."
         )
-    array = read_idx(path)
-    if array.dtype != np.uint8 or array.ndim != n_dimensions:
+    arrays = [read_idx(paths[stem]) for stem in MNIST_FILES]
+    for array, path, n_dimensions in zip(arrays, paths.values(), (3, 1, 3, 1), strict=True):
+        if array.dtype != np.uint8 or array.ndim != n_dimensions:
+            raise DataError(
+                f"The IDX file '{path}' must hold uint8 numbers in {n_dimensions} dimension(s). "
+                f"Got {array.dtype} in {array.ndim} instead."
+            )
+    X, y, X_test, y_test = arrays
+    if len(X) != len(y) or len(X_test) != len(y_test) or X.shape[1:] != X_test.shape[1:]:
         raise DataError(
-            f"The IDX file '{path}' must hold uint8 numbers in {n_dimensions} dimension(s). "
-            f"Got {array.dtype} in {array.ndim} instead."
+            f"The files in '{folder}' must have images of one size and a label for each. Got {_shown(X.shape)} and "
+            f"{_shown(X_test.shape)} pixels, and {len(y)} and {len(y_test)} labels instead."
         )
-    return array
+    flat = [images.reshape(len(images), -1) for images in (X, X_test)]
+    return (flat[0], y.astype(np.int64), flat[1], y_test.astype(np.int64)), X.shape[1:]

@@ -7,11 +7,12 @@ its four arrays. Wherever "mnist" came from, it is MNIST to the last pixel, in t
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,10 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._util.files import write_bytes
 from votron._util.text import joined
 from votron.data._sources import Location, Source
 from votron.data.formats.base import Format, Part
-from votron.data.formats.idx import load_mnist_files
+from votron.data.formats.idx import MNIST_FILES, load_mnist_files, mnist_files
 from votron.data.options import ReadOptions
 from votron.errors import DataError
 
@@ -31,7 +33,6 @@ __all__ = ["ImageSet", "load_image_set"]
 
 KNOWN_SETS = ("digits", "mnist", "fashion")
 """Names that stand for sets of images, and for no file."""
-_FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 _N_TEST_DIGITS = 597
 _FETCHING = threading.Lock()
 
@@ -130,14 +131,7 @@ class ImageSet:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the four arrays, shapes and numbers, on every machine the same.
-
-        Examples
-        --------
-        >>> from votron.data import load_image_set
-        >>> load_image_set("digits").digest[:16]
-        '444c8dde379a4503'
-        """
+        """The SHA-256 of the four arrays, shapes and numbers, on every machine the same."""
         sha = hashlib.sha256()
         for array, dtype in ((self.X, "u1"), (self.y, "<i8"), (self.X_test, "u1"), (self.y_test, "<i8")):
             sha.update(f"{array.shape}".encode())
@@ -263,13 +257,11 @@ def _places(known: _Known) -> Iterator[tuple[Path, str]]:
     if known.debian:
         package, folder = known.debian
         places.append((folder, f"Debian's package {package}"))
-    return (place for place in places if len(_missing(place[0])) < len(_FILES))
+    return (place for place in places if mnist_files(place[0]))
 
 
 def _from_place(folder: Path, name: str, source: str) -> ImageSet | str:
     """Return the set, or why the folder is passed over: whatever is there, it is not this set."""
-    if missing := _missing(folder):
-        return f"'{folder}' has no {_in_words(missing)}"
     try:
         found = _from_folder(folder, name, source)
     except DataError as error:
@@ -280,22 +272,9 @@ def _from_place(folder: Path, name: str, source: str) -> ImageSet | str:
     return f"'{folder}' has the files of {title}"
 
 
-def _missing(folder: Path) -> list[str]:
-    return [stem for stem in _FILES if not any(os.path.isfile(folder / name) for name in (stem, f"{stem}.gz"))]
-
-
 def _from_folder(folder: Path, name: str, source: str) -> ImageSet:
-    if missing := _missing(folder):
-        raise DataError(
-            f"The folder '{folder}' has no {_in_words(missing)}: it must have the files {_in_words(_FILES)}, "
-            "each plain or with '.gz' at the end."
-        )
-    arrays, shape = load_mnist_files(folder, name=".")
+    arrays, shape = load_mnist_files(folder)
     return ImageSet(name, *arrays, (shape[0], shape[1]), source)
-
-
-def _in_words(names: Sequence[str]) -> str:
-    return joined(f"'{name}'" for name in names)
 
 
 def _nowhere(known: _Known, why: str, passed_over: list[str]) -> DataError:
@@ -303,7 +282,7 @@ def _nowhere(known: _Known, why: str, passed_over: list[str]) -> DataError:
     remark = f" ({'; '.join(passed_over)})" if passed_over else ""
     return DataError(
         f"{known.title} is not on this machine{remark}, {why}: set VOTRON_DATA to a folder with the files "
-        f"{_in_words(_FILES)} of {known.title}, each plain or with '.gz' at the end{package}."
+        f"{joined(map(repr, MNIST_FILES))} of {known.title}, each plain or with '.gz' at the end{package}."
     )
 
 
@@ -334,24 +313,18 @@ def _read_kept(path: Path, name: str) -> ImageSet | None:
 
 
 def _keep(images: ImageSet, path: Path) -> None:
-    """Write all or nothing: a reader, or another writer, never meets half a file."""
-    part = None
+    buffer = io.BytesIO()
+    y, y_test = images.y.astype(np.uint8), images.y_test.astype(np.uint8)
+    np.savez_compressed(buffer, X=images.X, y=y, X_test=images.X_test, y_test=y_test)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-            part = Path(file.name)
-            y, y_test = images.y.astype(np.uint8), images.y_test.astype(np.uint8)
-            np.savez_compressed(file, X=images.X, y=y, X_test=images.X_test, y_test=y_test)
-        os.replace(part, path)
+        write_bytes(path, buffer.getvalue())
     except OSError as error:
         warnings.warn(
             f"{images.name!r} could not be kept in '{path}' ({error.strerror or error}) and will be fetched again.",
             UserWarning,
             stacklevel=4,
         )
-    finally:
-        if part is not None:
-            part.unlink(missing_ok=True)
 
 
 def _openml_words(known: _Known) -> str:
