@@ -227,6 +227,9 @@ def test_missing_values(write, refused):
     assert read_examples(path, label="y", missing="keep", na_values=["x"]).X["b"].to_list() == [None, "y", "?", "z"]
     more = read_examples(path, label="y", missing="keep", na_values="x", only_na_values=False)
     assert more.X["b"].to_list() == [None, "y", None, "z"]
+    path = write("table.csv", "a,b,y\n" + "-999,0.5,0\n1,-999,1\n" * 50_000)
+    found = read_examples(path, label="y", missing="keep", na_values=["-999"]).X
+    assert (found["a"].to_list()[:2], found["b"].to_list()[:2], found.height) == ([None, 1], [0.5, None], 100_000)
     refused(write("none.csv", "a,y\n,1\n?,2\n"), "There is no row of", label="y", missing="drop")
 
 
@@ -312,6 +315,7 @@ BAD_TABLES = {
     "text after a quote": ('a,b,class\n"x"y,1,a\n', "Line 2 of", 'has a quote " inside a field'),
     "missing": (HEAD + "bob,,a\n,4,b\n", "and 2 of 3 rows have some: the first is in line 3, column 'age'"),
     "missing label": (HEAD + "bob,4,\n", "must have a label. Got none in column 'class' of line 3 instead"),
+    "almost numbers after a missing value": (HEAD + "bob,,a\ncid,4,a\ndee,4o,b\n", "Got '4o' in line 5 instead"),
     "almost numbers": (
         HEAD + "bob,12x,b\ncid,4,a\n",
         "The column 'age' of",

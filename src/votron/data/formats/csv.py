@@ -26,6 +26,7 @@ from votron.data.formats._csv_layout import (
     count_delimiters,
     end_of_last_record,
     find_layout,
+    is_number,
     no_header_error,
     records,
 )
@@ -238,12 +239,14 @@ class _Columns:
         self.told = options.columns or {}
         self._label = label_in(options, layout.names)
         self._missing = list(options.missing_texts)
+        self._as_they_are = not any(map(is_number, self._missing))
+        """Whether what can be read as a number is one, and not the mark of a missing value."""
         self._decimal = options.decimal or ("." if layout.delimiter == "," else None)
 
     def fractions(self, frame: Any) -> set[str]:
         """Return the columns that hold fractions as polars reads them, by their first rows."""
         found = set()
-        for texts in frame.get_columns() if self._decimal != "," else ():
+        for texts in frame.get_columns() if self._decimal != "," and self._as_they_are else ():
             numbers = texts.cast(polars().Float64, strict=False)
             pointed = texts.str.contains(".", literal=True).any() and numbers.null_count() == texts.null_count()
             if pointed and texts.name not in self._texts and not is_code(texts).any():
@@ -267,7 +270,7 @@ class _Columns:
         if name in self._texts or self.seen.get(name) == "text":
             return self._cleaned(texts)
         numbers = None
-        if self._numbers(texts.head(_N_FIRST)) is not None:  # as they are: cleaning takes longer than reading them
+        if self._as_they_are and self._numbers(texts.head(_N_FIRST)) is not None:  # cleaning takes longer than reading
             numbers = self._numbers(texts)
         if numbers is None:
             texts = self._cleaned(texts)
@@ -312,7 +315,7 @@ class _Columns:
         if 2 * n_numbers > n and not is_label and not is_known:
             if n_numbers == n:
                 raise self._two_marks(texts, points, commas, place)
-            raise self._odd_value(texts, ~is_number, place)
+            raise self._odd_value(texts, ~is_number & texts.is_not_null(), place)
         if n_numbers:
             return texts
         if texts[texts.is_not_null().arg_max()].lower() in _TRUTH:
@@ -335,7 +338,7 @@ class _Columns:
         )
 
     def _odd_value(self, texts: Any, odd: Any, place: Place) -> DataError:
-        row = int(odd.fill_null(False).arg_true()[0])
+        row = int(odd.arg_true()[0])
         got = f"{short_repr(texts[row])} in {place(row)}"
         return OddValueError(
             f"The column {texts.name!r} of {self._layout.name} must hold numbers alone, as most of its values are. Got "
