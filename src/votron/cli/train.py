@@ -300,4 +300,4 @@ def _certify(trained: Trained, X: RowsLike, y: Array) -> None:
         trained.remarks["certificate"] = f"none: {error}"
         return
     took = duration(time.monotonic() - start)
-    trained.remarks["certificate"] = f"{trained.certificate.to_dict()['summary']} ({took})"
+    trained.remarks["certificate"] = f"{trained.certificate.summary} ({took})"

@@ -43,7 +43,7 @@ class Origin:
     """The command that makes the page, where there is one."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
     """What the model file says of its training."""
-    certificate: Certificate | Mapping[str, Any] | None = None
+    certificate: Certificate | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     """Digests and sizes of files, in words."""
     notes: tuple[str, ...] = ()
