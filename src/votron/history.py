@@ -6,19 +6,22 @@ The record says what training did; the history says how it came to that. Estimat
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron._util.types import Floats, Index, Rows
+from votron._util.text import counted
+from votron._util.types import Floats, Rows
 
 __all__ = ["Fingerprint", "TrainingHistory"]
 
 _ALL_UP_TO = 1024
 """Rows that all enter the sums of a fingerprint; of those after them every 64th does."""
 _THEN_EVERY = 64
+_AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -69,18 +72,21 @@ class Fingerprint:
     def of(cls, rows: Rows, codes: NDArray[np.int64], *, first: int = 0) -> Self:
         """Return the fingerprint of rows and the numbers of their classes; ``first`` is the number of the first row."""
         n, d = rows.shape
-        numbers = np.arange(first, first + n)
-        chosen = np.flatnonzero((numbers < _ALL_UP_TO) | (numbers % _THEN_EVERY == 0))
-        by_row = _weights(numbers[chosen], 2)
-        by_feature = _weights(np.arange(d), 2)
-        sample = rows if len(chosen) == n else rows[chosen]
-        signed = (sample @ by_feature) * by_row
-        hashed = _hashed(numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + codes.astype(np.uint64))
+        rest = max(first, _ALL_UP_TO)
+        rest += -rest % _THEN_EVERY
+        sampled = np.append(np.arange(first, min(first + n, _ALL_UP_TO)), np.arange(rest, first + n, _THEN_EVERY))
+        sample = rows if len(sampled) == n else rows[sampled - first]
+        by_row = _weights(sampled)
+        if sp.issparse(sample) and sample.nnz < d:
+            of_entries = np.repeat(by_row, np.diff(sample.indptr), axis=0) * _weights(sample.indices)
+            sums = sample.data @ of_entries
+        else:
+            sums = ((sample @ _weights(np.arange(d))) * by_row).sum(axis=0)
         return cls(
             n_rows=n,
             n_features=d,
-            labels=int(hashed.sum(dtype=np.uint64)),
-            sums=tuple(signed.sum(axis=0).tolist()),
+            labels=_hash_of_labels(codes, first),
+            sums=tuple(sums.tolist()),
             scale=float(abs(sample).sum(dtype=np.float64)),
             precision=1e-7 if rows.dtype == np.float32 else 1e-9,
         )
@@ -112,10 +118,20 @@ class Fingerprint:
         return None
 
 
-def _weights(numbers: Index, n_columns: int) -> Floats:
-    """Return pseudo-random weights between -1 and 1 for row or feature numbers."""
-    seeds = numbers.astype(np.uint64)[:, None] * np.uint64(n_columns) + np.arange(n_columns, dtype=np.uint64)
-    return np.asarray(_hashed(seeds).astype(np.float64) / 2.0**63 - 1.0)
+def _hash_of_labels(codes: NDArray[np.int64], first: int) -> int:
+    """Return the sum of hashes of row number and class, in parts that fit into the processor's cache."""
+    total = 0
+    for start in range(0, len(codes), _AT_ONCE):
+        part = codes[start : start + _AT_ONCE].astype(np.uint64)
+        numbers = np.arange(first + start, first + start + len(part), dtype=np.uint64)
+        total += int(_hashed(numbers * np.uint64(0x9E3779B97F4A7C15) + part).sum(dtype=np.uint64))
+    return total % 2**64
+
+
+def _weights(numbers: NDArray[Any]) -> Floats:
+    """Return two pseudo-random weights between -1 and 1 for each row or feature number: the halves of its hash."""
+    hashes = _hashed(numbers.astype(np.uint64))
+    return np.stack([hashes >> np.uint64(32), hashes & np.uint64(2**32 - 1)], axis=1) / 2.0**31 - 1.0
 
 
 def _hashed(values: NDArray[Any]) -> NDArray[np.uint64]:
@@ -136,10 +152,14 @@ class TrainingHistory:
         Rows given in training, over all calls of ``partial_fit``.
     n_zero_weight : int
         Of these, rows of weight 0, which were left out.
+    n_unlearnable : int
+        Of these, rows with K(x, x) = 0, which were left out.
+    n_numbered : int
+        Rows with a number in the record: those given to `fit`, and those that ``partial_fit`` presented.
     fingerprint : Fingerprint or None
         Of the rows and labels as they were given; None after training on Dask collections.
     n_epochs : float
-        Passes over the data; each call of ``partial_fit`` counts as one.
+        Passes over the data; each call of ``partial_fit`` counts as one. 0 if training has no passes.
     n_batches : int
         Calls of ``partial_fit``.
     rows_repeated : bool
@@ -150,8 +170,8 @@ class TrainingHistory:
         The seed of the shuffle, if ``random_state`` was an int.
     weighted : bool
         Whether rows had weights other than 1.
-    converged : bool
-        Whether training ended with a whole pass without a mistake.
+    converged : bool or None
+        Whether training ended with a whole pass without a mistake; None if it has no such end.
     interrupted : bool
         Whether Ctrl-C ended training.
     gamma_from : str or None
@@ -180,6 +200,8 @@ class TrainingHistory:
 
     n_rows: int
     n_zero_weight: int = 0
+    n_unlearnable: int = 0
+    n_numbered: int = 0
     fingerprint: Fingerprint | None = None
     n_epochs: float = 0.0
     n_batches: int = 0
@@ -187,14 +209,19 @@ class TrainingHistory:
     shuffled: bool = False
     seed: int | None = None
     weighted: bool = False
-    converged: bool = False
+    converged: bool | None = False
     interrupted: bool = False
     gamma_from: str | None = None
     n_held_out: int = 0
     chosen_rule: str | None = None
     end_chosen_by: str | None = None
     n_settings: int = 0
-    from_file: bool = False
+    from_file: bool = field(default=False, compare=False)
+
+    @property
+    def n_examples(self) -> int:
+        """Rows that were presented: those given, less those left out and those held out."""
+        return self.n_rows - self.n_zero_weight - self.n_unlearnable - self.n_held_out
 
     @property
     def passes(self) -> float:
@@ -206,13 +233,34 @@ class TrainingHistory:
         """True if `fit` repeated rows and ``partial_fit`` then added others."""
         return self.rows_repeated and self.n_batches > 0
 
+    def then(self, batch: TrainingHistory) -> TrainingHistory:
+        """Return the history of this training and of a further batch, by ``partial_fit``."""
+        known = self.fingerprint is not None and batch.fingerprint is not None
+        return replace(
+            self,
+            n_rows=self.n_rows + batch.n_rows,
+            n_zero_weight=self.n_zero_weight + batch.n_zero_weight,
+            n_unlearnable=self.n_unlearnable + batch.n_unlearnable,
+            fingerprint=self.fingerprint.then(batch.fingerprint) if known else None,  # type: ignore[union-attr, arg-type]
+            n_epochs=self.n_epochs + batch.n_epochs,
+            n_batches=self.n_batches + batch.n_batches,
+            weighted=self.weighted or batch.weighted,
+            converged=batch.converged,
+            interrupted=self.interrupted or batch.interrupted,
+        )
+
     def __str__(self) -> str:
         features = "" if self.fingerprint is None else f" of {self.fingerprint.n_features:,} features"
-        order = f"{self.n_batches:,} calls of partial_fit" if self.n_batches else f"{self.n_epochs:g} passes"
+        passes = f", {self.n_epochs:g} {'pass' if self.n_epochs == 1 else 'passes'}" * bool(self.n_epochs)
+        order = f", {counted(self.n_batches, 'call')} of partial_fit" if self.n_batches else passes
         shuffled = f", shuffled with seed {self.seed}" if self.seed is not None else ", shuffled" * self.shuffled
-        ended = "was interrupted" if self.interrupted else "converged" if self.converged else "did not converge"
-        lines = [f"{self.n_rows:,} rows{features}, {order}{shuffled}", ended]
-        lines += [f"{self.n_zero_weight:,} rows of weight 0 left out"] * bool(self.n_zero_weight)
+        lines = [f"{counted(self.n_rows, 'row')}{features}{order}{shuffled}"]
+        if self.interrupted:
+            lines.append("was interrupted")
+        elif self.converged is not None:
+            lines.append("converged" if self.converged else "did not converge")
+        lines += [f"{counted(self.n_zero_weight, 'row')} of weight 0 left out"] * bool(self.n_zero_weight)
+        lines += [f"{counted(self.n_unlearnable, 'row')} with K(x, x) = 0 left out"] * bool(self.n_unlearnable)
         lines += ["rows had weights"] * self.weighted
         lines += [f"gamma from the data ({self.gamma_from!r})"] * (self.gamma_from is not None)
         lines += [f"{self.n_held_out:,} rows held out"] * bool(self.n_held_out)

@@ -35,7 +35,7 @@ def delays(folder):
     return folder
 
 
-TRAIN = ("-o", "m.votron", "--random-state", "0", "--no-certificate")
+TRAIN = ("-o", "m.votron", "--random-state", "0")
 
 
 @pytest.mark.parametrize("command", [("train", *TRAIN), ("train", "--tune", "5", *TRAIN), ("tune",)])

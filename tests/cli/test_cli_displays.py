@@ -21,7 +21,7 @@ WEATHER = str(TABLES / "seattle-weather.csv")
 def models(tmp_path_factory):
     """A folder with a model of weather, one of penguins with holes, and one of digits."""
     folder = tmp_path_factory.mktemp("models")
-    common = ["--random-state", "0", "--quiet", "--no-certificate"]
+    common = ["--random-state", "0", "--quiet"]
     weather = [WEATHER, "--label", "weather", "--drop", "date"]
     assert main(["train", *weather, "-o", str(folder / "weather.votron"), *common]) == 0
     penguins = [str(TABLES / "penguins.csv"), "--label", "Sex", "--missing", "drop", "--drop-unlabelled"]
@@ -108,7 +108,7 @@ def test_a_page_has_what_the_model_has(estimator, tmp_path, capsys):
     model, page = str(tmp_path / "model.votron"), tmp_path / "page.svg"
     table = [str(TABLES / "penguins.csv"), "--label", "Species"]
     command = ["train", *table, "--missing", "most-frequent", "--estimator", estimator, "-o", model, "--quiet"]
-    assert main([*command, "--random-state", "0", "--no-certificate"]) == 0
+    assert main([*command, "--random-state", "0"]) == 0
     assert main(["evaluate", model, table[0], "--figure", str(page)]) == 0
     capsys.readouterr()
     assert page.read_bytes().startswith(b"<?xml")

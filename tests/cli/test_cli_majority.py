@@ -32,7 +32,7 @@ def run(capsys, *arguments):
 
 
 def test_the_majority_stands_beside_the_model(rare, capsys):
-    train = ["train", "rare.csv", "--label", "label", "-o", "m.votron", "--random-state", "0", "--no-certificate"]
+    train = ["train", "rare.csv", "--label", "label", "-o", "m.votron", "--random-state", "0"]
     out = run(capsys, *train, "--kernel", "rbf", "--gamma", "50", "--epochs", "none")
     assert "majority        always saying no would be wrong on 10.0 %\n" in out
     out = run(capsys, "evaluate", "m.votron", "rare.csv")
@@ -74,7 +74,7 @@ def test_a_rare_class_stands_beside_the_error(rare, capsys):
     text = (rare / "rare.csv").read_text().splitlines()
     few = [line for i, line in enumerate(text) if not line.endswith("yes") or i % 20 == 1]
     (rare / "few.csv").write_text("\n".join(few) + "\n")
-    train = ["train", "few.csv", "--label", "label", "-o", "m.votron", "--random-state", "0", "--no-certificate"]
+    train = ["train", "few.csv", "--label", "label", "-o", "m.votron", "--random-state", "0"]
     found = json.loads(run(capsys, *train, "--class-weight", "balanced", "--json"))["training_error"]
     rarest = found["rarest"]
     assert (rarest["label"], rarest["rows"], rarest["rare"]) == ("yes", 6, True)
@@ -89,8 +89,8 @@ def test_a_rare_class_stands_beside_the_error(rare, capsys):
 
 
 def test_classes_that_are_not_rare_are_not_remarked_upon(rare, capsys):
-    train = ["train", "digits", "-o", "d.votron", "--random-state", "0", "--epochs", "1", "--no-certificate"]
+    train = ["train", "digits", "-o", "d.votron", "--random-state", "0", "--epochs", "1"]
     assert "rarest" not in run(capsys, *train)
-    train = ["train", "rare.csv", "--label", "label", "-o", "m.votron", "--random-state", "0", "--no-certificate"]
+    train = ["train", "rare.csv", "--label", "label", "-o", "m.votron", "--random-state", "0"]
     assert "rarest" not in run(capsys, *train)
     assert "12 rows of 'yes', the rarest class" in " ".join(run(capsys, *train, "--margin", "no=0.1,yes=3").split())

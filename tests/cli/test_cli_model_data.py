@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from cli_files import DAYS, svmlight, write_files
 
-from votron.cli import _reference, _tune, build, main
+from votron.cli import _reference, _tune, main
+from votron.cli._old import build
 from votron.cli._reading import typed_reading
 from votron.saving import read_manifest
 
@@ -38,7 +39,7 @@ def run_json(capsys, *arguments):
 
 def trained(capsys, *arguments):
     """Train with a seed and without a certificate."""
-    return run_json(capsys, "train", *arguments, "-o", "m.votron", "--random-state", "0", "--no-certificate")
+    return run_json(capsys, "train", *arguments, "-o", "m.votron", "--random-state", "0")
 
 
 def zero_based(text):
@@ -301,7 +302,7 @@ def test_provenance_may_be_anything(provenance, here, capsys):
     assert run(capsys, "predict", "mine.votron", "days.csv").out.count("\n") == 13
     assert run_json(capsys, "evaluate", "mine.votron", "days.csv", "--label", "Play")["rows"] == 12
     assert run_json(capsys, "certify", "mine.votron", "days.csv", "--label", "Play")["m"] == 12
-    odd = {"reading": {"na_values": 5, "resize": ["a"], "header": "x", "quote": "ab", "missing": []}, "label": "Play"}
+    odd = {"reading": {"na_values": 5, "resize": ["a"], "header": "x", "quote": 7, "missing": []}, "label": "Play"}
     votron.save(votron.load("m.votron"), "mine.votron", provenance=odd)
     assert run(capsys, "predict", "mine.votron", "days.csv").out.count("\n") == 13
 
@@ -438,11 +439,9 @@ def test_data_from_pipes_with_a_name(name, here, capsys, through_pipe):
 def test_certificates_of_streams(estimator, here, capsys):
     """One pass has one; for several no theorem holds that counts rows once, so there is a sentence."""
     common = ["large.svm", "--stream", "--estimator", *estimator, "-o", "m.votron"]
-    out = run(capsys, "train", *common).out
-    assert "`votron certify` computes it" in " ".join(out.split())
+    run(capsys, "train", *common)
     assert run_json(capsys, "certify", "m.votron", "large.svm")["m"] == 300
     out = run(capsys, "train", *common, "--passes", "2", "--batch", "1kB").out
-    assert "none for several passes over a stream" in out
     assert "epochs        2 passes" in out
     err = run(capsys, "certify", "m.votron", "large.svm", status=1).err
     assert err == (

@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
     (made / "named.csv").write_text("\n".join(named) + "\n", encoding="utf-8")
     before = os.getcwd()
     os.chdir(made)
-    train = ["--random-state", "0", "--no-certificate", "--quiet"]
+    train = ["--random-state", "0", "--quiet"]
     try:
         assert main(["train", "digits", "-o", "digits.votron", "--keep-names", "--test", "0.2", *train]) == 0
         assert main(["train", "days.csv", "--label", "Play", "-o", "days.votron", *train]) == 0
@@ -139,8 +139,8 @@ def test_suspects_are_shown_with_their_labels(here, capsys):
     ("arguments", "sentence"),
     [
         (["explain", "days.votron", "days.csv"], "--row must be given."),
-        (["explain", "days.votron", "days.csv", "--row", "0"], "--row must be numbers of rows from 1 on"),
-        (["explain", "days.votron", "days.csv", "--row", "5-3"], "--row must be numbers of rows from 1 on"),
+        (["explain", "days.votron", "days.csv", "--row", "0"], "--row: must be numbers of rows from 1 on"),
+        (["explain", "days.votron", "days.csv", "--row", "5-3"], "--row: must be numbers of rows from 1 on"),
         (["explain", "days.votron", "days.csv", "--row", "13"], "There are 12 rows in 'days.csv'. --row asks for 13."),
         (
             ["explain", "days.votron", "days.csv", "--row", "1", "--of", "x"],

@@ -52,13 +52,6 @@ def test_names_that_are_kept_are_numbers_of_the_file(table, capsys):
     assert "Training rows are counted" not in said.err
 
 
-def test_numbers_that_are_not_those_of_the_file_are_remarked_upon(table, capsys):
-    train(capsys)
-    said = run(capsys, "explain", "m.votron", "t.csv", "--row", "11").err
-    for reason in ("have no missing values", "have a label and", "have a weight other than 0"):
-        assert reason in said.replace("\n", " ")
-
-
 def test_wrong_rows_and_explanations(table, capsys):
     train(capsys)
     run(capsys, "evaluate", "m.votron", "t.csv", "--missing", "drop", "--drop-unlabelled", "--wrong", "wrong.csv")

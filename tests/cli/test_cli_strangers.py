@@ -21,7 +21,8 @@ def here(tmp_path, monkeypatch):
     write_files(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["train", "days.csv", "--label", "Play", "-o", "days.votron", "--random-state", "0"]) == 0
+    days = ["train", "days.csv", "--label", "Play", "-o", "days.votron", "--certificate"]
+    assert main([*days, "--random-state", "0"]) == 0
     return tmp_path
 
 

@@ -1,15 +1,13 @@
 """Tables as users bring them, at the command line: encodings, holes, odd names, large models, slips of options."""
 
 import json
-import subprocess
 
 import numpy as np
 import pytest
 from scipy.sparse import random as random_matrix
 
 from votron import AveragedPerceptronClassifier, load, save
-from votron.cli import _models, build, main
-from votron.cli._completion import fish_lines
+from votron.cli import _models, main
 from votron.data import read_examples
 from votron.errors import DataError, VotronError
 
@@ -70,22 +68,6 @@ def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("tables") / "m.votron"
     assert main(["train", PENGUINS, "--label", "Species", "--missing", "drop", "-o", str(path), "--quiet"]) == 0
     return path
-
-
-def test_rows_with_holes_are_refused_dropped_or_left_blank(model, capsys):
-    assert "--missing blank" in run(capsys, "predict", model, PENGUINS, status=1).err
-    whole = run(capsys, "predict", model, PENGUINS, "--missing", "drop", "--scores")
-    assert whole.err == "Left out: 10 rows with missing values. --missing blank keeps their places.\n"
-    blank = run(capsys, "predict", model, PENGUINS, "--missing", "blank", "--scores")
-    assert blank.err == "Without a label: 10 rows with missing values.\n"
-    lines = blank.out.splitlines()
-    assert len(lines) == 345
-    assert [line for line in lines if line != ",,,"] == whole.out.splitlines()
-    rows = [
-        json.loads(line)
-        for line in run(capsys, "predict", model, PENGUINS, "--missing", "blank", "--json").out.splitlines()
-    ]
-    assert sum(row["label"] is None for row in rows) == 10
 
 
 def test_hints_quote_names_with_spaces(tmp_path, capsys):
@@ -153,58 +135,6 @@ def test_words_are_features_of_their_own_unless_there_are_too_many(tmp_path, cap
 
 
 # -- options -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [
-        ("--seed", "--random-state"),
-        ("--sep", "--delimiter"),
-        ("--target", "--label"),
-        ("--degre", "--degree"),
-        ("--normalize", "--normalize-kernel"),
-        ("--threads", "--n-jobs"),
-        ("--labels", "--label"),
-    ],
-)
-def test_unknown_options_lead_to_known_ones(typed, meant, capsys):
-    assert f"Did you mean {meant}?" in run(capsys, "train", "x", typed, "1", status=2).err
-
-
-@pytest.mark.parametrize("typed", ["--folds", "--xyz", "--pip"])
-def test_unknown_options_lead_nowhere_if_nothing_is_like_them(typed, capsys):
-    assert run(capsys, "train", "x", typed, status=2).err.endswith("votron train --help lists those there are.\n")
-
-
-def test_fish_completes_commands_options_and_files(capsys):
-    lines = run(capsys, "completion", "fish").out.splitlines()
-    assert lines[0] == "complete -c votron -f"
-    assert all(line.startswith("complete -c votron") for line in lines)
-    assert all(line.count("'") % 2 == 0 or "\\'" in line for line in lines)
-    train = [line for line in lines if "'__fish_seen_subcommand_from train'" in line]
-    assert any(" -l missing -x -a 'refuse drop mean median most-frequent' " in line for line in train)
-    assert any(line.endswith(" -F") for line in train)
-    assert any(
-        "-n '__fish_seen_subcommand_from data; and __fish_seen_subcommand_from convert'" in line for line in lines
-    )
-    assert sum(1 for _ in fish_lines(build(["inspect"]))) < len(lines)
-
-
-def test_fish_itself_takes_the_script(capsys, tmp_path):
-    """Where there is no fish, its syntax is checked as far as quotes go."""
-    script = tmp_path / "votron.fish"
-    script.write_text(run(capsys, "completion", "fish").out)
-    try:
-        done = subprocess.run(["fish", "--no-execute", str(script)], capture_output=True, check=False)
-    except FileNotFoundError:
-        import shlex
-
-        assert all(
-            shlex.split(line.replace("\\'", ""))[:3] == ["complete", "-c", "votron"]
-            for line in script.read_text().splitlines()
-        )
-    else:
-        assert done.returncode == 0
 
 
 @pytest.mark.parametrize(

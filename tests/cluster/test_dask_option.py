@@ -36,9 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_parts_give_the_model_of_the_whole(folder, capsys):
     whole, parts = folder / "whole.votron", folder / "parts.votron"
-    assert (
-        main(["train", str(folder / "whole.npy"), "--label", "-1", "-o", str(whole), *OPTIONS, "--no-certificate"]) == 0
-    )
+    assert main(["train", str(folder / "whole.npy"), "--label", "-1", "-o", str(whole), *OPTIONS]) == 0
     assert main(["train", str(folder / "parts"), "--label", "-1", "-o", str(parts), *OPTIONS, "--dask", "local:2"]) == 0
     said = capsys.readouterr()
     assert "Dask cluster of 2 workers, dashboard at http" in " ".join(said.err.split())
@@ -57,7 +55,7 @@ def test_parquet_parts(address, folder, capsys):
     frame.write_parquet(folder / "whole.parquet")
     read = ["--label", "digit", "--numeric", "keep"]
     whole, parts = folder / "whole.votron", folder / "tables.votron"
-    assert main(["train", str(folder / "whole.parquet"), *read, "-o", str(whole), *OPTIONS, "--no-certificate"]) == 0
+    assert main(["train", str(folder / "whole.parquet"), *read, "-o", str(whole), *OPTIONS]) == 0
     assert main(["train", str(folder / "tables"), *read, "-o", str(parts), *OPTIONS, "--dask", address]) == 0
     one, other = votron.load(whole), votron.load(parts)
     assert other[-1].record_.equals(one[-1].record_)
@@ -82,7 +80,7 @@ def test_a_column_of_weights(address, folder, capsys):
     frame.write_parquet(folder / "whole.parquet")
     read = ["--label", "digit", "--numeric", "keep", "--sample-weight", "heft", *OPTIONS]
     whole, parts = folder / "whole.votron", folder / "tables.votron"
-    assert main(["train", str(folder / "whole.parquet"), *read, "-o", str(whole), "--no-certificate"]) == 0
+    assert main(["train", str(folder / "whole.parquet"), *read, "-o", str(whole)]) == 0
     assert main(["train", str(folder / "tables"), *read, "-o", str(parts), "--dask", address]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert said.count(f"of rows by heft (0.5 to 2, {np.count_nonzero(weights == 0)} rows of weight 0 left out)") == 2

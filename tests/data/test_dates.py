@@ -278,7 +278,7 @@ def test_texts_of_frames_are_the_dates_that_the_shell_sees(form, read, how, tmp_
     days = [start + datetime.timedelta(hours=701 * i) for i in range(40)]
     rows = [[day.strftime(form), i % 7, "late" if day.month > 6 else "soon"] for i, day in enumerate(days)]
     pl.DataFrame(rows, schema=["day", "n", "y"], orient="row").write_csv(path)
-    options = ["--label", "y", "--dates", how, "--random-state", "0", "--no-certificate", "--quiet"]
+    options = ["--label", "y", "--dates", how, "--random-state", "0", "--quiet"]
     assert main(["train", path, *options, "-o", theirs]) == 0
     frame = read(path)
     X = frame[["day", "n"]]

@@ -2,7 +2,6 @@
 
 import pickle
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,7 +31,6 @@ from votron.estimators._progressive import (
 )
 from votron.rules import RULES
 
-FORMATS = Path(__file__).parent.parent / "saving" / "formats"
 DIGITS, NAMES = shuffle(*load_digits(return_X_y=True), random_state=0)  # writers come one after another
 RULE_CHOICES = [
     (name, normalized)
@@ -301,15 +299,6 @@ def test_asking_changes_nothing(voted):
     before = dict(voted.__dict__)
     voted.predict_proba(DIGITS[:3])
     assert voted.__dict__ == before
-
-
-@pytest.mark.parametrize("name", ["format1-voted", "format2-averaged", "format1-compact-vote"])
-def test_files_from_before_have_none(name):
-    model = votron.load(FORMATS / f"{name}.votron")
-    assert not hasattr(model, "predict_proba")
-    with pytest.raises(AttributeError, match="has no probabilities, since it comes from a file or a model without"):
-        model.predict_log_proba(DIGITS)
-    assert not hasattr(model.compact(), "predict_proba")
 
 
 def test_precomputed_kernels_have_them_even_compact():

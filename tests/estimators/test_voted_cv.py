@@ -187,6 +187,16 @@ def test_kernels_of_one_name_are_different_settings():
         assert np.array_equal(model.scores_[rule], scores)
 
 
+def test_the_training_at_the_end_is_complete_when_time_is_over():
+    X, y = make_classification(600, 20, flip_y=0.3, random_state=0)
+    model = VotedPerceptronClassifierCV(time_limit=1e-6, epochs=40, random_state=0)
+    with pytest.warns(UserWarning, match="ended the search"):
+        model.fit(X, y)
+    again = VotedPerceptronClassifier(**model.best_params_, random_state=model.best_estimator_.random_state).fit(X, y)
+    assert model.best_estimator_.n_epochs_ == model.best_params_["epochs"]
+    assert model.best_estimator_.record_.equals(again.record_)
+
+
 def test_time_is_kept_to():
     X, y = make_classification(6000, 20, flip_y=0.3, random_state=0)
     VotedPerceptronClassifierCV(**FEW).fit(X[:200], y[:200])  # compiles

@@ -1,13 +1,9 @@
 """Learners on the same folds: scores are those of plain cross-validation, and what goes wrong with one stays there."""
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +11,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from matplotlib import pyplot as plt
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
@@ -31,13 +27,12 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier, VotronError, table_classifier
-from votron._util.forecast import announcing_long_work
 from votron.data import read_examples
-from votron.evaluate import CANDIDATES, SCORES, compare
+from votron.evaluate import SCORES, compare
 from votron.evaluate.candidates import candidates_for, facts_of
 from votron.plots import ComparisonDisplay
 
@@ -73,38 +68,10 @@ class Failing(ClassifierMixin, BaseEstimator):
     def fit(self, X, y):
         if self.error == "Ctrl-C":
             signal.raise_signal(signal.SIGINT)
-        if self.error == "dies":
-            os._exit(9)
         raise ValueError(f"{self.error}\nand more")
 
     def predict(self, X):
         return np.full(len(X), self.classes_[0])
-
-
-class Unpicklable(GaussianNB):
-    """Cannot be sent to another process."""
-
-    def __reduce_ex__(self, protocol):
-        raise TypeError("not this one")
-
-    def __sklearn_clone__(self):
-        return Unpicklable()
-
-
-class Loud(GaussianNB):
-    """Writes to standard output, as libraries in C do."""
-
-    def fit(self, X, y):
-        os.write(1, b"Fitting\n")
-        return super().fit(X, y)
-
-
-class Slow(GaussianNB):
-    """Takes some milliseconds for each row that it is trained on."""
-
-    def fit(self, X, y):
-        time.sleep(0.004 * len(y))
-        return super().fit(X, y)
 
 
 def folds_of(y, folds, repeats, seed=0):
@@ -118,12 +85,11 @@ def test_all_learners_have_the_same_folds():
     logs = {"one": [], "other": []}
     compare(X, y, {name: Recorder(log) for name, log in logs.items()}, folds=3, repeats=2, random_state=5)
     assert logs["one"] == logs["other"]
-    seen = [
-        (sorted(rows) if what == "fit" else sorted(set(rows))) for what, rows in logs["one"][2:]
-    ]  # after warming up
-    expected = [part.tolist() for split in folds_of(y, 3, 2, seed=5) for part in split]
-    assert seen == expected
-    assert all(len(rows) >= 1000 for what, rows in logs["one"][2:] if what == "predict")
+    timed = [rows for what, rows in logs["one"] if what == "predict" and len(rows) >= 1000]
+    fitted = [rows for what, rows in logs["one"] if what == "fit"]
+    splits = list(folds_of(y, 3, 2, seed=5))
+    assert fitted == [train.tolist() for train, _ in splits]
+    assert [sorted(set(rows)) for rows in timed] == [test.tolist() for _, test in splits]
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -138,10 +104,10 @@ def test_scores_are_those_of_scikit_learn(score, data):
         labels, p = model.predict(X[test]), model.predict_proba(X[test])
         measures = {
             "accuracy": lambda y, labels=labels: accuracy_score(y, labels),
-            "balanced-accuracy": lambda y, labels=labels: balanced_accuracy_score(y, labels),
-            "macro-f1": lambda y, labels=labels: f1_score(y, labels, average="macro"),
-            "auc": lambda y, p=p: roc_auc_score(y, p if p.shape[1] > 2 else p[:, 1], multi_class="ovr"),
-            "log-loss": lambda y, p=p: log_loss(y, p),
+            "balanced_accuracy": lambda y, labels=labels: balanced_accuracy_score(y, labels),
+            "f1_macro": lambda y, labels=labels: f1_score(y, labels, average="macro"),
+            "roc_auc": lambda y, p=p: roc_auc_score(y, p if p.shape[1] > 2 else p[:, 1], multi_class="ovr"),
+            "neg_log_loss": lambda y, p=p: -log_loss(y, p),
         }
         expected.append(measures[score](y[test]))
     assert found == pytest.approx(expected)
@@ -170,12 +136,6 @@ def test_the_usual_candidates_on_a_real_table():
     assert all(row.n_bytes > 100 for row in found.rows)
 
 
-def test_fewer_rows_than_classes_may_be_left_undrawn():
-    X, y = np.arange(206.0).reshape(103, 2), np.arange(103) % 10
-    found = compare(X, y, ["majority"], max_rows=100, folds=2, repeats=1)
-    assert (found.n_rows, found.n_used) == (103, 100)
-
-
 def rows_with_rare_classes(counts=(600, 360, 6, 2)):
     """Rows of classes a, b, c and d, in disorder, as frames have them; the first column numbers the rows."""
     y = np.random.RandomState(0).permutation(np.repeat(list("abcd")[: len(counts)], counts))
@@ -188,14 +148,9 @@ def test_rare_classes_are_drawn():
     for log, seed in zip(logs, (0, 0, 1), strict=True):
         found = compare(X, y, {"one": Recorder(log)}, max_rows=100, folds=3, repeats=1, random_state=seed)
         assert (found.n_rows, found.n_used) == (968, 100)
-    drawn = [sorted({int(row) for what, rows in log[2:] if what == "predict" for row in rows}) for log in logs]
+    drawn = [sorted({int(row) for what, rows in log if what == "predict" for row in rows}) for log in logs]
     assert y[drawn[0]].value_counts().to_dict() == {"a": 59, "b": 36, "c": 3, "d": 2}
     assert drawn[0] == drawn[1] != drawn[2]
-
-
-def test_more_rows_are_drawn_only_where_classes_force_it():
-    X, y = np.arange(206.0).reshape(103, 2), np.arange(103) % 10
-    assert compare(X, y, ["majority"], max_rows=12, folds=2, repeats=1).n_used == 20
 
 
 def test_one_row_of_a_class_is_refused_by_its_label():
@@ -231,7 +186,6 @@ def test_candidates_say_what_suits_them():
     names, unfit = candidates_for(facts_of(counts), sklearn=True)
     assert {"naive-bayes", "sgd"} <= set(names)
     assert set(unfit) == {"boosting"}
-    assert all(each.words and each.name == name for name, each in CANDIDATES.items())
     frame = pd.DataFrame({"title": ["a b", "c d"], "size": [1, 2], "price": [1.5, 2.5]})
     assert facts_of(frame, "title") == facts_of(frame, ["title"])
 
@@ -246,168 +200,51 @@ def test_one_that_fails_is_reported_and_the_rest_go_on():
         compare(*IRIS, {"bad": Failing("Cannot do it")})
 
 
-def test_ctrl_c_leaves_what_is_finished():
-    stopping = {"good": GaussianNB(), "tree": DecisionTreeClassifier(), "never tried": GaussianNB()}
-    told = []
+def noise(n=200):
+    rng = np.random.RandomState(0)
+    return rng.normal(size=(n, 5)), rng.randint(0, 2, n)
+
+
+def stopping_at(n_fits):
+    """A callback that sends Ctrl-C after so many fits."""
 
     def tell(done, total, name):
-        told.append((done, total, name))
-        if name == "tree" and done == 8:
+        if done == n_fits:
             signal.raise_signal(signal.SIGINT)
 
-    found = compare(*IRIS, stopping, repeats=1, callback=tell)
+    return tell
+
+
+@pytest.mark.parametrize(("n_fits", "names", "repeats"), [(5, ["good"], 1), (13, ["good", "tree", "third"], 1)])
+def test_ctrl_c_leaves_what_is_finished(n_fits, names, repeats):
+    models = {"good": GaussianNB(), "tree": DecisionTreeClassifier(), "third": DummyClassifier()}
+    found = compare(*IRIS, models, folds=4, repeats=3, callback=stopping_at(n_fits))
     assert found.stopped == "interrupted"
-    assert [row.name for row in found.rows] == ["good"]
+    assert {row.name for row in found.rows} == set(names)
+    assert (found.repeats, found.repeats_asked) == (repeats, 3)
+    assert found.rows[0].scores == compare(*IRIS, {"good": GaussianNB()}, folds=4, repeats=repeats).best.scores
+    assert set(found.left_out) == set(models) - set(names)
+    assert "Compared by 1 of 3 repeats, which all have finished." in found.remarks()
     assert "(interrupted)" in found.to_text()
-    assert told[:3] == [(0, 15, "good"), (0, 15, "tree"), (0, 15, "never tried")]
+
+
+def test_ctrl_c_ends_a_fit_of_ours_at_once():
+    """Alone, it would keep what it has learnt so far."""
+    endless = VotedPerceptronClassifier(kernel="linear", epochs=1e7)
+    threading.Timer(1.0, signal.raise_signal, [signal.SIGINT]).start()
+    found = compare(*noise(), {"majority": DummyClassifier(), "endless": endless}, folds=2, repeats=1)
+    assert [row.name for row in found.rows] == ["majority"]
     with pytest.raises(KeyboardInterrupt):
         compare(*IRIS, {"stops": Failing("Ctrl-C")})
 
 
-class Late(DummyClassifier):
-    """Takes its time from its sixth fit on."""
-
-    n_fits = 0
-
-    def fit(self, X, y, sample_weight=None):
-        type(self).n_fits += 1
-        if self.n_fits > 5:
-            raise KeyboardInterrupt
-        return super().fit(X, y, sample_weight)
-
-
-def test_those_with_one_repeat_are_compared_by_that(monkeypatch):
-    """The second of three is stopped in its second repeat: the first two have the first repeat in common."""
-    monkeypatch.setattr(Late, "n_fits", -1)  # of which one is for warming up
-    models = {"first": GaussianNB(), "late": Late(), "never": LogisticRegression()}
-    found = compare(*IRIS, models, folds=4, repeats=3)
-    assert [row.name for row in found.rows] == ["first", "late"]
-    assert (found.repeats, found.repeats_asked, found.stopped) == (1, 3, "interrupted")
-    alone = compare(*IRIS, {"first": GaussianNB()}, folds=4, repeats=1)
-    assert found.rows[0].scores == alone.rows[0].scores
-    assert "All are compared by 1 of 3 repeats, which all have finished." in found.remarks()
-    assert found.to_dict()["repeats_asked"] == 3
-
-
-def test_slow_ones_are_left_out():
-    """One for which a few rows are too many is so before the time is over."""
-    X, y = np.random.RandomState(0).normal(size=(600, 5)), np.arange(600) % 2
-    slow = VotedPerceptronClassifier(kernel="linear", epochs=1e7)
-    clone(slow).set_params(epochs=1).fit(X, y)  # compiled, so that the limit is that of fits
-    found = compare(X, y, {"voted": slow, "majority": DummyClassifier()}, folds=2, repeats=1, max_seconds=3.0)
-    assert [row.name for row in found.rows] == ["majority"]
-    reason = (
-        r"It takes longer than there was time for: a fit on few rows was not over after [\d.]+ s, "
-        r"and [\d.]+ s were left for its 2 folds\."
-    )
-    assert re.fullmatch(reason, found.left_out["voted"])
-
-
-def fitting_processes(parent=None):
-    """The processes that fit learners, of all comparisons or of that of one process: other tests may run beside."""
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
-    found = [line.split() for line in listed.splitlines() if "votron.evaluate._worker" in line]
-    return {pid for pid, of, *_ in found if parent is None or of == str(parent)}
-
-
-def hard_rows(n=1500):
-    """Noise, on which `HARD` takes long: a few rows of it in no time, some hundred in minutes."""
-    rng = np.random.RandomState(0)
-    return rng.normal(size=(n, 8)), rng.randint(0, 2, n)
-
-
-HARD = SVC(kernel="poly", C=1e3)
-
-
-def test_a_fit_of_scikit_learns_ends_in_time():
-    """A real fit that is far from its end is ended; those before it are there, and nothing stays behind."""
-    models = {"machine": HARD, "majority": DummyClassifier(), "averaged": AveragedPerceptronClassifier(epochs=1)}
-    start = time.monotonic()
-    found = compare(*hard_rows(), models, folds=2, repeats=1, max_seconds=6.0)
-    assert 5.9 < time.monotonic() - start < 20.0  # the machine alone takes minutes
-    assert {row.name for row in found.rows} == {"majority", "averaged"}
-    assert found.left_out["machine"].startswith("It takes longer than there was time for: 0 of its 2 folds took ")
-    assert found.stopped == ""
-    assert not fitting_processes(os.getpid())
-
-
-def test_a_limit_changes_no_score():
-    """Also of classes that only this file has."""
-    models = {"tree": DecisionTreeClassifier(), "averaged": AveragedPerceptronClassifier(), "mine": Slow()}
-    limited, free = (compare(*IRIS, models, folds=3, repeats=1, max_seconds=limit) for limit in (60.0, None))
-    assert limited.left_out == free.left_out == {}
-    for attribute in ("scores", "is_file", "estimator", "remarks"):
-        found = [{row.name: getattr(row, attribute) for row in each.rows} for each in (limited, free)]
-        assert found[0] == found[1]
-    (mine,) = (row for row in limited.rows if row.name == "mine")
-    assert all(seconds >= 0.1 for seconds in mine.train_seconds)
-
-
-def test_who_needs_more_than_a_share_has_what_others_leave():
-    """With the folds that it has: it is not begun anew."""
-    models = {"slow": Slow(), "majority": DummyClassifier(), "other": DummyClassifier(), "third": DummyClassifier()}
-    found = compare(*IRIS, models, folds=3, repeats=2, max_seconds=16.0)  # of which 2.4 s are for sleeping
-    assert found.left_out == {}
-    assert len(found.rows) == 4
-
-
-def test_what_goes_wrong_aside_stays_there():
-    models = {"good": GaussianNB(), "bad": Failing("Cannot do it"), "dies": Failing("dies"), "kept": Unpicklable()}
-    found = compare(*IRIS, {**models, "loud": Loud()}, folds=3, repeats=1, max_seconds=60.0)
-    assert {row.name for row in found.rows} == {"good", "loud"}
-    assert found.left_out == {
-        "bad": "ValueError: Cannot do it and more.",
-        "dies": "Its process was ended from outside, perhaps for lack of memory.",
-        "kept": "It cannot be sent to another process, which a time limit needs. TypeError: not this one.",
-    }
-
-
-def test_ctrl_c_ends_the_other_process():
-    began = []
-
-    def tell(done, total, name):
-        if done == 2:  # the machine is being fitted in a moment
-            began.append(fitting_processes(os.getpid()))
-            threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
-
-    models = {"good": GaussianNB(), "machine": HARD}
-    found = compare(*hard_rows(), models, folds=2, repeats=1, max_seconds=100.0, callback=tell)
-    assert len(began[0]) == 1
-    assert found.stopped == "interrupted"
-    assert [row.name for row in found.rows] == ["good"]
-    assert not fitting_processes(os.getpid())
-
-
-@pytest.mark.slow
-def test_a_comparison_that_is_killed_leaves_no_process(tmp_path):
-    X, y = hard_rows()
-    np.savez(tmp_path / "rows.npz", X=X, y=y)
-    command = ["compare", str(tmp_path / "rows.npz"), "--label", "y", "--estimator", "svc", "--max-seconds", "60"]
-    process = subprocess.Popen([sys.executable, "-m", "votron", *command, "--repeats", "1000", "--quiet"])
-    while not (its_own := fitting_processes(process.pid)):
-        time.sleep(0.1)
-    process.kill()
-    process.wait()
-    end = time.monotonic() + 30
-    while its_own & fitting_processes() and time.monotonic() < end:
-        time.sleep(0.1)
-    assert not its_own & fitting_processes()
-
-
-def test_who_has_no_chance_is_not_tried():
-    found = compare(*hard_rows(1100), {"majority": DummyClassifier(), "slow": Slow()}, max_seconds=14.0)
-    reason = r"Its 10 folds would take about [\d.]+ s, and [\d.]+ s were left\."
-    assert re.fullmatch(reason, found.left_out["slow"])
-
-
-def test_long_work_is_announced_once(monkeypatch):
-    said = []
-    monkeypatch.setattr("votron._util.forecast.LONG_SECONDS", 0.0)
-    X, y = np.random.RandomState(0).normal(size=(1200, 5)), np.arange(1200) % 3
-    with announcing_long_work(lambda low, high: said.append((low, high))):
-        compare(X, y, ["averaged", "majority"], repeats=1)
-    [(low, high)] = said
-    assert 0 < low < high
+def test_time_is_checked_between_fits():
+    found = compare(*IRIS, {"good": GaussianNB(), "late": GaussianNB()}, folds=3, repeats=10**4, max_seconds=1.0)
+    assert found.stopped == "out of time"
+    assert {row.name for row in found.rows} == {"good", "late"}
+    assert 1 <= found.repeats < 10**4
+    with pytest.raises(VotronError, match=r"No candidate could be compared\. good: There was no time left for it\."):
+        compare(*IRIS, {"good": GaussianNB()}, max_seconds=1e-9)
 
 
 def test_weights_count_in_training_and_in_the_score():
@@ -426,16 +263,6 @@ def test_weights_count_in_training_and_in_the_score():
     assert found.best.scores == pytest.approx(expected)
 
 
-def test_rows_without_weight_are_not_called_drawn():
-    weight = np.arange(150) % 3 > 0
-    found = compare(*IRIS, ["majority"], sample_weight=weight, folds=3, repeats=1)
-    assert found.folds_in_words() == "3 folds of 100 rows (50 of weight 0 left out)"
-    assert (found.n_rows, found.n_without_weight, found.n_used) == (150, 50, 100)
-    found = compare(*IRIS, ["majority"], sample_weight=weight, folds=3, repeats=1, max_rows=60)
-    assert found.folds_in_words() == "3 folds of 60 rows drawn from 100 (50 of weight 0 left out)"
-    assert found.to_dict()["rows_without_weight"] == 50
-
-
 def test_class_weights_are_for_those_that_take_them():
     found = compare(*IRIS, ["averaged", "neighbours"], class_weight={0: 5.0}, folds=3, repeats=1)
     remarks = {row.name: row.remarks for row in found.rows}
@@ -452,10 +279,10 @@ def test_class_weights_are_for_those_that_take_them():
 
 
 def test_a_score_of_probabilities_leaves_out_those_without():
-    found = compare(*IRIS, ["voted", "adatron", "linear-svc"], score="log-loss", folds=3, repeats=1)
-    assert [row.name for row in found.rows] == ["voted"]
-    assert found.left_out["adatron"] == "It has no probabilities, which log-loss is made of."
-    assert found.summary() == []
+    found = compare(*IRIS, ["voted", "adatron", "majority"], score="neg_log_loss", folds=3, repeats=1)
+    assert [row.name for row in found.rows] == ["voted", "majority"]
+    assert found.left_out["adatron"] == "It has no probabilities, which neg_log_loss needs."
+    assert found.best.score < 0 < found.difference("majority").low
 
 
 def four_classes():
@@ -463,51 +290,28 @@ def four_classes():
     return X, (X[:, 0] > 0) + 2 * (X[:, 1] > 0)
 
 
-@pytest.mark.parametrize("data", [IRIS, four_classes()], ids=["3 classes", "4 classes"])
-def test_scores_of_pairs_are_no_scores_of_classes(data):
+def test_scores_of_pairs_are_no_scores_of_classes():
     pairwise = SVC(decision_function_shape="ovo")
     found = compare(
-        *data,
+        *four_classes(),
         {
             "plain": pairwise,
             "pipe": make_pipeline(StandardScaler(), pairwise),
             "search": GridSearchCV(pairwise, {"C": [1.0]}, cv=2),
             "classes": SVC(),
         },
-        score="auc",
+        score="roc_auc",
         folds=3,
         repeats=1,
     )
-    sentence = (
-        "The scores of SVC are of pairs of classes, and auc is made of one for each class: give it "
-        "decision_function_shape='ovr'."
-    )
+    sentence = "Its scores are not scores of classes, which roc_auc needs (decision_function_shape='ovr')."
     assert found.left_out == dict.fromkeys(["plain", "pipe", "search"], sentence)
     assert found.best.score > 0.9
 
 
-def test_scores_of_other_shapes_are_refused():
-    class Wide(LinearSVC):
-        def decision_function(self, X):
-            return np.zeros((len(X), 6))
-
-    found = compare(*four_classes(), {"wide": Wide(), "majority": DummyClassifier()}, score="auc", folds=3)
-    assert found.left_out["wide"].startswith("The scores of Wide have 6 columns, and auc is made of one for each of 4")
-
-
 def test_two_classes_have_one_pair():
-    found = compare(*hard_rows(100), {"pairs": SVC(decision_function_shape="ovo")}, score="auc", folds=3, repeats=1)
+    found = compare(*noise(100), {"pairs": SVC(decision_function_shape="ovo")}, score="roc_auc", folds=3, repeats=1)
     assert found.left_out == {}
-
-
-def test_less_loss_is_better():
-    found = compare(*IRIS, ["averaged", "logistic", "majority"], score="log-loss", repeats=1)
-    means = [row.score for row in found.rows]
-    assert means == sorted(means)
-    assert found.rows[-1].name == "majority"
-    gap = found.difference("majority")
-    assert 0 < gap.low < gap.mean < gap.high
-    assert found.verdict("majority") == "worse"
 
 
 def test_results_are_repeated_and_do_not_depend_on_the_others():
@@ -532,32 +336,28 @@ def test_dict_is_json_and_records_are_a_frame():
 
 
 def test_sentences_name_who_is_no_better_than_the_majority():
-    rng = np.random.RandomState(0)
-    found = compare(rng.normal(size=(200, 5)), rng.randint(0, 2, 200), ["averaged", "majority"])
+    found = compare(*noise(), ["averaged", "majority"])
     assert "None is clearly better than always saying the most frequent class." in found.summary()
     assert found.summary()[-1] == "More rows or repeats would tell more."
 
 
 def test_the_baseline_is_known_by_what_it_does():
-    rng = np.random.RandomState(0)
-    noise = rng.normal(size=(200, 5)), rng.randint(0, 2, 200)
     sentence = "None is clearly better than always saying the most frequent class."
-    found = compare(*noise, {"mine": DummyClassifier(), "bayes": GaussianNB()})
+    found = compare(*noise(), {"mine": DummyClassifier(), "bayes": GaussianNB()})
     assert found.baseline == "mine"
     assert sentence in found.summary()
-    named = compare(*noise, {"majority": GaussianNB(), "guess": DummyClassifier(strategy="uniform")})
+    named = compare(*noise(), {"majority": GaussianNB(), "guess": DummyClassifier(strategy="uniform")})
     assert named.baseline is None
     assert not any("most frequent class" in each for each in named.summary())
-    assert compare(*noise, ["averaged", "majority"], repeats=1).to_dict()["baseline"] == "majority"
+    assert compare(*noise(), ["averaged", "majority"], repeats=1).to_dict()["baseline"] == "majority"
 
 
-@pytest.mark.parametrize("limit", [None, 60.0])
-def test_a_size_that_cannot_be_measured_is_left_open(limit):
+def test_a_size_that_cannot_be_measured_is_left_open():
     model = make_pipeline(FunctionTransformer(lambda X: X), GaussianNB())
-    found = compare(*IRIS, {"mine": model}, folds=3, repeats=1, max_seconds=limit)
+    found = compare(*IRIS, {"mine": model}, folds=3, repeats=1)
     assert found.left_out == {}
     assert (found.best.n_bytes, found.best.is_file) == (None, False)
-    assert found.cells()[1][-1] == "–"
+    assert "–" in found.to_text()
     document = json.loads(json.dumps(found.to_dict()))["candidates"][0]
     assert (document["bytes"], document["stored_as"]) == (None, None)
 
@@ -567,7 +367,7 @@ def test_a_size_that_cannot_be_measured_is_left_open(limit):
     [
         (
             {"score": "luck"},
-            "The 'score' parameter of compare must be 'accuracy', .* or 'log-loss'. Got 'luck' instead.",
+            "The 'score' parameter of compare must be 'accuracy', .* or 'neg_log_loss'. Got 'luck' instead.",
         ),
         ({"folds": 1}, "The 'folds' parameter of compare must be an int of at least 2. Got 1 instead."),
         ({"folds": 51}, "The 'folds' parameter of compare must be at most 50, the rows of the largest class. Got 51"),
@@ -580,8 +380,8 @@ def test_a_size_that_cannot_be_measured_is_left_open(limit):
         ),
         ({"confidence": 1}, r"The 'confidence' parameter of compare must be a number in the range \(0, 1\)."),
         ({"n_jobs": 0}, "The 'n_jobs' parameter of compare must be None or an int other than 0."),
-        ({"estimators": ["nobody"]}, "The 'estimators' parameter of compare must be names among majority, .*'nobody'"),
-        ({"estimators": []}, "The 'estimators' parameter of compare must name one candidate at least."),
+        ({"estimators": ["nobody"]}, "The 'estimators' parameter of compare must be among majority, .*'nobody'"),
+        ({"estimators": []}, "The 'estimators' parameter of compare must name at least one candidate."),
         ({"estimators": {"a": 1}}, "The 'estimators' parameter of compare must be classifiers. Got 1 as 'a' instead."),
         ({"y": [1, 2]}, r"compare takes one label for each of the 150 rows of X. Got y of shape \(2,\) instead."),
     ],

@@ -15,6 +15,7 @@ import signal
 import sys
 import tempfile
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 
 import forging
@@ -28,14 +29,14 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from votron import VotronError, load
-from votron.cli import ABOUT_DATA, _inspect
-from votron.cli._output import as_json
+from votron.cli import ABOUT_DATA
+from votron.cli.inspect import _parts
+from votron.cli.output import as_json
 from votron.data._columns import _Chance, _Date, _Discrete, _Text, _Truth
 from votron.errors import ModelFileError
 from votron.kernels.base import is_precomputed
 from votron.saving import container, read_manifest
 
-FORMATS = Path(__file__).parent / "formats"
 SECONDS = 10
 SLACK, MULTIPLE, A_FEATURE = 64 << 20, 32, 64
 """Bytes that may be taken: so many, so many for each of the file, and in predicting so many for each feature."""
@@ -298,7 +299,8 @@ def one_case(seed, folder):
         forged(content, rng)
         forging.write(path, content, rng.choice(forging.FORMATS), odd_header(rng))
     else:
-        source = rng.choice(sorted(FORMATS.glob("*.votron")))
+        source = folder / "source.votron"
+        forging.write(source, forging.fresh(rng.choice(sorted(forging.contents()))))
         path.write_bytes(mutated(source.read_bytes(), rng))
     n_bytes = path.stat().st_size
     with memory(SLACK + MULTIPLE * n_bytes, "opening"):
@@ -311,8 +313,8 @@ def one_case(seed, folder):
         assert content_of(path) == content_of(source), "a changed file opened as another model"
         return True
     manifest = read_manifest(path)
-    assert _inspect._text(manifest, str(path))
-    assert as_json(_inspect._document(manifest))
+    assert _parts(manifest, str(path), verbose=True)
+    assert as_json(asdict(manifest))
     width = classifier_of(model).n_features_in_
     with memory(SLACK + MULTIPLE * n_bytes + A_FEATURE * min(width, 2**26), "predicting"):
         predicts(model)

@@ -8,7 +8,6 @@ import struct
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import forging
 import fuzz_models
@@ -52,8 +51,6 @@ from votron.errors import ModelFileError
 from votron.kernels import LinearKernel, NormalizedKernel, PolynomialKernel
 from votron.saving import read_manifest
 from votron.saving.container import FORMAT, read_container
-
-FORMATS = Path(__file__).parent / "formats"
 
 
 def data(n_classes=3, n=60, d=6, seed=0, dtype="f8"):
@@ -454,31 +451,6 @@ def test_arrays_are_mapped_on_request(tmp_path):
     assert int(done.stdout) < limit // 4
 
 
-@pytest.mark.parametrize("path", sorted(FORMATS.glob("*.votron")), ids=lambda path: path.stem)
-def test_files_of_every_format_open(path):
-    """The files in tests/saving/formats were written by earlier versions, and never change."""
-    expected = json.loads((FORMATS / "expected.json").read_text())[path.stem]
-    model = load(path)
-    make = {"rows": np.array, "table": pl.DataFrame, "text": list}
-    rows = next(make[kind](expected[kind]) for kind in make if kind in expected)
-    assert model.predict(rows).tolist() == expected["labels"]
-    assert np.allclose(model.decision_function(rows), expected["scores"], rtol=1e-9)
-    assert read_manifest(path).format == expected["format"]
-
-
-@pytest.mark.parametrize("number", forging.FORMATS)
-def test_averaged_perceptrons_of_before_there_were_margins_learn_on(number):
-    path = FORMATS / f"format{number}-averaged.votron"
-    rows = np.array(json.loads((FORMATS / "expected.json").read_text())[path.stem]["rows"])
-    model = load(path)
-    assert (model.margin, model.multiclass) == (0.0, "ovr")
-    before = model.n_epochs_
-    assert model.partial_fit(rows, model.predict(rows)).n_epochs_ == before + 1
-    model.set_params(margin=0.5)
-    with pytest.raises(VotronError, match=r"'margin' parameter .* same at every call of partial_fit: 0\.0\. Got 0\.5"):
-        model.partial_fit(rows, model.predict(rows))
-
-
 @pytest.mark.parametrize("field", ["trained_margin", "trained_jointly"])
 @pytest.mark.parametrize("value", [-1.0, "ovr", [0.5], 2])
 def test_how_an_averaged_perceptron_was_trained_is_checked(field, value, tmp_path):
@@ -490,12 +462,6 @@ def test_how_an_averaged_perceptron_was_trained_is_checked(field, value, tmp_pat
         return
     with pytest.raises(ModelFileError, match=rf"The field 'manifest\.model\.{field}' must be "):
         load(path)
-
-
-@pytest.mark.parametrize("number", forging.FORMATS)
-def test_every_class_has_a_file_of_every_format(number):
-    kept = {read_manifest(path).estimator for path in FORMATS.glob(f"format{number}-*.votron")}
-    assert kept == {type(model).__name__ for model, _ in PREDICTORS.values()}
 
 
 # -- damage ------------------------------------------------------------------------------------------------------------
@@ -635,7 +601,7 @@ FORGERIES = {
     "negative steps": (_set("model", "record", "n_steps", value=-1), "whole number from 0"),
     "steps as text": (_set("model", "record", "n_steps", value="9"), "whole number"),
     "no seed": (lambda manifest, arrays: manifest["model"].pop("seed"), "Got nothing instead"),
-    "flag by number": (_set("model", "once", value=1), "true or false"),
+    "flag by number": (_set("model", "history", "shuffled", value=1), "true or false"),
     "NaN": (_array("model.record.score", lambda a: _with(a, 0, np.nan)), "finite numbers"),
     "infinite support": (_array("model.support_rows.data", lambda a: _with(a, 0, np.inf)), "finite numbers"),
     "column outside": (_array("model.support_rows.indices", lambda a: _with(a, 0, 99)), "a CSR matrix"),
@@ -733,17 +699,6 @@ def test_only_the_model_has_to_be_there(good, tmp_path):
     assert load(path).record_.equals(MODELS["voted csr"][0].record_)
     manifest = read_manifest(path)
     assert (manifest.summary, manifest.provenance, manifest.certificate, manifest.steps) == ({}, {}, None, [])
-
-
-@pytest.mark.parametrize("name", [path.stem.partition("-")[2] for path in sorted(FORMATS.glob("format1-*.votron"))])
-def test_files_of_all_formats_say_the_same(name):
-    """The same kinds of models were written in each format."""
-    first, *others = (read_manifest(FORMATS / f"format{number}-{name}.votron") for number in forging.FORMATS)
-    for other in others:
-        for each in ("estimator", "classes", "steps", "columns"):
-            assert getattr(other, each) == getattr(first, each)
-        assert set(other.summary) == set(first.summary)
-        assert (other.certificate is None) == (first.certificate is None)
 
 
 def test_what_columns_hold_is_checked(tmp_path):

@@ -4,6 +4,7 @@ import json
 import math
 import pickle
 import re
+from dataclasses import replace
 
 import numpy as np
 import oracle
@@ -788,7 +789,7 @@ def test_another_matrix_is_not_the_training_matrix(digits):
 def test_an_interrupted_training_is_no_planned_one(digits):
     X, y = digits[0], digits[1] == 2
     model = voted(epochs=1).fit(X, y)
-    model._cut_off = True
+    model.history_ = replace(model.history_, interrupted=True)
     assert [a.name for a in certify(model, X, y).bounds[-1].failing] != []
     assert certify(model, X, y).best() is None
     assert "training was interrupted" in flat(certify(model, X, y))

@@ -23,6 +23,8 @@ from votron.errors import VotronError
 INK, MUTED, GRID, AXIS = "#333333", "#666666", "#e6e6e6", "#999999"
 FOR, AGAINST = "#1f4e9c", "#c8641b"
 """What is right or speaks for a class, and what is wrong or speaks against it."""
+EMPTY = "#f2f3f5"
+"""The ground of cells without rows."""
 COLOURS = ("#1f4e9c", "#3f9a6a", "#dd8330", "#a3a3a3", "#7a4ea3", "#b03a5b", "#0b6e99", "#8a6d1d")
 """Of several lines, in their order."""
 IMAGE_SHAPES = {784: (28, 28), 64: (8, 8)}

@@ -1,14 +1,8 @@
 """The command line: ``votron train``, ``predict``, ``evaluate`` and the rest; ``votron --help`` lists them.
 
-Everything heavy is imported by the command that needs it, so that ``votron --help`` is quick. Exit status: 0 where all
-went well, 1 where a command could not do what it was asked, 2 where it was asked wrongly, 130 after Ctrl-C. Whatever
-goes wrong is one sentence on standard error; a traceback appears only for an error in Votron itself, and only where the
-environment variable ``VOTRON_DEBUG`` is set.
-
-Each command is the module of its name (``_train``, ``_predict``, ...): ``add`` adds its options to a parser, ``run``
-does the work. Beneath them are ``_models`` (model files, and data for a model), ``_reading`` (data), ``_options``,
-``_output`` and ``_parser``. Commands do what users of Python can do: of the rest of Votron they import public modules,
-and beside these only the leaves that all of Votron shares, such as ``votron._util.text``; a test lists them.
+Each command is the module of its name, and is imported when it is run, so that ``votron --help`` is quick. `options`
+has the options that commands share, `command` the classes of click behind them, `output` what is printed and written,
+`reading` and `models` data and model files as commands take them.
 """
 
 from __future__ import annotations
@@ -22,36 +16,30 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+import click
+
 from votron import __version__
-from votron.cli._output import discard_stdout, escaping_stdout, printable, warnings_as_sentences
-from votron.cli._parser import Parser, UsageError, epilog, message_of, with_dashes
-from votron.errors import BoundViolatedError, VotronError
+from votron.cli.output import discard_stdout, escaping_stdout, printable, warnings_as_sentences
 
 __all__ = ["main"]
 
 COMMANDS = {
-    "train": "train a model on a data file",
-    "predict": "label new rows with a model",
-    "evaluate": "measure a model's error on labelled rows, with a confidence interval",
-    "report": "write what a model does on labelled rows as one page to read, print and send",
-    "certify": "compute what the theorems guarantee about a model",
-    "explain": "show which examples and features made the label of a row",
-    "inspect": "show what is in a model file",
-    "tune": "choose parameters by cross-validation",
-    "compare": "compare estimators on the same folds, and say which differences are noise",
-    "data": "list, fetch, convert and describe data, and find labels that may be wrong",
-    "export": "write a model as ONNX, or as a smaller model file",
-    "reproduce": "reproduce the papers' tables and figures",
-    "play": "play the perceptron game, move through a run, draw a digit, in the browser",
-    "completion": "print a shell completion script",
+    "train": "Train a model on a data file.",
+    "predict": "Label new rows with a model.",
+    "evaluate": "Measure a model's error on labelled rows.",
+    "report": "Write a page on what a model does on labelled rows.",
+    "certify": "Compute what the theorems guarantee about a model.",
+    "explain": "Show which examples and features made the label of a row.",
+    "inspect": "Show what is in a model file.",
+    "tune": "Choose parameters by cross-validation.",
+    "compare": "Compare estimators on the same folds.",
+    "data": "List, fetch, convert and describe data; find labels that may be wrong.",
+    "export": "Write a model as ONNX, or as a smaller model file.",
+    "reproduce": "Reproduce the papers' tables and figures.",
+    "play": "Play the perceptron game and look into a training run, in the browser.",
+    "completion": "Print a shell completion script.",
 }
-
-EXAMPLES = [
-    ("votron train digits -o digits.votron", "train on scikit-learn's digits"),
-    ("votron evaluate digits.votron digits --part test", "measure the error on other rows"),
-    ("votron train days.csv --label Play -o days.votron", "train on a table"),
-    ("votron predict days.votron days.csv -o labels.csv", "label its rows"),
-]
+OLD = ("train", "evaluate", "report", "certify", "tune", "compare", "data", "reproduce")
 
 ABOUT_DATA = (
     "Input X contains",
@@ -61,7 +49,51 @@ ABOUT_DATA = (
     "Found unknown categories",
     "could not convert string to float",
 )
-"""How scikit-learn begins to speak of data that it does not take."""
+"""The beginnings of scikit-learn's errors about data."""
+
+
+class Commands(click.Group):
+    """The commands, each imported when it is run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return their names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import a command."""
+        if name not in COMMANDS:
+            return None
+        found: click.Command = getattr(importlib.import_module(f"votron.cli.{name}"), name)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what each command does, without importing it."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(
+    cls=Commands,
+    invoke_without_command=True,
+    epilog="Run `votron COMMAND --help` for the options of a command.",
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "token_normalize_func": lambda name: name.replace("_", "-"),
+    },
+)
+@click.version_option(__version__, message="votron %(version)s", help="Show the version.")
+@click.pass_context
+def votron(ctx: click.Context) -> None:
+    r"""Large-margin classification with perceptrons.
+
+    \b
+    votron train days.csv --label Play -o days.votron    # train a model
+    votron evaluate days.votron more-days.csv            # measure its error
+    votron predict days.votron tomorrow.csv -o out.csv   # label new rows
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -75,132 +107,73 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status.
+        The exit status: 0 on success, 1 if the command failed, 2 if it was used wrongly, 130 after Ctrl-C.
 
     Examples
     --------
-    >>> main(["reproduce", "--degrees", "0"])
-    2
+    >>> from votron.cli import main
+    >>> main(["--version"])
+    votron 0.1.0
+    0
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    prog = " ".join(filter(None, ["votron", command_in(arguments)]))
+    name = next((each for each in arguments if each in COMMANDS), None)
+    prog = f"votron {name}" if name else "votron"
+    if name in OLD:
+        from votron.cli import _old
+
+        return _old.main(arguments)
+    with contextlib.suppress(ValueError):  # only the main thread can; SIGTERM ends workers as well, as Ctrl-C does
+        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         with warnings_as_sentences(prog), escaping_stdout():
-            status = _run(with_dashes(arguments), shlex.join(["votron", *arguments]))
+            obj = shlex.join(["votron", *arguments])
+            status = votron.main(arguments, prog_name="votron", standalone_mode=False, obj=obj)
             sys.stdout.flush()
-        return status
-    except SystemExit as stop:  # argparse has printed a help text or the version
-        return int(stop.code or 0)
+        return int(status or 0)
     except BrokenPipeError:  # nobody reads on, as after `votron ... | head`
         discard_stdout()
         return 1
     except BaseException as error:
-        return _explain_failure(prog, error)
+        message, status = _failure(error)
+        print(printable(f"{prog}: {message}"), file=sys.stderr)
+        return status
 
 
-def _run(arguments: list[str], command: str) -> int:
-    parser = build(arguments)
-    args = parser.parse_args(arguments)
-    if args.command is None:
-        parser.print_help()
-        return 0
-    with contextlib.suppress(ValueError):  # only the main thread can; SIGTERM ends workers as well, as Ctrl-C does
-        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    args.command_line = command
-    if getattr(args, "remark", None) and not getattr(args, "quiet", False):
-        _say(f"votron: {args.remark}", 0)
-    status: int = args.run(args)
-    return status
-
-
-def _explain_failure(prog: str, error: BaseException) -> int:
-    """Say in a sentence what went wrong; return the exit status."""
-    if isinstance(error, UsageError):
-        return _say(f"{prog}: {message_of(error)}", 2)
+def _failure(error: BaseException) -> tuple[str, int]:
+    """Return in a sentence what went wrong, and the exit status."""
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        return f"{_named(error.param)} must be given.", 2
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        return f"{_named(error.param)}: {_sentence(error.message)}", 2
+    if isinstance(error, click.ClickException):
+        return _sentence(error.format_message()), error.exit_code
     if _was_interrupted(error):
-        kept = "What is finished is kept; the same command goes on from there."
-        line = "\n" if sys.stderr.isatty() else ""  # a terminal shows ^C, and perhaps a bar
-        return _say(f"{line}{prog}: Stopped. {kept if prog.endswith(' reproduce') else 'No file was written.'}", 130)
+        return "Stopped. No file was written.", 130
     if isinstance(error, MemoryError):
-        return _say(f"{prog}: There is not enough memory{_remedy(prog)}.", 1)
+        return "There is not enough memory; `votron train --stream` reads data in batches.", 1
     if isinstance(error, OSError):
-        return _say(f"{prog}: {_os_sentence(error)}", 1)
-    if isinstance(error, VotronError) and not isinstance(error, BoundViolatedError):
-        return _say(f"{prog}: {message_of(error)}", 1)
+        where = f"{os.fspath(error.filename)!s}: " if isinstance(error.filename, str | os.PathLike) else ""
+        return f"{where}{error.strerror or error}.", 1
     if isinstance(error, ValueError) and str(error).startswith(ABOUT_DATA):
-        return _say(f"{prog}: {' '.join(str(error).split())}", 1)
-    return _unexpected(prog, error)
+        return " ".join(str(error).split()), 1
+    if os.environ.get("VOTRON_DEBUG"):
+        traceback.print_exception(error)
+    words = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return f"This is an error in Votron, please report it; VOTRON_DEBUG=1 shows where. {words}", 1
+
+
+def _named(param: click.Parameter) -> str:
+    return param.opts[-1] if isinstance(param, click.Option) else param.metavar or str(param.name)
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
-    """Tell whether Ctrl-C is at the bottom of it: it may come at any line of a library, whose tidying up then fails."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
+    """Tell whether Ctrl-C is behind an error: it may come at any line of a library, whose clean-up then fails."""
+    while error is not None and not isinstance(error, KeyboardInterrupt | click.Abort):
         error = error.__context__
     return error is not None
 
 
-def _unexpected(prog: str, error: BaseException) -> int:
-    if os.environ.get("VOTRON_DEBUG"):
-        traceback.print_exception(error)
-    words = " ".join(str(error).split())
-    hint = "" if os.environ.get("VOTRON_DEBUG") else "; VOTRON_DEBUG=1 shows where"
-    return _say(f"{prog}: This is an error in Votron, please report it{hint}. {type(error).__name__}: {words}", 1)
-
-
-def _say(text: str, status: int) -> int:
-    print(printable(text, keep="\n"), file=sys.stderr)
-    return status
-
-
-def _os_sentence(error: OSError) -> str:
-    """Return which file it is about, and what the system says of it."""
-    where = f"{os.fspath(error.filename)!s}: " if isinstance(error.filename, str | os.PathLike) else ""
-    return f"{where}{error.strerror or error}."
-
-
-def _remedy(prog: str) -> str:
-    if prog.endswith(" reproduce"):
-        return ": try --jobs 1"
-    return ": try --stream" if prog.endswith(" train") else ""
-
-
-# -- parsers ----------------------------------------------------------------------------------------------------------
-
-
-def command_in(arguments: Sequence[str]) -> str | None:
-    """Return the command that is asked for, if there is one.
-
-    Examples
-    --------
-    >>> command_in(["train", "--help"])
-    'train'
-    >>> command_in(["--version"])
-    """
-    name = next((argument for argument in arguments if not argument.startswith("-")), None)
-    return name if name in COMMANDS else None
-
-
-def build(arguments: Sequence[str]) -> Parser:
-    """Return the parser for these arguments: of other commands it has but the names, whose options take a second."""
-    return _make_parser({command_in(arguments)}, arguments)
-
-
-def build_all(arguments: Sequence[str] = ()) -> Parser:
-    """Return the parser with all commands."""
-    return _make_parser(set(COMMANDS), arguments)
-
-
-def _make_parser(wanted: set[str | None], arguments: Sequence[str]) -> Parser:
-    parser = Parser(
-        prog="votron",
-        usage="votron COMMAND [options]",
-        description="Large-margin classification with perceptrons.",
-        epilog=epilog(EXAMPLES) + "\n\nRun votron COMMAND --help for the options of a command.",
-    )
-    parser.add_argument("--version", action="version", version=f"votron {__version__}", help="show the version")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
-    for name, words in COMMANDS.items():
-        command = commands.add_parser(name, help=words, prog=f"votron {name}")
-        if name in wanted:
-            importlib.import_module(f"votron.cli._{name}").add(command, arguments)
-    return parser
+def _sentence(message: str) -> str:
+    message = " ".join(message.split())
+    return message if message.endswith((".", "?", ")")) else f"{message}."

@@ -7,21 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from votron._util.forecast import announcing_long_work
 from votron._util.progress import Progress
-from votron._util.text_tables import as_csv, as_text
+from votron._util.text_tables import as_csv
 from votron.cli import _options
-from votron.cli._advice import remark_on_label, span_in_words
-from votron.cli._output import (
-    Notes,
-    check_figure_and,
-    print_json,
-    table,
-    width,
-    wrapped,
-    write_figure,
-    writing,
-)
+from votron.cli._advice import remark_on_label
+from votron.cli._output import Notes, check_figure_and, print_json, printable, width, write_figure, writing
 from votron.cli._parser import (
     Parser,
     UsageError,
@@ -109,8 +99,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         "--max-seconds",
         type=positive,
         metavar="S",
-        help="end after this many seconds, with the estimators that have finished a repeat at least, the quick ones "
-        "first; a fit that is not over then is given up, scikit-learn's too (default: no limit)",
+        help="end after this many seconds, once a fit is over, with the estimators that have finished a repeat "
+        "(default: no limit)",
     )
     add(
         "--confidence",
@@ -146,8 +136,55 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, compare, print, and write what is asked for."""
+    from votron.evaluate import compare
+
     notes = Notes(args.quiet)
-    _check_files(args)
+    check_figure_and(args.output, "the table", figure=args.figure, printed="the table", inputs=[args.data])
+    if args.output is not None and Path(args.output).suffix.lower() != ".csv":
+        raise UsageError(f"-o must be a file that ends in .csv. Got {args.output!r} instead.")
+    X, y, weights, label = _read(args, notes)
+    with Progress(None, notes.live, label="Comparing", erase=True) as progress:
+
+        def tell(done: int, total: int, name: str) -> None:
+            progress.total = total
+            progress.update(done, f"{name}, {done} of {total} fits")
+
+        result = compare(
+            X,
+            y,
+            args.estimator,
+            sklearn=args.with_sklearn,
+            score=args.score,
+            folds=args.folds,
+            repeats=args.repeats,
+            random_state=args.random_state,
+            max_rows=args.max_rows,
+            max_seconds=args.max_seconds,
+            n_jobs=getattr(args, "n_jobs", None),
+            encoding=typed_encoding(args, label),
+            class_weight=getattr(args, "class_weight", None),
+            sample_weight=weights,
+            confidence=args.confidence,
+            callback=tell,
+        )
+    if args.json:
+        print_json({"data": base_name(args.data), "label": label, **result.to_dict()})
+    else:
+        print(printable(result.to_text(width()), keep="\n"))
+    if result.stopped == "interrupted":
+        notes("Stopped: this is what was finished until then, and no file was written.")
+        return _INTERRUPTED
+    if args.output is not None:
+        rows = [{name: value for name, value in row.items() if name not in _NOT_IN_CSV} for row in result.records()]
+        with writing(args.output) as file:
+            file.write(as_csv([rows[0], *(row.values() for row in rows)]).encode())
+    if args.figure is not None:
+        write_figure(lambda: result.plot().figure_, Path(args.figure))
+    return 0
+
+
+def _read(args: argparse.Namespace, notes: Notes) -> tuple[Any, Any, Any, str | None]:
+    """Return rows, labels, weights of rows where there are any, and the column of the labels."""
     with rewording(about_holes(args)):
         data, y = read_labelled(args.data, **typed_reading(args))
     if (remark := remark_on_label(y, data.label, is_table=data.columns is not None)) is not None:
@@ -164,90 +201,4 @@ def run(args: argparse.Namespace) -> int:
     tell_left_out(notes, data.dropped, data.unlabelled)
     if not hasattr(X, "columns"):
         matrix_encoder(args, X)  # refuses options of tables
-    result = _compared(args, X, y, weights, typed_encoding(args, data.label), notes)
-    if args.json:
-        print_json({"data": base_name(args.data), "label": data.label, **result.to_dict()})
-    else:
-        print(_text(result))
-    if result.stopped:
-        notes("Stopped: this is what was finished until then, and no file was written.")
-        return _INTERRUPTED
-    _write(args, result)
-    return 0
-
-
-def _check_files(args: argparse.Namespace) -> None:
-    """Refuse places that cannot be written to, before the work."""
-    check_figure_and(args.output, "the table", figure=args.figure, printed="the table", inputs=[args.data])
-    if args.output is not None and Path(args.output).suffix.lower() != ".csv":
-        raise UsageError(f"-o must be a file that ends in .csv. Got {args.output!r} instead.")
-
-
-def _compared(args: argparse.Namespace, X: Any, y: Any, weights: Any, encoding: dict[str, Any], notes: Notes) -> Any:
-    """Compare under a line of progress."""
-    from votron.evaluate import compare
-
-    with (
-        Progress(None, notes.live, label="Comparing", erase=True) as progress,
-        announcing_long_work(lambda low, high: notes(_long_work(low, high))),
-    ):
-
-        def tell(done: int, total: int, name: str) -> None:
-            progress.total = total
-            progress.update(done, f"{name}, {done} of {total} fits")
-
-        return compare(
-            X,
-            y,
-            args.estimator,
-            sklearn=args.with_sklearn,
-            score=args.score,
-            folds=args.folds,
-            repeats=args.repeats,
-            random_state=args.random_state,
-            max_rows=args.max_rows,
-            max_seconds=args.max_seconds,
-            n_jobs=getattr(args, "n_jobs", None),
-            encoding=encoding,
-            class_weight=getattr(args, "class_weight", None),
-            sample_weight=weights,
-            confidence=args.confidence,
-            callback=tell,
-        )
-
-
-def _long_work(low: float, high: float) -> str:
-    """Return how long it takes, and what takes less.
-
-    Examples
-    --------
-    >>> _long_work(900, 901)
-    'Comparing takes about 15 minutes. Fewer --max-rows or --repeats take less; --max-seconds ends it in time.'
-    """
-    return (
-        f"Comparing takes about {span_in_words(low, high)}. Fewer --max-rows or --repeats take less; --max-seconds "
-        "ends it in time."
-    )
-
-
-def _text(result: Any) -> str:
-    """Return the table, what is not in it, how to read it, and what it comes to."""
-    cells = result.cells()
-    if max(map(len, as_text(cells).split("\n"))) > width():
-        cells = result.cells(short=True)
-    missing = result.remarks()
-    if result.not_tried:
-        reasons = ", ".join(f"{name} ({why})" for name, why in result.not_tried.items())
-        missing.append(f"Not compared: {reasons}; --estimator NAME asks for one.")
-    parts = [result.head(), table(cells), "\n".join(map(wrapped, missing)), wrapped(result.legend())]
-    return "\n\n".join(filter(None, [*parts, "\n".join(map(wrapped, result.summary()))]))
-
-
-def _write(args: argparse.Namespace, result: Any) -> None:
-    """Write the table and the figure, where they are asked for."""
-    if args.output is not None:
-        rows = [{name: value for name, value in row.items() if name not in _NOT_IN_CSV} for row in result.records()]
-        with writing(args.output) as file:
-            file.write(as_csv([rows[0], *(row.values() for row in rows)]).encode())
-    if args.figure is not None:
-        write_figure(lambda: result.plot().figure_, Path(args.figure))
+    return X, y, weights, data.label

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from votron._util.frames import plain_labels
 from votron._util.pipelines import classifier_of, steps_before
-from votron._util.text import counted, joined, percent, rounded_bytes
+from votron._util.text import counted, joined, rounded_bytes
 from votron.cli._holes import FilledHoles
-from votron.cli._output import Notes, printable
+from votron.cli._output import Notes
 from votron.cli._parser import UsageError
 from votron.cli._reading import base_name, file_digest, hold_out, read_batches, read_labelled, typed_reading
 from votron.cli._weights import WeightColumn, without_weight_0
@@ -452,12 +452,3 @@ def errors_of(model: Any, batches: Iterable[tuple[Any, NDArray[Any]]], *, on: st
     means = counts.means(counts.labels(plain_labels(classifier_of(model).classes_)))
     balanced = {"balanced_accuracy": means["balanced_accuracy"]}
     return found | {"majority": counts.majority, **balanced, "rarest": counts.rarest}
-
-
-def beside_majority(wrong: int, majority: Mapping[str, Any], *, by_error: bool = False) -> str:
-    """Return the majority's error in words, and whether a model with so many errors is no better.
-
-    Where more is said than the error, that is no better ``by_error`` alone.
-    """
-    words = f"always saying {printable(str(majority['label']))} would be wrong on {percent(majority['error'])}"
-    return words if wrong < majority["wrong"] else f"{words}: {'by error ' if by_error else ''}this model is no better"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
 
-from votron.cli import COMMANDS, build
+from votron.cli._old import COMMANDS, build
 from votron.cli._parser import Parser
 
 _WIDTH = "100"

@@ -118,12 +118,6 @@ class Stream:
         found = {"stream": f"{counted(self.n_batches, 'batch', 'batches')} of at most {rounded_bytes(self.limit)}"}
         if self.dropped:
             found["left out"] = left_out(self.dropped, self.unlabelled)
-        if self.args.certificate is None and self.args.estimator in ("voted", "averaged"):
-            found["certificate"] = (
-                "left out, since a stream is not held in memory: `votron certify` computes it"
-                if self.passes == 1
-                else "none for several passes over a stream"
-            )
         return found
 
     def learn(self) -> Any:

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from votron._util.forecast import announcing_long_work
 from votron._util.pipelines import classifier_of, rows_for_classifier, steps_before, weighs_classes
 from votron._util.text import counted, did_you_mean, duration, first_of, percent, percent_range, rounded_bytes
+from votron._util.types import Labels, RowsLike
 from votron.cli import _options
 from votron.cli._advice import long_work, remark_on_label, remark_on_mistakes
 from votron.cli._holes import holes_of_training
 from votron.cli._models import (
     BESIDE_ERROR,
-    beside_majority,
     errors_of,
     labelled_batches,
     reading_for_model,
@@ -51,11 +51,9 @@ from votron.cli._reading import (
     typed_reading,
 )
 from votron.cli._weights import WeightColumn, about_holes, settle_labels, weight_column, weights_in_words
-from votron.errors import Phrase
-from votron.evaluate.confusion import rarest_in_words
+from votron.errors import Phrase, VotronError
+from votron.evaluate.confusion import beside_majority, rarest_in_words
 
-MOST_CERTIFIED = 10_000
-"""Rows up to which a certificate is computed without being asked for: beyond, it takes longer than training."""
 STREAM_BATCH_BYTES = 16_000_000
 _SHOWN = 10
 """Settings that --tune shows."""
@@ -104,10 +102,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     )
     parser.add_argument(
         "--certificate",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="compute what the theorems guarantee, and store it in the model file "
-        f"(default: for up to {MOST_CERTIFIED:,} rows); `votron certify` computes tighter bounds",
+        action="store_true",
+        help="also compute what the theorems guarantee, and store it in the model file (see `votron certify`)",
     )
     parser.add_argument(
         "--tune",
@@ -260,10 +256,10 @@ def _tested(
 
 
 def _draw_curve(args: argparse.Namespace, trained: Trained) -> None:
-    from votron.cli._figures import training_page
+    from votron.evaluate.figures import training_figure
 
     heading = f"{base_name(args.data)}: trained on {counted(trained.rows, 'row')}, tested on {trained.curve.n:,}"
-    write_figure(lambda: training_page(trained.curve.display(), trained.estimator, heading), Path(args.curve))
+    write_figure(lambda: training_figure(trained.curve.display(), trained.estimator, heading), Path(args.curve))
 
 
 def _checked_test(typed: str | None, stream: bool) -> float | str | None:
@@ -300,6 +296,9 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
     for name in ("passes", "batch", "classes"):
         if getattr(args, name) is not None:
             raise UsageError(f"--{name} is for --stream, which was not given.")
+    if args.certificate and args.estimator not in _CERTIFIED:
+        known = f"{', '.join(_CERTIFIED[:-1])} and {_CERTIFIED[-1]}"
+        raise UsageError(f"--certificate is for --estimator {known}. Got {args.estimator!r} instead.")
     column = weight_column(args, estimator)
     data, y = read_labelled(args.data, **typed_reading(args))
     if (remark := remark_on_label(y, data.label, is_table=data.columns is not None)) is not None:
@@ -351,7 +350,8 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
     trained.provenance["test"] = _test_provenance(args.test, seed, trained.error)
     if data.dropped:
         trained.remarks["left out"] = left_out(data.dropped, data.unlabelled)
-    _certify(args, trained, X, y)
+    if args.certificate:
+        _certify(trained, X, y)
     return trained
 
 
@@ -448,28 +448,18 @@ def _test_provenance(test: float | str | None, seed: int, error: dict[str, Any])
     return test_data | {name: value for name, value in error.items() if name not in ("on", *BESIDE_ERROR)}
 
 
-def _certify(args: argparse.Namespace, trained: Trained, X: Any, y: Any) -> None:
-    """Compute the certificate, unless there is a reason not to."""
+def _certify(trained: Trained, X: RowsLike, y: Labels) -> None:
+    """Compute the certificate; where there is none, the model is saved all the same."""
     from votron.theory import certify
 
-    why_not = ""
-    if args.certificate is False:
-        return
-    if args.estimator not in _CERTIFIED:
-        why_not = f"no theorem here speaks of {type(trained.estimator).__name__}"
-    elif trained.tuning is not None and not args.certificate:
-        why_not = "left out, since parameters were chosen with these data: --certificate computes it"
-    elif trained.rows > MOST_CERTIFIED and not args.certificate:
-        why_not = f"left out, since there are more than {MOST_CERTIFIED:,} rows: --certificate computes it"
-    if why_not:
-        trained.remarks["certificate"] = why_not
-        return
     start = time.monotonic()
-    # The model's own vectors only: to find the maximal margin takes far longer than training, and is certify's work.
-    trained.certificate = certify(trained.model, X, y, comparators=())
+    try:
+        # the model's own vectors only: finding the maximal margin takes far longer than training
+        trained.certificate = certify(trained.model, X, y, comparators=())
+    except VotronError as error:
+        trained.remarks["certificate"] = f"none: {error}"
+        return
     summary = trained.certificate.to_dict()["summary"]
-    if not any(bound.applies for bound in trained.certificate.bounds if bound.kind == "guarantee"):
-        summary += " `votron certify` tells which theorems there are, and what would earn them."
     trained.remarks["certificate"] = f"{summary} ({duration(time.monotonic() - start)})"
 
 

@@ -7,15 +7,15 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from votron._util.frames import plain_labels
 from votron._util.text_tables import as_csv
-from votron.cli._models import SavedModel
 
 
-class WrongRows:
+class WrongRowsFile:
     """Writes the rows that a model gets wrong, batch by batch, as CSV."""
 
-    def __init__(self, file: BinaryIO, saved: SavedModel) -> None:
-        self.file, self.saved, self.n = file, saved, 0
+    def __init__(self, file: BinaryIO, classifier: Any) -> None:
+        self.file, self.classifier = file, classifier
         self._begun = False
 
     def add(self, batch: Any, X: Any, predicted: NDArray[Any]) -> None:
@@ -29,7 +29,7 @@ class WrongRows:
         head = [] if self._begun else [columns]
         text = as_csv([*head, *zip(*columns.values(), strict=True)])
         self.file.write(text.encode("utf-8", "backslashreplace"))
-        self._begun, self.n = True, self.n + len(wrong)
+        self._begun = True
 
     def _places(self, batch: Any, wrong: NDArray[np.int64]) -> dict[str, list[Any]]:
         """Return the number of each row, as `votron explain --row` takes it, and its line or file."""
@@ -42,14 +42,15 @@ class WrongRows:
 
     def _scores(self, X: Any) -> dict[str, list[Any]]:
         """Return the scores of the classes, of two a single one, and their probabilities, where there are any."""
-        estimator, classes = self.saved.estimator, [str(label) for label in self.saved.classes.tolist()]
-        names = ["score"] if len(classes) == 2 else [f"score_{name}" for name in classes]
-        wanted = {"decision_function": names}
-        if hasattr(estimator, "predict_proba"):
-            wanted["predict_proba"] = [f"p_{name}" for name in classes]
+        classes = [str(label) for label in plain_labels(self.classifier.classes_).tolist()]
+        wanted = {
+            "decision_function": ["score"] if len(classes) == 2 else [f"score_{name}" for name in classes],
+            "predict_proba": [f"p_{name}" for name in classes],
+        }
         columns: dict[str, list[Any]] = {}
         for method, heads in wanted.items():
-            none = np.zeros((0, len(heads)))
-            values = np.asarray(getattr(estimator, method)(X)).reshape(-1, len(heads)) if X.shape[0] else none
-            columns |= dict(zip(heads, values.T.tolist(), strict=True))
+            if hasattr(self.classifier, method):
+                none = np.zeros((0, len(heads)))
+                values = getattr(self.classifier, method)(X) if X.shape[0] else none
+                columns |= dict(zip(heads, np.reshape(values, (-1, len(heads))).T.tolist(), strict=True))
         return columns

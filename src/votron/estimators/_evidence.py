@@ -70,9 +70,9 @@ def trained_model(
         rows=rows,
         vectors=vectors,
         comparators=partial(compare.margins, comparators),
-        gamma_from_data=getattr(model, "_gamma_from_data", False),
+        gamma_from_data=model.history_.gamma_from == "scale",
         has_kernel=hasattr(model, "kernel"),
-        from_file=model._from_file,
+        from_file=model.history_.from_file,
         **more,
     )
 
@@ -89,13 +89,13 @@ def check_none_left_out(n: int) -> None:
 def passes_of(model: EpochClassifier) -> Passes:
     """Return how training went, for the certificate."""
     return Passes(
-        epochs=model._passes,
-        n_epochs=model.n_epochs_,
-        once=model._once,
-        converged=model.converged_,
-        interrupted=model._cut_off,
-        shuffle=model.shuffle,
-        random_state=model.random_state,
+        epochs=model.history_.passes,
+        n_epochs=model.history_.n_epochs,
+        once=not model.history_.rows_repeated,
+        converged=bool(model.history_.converged),
+        interrupted=model.history_.interrupted,
+        shuffle=model.history_.shuffled,
+        random_state=model.history_.seed,
     )
 
 
@@ -106,17 +106,11 @@ class RecordClassifier(RecordReasons, EpochClassifier):
     normalize_vectors: bool
     margin: Any
     class_weight: Any
-    _n_left_out: int
-    """Rows of weight 0, which `fit` left out."""
     kernel_: Kernel
     record_: MistakeRecord
     support_: Index
     support_vectors_: Rows
     _vectors: Vectors
-    _n_named: int
-    """Rows that the record has names for, learnt or not."""
-    _mixed: bool
-    """True if partial_fit came after several epochs of fit."""
 
     @property
     def _largest_margin(self) -> float:
@@ -149,7 +143,8 @@ class RecordClassifier(RecordReasons, EpochClassifier):
 
     def _predictor_name(self) -> str:
         """Return what ``predict`` predicts by, in words."""
-        training = "one epoch" if self._once else f"{self.record_.n_steps / self.record_.n_examples:g} epochs"
+        n_epochs = self.record_.n_steps / self.record_.n_examples
+        training = f"{n_epochs:g} epochs" if self.history_.rows_repeated else "one epoch"
         return RULES[self._predicting_rule()].predictor(training, bool(self.normalize_vectors))
 
     def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
@@ -184,12 +179,12 @@ def margins_of_record(model: RecordClassifier, X: Any, y: Any, vector: str) -> M
 def recorded_evidence(model: RecordClassifier, X: Any, y: Any, comparators: Any) -> Evidence:
     """Return what `votron.theory.certify` asks for."""
     check_is_fitted(model)
-    if model._mixed:
+    if model.history_.presented_unequally:
         raise VotronError(
             "A model that was trained by fit for several epochs and then by partial_fit has no certificate: its "
             "examples were presented unequally often. Train it by one of the two."
         )
-    check_none_left_out(model._n_left_out)
+    check_none_left_out(model.history_.n_zero_weight)
     rows, labels = validated(model, X, y, kernel=model.kernel_, reset=False)
     precomputed = is_precomputed(model.kernel_)
     if not precomputed:
@@ -201,7 +196,7 @@ def recorded_evidence(model: RecordClassifier, X: Any, y: Any, comparators: Any)
         {name: margins_of_record(model, rows, labels, name) for name in ("last", "average")},
         comparators,
         predictor=model._predictor_name(),
-        n_rows=model._n_named,
+        n_rows=model.history_.n_rows,
         lengths_known=model.kernel_.unit_length,
         switches=_SWITCHES,
         row_hashes=None if precomputed else row_draws(rows, 0),
@@ -227,7 +222,7 @@ def recorded_evidence(model: RecordClassifier, X: Any, y: Any, comparators: Any)
         what, change = chosen
         broken = [planned_end(passes_of(model), f"the {what} chosen by held-out data", change)]
         broken.append(not_independent(change))
-    if model.__dict__.get("_tuned", False):
+    if model.history_.n_settings:
         because = "kernel and parameters were chosen by cross-validation on these data"
         remedy = "parameters that were chosen without these data"
         broken.append(Assumption("kernel fixed", False, because, remedy, another_run=True))

@@ -441,6 +441,11 @@ def reads_gamma(kernel: Any) -> bool:
     return cls is not None and "gamma" in cls.parameters()
 
 
+def gamma_from(model: Any) -> str | None:
+    """Return the rule by which a model computed gamma from the data, if it did."""
+    return model.gamma if reads_gamma(getattr(model, "kernel", None)) and isinstance(model.gamma, str) else None
+
+
 def kernel_on(model: BaseEstimator, X: Rows | SpreadRows) -> Kernel:
     """Return the kernel that the model's parameters stand for on these data."""
     if is_precomputed(model.kernel):
@@ -456,7 +461,6 @@ def kernel_on(model: BaseEstimator, X: Rows | SpreadRows) -> Kernel:
         normalize=bool(model.normalize_kernel),
     )
     kernel.check(examples_of(X))
-    model._gamma_from_data = reads_gamma(model.kernel) and model.gamma == "scale"
     return kernel
 
 

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from votron._util.types import Floats, Index, Rows
+from votron.cluster.rows import SpreadRows
 from votron.errors import Parameter, Phrase, VotronError
 from votron.estimators._validation import encode_labels
 from votron.estimators.base import ScoreClassifier, outside_votron
+from votron.history import Fingerprint
 from votron.kernels.base import is_precomputed
 from votron.kernels.precomputed import check_gram
 from votron.record import MistakeRecord
@@ -41,6 +43,8 @@ class RowWeights:
         Those with a weight above 0, in their order; None: all.
     each : float array or None
         The weights of these; None: all are 1.
+    fingerprint : Fingerprint or None
+        Of all rows and labels that were given.
 
     Examples
     --------
@@ -52,6 +56,17 @@ class RowWeights:
     n_given: int
     kept: Index | None = None
     each: Floats | None = None
+    fingerprint: Fingerprint | None = None
+
+    def recognising(self, rows: Rows | SpreadRows, codes: NDArray[np.int64], first: int = 0) -> RowWeights:
+        """Return these with the fingerprint of the rows as given; the classes of rows of weight 0 do not count."""
+        if isinstance(rows, SpreadRows):
+            return self
+        if self.kept is not None:
+            given = np.full(self.n_given, -1)
+            given[self.kept] = codes
+            codes = given
+        return replace(self, fingerprint=Fingerprint.of(rows, codes, first=first))
 
     @property
     def n_left_out(self) -> int:

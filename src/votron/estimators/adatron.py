@@ -26,6 +26,7 @@ from votron.estimators._score_functions import Expansion, Form
 from votron.estimators._validation import KERNEL_CONSTRAINTS, learnable_rows, set_tags
 from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, weighed
 from votron.estimators.base import Deadline, Watch, WatchedClassifier, outside_votron
+from votron.history import TrainingHistory
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
@@ -176,7 +177,17 @@ class KernelAdatronClassifier(SupportedClassifier, WeightedFit, WatchedClassifie
         self._keep(rows, found)
         if weights.kept is not None:
             self.support_ = weights.kept[self.support_]
-        self._weighted, self._n_left_out = weights.each is not None, weights.n_left_out
+        learnable = int((self.kernel_.diag(rows) != 0).sum())
+        self.history_ = TrainingHistory(
+            n_rows=weights.n_given,
+            n_zero_weight=weights.n_left_out,
+            n_unlearnable=weights.n_given - weights.n_left_out - learnable,
+            fingerprint=weights.fingerprint,
+            weighted=weights.each is not None,
+            converged=self.converged_,
+            interrupted=interrupted,
+            gamma_from=_validation.gamma_from(self),
+        )
         return TrainingRun(0, self.converged_, interrupted)
 
     def _checked(self, X: Any, y: Any, *, sample_weight: Any = None) -> tuple[Rows, NDArray[np.int64], RowWeights]:
@@ -191,13 +202,14 @@ class KernelAdatronClassifier(SupportedClassifier, WeightedFit, WatchedClassifie
                 Parameter("C", None),
                 " instead.",
             )
+        given = X
         X, y = weights.of(X, y, self.kernel)
         kernel = _validation.kernel_on(self, X)
         self.classes_, codes = _validation.encode_labels(y)
         _validation.check_two_classes(self.classes_, X.shape)
         self._learnable_of(X, learnable_rows(X, kernel), 1, "K(x, x) = 0", repr(kernel))
-        self.kernel_, self._n_rows = kernel, weights.n_given
-        return X, codes, weights
+        self.kernel_ = kernel
+        return X, codes, weights.recognising(given, codes)
 
     def _solve(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None, watch: Watch) -> list[MaximalMargin]:
         """Find the vector of each class, one after another."""
@@ -281,7 +293,7 @@ class KernelAdatronClassifier(SupportedClassifier, WeightedFit, WatchedClassifie
     def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
         """Return what `votron.theory.certify` asks for; its margin is the best, so "auto" compares it with no other."""
         check_is_fitted(self)
-        check_none_left_out(self._n_left_out)
+        check_none_left_out(self.history_.n_zero_weight)
         rows, labels = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
         model = trained_model(
             self,
@@ -290,7 +302,7 @@ class KernelAdatronClassifier(SupportedClassifier, WeightedFit, WatchedClassifie
             {"its own": self._in_feature_space(X, y, "last")},
             () if isinstance(comparators, str) and comparators == "auto" else comparators,
             predictor=MAXIMAL,
-            n_rows=self._n_rows,
+            n_rows=self.history_.n_rows,
             lengths_known=self.kernel_.unit_length,
             switches=_SWITCHES,
         )
@@ -301,7 +313,7 @@ class KernelAdatronClassifier(SupportedClassifier, WeightedFit, WatchedClassifie
             attained=self.margin_,
             converged=self.converged_,
             tolerance=self.tol,
-            weighted=self._weighted,
+            weighted=self.history_.weighted,
             balanced=isinstance(self.class_weight, str),
         )
         return evidence_of_maximal_margin(model, vectors)

@@ -184,12 +184,6 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
     True
     """
 
-    _n_seen: int
-    _n_given: int
-    """Examples that were presented, and rows that were given."""
-    _n_left_out: int
-    """Rows of weight 0, which `fit` left out."""
-
     _REMEDY = "the data may not be separable; give a number of epochs"
 
     PATIENCE: ClassVar[int] = 3
@@ -261,8 +255,7 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
         self._take_pass(sampled.sample())
         if len(held_out):
             self._sample_held_out(rows[held_out], codes[held_out])
-        self._n_seen, self._n_given, self._n_left_out = len(order), weights.n_given, weights.n_left_out
-        self._once, self._cut_off = run.steps <= len(order), run.interrupted
+        self.history_ = self._history_of_fit(weights, order, held_out, run)
         return run
 
     def _after_fit(self, run: TrainingRun) -> None:
@@ -322,10 +315,7 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
                 sample = sampled.sample()
             self._add_to_sample(sample)
             self._keep(trainer, 1.0 if first else self.n_epochs_ + 1.0, False)
-            seen, given = (0, 0) if first else (self._n_seen, self._n_given)
-            self._n_seen, self._n_given = seen + len(order), given + rows.shape[0]
-            self._once, self._n_left_out = first or self._once, 0 if first else self._n_left_out
-            self._cut_off = run.interrupted or (not first and self._cut_off)
+            self.history_ = self._history_with_batch(weights, order, run, first=first)
         self._raise_if(run.interrupted, run.steps)
         return self
 
@@ -348,10 +338,11 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
             check_unchanged(self, self._trained_with)
         known = classes if first else self.classes_
         weights = weighed(self, y, sample_weight, scaled=whole, classes=known, least=int(whole))
+        given = X
         X, y = weights.of(X, y, kernel=None)
         self.classes_, codes = _validation.encode_labels(y, known)
         _validation.check_two_classes(self.classes_, X.shape)
-        return X, codes, weights
+        return X, codes, weights.recognising(given, codes, first=0 if first else self.history_.n_rows)
 
     def _new_trainer(self) -> PrimalTrainer:
         """Return weights of 0, if there is room for them."""
@@ -483,7 +474,7 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
     def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
         """Return what `votron.theory.certify` asks for."""
         check_is_fitted(self)
-        check_none_left_out(self._n_left_out)
+        check_none_left_out(self.history_.n_zero_weight)
         rows, labels = _validation.validated(self, X, y, kernel=None, reset=False)
         jointly = self._trainer.joint and self._n_vectors > 1
         model = trained_model(
@@ -493,14 +484,14 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
             {name: self._in_feature_space(rows, labels, name) for name in ("last", "average")},
             comparators,
             predictor=AVERAGE if self.average else LAST,
-            n_rows=self._n_given,
+            n_rows=self.history_.n_rows,
             lengths_known=False,
             switches=_SWITCHES if not jointly else {k: v for k, v in _SWITCHES.items() if k not in _NOT_JOINTLY},
             row_hashes=row_draws(rows, 0),
         )
         run = WeightsRun(
             weights=(self.n_mistakes_, self._trainer.last()),
-            n_examples=self._n_seen,
+            n_examples=self.history_.n_examples,
             n_steps=self._trainer.time,
             held_out=hasattr(self, "validation_scores_"),
             tau=float(np.max(self._trainer.margin)),

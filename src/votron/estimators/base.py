@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
+from numbers import Integral
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
@@ -34,12 +35,14 @@ from votron.estimators._explanations import ExplainedClassifier
 from votron.estimators._validation import (
     check_same_classes,
     encode_labels,
+    gamma_from,
     read_classes,
     unchanged_on_error,
     validated,
     validation_split,
 )
 from votron.estimators.parameters import meant_among
+from votron.history import TrainingHistory
 from votron.record import labels_of
 
 try:
@@ -49,6 +52,7 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
 
 if TYPE_CHECKING:
     from votron.estimators._score_functions import Form
+    from votron.estimators._weights import RowWeights
     from votron.estimators.compact import CompactClassifier
 
 LEAST_POSITIVE = float(np.finfo(np.float64).tiny)
@@ -64,8 +68,6 @@ T = TypeVar("T")
 class SavableClassifier(ExplainedClassifier):
     """A classifier of Votron: it can be explained, saved in a file, and made compact."""
 
-    _from_file: bool = False
-    """True if it was opened from a file, and not trained anew since."""
     _tables: ClassVar[dict[str, str]] = {}
     """What suits it of the options of `votron.data.make_encoder`, where that is not what suits most."""
 
@@ -149,7 +151,6 @@ class ScoreClassifier(SavableClassifier, ClassifierMixin, BaseEstimator):
         """Train on data, labels, and what else there is."""
         with unchanged_on_error(self):
             run = self._learn(*self._checked(X, y, **more))
-            self._from_file = False
             self._name_rows_as(X, y)
         self._after_fit(run)
         return self
@@ -299,16 +300,7 @@ class EpochClassifier(WatchedClassifier):
     random_state: Any
     n_epochs_: float
     converged_: bool
-    _once: bool
-    """True if no example was presented twice."""
-    _cut_off: bool
-    """True if training was interrupted."""
-
-    @property
-    def _passes(self) -> float:
-        """Passes over the data: calls of partial_fit with new rows are parts of one."""
-        n_epochs = float(getattr(self, "n_epochs_", 0.0))
-        return min(1.0, n_epochs) if getattr(self, "_once", False) else n_epochs
+    history_: TrainingHistory
 
     def _n_steps(self, n_examples: int) -> int:
         """Return how many examples to present."""
@@ -330,6 +322,41 @@ class EpochClassifier(WatchedClassifier):
         if hold_out:
             order, held_out = validation_split(learnable, codes, self.validation_fraction, type(self).__name__, rng)
         return rng.permutation(order) if self.shuffle else order, held_out
+
+    def _history_of_fit(self, given: RowWeights, order: Index, held_out: Index, run: TrainingRun) -> TrainingHistory:
+        """Return the history of a call of `fit`."""
+        early, seed = getattr(self, "early_stopping", False), self.random_state
+        return TrainingHistory(
+            n_rows=given.n_given,
+            n_zero_weight=given.n_left_out,
+            n_unlearnable=given.n_given - given.n_left_out - len(order) - len(held_out),
+            n_numbered=given.n_given,
+            fingerprint=given.fingerprint,
+            n_epochs=run.steps / len(order),
+            rows_repeated=run.steps > len(order),
+            shuffled=bool(self.shuffle),
+            seed=int(seed) if self.shuffle and isinstance(seed, Integral) else None,
+            weighted=given.each is not None,
+            converged=run.converged,
+            interrupted=run.interrupted,
+            gamma_from=gamma_from(self),
+            n_held_out=len(held_out),
+            end_chosen_by="early_stopping" if early else None,
+        )
+
+    def _history_with_batch(self, given: RowWeights, order: Index, run: TrainingRun, *, first: bool) -> TrainingHistory:
+        """Return the history after a call of ``partial_fit``."""
+        batch = TrainingHistory(
+            n_rows=given.n_given,
+            n_zero_weight=given.n_left_out,
+            n_unlearnable=given.n_given - given.n_left_out - len(order),
+            fingerprint=given.fingerprint,
+            n_epochs=1.0,
+            n_batches=1,
+            weighted=given.each is not None,
+            interrupted=run.interrupted,
+        )
+        return batch if first else self.history_.then(batch)
 
     def _in_epochs(self, n_steps: int, n_examples: int, train: Callable[[Watch], TrainingRun]) -> TrainingRun:
         """Train under watch, and return what happened."""

@@ -14,6 +14,7 @@ The probabilities are those of scikit-learn's BernoulliNB, and so are the predic
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -29,6 +30,7 @@ from votron.estimators import _validation
 from votron.estimators._score_functions import Form, Linear
 from votron.estimators._validation import binarized, check_unchanged
 from votron.estimators.base import SavableClassifier
+from votron.history import Fingerprint, TrainingHistory
 
 __all__ = ["NaiveBayesLinearClassifier"]
 
@@ -152,8 +154,9 @@ class NaiveBayesLinearClassifier(SavableClassifier, BernoulliNB):
             The fitted model.
         """
         with _validation.unchanged_on_error(self), np.errstate(all="ignore"):  # what is no number is refused in words
-            rows, labels, _ = self._checked(X, y, None, sample_weight, first=True)
+            rows, labels, _, batch = self._checked(X, y, None, sample_weight, first=True)
             super().fit(rows, labels, sample_weight)
+            self.history_ = replace(batch, n_batches=0)
             self._check_finite()
         return self
 
@@ -178,31 +181,40 @@ class NaiveBayesLinearClassifier(SavableClassifier, BernoulliNB):
         """
         first = not hasattr(self, "classes_")
         with _validation.unchanged_on_error(self), np.errstate(all="ignore"):
-            rows, labels, known = self._checked(X, y, classes, sample_weight, first=first)
+            rows, labels, known, batch = self._checked(X, y, classes, sample_weight, first=first)
             if not first:  # BernoulliNB adds to these in place, and they are to be as before if something fails
                 self.feature_count_, self.class_count_ = self.feature_count_.copy(), self.class_count_.copy()
             super().partial_fit(rows, labels, known if first else None, sample_weight)
+            self.history_ = batch if first else self.history_.then(batch)
             self._check_finite()
         return self
 
     def _checked(
         self, X: Any, y: Any, classes: Any, weights: Any, *, first: bool
-    ) -> tuple[Any, NDArray[Any], NDArray[Any]]:
-        """Refuse what BernoulliNB would pass over in silence; return 0/1 data, labels and the classes."""
+    ) -> tuple[Any, NDArray[Any], NDArray[Any], TrainingHistory]:
+        """Refuse what BernoulliNB would pass over in silence; return 0/1 data, labels, classes and the history."""
         self._validate_params()
         if not first:
             check_unchanged(self, self._fixed)
             if classes is not None:
                 _validation.check_same_classes(_validation.read_classes(classes), self.classes_)
         rows, labels = _validation.validated(self, X, y, kernel=None, reset=first)
-        known, _ = _validation.encode_labels(labels, classes if first else self.classes_)
+        known, codes = _validation.encode_labels(labels, classes if first else self.classes_)
         _validation.check_two_classes(known, rows.shape)
+        history = TrainingHistory(
+            n_rows=len(codes),
+            fingerprint=Fingerprint.of(rows, codes, first=0 if first else self.history_.n_rows),
+            n_epochs=1.0,
+            n_batches=1,
+            weighted=weights is not None,
+            converged=None,
+        )
         rows = self._binary(rows)
         self._check_class_prior(known)
         if weights is not None:
             _check_weights(weights)
         self._fixed = {name: getattr(self, name) for name in _FIXED}
-        return rows, labels, known
+        return rows, labels, known, history
 
     def _check_X_y(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, Any]:
         """Tell BernoulliNB that `_checked` has seen to its data: a second look would warn a second time."""

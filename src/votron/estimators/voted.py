@@ -277,16 +277,20 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
         n_steps, seed = self._n_steps(len(order)), _new_seed(rng)
         trainer = self._new_trainer(rows, n_steps, weighted=weights.each is not None)
         self._forget_choices()
+        chosen_rule = None
         if self.early_stopping:
-            run, record = self._train_until_best(trainer, rows, codes, order, n_steps, held_out, seed, weights.each)
+            run, record, chosen_rule = self._train_until_best(
+                trainer, rows, codes, order, n_steps, held_out, seed, weights.each
+            )
             self._keep(trainer.support_rows[: len(record.support)], weights.named(record), seed)
         else:
             run = self._train(trainer, rows, codes, order, n_steps, weights=weights.each)
             length = run.steps if self.epochs is None or run.interrupted else n_steps
             self._keep(trainer.support_rows, weights.named(trainer.record(len(order), length)), seed)
         self.n_epochs_, self.converged_ = run.steps / len(order), run.converged
-        self._n_named, self._once = weights.n_given, min(run.steps, self.record_.n_steps) <= len(order)
-        self._mixed, self._cut_off, self._n_left_out = False, run.interrupted, weights.n_left_out
+        history = self._history_of_fit(weights, order, held_out, run)
+        repeated = min(run.steps, self.record_.n_steps) > len(order)
+        self.history_ = dataclasses.replace(history, rows_repeated=repeated, chosen_rule=chosen_rule)
         if self.rule == "auto" and not self.early_stopping:
             of_held_out = None if weights.each is None else weights.each[held_out]
             self._choose_rule(weights.widened(rows[held_out], self.kernel_), codes[held_out], of_held_out)
@@ -337,7 +341,7 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
             order = self._learnable(rows, at_least=0)
             trainer = self._resumed(rows)
             steps = trainer.time
-            first_id = 0 if first else max(trainer.time, self._n_named)
+            first_id = 0 if first else max(trainer.time, self.history_.n_numbered)
             ids = np.zeros(rows.shape[0], dtype=np.int64)
             ids[order] = first_id + np.arange(len(order))
             run = self._train(trainer, rows, codes, order, len(order), ids, weights.each)
@@ -345,9 +349,8 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
             self._keep(trainer.support_rows, trainer.record(max(1, trainer.time)), seed)
             self._add_to_sample(self._sample_pass(rows, codes, order, run.steps, first=steps))
             self.n_epochs_, self.converged_ = 1.0 if first else self.n_epochs_ + 1.0, False
-            self._mixed, self._n_left_out = not (first or self._once), 0 if first else self._n_left_out
-            self._n_named, self._once = first_id + len(order), first or self._once
-            self._cut_off = run.interrupted or (not first and self._cut_off)
+            history = self._history_with_batch(weights, order, run, first=first)
+            self.history_ = dataclasses.replace(history, n_numbered=first_id + len(order))
         self._raise_if(run.interrupted, self.record_.n_steps)
         return self
 
@@ -397,6 +400,7 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
             self._check_same_classes(classes)
         known = classes if first else self.classes_
         weights = weighed(self, y, sample_weight, scaled=whole, classes=known, least=int(whole))
+        given = X
         X, y = weights.of(X, y, self.kernel)
         kernel = _validation.kernel_on(self, X)
         if not first and kernel != self.kernel_:  # its vectors are in another feature space
@@ -409,7 +413,7 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
             some = _validation.examples_of(X)
             kernel = kernel.suited_to(some) if first else self.kernel_.still_suited_to(some)
         self.kernel_ = kernel
-        return X, codes, weights
+        return X, codes, weights.recognising(given, codes, first=0 if first else self.history_.n_rows)
 
     def _learnable(self, rows: Rows, at_least: int) -> Index:
         """Return the numbers of the rows that can be learnt, and tell of the others."""
@@ -450,8 +454,8 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
         held_out: Index,
         seed: int,
         weights: Floats | None,
-    ) -> tuple[TrainingRun, MistakeRecord]:
-        """Run the engine; return what happened, and the record until the held-out part was predicted best."""
+    ) -> tuple[TrainingRun, MistakeRecord, str | None]:
+        """Run the engine; return what happened, the record until the best moment by held-out rows, and the rule."""
         n, looks_for_itself = len(order), self.rule != "auto" and RULES[self.rule].needs_held_out
         unseen = HeldOutRows(
             self.kernel_,
@@ -470,22 +474,18 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
             stop.look_on(n_steps)
         whole = trainer.record(n, stop.looked)
         record = whole if looks_for_itself else whole.until(unseen.times[unseen.best[0]])
-        self._take_choice(unseen)
         self.validation_moments_, self.validation_scores_ = validation_table(unseen, n)
-        return dataclasses.replace(run, converged=run.converged and len(record) == len(whole)), record
+        chosen = unseen.choices[unseen.best[1]][0] if self.rule == "auto" else None
+        return dataclasses.replace(run, converged=run.converged and len(record) == len(whole)), record, chosen
 
     def _choices(self, rule: str) -> list[tuple[str, bool]]:
         """Return what may predict, by rule: one, or those that "auto" stands for."""
         return [(name, bool(self.normalize_vectors)) for name in (self.AUTO_RULES if rule == "auto" else (rule,))]
 
-    def _take_choice(self, unseen: HeldOutRows) -> None:
-        """Keep which rule was the best, where there was a choice."""
-        if self.rule == "auto":
-            self._chosen_rule = unseen.choices[unseen.best[1]][0]
-
     def _choose_rule(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None = None) -> None:
         """Choose what "auto" stands for, by held-out rows at the end of training."""
-        self._chosen_rule = self._looked_at(rows, codes, [self.record_.n_steps], "auto", weights)[1]
+        chosen = self._looked_at(rows, codes, [self.record_.n_steps], "auto", weights)[1]
+        self.history_ = dataclasses.replace(self.history_, chosen_rule=chosen)
 
     def _looked_at(
         self, rows: Rows, codes: NDArray[np.int64], times: list[int], rule: str, weights: Floats | None = None
@@ -499,7 +499,7 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
 
     def _forget_choices(self) -> None:
         """Forget what an earlier fit chose by held-out rows."""
-        for name in ("_tuned", "_chosen_rule", "_moment_chosen", "validation_moments_", "validation_scores_"):
+        for name in ("validation_moments_", "validation_scores_"):
             self.__dict__.pop(name, None)
 
     def _runner(
@@ -543,13 +543,15 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
     @property
     def rule_(self) -> str:
         """The rule that predicts: ``rule``, or what "auto" has chosen."""
-        if self.rule == "auto" and "_chosen_rule" not in self.__dict__:
+        if self.rule != "auto":
+            return self.rule
+        if "history_" not in self.__dict__ or self.history_.chosen_rule is None:
             raise AttributeError(f"This {type(self).__name__} has chosen no rule: call fit with rule='auto' first.")
-        return self._chosen_rule if self.rule == "auto" else self.rule
+        return self.history_.chosen_rule
 
     def _predicting_rule(self) -> str:
         """Return the rule that predicts, or tell what it takes to choose one."""
-        if self.rule == "auto" and "_chosen_rule" not in self.__dict__:
+        if self.rule == "auto" and self.history_.chosen_rule is None:
             raise VotronError(
                 "The rule 'auto' needs held-out data: fit with rule='auto', or give X_val and y_val to "
                 "with_rule('auto', ...)."
@@ -558,9 +560,9 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
 
     def _chosen_by_held_out(self) -> tuple[str, str] | None:
         """Return what held-out data chose, and how to have it otherwise, for the certificate."""
-        if hasattr(self, "validation_scores_"):
+        if self.history_.end_chosen_by == "early_stopping":
             return "moment was" if self.rule != "auto" else "moment and the rule were", "early_stopping=False"
-        if self.__dict__.get("_moment_chosen", False):
+        if self.history_.end_chosen_by is not None:
             return "moment was", "the model without with_best_moment"
         return ("rule was", "rule='vote'") if self.rule == "auto" else None
 
@@ -673,10 +675,13 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
         record, rows, seed = self.record_.until(time), self._vectors.support_rows, self._vectors.seed
         other._keep(rows[: len(record.support)], record, seed)
         other.converged_ = self.converged_ and len(record) == len(self.record_)
-        other._once = self._once or time <= m
-        other._moment_chosen = True
-        if other.rule == "auto":
-            other._chosen_rule = chosen
+        other.history_ = dataclasses.replace(
+            self.history_,
+            rows_repeated=self.history_.rows_repeated and time > m,
+            converged=other.converged_,
+            end_chosen_by=self.history_.end_chosen_by or "with_best_moment",
+            chosen_rule=chosen if other.rule == "auto" else self.history_.chosen_rule,
+        )
         return other._sample_held_out(*held_out)
 
     def _set_holdout(self, rows: Rows, codes: NDArray[np.int64]) -> None:

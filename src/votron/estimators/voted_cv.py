@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -30,7 +31,7 @@ from votron.estimators._search.searching import Search, Space, seconds_left
 from votron.estimators._search.settings import Candidate, check_for_file, equal, multiple_of_scale, settings_of
 from votron.estimators._search.trials import Trial, score_by
 from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, weighed
-from votron.estimators.base import Deadline, outside_votron
+from votron.estimators.base import outside_votron
 from votron.estimators.voted import VotedPerceptronClassifier, needs_held_out
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
@@ -85,8 +86,9 @@ class VotedPerceptronClassifierCV(WeightedFit):
     halving : bool, default=True
         Try settings on a part of the training rows first, 500 at least, each time a third of the next. False: on all.
     time_limit : float or None, default=None
-        Seconds that `fit` may take, the training at the end included. When they are over, the best so far is taken,
-        with a warning. One setting is always tried on the fewest rows.
+        Seconds for the search and the training at the end. The search stops, with a warning, when only the estimated
+        time of that training is left, or half of the limit. The training at the end is always complete, and one setting
+        is always tried, even if that takes longer.
     random_state : int, RandomState instance or None, default=None
         For the shuffle of each fit, and the rows of a part.
     memory_limit : int or str, default="auto"
@@ -255,11 +257,10 @@ class VotedPerceptronClassifierCV(WeightedFit):
                 search = self._search(rows, labels, weights, given, fixed, deadline, progress)
                 best = search.run()
             self._keep(search, best)
-            late = self._refit(*weights.of(rows, labels, None), _of(given, weights), fixed, deadline)
+            self._refit(*weights.of(rows, labels, None), _of(given, weights), fixed)
             self._kept = weights.kept
             self._name_rows_as(X, y)
-            self._from_file = False
-        self._tell(search, best, late)
+        self._tell(search, best)
         return self
 
     def _checked(self, X: Any, y: Any, *, sample_weight: Any = None) -> tuple[Rows, NDArray[Any], RowWeights]:
@@ -409,30 +410,25 @@ class VotedPerceptronClassifierCV(WeightedFit):
         self.stopped_ = search.stopped
         self.skipped_ = [(candidate.setting, why) for candidate, why in search.skipped]
 
-    def _refit(
-        self, rows: Rows, labels: NDArray[Any], sample_weight: Floats | None, fixed: Params, deadline: float
-    ) -> bool:
-        """Train the best on all rows; tell whether time was over before the end of it."""
+    def _refit(self, rows: Rows, labels: NDArray[Any], sample_weight: Floats | None, fixed: Params) -> None:
+        """Train the best on all rows, however long it takes."""
         self.best_estimator_ = VotedPerceptronClassifier(**fixed, **self.best_params_)
-        with Deadline(deadline) as ending:
-            self.best_estimator_.fit(rows, labels, sample_weight=sample_weight)
-        self.best_estimator_._tuned = True  # which certificates tell
+        self.best_estimator_.fit(rows, labels, sample_weight=sample_weight)
+        found = self.best_estimator_
+        found.history_ = replace(found.history_, n_settings=len(self.cv_results_["params"]))
         if hasattr(self, "feature_names_in_"):
             self.best_estimator_.feature_names_in_ = self.feature_names_in_
-        return ending.passed
 
-    def _tell(self, search: Search, best: Trial, late: bool) -> None:
+    def _tell(self, search: Search, best: Trial) -> None:
         """Say that not all was tried, now that the model is fitted."""
         tried = counted(search.n_tried, "setting")
         if self.stopped_ == "interrupted":
             raise KeyboardInterrupt(f"The search stopped after {tried}; the model is the best of what was tried.")
-        if not (self.stopped_ or late):
+        if not self.stopped_:
             return
-        self.stopped_ = "out of time"
         warnings.warn(
             f"The time limit of {self.time_limit:g} s ended the search after {tried}, the best of them on "
-            f"{best.n_rows:,} of {max(search.sizes):,} training rows a fold"
-            + (", and the training at the end before its last pass." if late else "."),
+            f"{best.n_rows:,} of {max(search.sizes):,} training rows a fold.",
             UserWarning,
             stacklevel=outside_votron(),
         )

@@ -17,6 +17,7 @@ from votron.errors import NotRepresentableError
 from votron.estimators import _validation
 from votron.estimators._score_functions import Form, Linear
 from votron.estimators._validation import check_unchanged
+from votron.estimators._weights import RowWeights
 from votron.estimators.base import EpochClassifier
 from votron.theory.winnow import CONSTRAINTS
 
@@ -165,13 +166,14 @@ class WinnowClassifier(EpochClassifier):
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def _learn(self, rows: ActiveRows, codes: NDArray[np.int64]) -> TrainingRun:
+    def _learn(self, rows: ActiveRows, codes: NDArray[np.int64], given: RowWeights) -> TrainingRun:
         """Train, and set the attributes."""
         n = len(codes)
         order = check_random_state(self.random_state).permutation(n) if self.shuffle else np.arange(n)
         trainer = self._new_trainer()
         run = self._train(trainer, rows, codes, order, self._n_steps(n))
         self._keep(trainer, run.steps / n, run.converged)
+        self.history_ = self._history_of_fit(given, order, order[:0], run)
         return run
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> WinnowClassifier:
@@ -195,16 +197,18 @@ class WinnowClassifier(EpochClassifier):
         """
         first = not hasattr(self, "_trainer")
         with _validation.unchanged_on_error(self):
-            rows, codes = self._checked(X, y, first=first, classes=classes)
+            rows, codes, given = self._checked(X, y, first=first, classes=classes)
             trainer = self._new_trainer() if first else self._copied_trainer()
-            run = self._train(trainer, rows, codes, np.arange(len(codes)), len(codes))
+            order = np.arange(len(codes))
+            run = self._train(trainer, rows, codes, order, len(codes))
             self._keep(trainer, 1.0 if first else self.n_epochs_ + 1.0, False)
+            self.history_ = self._history_with_batch(given, order, run, first=first)
         self._raise_if(run.interrupted, run.steps)
         return self
 
     def _checked(
         self, X: Any, y: Any, *, classes: Any = None, first: bool = True
-    ) -> tuple[ActiveRows, NDArray[np.int64]]:
+    ) -> tuple[ActiveRows, NDArray[np.int64], RowWeights]:
         """Validate parameters and data; set ``classes_`` and what may not change from here on."""
         self._validate_params()
         if not first:
@@ -215,7 +219,8 @@ class WinnowClassifier(EpochClassifier):
         self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
         _validation.check_two_classes(self.classes_, X.shape)
         self._fixed = {name: getattr(self, name) for name in _FIXED}
-        return rows, codes
+        given = RowWeights(len(codes)).recognising(X, codes, first=0 if first else self.history_.n_rows)
+        return rows, codes, given
 
     def _new_trainer(self) -> WinnowTrainer:
         """Return weights of 1, if there is room for them."""

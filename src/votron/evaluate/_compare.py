@@ -1,45 +1,83 @@
-"""`compare`: learners on the same folds, as a function."""
+"""`compare`: classifiers on the same folds of a repeated cross-validation."""
 
 from __future__ import annotations
 
 import math
+import pickle
+import signal
+import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import dataclass, field
+from itertools import count
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import _num_samples
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import cross_validate
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
-from votron._util.forecast import announce_long_work, announcing_long_work
 from votron._util.frames import is_frame
 from votron._util.pipelines import classifier_of
 from votron._util.resources import effective_threads
-from votron._util.text import duration, joined
-from votron._util.types import Index
+from votron._util.text import joined, on_one_line, shortened
+from votron._util.types import Array, Floats, Index, Labels, RowsLike
 from votron.data.encoding import SCALERS
-from votron.errors import Parameter, VotronError
-from votron.estimators._search.rows import check_splitting, checked_rows, drawn_rows, stratified_splits
-from votron.estimators.base import OutOfTime
+from votron.errors import VotronError
+from votron.estimators._search.rows import LabelledRows, check_splitting, checked_rows, drawn_rows, stratified_splits
 from votron.estimators.pipelines import ClassifierPipeline, table_encoder
-from votron.evaluate._measuring import Course, Learner, LeftOutError, foretold_span, measure, out_of_time
-from votron.evaluate._places import Places
 from votron.evaluate._result import Comparison, ComparisonRow
 from votron.evaluate.candidates import CANDIDATES, candidates_for, facts_of
-from votron.evaluate.scores import SCORES
+from votron.evaluate.scores import SCORES, Score
+from votron.saving.models import save
 
 Callback = Callable[[int, int, str], None]
 
-_UNLIKELY = 2.0
-"""How many times the time that is left a learner may be foretold to take, and is tried all the same."""
+_PREDICTED_AT_ONCE = 1000
+"""Rows whose prediction is timed, at least: with the few of a small fold the time would be that of a call."""
+_LONGEST = 200
+
+
+@dataclass(frozen=True)
+class _Fold:
+    """What was measured on one fold."""
+
+    score: float
+    train_seconds: float
+    predict_seconds: float
+    """For 1,000 rows."""
+
+
+@dataclass
+class _Entry:
+    """A classifier in a comparison, and what was measured of it."""
+
+    name: str
+    model: Any
+    folds: list[_Fold] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    did_not_converge: str = ""
+    size: tuple[int | None, bool] | None = None
+    left_out: str = ""
+
+    @property
+    def classifier(self) -> Any:
+        """The classifier itself."""
+        return classifier_of(self.model)
 
 
 def compare(
-    X: Any,
-    y: Any,
+    X: RowsLike,
+    y: Labels,
     estimators: Any = None,
     *,
     sklearn: bool = False,
@@ -56,63 +94,60 @@ def compare(
     confidence: float = 0.95,
     callback: Callback | None = None,
 ) -> Comparison:
-    """Compare learners on the same folds: scores with intervals, times and sizes, and which differences are noise.
+    """Compare classifiers on the same folds: scores with intervals, times and sizes, and which differences are noise.
 
-    Each learner is trained whole on the training part of every fold, encoder of tables included. They run one after
-    another, with as many threads each, after a few rows that nobody times, so that compiling is in no figure.
+    Each classifier is trained on the training part of every fold, encoder of tables included, one after another and
+    with the same number of threads.
 
     Parameters
     ----------
     X : array, CSR matrix or data frame with n_samples rows
-        The examples. Tables go through the recipe of `votron.table_classifier`, made for each learner.
+        The examples. Tables go through the recipe of `votron.table_classifier`, made for each classifier.
     y : array of shape (n_samples,)
-        The labels. Each class needs two rows at least, and one of them as many as there are folds.
+        The labels. Each class needs at least two rows, and one class as many as there are folds.
     estimators : list of str, or dict of classifiers, optional
         Names of `votron.evaluate.CANDIDATES`, or classifiers by names of your own; pipelines take the rows as they
         are. By default those of Votron that suit the data, and the majority: always the most frequent class.
     sklearn : bool, default=False
-        Compare with scikit-learn's usual classifiers as well, with their defaults.
-    score : {"accuracy", "balanced-accuracy", "macro-f1", "auc", "log-loss"}, default="accuracy"
-        What they are compared by.
+        Also compare with scikit-learn's usual classifiers, with their defaults.
+    score : {"accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "neg_log_loss"}, default="accuracy"
+        The score, by the name of scikit-learn's scorer.
     folds, repeats : int, default=5 and 2
-        Number of folds, stratified, and of times that rows are split into them anew.
+        Number of stratified folds, and how often the rows are split anew.
     random_state : int, default=0
         Seed of the folds, of the drawing and of each fit.
     max_rows : int or None, default=20000
         Of more rows than this, so many are drawn, the same share of every class, but as many rows of a rare one as
         there are folds. None: use all.
     max_seconds : float, optional
-        End after so long, with the learners that have gone through all folds of one repeat at least, the quick ones
-        first; all are compared by the repeats that each of them has finished. Those that do not look at the time, such
-        as scikit-learn's, are then fitted in a process of their own, which is ended.
+        End after so long, with the classifiers that have finished at least one repeat. It is checked between fits.
     n_jobs : int or None, default=None
-        Threads of each learner. None: as many as this process may use.
+        Threads of each classifier. None: as many as this process may use.
     encoding : dict, optional
-        Options of `votron.table_classifier`, such as ``{"missing": "mean"}``; of data that are no table "numeric" only.
+        Options of `votron.table_classifier`, such as ``{"missing": "mean"}``; without a table, "numeric" only.
     class_weight : dict or "balanced", optional
-        Weights of classes, for the learners that take them, and in the score.
+        Weights of classes, for the classifiers that take them, and in the score.
     sample_weight : array of shape (n_samples,), optional
-        Weights of rows, in training and in the score; learners that take none are left out.
+        Weights of rows, in training and in the score; classifiers that take none are left out.
     confidence : float, default=0.95
-        Of the intervals; of the verdicts on all pairs together; and of those on the majority by themselves.
+        Confidence of the intervals; of the verdicts on all pairs together; and of those on the majority.
     callback : callable, optional
-        Called with how many folds of all learners are done, how many there are, and the name of a learner: before its
-        first rows, which are not counted, and after each of its folds.
+        Called after each fit with the number of fits done, that of all fits, and the name of the classifier.
 
     Returns
     -------
     Comparison
-        The table, the best first, and what it comes to: ``print(result.to_text())``, ``result.plot()``.
+        The table, the best first: ``print(result.to_text())``, ``result.plot()``.
 
     Raises
     ------
     VotronError
-        If a name or a number is not among those allowed, a class has too few rows, or no learner can be trained.
+        If a name or a number is not among those allowed, a class has too few rows, or no classifier can be trained.
 
     Notes
     -----
-    Ctrl-C ends it early, in the same way; if there is no learner to compare it is raised as usual. A learner that fails
-    on a fold is left out, and the result says why.
+    Ctrl-C ends the comparison with what is finished; if nothing is, it is raised as usual. A classifier that fails on a
+    fold is left out, and the result says why.
 
     Examples
     --------
@@ -127,40 +162,35 @@ def compare(
     """
     start = time.monotonic()
     _check_options(score, confidence)
-    check_splitting(
-        folds=folds,
-        repeats=repeats,
-        random_state=random_state,
-        max_rows=max_rows,
-        max_seconds=max_seconds,
-        of="compare",
-    )
+    numbers = {"folds": folds, "repeats": repeats, "random_state": random_state}
+    check_splitting(**numbers, max_rows=max_rows, max_seconds=max_seconds, of="compare")
     threads = effective_threads(n_jobs, owner="compare")
     rows = checked_rows(X, y, sample_weight, class_weight, of="compare")
     drawn = drawn_rows(rows, max_rows, random_state, folds)
-    options = {} if encoding is None else dict(encoding)
     settings = {"random_state": int(random_state), "n_jobs": threads, "class_weight": class_weight}
-    learners, not_tried = _learners(drawn.X, estimators, sklearn, options, settings)
-    splits = _repeated_splits(drawn.y, folds, repeats, random_state)
-    course = Course(drawn, splits, SCORES[score], int(random_state))
+    models, not_tried = _models(drawn.X, estimators, sklearn, dict(encoding or {}), settings)
+    entries = [_entry(name, model, drawn.weight, class_weight) for name, model in models.items()]
+    splits = (stratified_splits(drawn.y, folds, random_state + k, of="compare") for k in range(repeats))
     end = math.inf if max_seconds is None else start + max_seconds
-    left_out, stopped = _run(course, learners, threads, end, callback)
-    finished = _by_common_repeats(learners, int(folds))
-    if stopped and not finished:
+    with threadpool_limits(threads):
+        stopped = _run(entries, drawn, splits, SCORES[score], end, _reporter(callback, len(entries) * folds * repeats))
+    found = [each for each in entries if each.folds and not each.left_out]
+    if not found and stopped == "interrupted":
         raise KeyboardInterrupt
-    left_out = {name: why for name, why in left_out.items() if name not in {each.name for each in finished}}
-    if not finished:
+    left_out = {each.name: each.left_out or "There was no time left for it." for each in entries if each not in found}
+    if not found:
         reasons = " ".join(f"{name}: {why}" for name, why in left_out.items())
         raise VotronError(f"No candidate could be compared. {reasons}")
-    better = -1 if SCORES[score].greater_is_better else 1
+    common = min(len(each.folds) for each in found)  # whole repeats, of which some may have one more
+    compared = [_row(each, common) for each in found]
     return Comparison(
-        rows=tuple(sorted(map(_row, finished), key=lambda row: round(better * row.score, 12))),
+        rows=tuple(sorted(compared, key=lambda row: round(-row.score, 12))),
         score_name=score,
         left_out=left_out,
         folds=int(folds),
-        repeats=len(finished[0].folds) // int(folds),
+        repeats=common // int(folds),
         random_state=int(random_state),
-        n_rows=_num_samples(X),
+        n_rows=len(rows.y),
         n_used=len(drawn.y),
         n_threads=threads,
         confidence=float(confidence),
@@ -168,238 +198,234 @@ def compare(
         seconds=time.monotonic() - start,
         stopped=stopped,
         not_tried=not_tried,
-        baseline=next((each.name for each in finished if each.is_baseline), None),
-        n_without_weight=_num_samples(X) - len(rows.y),
+        baseline=next((each.name for each in found if _is_baseline(each.classifier)), None),
         repeats_asked=int(repeats),
     )
 
 
+# -- fitting and measuring --------------------------------------------------------------------------------------------
+
+
 def _run(
-    course: Course, learners: list[Learner], threads: int, end: float, callback: Callback | None
-) -> tuple[dict[str, str], str]:
-    """Measure one learner after another; return why some have not finished, and what stopped it."""
-    left_out: dict[str, str] = {}
-    stopped, report = "", _reporter(callback, learners, len(course.splits))
-    try:
-        with threadpool_limits(threads), Places(course, threads, end) as places:
-            foretold = _foretold(places, learners, end, report)
-            _announce(foretold, end)
-            with _without_forecasts():
-                _measure_all(course, places, learners, foretold, end, report, left_out)
-    except KeyboardInterrupt:
-        stopped = "interrupted"
-    return {each.name: left_out[each.name] for each in learners if each.name in left_out}, stopped
-
-
-def _by_common_repeats(learners: list[Learner], folds: int) -> list[Learner]:
-    """Return the learners with one whole repeat at least, each with the folds of the repeats that all of them have.
-
-    To be compared by fewer folds is better than to be left out.
-    """
-    found = [each for each in learners if len(each.folds) >= folds]
-    n_common = min((len(each.folds) // folds for each in found), default=0) * folds
-    for each in found:
-        del each.folds[n_common:]
-    return found
-
-
-def _measure_all(
-    course: Course,
-    places: Places,
-    learners: list[Learner],
-    foretold: Mapping[str, float],
+    entries: Sequence[_Entry],
+    rows: LabelledRows,
+    splits: Iterable[Sequence[tuple[Index, Index]]],
+    score: Score,
     end: float,
-    report: Callable[[Learner], None],
-    left_out: dict[str, str],
-) -> None:
-    """Measure one after another; note why some are left out.
-
-    With a time limit the quick ones go first, each with its share of the time; those that need more than their share
-    go on, with the folds that they have, in what the others have left.
-    """
-    n_folds, waiting = len(course.splits), learners
-    for is_last in (False, True):
-        order = sorted(waiting, key=lambda each: foretold[each.name]) if math.isfinite(end) else waiting
-        waiting = []
-        for number, learner in enumerate(order):
-            until = end
-            try:
-                _check_time(learner, foretold[learner.name], end, n_folds)
-                places.prepare(learner)
-                if math.isinf(foretold[learner.name]) and not learner.seconds:
-                    _check_few_rows(places, learner, end, n_folds)
-                if not is_last:
-                    until = _end_of_turn([foretold[each.name] for each in order[number + 1 :]], end)
-                measure(course, learner, partial(places.fold, learner, until), end, partial(report, learner))
-            except LeftOutError as reason:
-                left_out[learner.name] = str(reason)
-            except OutOfTime:
-                if is_last or time.monotonic() < until:  # by the folds so far there is not time enough
-                    left_out[learner.name] = out_of_time(learner, n_folds)
-                else:
-                    waiting.append(learner)
-
-
-def _foretold(
-    places: Places, learners: list[Learner], end: float, report: Callable[[Learner], None]
-) -> dict[str, float]:
-    """Warm up all learners; return how long all folds of each will take, as far as can be told."""
-    foretold = {}
-    with _without_forecasts():
-        for number, learner in enumerate(learners):
-            report(learner)
-            try:
-                # Half of the time is for trying out; what one leaves of its share is for those after it.
-                share = max(end - time.monotonic(), 0.0) / (2 * (len(learners) - number))
-                foretold[learner.name] = places.foretell(learner, share)
-            except (OutOfTime, LeftOutError):
-                foretold[learner.name] = math.inf  # the last to have its turn
-    return foretold
-
-
-def _announce(foretold: Mapping[str, float], end: float) -> None:
-    """Say how long it takes, where that is long."""
-    left = end - time.monotonic()
-    seconds = [each for each in foretold.values() if each <= _UNLIKELY * left and math.isfinite(each)]
-    low, high = foretold_span(seconds)
-    announce_long_work(min(low, left), min(high, left))
-
-
-def _check_time(learner: Learner, foretold: float, end: float, n_folds: int) -> None:
-    """Leave out a learner for which there is clearly too little time."""
-    left = end - time.monotonic()
-    if left <= 0:
-        raise LeftOutError(out_of_time(learner, n_folds) if learner.seconds else "There was no time left for it.")
-    if not learner.seconds and math.isfinite(foretold) and foretold > _UNLIKELY * left:
-        raise LeftOutError(
-            f"Its {n_folds} folds would take about {duration(foretold)}, and {duration(left)} were left."
-        )
-
-
-def _check_few_rows(places: Places, learner: Learner, end: float, n_folds: int) -> None:
-    """Leave out a learner that could not be tried out, if few rows take longer than there is time for each fold.
-
-    They are tried once more, since the first time may have been that of compiling.
-    """
-    left = end - time.monotonic()
-    share = left / n_folds
+    report: Callable[[str], None],
+) -> str:
+    """Measure all classifiers, one repeat after another; return what stopped it, or nothing."""
     try:
-        places.warm_up(learner, share)
-    except OutOfTime:
-        raise LeftOutError(
-            f"It takes longer than there was time for: a fit on few rows was not over after {duration(share)}, "
-            f"and {duration(left)} were left for its {n_folds} folds."
-        ) from None
+        with _ctrl_c_at_once():
+            for repeat in splits:
+                for entry in entries:
+                    measured: list[_Fold] = []
+                    for split in repeat if not entry.left_out else ():
+                        if time.monotonic() > end:
+                            return "out of time"
+                        fold = _measured(entry, rows, split, score)
+                        if fold is None:
+                            break
+                        measured.append(fold)
+                        report(entry.name)
+                    entry.folds += measured
+    except KeyboardInterrupt:
+        return "interrupted"
+    return ""
 
 
-def _end_of_turn(others: Sequence[float], end: float) -> float:
-    """Return until when a learner may go on now: as long as each of those after it that have a chance, by forecasts.
+def _reporter(callback: Callback | None, total: int) -> Callable[[str], None]:
+    """Return a function that tells the callback of each fit that is done."""
+    done = count(1)
 
-    Examples
-    --------
-    >>> _end_of_turn([0.1, 0.2], math.inf)
-    inf
-    """
-    now = time.monotonic()
-    rivals = sum(math.isinf(each) or each <= _UNLIKELY * (end - now) for each in others)
-    return now + (end - now) / (1 + rivals)
-
-
-@contextmanager
-def _without_forecasts() -> Iterator[None]:
-    """Let single fits say nothing of their time, since all have been foretold."""
-    with announcing_long_work(lambda low, high: None):
-        yield
-
-
-def _reporter(callback: Callback | None, learners: list[Learner], n_folds: int) -> Callable[[Learner], None]:
-    """Return what tells the callback how far all of them are."""
-
-    def report(learner: Learner) -> None:
+    def report(name: str) -> None:
         if callback is not None:
-            callback(sum(len(each.folds) for each in learners), len(learners) * n_folds, learner.name)
+            callback(next(done), total, name)
 
     return report
 
 
-def _row(learner: Learner) -> ComparisonRow:
-    first = learner.folds[0]
+@contextmanager
+def _ctrl_c_at_once() -> Iterator[None]:
+    """Let Ctrl-C end the fit that runs, also one of Votron's, which would else keep what it has learnt so far."""
+    usual = signal.default_int_handler
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda signum, frame: usual(signum, frame))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def _measured(entry: _Entry, rows: LabelledRows, split: tuple[Index, Index], score: Score) -> _Fold | None:
+    """Return what is measured on a fold; None where the classifier fails, which is then left out."""
+    weights = None if rows.scoring is None else rows.scoring[split[1]]
+
+    def scores(model: Any, X: RowsLike, y: Array) -> dict[str, float]:
+        return {"score": score.measure(model, X, y, weights), "predict": _predict_seconds(model, X, len(y))}
+
+    params = {}
+    if rows.weight is not None:
+        prefix = f"{entry.model.steps[-1][0]}__" if hasattr(entry.model, "steps") else ""
+        params = {f"{prefix}sample_weight": rows.weight}
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = cross_validate(
+                entry.model,
+                rows.X,
+                rows.y,
+                cv=[split],
+                scoring=scores,
+                params=params,
+                return_estimator=True,
+                error_score="raise",
+            )
+    except Exception as error:  # of anybody's class: the others go on
+        entry.left_out = _reason(error)
+        return None
+    _remember(entry, caught, found["estimator"][0])
+    return _Fold(float(found["test_score"][0]), float(found["fit_time"][0]), float(found["test_predict"][0]))
+
+
+def _predict_seconds(model: Any, X: RowsLike, n: int) -> float:
+    """Return the seconds that 1,000 rows take, made of the rows of a fold, several times over where these are fewer."""
+    many = _safe_indexing(X, np.resize(np.arange(n), max(n, _PREDICTED_AT_ONCE)))
+    start = time.perf_counter()
+    predicted = model.predict(many)
+    return (time.perf_counter() - start) * _PREDICTED_AT_ONCE / len(predicted)
+
+
+def _remember(entry: _Entry, caught: Sequence[warnings.WarningMessage], model: Any) -> None:
+    """Keep the first warning that a fit did not converge, and the size of the first model."""
+    said = [str(each.message) for each in caught if issubclass(each.category, ConvergenceWarning)]
+    if said and not entry.did_not_converge:
+        entry.did_not_converge = shortened(on_one_line(said[0]).split(". ")[0].removesuffix("."), _LONGEST) + "."
+    if not entry.size:
+        entry.size = size_of(model)
+
+
+def size_of(model: Any) -> tuple[int | None, bool]:
+    """Return the bytes of a fitted model, and whether they are those of a model file: others are pickled.
+
+    Of a model that cannot be stored, such as one with a function without a name, there are none.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import FunctionTransformer
+    >>> size_of(FunctionTransformer(lambda X: X))
+    (None, False)
+    """
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "model.votron")
+            save(model, path)
+            return path.stat().st_size, True
+    except Exception:  # scikit-learn's, or one that no file can hold
+        try:
+            return len(pickle.dumps(model)), False
+        except Exception:  # whatever the pickling of anybody's class may raise
+            return None, False
+
+
+def _reason(error: Exception) -> str:
+    """Return why a classifier is left out that has failed."""
+    if isinstance(error, VotronError):
+        return on_one_line(str(error))
+    return shortened(f"{type(error).__name__}: {on_one_line(str(error)).removesuffix('.')}", _LONGEST) + "."
+
+
+def _row(entry: _Entry, n_folds: int) -> ComparisonRow:
+    folds = entry.folds[:n_folds]
     return ComparisonRow(
-        learner.name,
-        type(learner.classifier).__name__,
-        tuple(each.score for each in learner.folds),
-        tuple(each.train_seconds for each in learner.folds),
-        tuple(each.predict_seconds for each in learner.folds),
-        first.n_bytes,
-        first.is_file,
-        tuple(filter(None, [*learner.remarks, learner.did_not_converge])),
+        entry.name,
+        type(entry.classifier).__name__,
+        tuple(each.score for each in folds),
+        tuple(each.train_seconds for each in folds),
+        tuple(each.predict_seconds for each in folds),
+        *(entry.size or (None, False)),
+        tuple(filter(None, [*entry.remarks, entry.did_not_converge])),
     )
+
+
+def _is_baseline(classifier: Any) -> bool:
+    """Tell whether a classifier always says the most frequent class, whatever it is called."""
+    return isinstance(classifier, DummyClassifier) and classifier.strategy in ("prior", "most_frequent")
 
 
 # -- what is given ----------------------------------------------------------------------------------------------------
 
 
-def _learners(
-    X: Any, estimators: Any, sklearn: bool, options: dict[str, Any], settings: dict[str, Any]
-) -> tuple[list[Learner], dict[str, str]]:
-    """Return the learners, not fitted, and why others of the usual ones are not among them."""
+def _models(
+    X: RowsLike, estimators: Any, sklearn: bool, options: dict[str, Any], settings: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the classifiers to compare, unfitted, and why others of the usual ones are not among them."""
     usual, unfit = candidates_for(facts_of(X, options.get("text", ())), sklearn=sklearn)
     beside = [name for name in usual if CANDIDATES[name].of_sklearn]
-    own: list[Learner] = []
+    own: dict[str, Any] = {}
     if estimators is None:
         names = usual
     elif isinstance(estimators, Mapping):
-        made = {str(name): _own(name, each, X, options, settings) for name, each in estimators.items()}
-        own = [_weighed(Learner(name, model), settings) for name, model in made.items()]
+        own = {str(name): _own(name, each, X, options, settings) for name, each in estimators.items()}
         names = beside
     else:
-        named = [estimators] if isinstance(estimators, str) else list(estimators)
-        names = [*map(_known, named), *beside]
-    names = [name for name in dict.fromkeys(names) if name not in {each.name for each in own}]
-    if not names and not own:
-        raise VotronError(Parameter("estimators", of="compare"), " must name one candidate at least. Got none instead.")
-    unnamed = {name: why for name, why in unfit.items() if name not in names}
-    not_tried = {name: why for name, why in unnamed.items() if estimators is None or CANDIDATES[name].of_sklearn}
-    return [*own, *(_candidate(name, X, options, settings) for name in names)], not_tried
+        names = [*map(_known, [estimators] if isinstance(estimators, str) else estimators), *beside]
+    models = own | {name: _candidate(name, X, options, settings) for name in names if name not in own}
+    if not models:
+        raise VotronError(
+            "The 'estimators' parameter of compare must name at least one candidate. Got none instead.",
+            parameter="estimators",
+        )
+    not_tried = {name: why for name, why in unfit.items() if name not in models}
+    if estimators is not None:
+        not_tried = {name: why for name, why in not_tried.items() if CANDIDATES[name].of_sklearn}
+    return models, not_tried
+
+
+def _entry(name: str, model: Any, sample_weight: Floats | None, class_weight: Any) -> _Entry:
+    """Return a classifier with what there is to say of weights that it does not take."""
+    entry = _Entry(name, model)
+    if class_weight is not None and "class_weight" not in entry.classifier.get_params():
+        entry.remarks.append("No weights of classes, which it does not take.")
+    if sample_weight is not None and not has_fit_parameter(entry.classifier, "sample_weight"):
+        entry.left_out = "It takes no weights of rows."
+    return entry
 
 
 def _known(name: Any) -> str:
     if not isinstance(name, str) or name not in CANDIDATES:
         raise VotronError(
-            Parameter("estimators", of="compare"),
-            f" must be names among {joined(CANDIDATES)}, or a dict of classifiers. Got {name!r} instead.",
+            f"The 'estimators' parameter of compare must be among {joined(CANDIDATES)}, or a dict of classifiers. "
+            f"Got {name!r} instead.",
+            parameter="estimators",
         )
     return name
 
 
-def _candidate(name: str, X: Any, options: dict[str, Any], settings: dict[str, Any]) -> Learner:
+def _candidate(name: str, X: RowsLike, options: dict[str, Any], settings: dict[str, Any]) -> Any:
     candidate = CANDIDATES[name]
     classifier = candidate.new(**settings)
-    encoder = _encoder(X, classifier, options) if candidate.wants_vectors else []
-    return _weighed(Learner(name, _model([*encoder, *candidate.steps()], classifier)), settings)
+    return _model([*_encoder(X, classifier, options), *candidate.steps()], classifier)
 
 
-def _own(name: Any, estimator: Any, X: Any, options: dict[str, Any], settings: dict[str, Any]) -> Any:
+def _own(name: Any, estimator: Any, X: RowsLike, options: dict[str, Any], settings: dict[str, Any]) -> Any:
     """Return a classifier of the user's, behind an encoder if it is no pipeline; parameters that are None are set."""
     if not isinstance(estimator, BaseEstimator) or not hasattr(estimator, "predict"):
         raise VotronError(
-            Parameter("estimators", of="compare"), f" must be classifiers. Got {estimator!r} as {name!r} instead."
+            f"The 'estimators' parameter of compare must be classifiers. Got {estimator!r} as {name!r} instead.",
+            parameter="estimators",
         )
-    made = clone(estimator)
+    made: Any = clone(estimator)
     classifier = classifier_of(made)
     open_ones = [each for each, value in classifier.get_params(deep=False).items() if value is None]
     classifier.set_params(**{each: value for each, value in settings.items() if each in open_ones})
     return made if hasattr(made, "steps") else _model(_encoder(X, made, options), made)
 
 
-def _weighed(learner: Learner, settings: dict[str, Any]) -> Learner:
-    if settings["class_weight"] is not None and "class_weight" not in learner.classifier.get_params():
-        learner.remarks.append("No weights of classes, which it does not take.")
-    return learner
-
-
-def _encoder(X: Any, classifier: Any, options: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return what turns rows into vectors, as ``votron train`` has it."""
+def _encoder(X: RowsLike, classifier: Any, options: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return the step that turns rows into vectors, as ``votron train`` has it."""
     if is_frame(X):
         usual = {"numeric": None, "text_features": None, "dates": None}
         return [("encoder", table_encoder(X, classifier, **{**usual, **options}))]
@@ -411,17 +437,14 @@ def _model(steps: list[tuple[str, Any]], classifier: Any) -> Any:
     return ClassifierPipeline([*steps, ("model", classifier)]) if steps else classifier
 
 
-def _repeated_splits(y: Any, folds: int, repeats: int, seed: int) -> list[tuple[Index, Index]]:
-    """Return the folds of all repeats."""
-    return [split for k in range(repeats) for split in stratified_splits(y, folds, seed + k, of="compare")]
-
-
 def _check_options(score: Any, confidence: Any) -> None:
     if not isinstance(score, str) or score not in SCORES:
         raise VotronError(
-            Parameter("score", of="compare"), f" must be {joined(map(repr, SCORES), 'or')}. Got {score!r} instead."
+            f"The 'score' parameter of compare must be {joined(map(repr, SCORES), 'or')}. Got {score!r} instead.",
+            parameter="score",
         )
     if not (isinstance(confidence, Real) and 0 < float(confidence) < 1):
         raise VotronError(
-            Parameter("confidence", of="compare"), f" must be a number in the range (0, 1). Got {confidence!r} instead."
+            f"The 'confidence' parameter of compare must be a number in the range (0, 1). Got {confidence!r} instead.",
+            parameter="confidence",
         )

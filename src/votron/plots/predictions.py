@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._util.plotting import AGAINST, AXIS, FOR, INK, contrast, plain, title
+from votron._util.plotting import AGAINST, AXIS, EMPTY, FOR, INK, contrast, plain, title
 from votron._util.text import shortened
-from votron._util.types import Floats
+from votron._util.types import Array, Floats
 from votron.errors import VotronError
 from votron.plots._base import Display, check_offers
 
@@ -77,10 +77,14 @@ class ConfusionsDisplay(Display):
         n, of_row = len(self.labels), self.counts.sum(axis=1, keepdims=True)
         shares, right = self.counts / np.maximum(of_row, 1), np.eye(n, dtype=bool)
         colours = np.where(right[..., None], to_rgb(FOR), to_rgb(AGAINST))
-        strength = np.where(right, 0.8 * shares, (shares > 0) * (0.18 + 0.8 * np.sqrt(shares)))
+        strength = np.where(right, 0.8 * shares, 0.18 + 0.8 * np.sqrt(shares))
         cells = 1 - strength[..., None] * (1 - colours)
+        cells[self.counts == 0] = to_rgb(EMPTY)
         ax.imshow(cells, interpolation="nearest")
         few = n <= _MOST_NUMBERS
+        if few:
+            ax.hlines(np.arange(n - 1) + 0.5, -0.5, n - 0.5, color="white", linewidth=2)
+            ax.vlines(np.arange(n - 1) + 0.5, -0.5, n - 0.5, color="white", linewidth=2)
         for i, j in zip(*np.nonzero(self.counts), strict=True) if few else ():
             ink = max("white", INK, key=lambda colour: contrast(colour, cells[i, j]))
             size = 9.5 if n <= 12 else 7.5
@@ -187,6 +191,55 @@ class ReliabilityDisplay(Display):
         plain(ax)
         of = "rows" if self.n_rows is None else f"{self.n_rows:,} rows"
         title(ax, "Reliability", f"{of} in {len(self.share)} equal parts, by probability")
+
+
+class RankingDisplay(Display):
+    """The ROC or the precision-recall curve of two classes, drawn by scikit-learn.
+
+    Parameters
+    ----------
+    kind : {"roc", "precision-recall"}
+        Which curve.
+    known : boolean array of shape (n_samples,)
+        Whether rows are of the second class.
+    scores : array of shape (n_samples,)
+        Their scores for it.
+    label : object
+        The second class.
+
+    Examples
+    --------
+    >>> from votron.plots.predictions import RankingDisplay
+    >>> shown = RankingDisplay("roc", np.array([True, False, True]), np.array([0.9, 0.2, 0.4]), "yes").plot()
+    >>> shown.ax_.get_xlabel()
+    'false positive rate'
+    """
+
+    def __init__(self, kind: Literal["roc", "precision-recall"], known: Array, scores: Floats, label: Any):
+        self.kind, self.known, self.scores, self.label = kind, known, scores, label
+
+    def _size(self) -> tuple[float, float]:
+        return 5.6, 5.2
+
+    def _draw(self, ax: Any) -> None:
+        from sklearn.metrics import PrecisionRecallDisplay, RocCurveDisplay
+
+        curve = RocCurveDisplay if self.kind == "roc" else PrecisionRecallDisplay
+        drawn = curve.from_predictions(self.known, self.scores, ax=ax, drop_intermediate=True)
+        share = float(np.mean(self.known))
+        if self.kind == "roc":
+            name, area, chance = "ROC curve", f"area {drawn.roc_auc:.4f}", [0.0, 1.0]
+            labels = "false positive rate", "true positive rate"
+        else:
+            name, area, chance = "Precision and recall", f"average precision {drawn.average_precision:.4f}", [share] * 2
+            labels = "recall", "precision"
+        ax.get_legend().remove()
+        ax.lines[0].set(color=FOR, linewidth=1.8, zorder=3)
+        ax.plot([0, 1], chance, color=AXIS, linewidth=1, linestyle=(0, (4, 3)))
+        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xlabel=labels[0], ylabel=labels[1], aspect="auto")
+        plain(ax)
+        of = f"{np.count_nonzero(self.known):,} of {len(self.known):,} rows are {shortened(str(self.label), _LONGEST)}"
+        title(ax, name, f"{of}; {area}")
 
 
 class MarginsDisplay(Display):

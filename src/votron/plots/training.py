@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from votron._util.pipelines import classifier_of, rows_for_classifier
 from votron._util.plotting import AXIS, COLOURS, name_ends, plain, title
-from votron._util.types import Floats
+from votron._util.types import Floats, Index
 from votron.errors import VotronError
 from votron.plots._base import Display, check_offers
 from votron.record import MistakeRecord, labels_of
@@ -50,7 +50,7 @@ class RulesOverTime:
         self.estimator, self.n, record = estimator, 0, estimator.record_
         self.epochs = moments_within(record) if epochs is None else moments_of(record, estimator.n_epochs_, epochs)
         chosen = rule_choices() if rules is None else [rules] if isinstance(rules, str) else rules
-        self.wrong = {rule: np.zeros(len(self.epochs), dtype=np.int64) for rule in chosen}
+        self.wrong: dict[Any, Index] = {rule: np.zeros(len(self.epochs), dtype=np.int64) for rule in chosen}
 
     def add(self, X: Any, y: NDArray[Any]) -> None:
         """Count a batch, of rows as the classifier takes them."""

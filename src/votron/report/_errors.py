@@ -133,10 +133,10 @@ def _matrix(found: Findings) -> str:
 
 def probabilities(found: Findings, origin: Origin) -> str:
     """Return how far the probabilities can be trusted, or why there are none."""
-    sure, right = found.counts.sure()
+    sure, right = found.evaluation.sureness()
     if not len(sure):
         return "<p>This model has scores and no probabilities.</p>"
-    log_loss = found.counts.mean_log_loss
+    log_loss = found.evaluation.log_loss
     loss = "" if log_loss is None else f" The log-loss is {log_loss:.4g}."
     text = f"<p>{_sureness(found, float(sure.mean()), float(right.mean()))}{loss}</p>{_off_by_class(found, origin)}"
     if not can_draw():
@@ -160,14 +160,14 @@ def _sureness(found: Findings, sure: float, right: float) -> str:
         "too sure" if sure - right > 0.03 else "not sure enough" if sure - right < -0.03 else "as sure as it should be"
     )
     verdict = f"gives its answers a probability of {percent(sure)}, and {percent(right)} are right."
-    if kind == "as sure as it should be" and found.counts.gaps(found.classes):
+    if kind == "as sure as it should be" and found.evaluation.gaps():
         return f"On average the model {verdict}"
     return f"By these rows the model is {kind}: on average the model {verdict}"
 
 
 def _off_by_class(found: Findings, origin: Origin) -> str:
     """Return which classes are given too much or too little probability, and what may be done; nothing without one."""
-    gaps = found.counts.gaps(found.classes)
+    gaps = found.evaluation.gaps()
     if not gaps:
         return ""
     said = "; ".join(

@@ -16,12 +16,11 @@ from votron._util.frames import is_frame, plain_labels
 from votron._util.pipelines import classifier_of, rows_for_classifier
 from votron.data import Examples, Unseen, unseen_values
 from votron.errors import VotronError
-from votron.evaluate.confusion import Confusion
+from votron.evaluate import Evaluation
 from votron.plots.batches import PredictedRow, WrongRows, predicted_rows, rows_at
 from votron.plots.predictions import row_margins
 from votron.plots.training import RulesOverTime
 from votron.report._description import Description
-from votron.rules.base import rules_that_differ
 
 MOST_WRONG = 40
 """Wrong rows that are kept: those that are wrong by the most."""
@@ -88,14 +87,11 @@ class Findings:
         self.classifier = classifier_of(model)
         check_is_fitted(self.classifier)
         self.classes: NDArray[Any] = np.asarray(self.classifier.classes_)
-        self.counts, self.description, self.unseen = Confusion(drawn=True), Description(), Unseen()
+        self.evaluation = Evaluation(self.classifier, all_rules=hasattr(self.classifier, "staged_decision_function"))
+        self.counts, self.rules = self.evaluation.counts, self.evaluation.rules
+        self.description, self.unseen = Description(), Unseen()
         self.wrong = WrongRows(self.classifier, MOST_WRONG)
         self.right: list[PredictedRow] = []
-        self.rules: RulesOverTime | None = None
-        if hasattr(self.classifier, "staged_decision_function"):
-            record = self.classifier.record_
-            end = [record.n_steps / record.n_examples]
-            self.rules = RulesOverTime(self.classifier, rules_that_differ(len(self.classes)), end)
         self.sample = Sample(_MOST_SAMPLED)
         self.seconds = 0.0
         """What reading rows as the classifier takes them, and predicting them, took."""
@@ -109,15 +105,14 @@ class Findings:
         self.description.add(batch)
         if not self.counts.n:  # what is loaded and compiled for the first rows is not counted
             first = rows_for_classifier(self.model, rows_at(batch.X, slice(1)))
-            Confusion(drawn=True).count(self.classifier, first, y[:1])
+            Evaluation(self.classifier).add(first, y[:1])
         start = time.perf_counter()
         X = rows_for_classifier(self.model, batch.X)
-        predicted = self.counts.count(self.classifier, X, y)
+        predicted = self.evaluation.add(X, y)
         self.seconds += time.perf_counter() - start
         if hasattr(self.model, "steps"):
             self.unseen.update(unseen_values(self.model, batch.X))
         if self.rules is not None:
-            self.rules.add(X, y)
             self.sample.add(X, y)
         self.wrong.add(batch, X, predicted)
         self._keep_right(batch, X, predicted)

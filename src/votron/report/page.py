@@ -169,7 +169,7 @@ def _cards(found: Findings) -> list[tuple[str, str, str]]:
         ("Balanced accuracy", percent(means["balanced_accuracy"]), "mean recall of the classes"),
         ("Macro F1", f"{means['macro_f1']:.3f}", "mean F1 of the classes"),
     ]
-    area = counts.auc
+    area = found.evaluation.auc
     return cards if area is None else [*cards, ("AUC", f"{area:.4f}", "area under the ROC curve")]
 
 

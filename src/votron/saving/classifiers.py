@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,7 @@ from votron.estimators.naive_bayes import NaiveBayesLinearClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.estimators.winnow import _FIXED as WINNOW_FIXED
 from votron.estimators.winnow import WinnowClassifier
+from votron.history import Fingerprint, TrainingHistory
 from votron.kernels.base import is_precomputed, kernel_class
 from votron.rules import RULES, HoldoutCurve, Vectors
 from votron.saving.fields import LARGEST, Fields
@@ -134,6 +136,7 @@ def classifier_state(model: Any) -> State:
         "classes": labels_state(model.classes_),
         "n_features": int(model.n_features_in_),
         "feature_names": names,
+        **({"history": _history_state(model.history_)} if hasattr(model, "history_") else {}),
         **CLASSIFIERS[name].state(model),
     }
 
@@ -159,10 +162,57 @@ def classifier_from(fields: Fields) -> Any:
     model.n_features_in_ = fields.count("n_features", 1, 2**48)
     if fields.has("feature_names"):
         model.feature_names_in_ = np.array(fields.texts("feature_names", model.n_features_in_), dtype=object)
+    if kind.cls is not CompactClassifier:
+        model.history_ = history_from(fields.part("history"))
     kind.build(model, fields)
     fields.end()
-    model._from_file = True
     return model
+
+
+def _history_state(history: TrainingHistory) -> State:
+    return {name: value for name, value in asdict(history).items() if name != "from_file"}
+
+
+def history_from(fields: Fields) -> TrainingHistory:
+    """Return the history that was written down, now as the word of a file."""
+    fingerprint = _fingerprint_from(fields.part("fingerprint")) if fields.has("fingerprint") else None
+    found = TrainingHistory(
+        fingerprint=fingerprint,
+        n_epochs=fields.number("n_epochs", 0.0),
+        converged=fields.flag("converged") if fields.has("converged") else None,
+        seed=int(fields.number("seed")) if fields.has("seed") else None,
+        gamma_from=fields.text("gamma_from", ["scale", "auto"]) if fields.has("gamma_from") else None,
+        chosen_rule=fields.text("chosen_rule", list(RULES)) if fields.has("chosen_rule") else None,
+        end_chosen_by=fields.text("end_chosen_by", _ENDS) if fields.has("end_chosen_by") else None,
+        from_file=True,
+        rows_repeated=fields.flag("rows_repeated"),
+        shuffled=fields.flag("shuffled"),
+        weighted=fields.flag("weighted"),
+        interrupted=fields.flag("interrupted"),
+        **{name: fields.count(name) for name in _COUNTS},
+    )
+    fields.end()
+    return found
+
+
+_COUNTS = ("n_rows", "n_zero_weight", "n_unlearnable", "n_numbered", "n_batches", "n_held_out", "n_settings")
+_ENDS = ("early_stopping", "with_best_moment")
+
+
+def _fingerprint_from(fields: Fields) -> Fingerprint:
+    sums = fields.listed("sums", "two numbers", lambda each: type(each) in (int, float))
+    if len(sums) != 2:
+        raise fields.wrong("sums", "two numbers", sums)
+    found = Fingerprint(
+        n_rows=fields.count("n_rows"),
+        n_features=fields.count("n_features"),
+        labels=fields.count("labels", 0, 2**64),
+        sums=tuple(map(float, sums)),
+        scale=fields.number("scale", 0.0),
+        precision=fields.number("precision", 0.0),
+    )
+    fields.end()
+    return found
 
 
 def names_state(model: Any) -> State | None:
@@ -190,16 +240,6 @@ def n_vectors(model: Any) -> int:
 # -- with support vectors ---------------------------------------------------------------------------------------------
 
 
-_VOTED_FLAGS = {
-    "converged": "converged_",
-    "once": "_once",
-    "mixed": "_mixed",
-    "cut_off": "_cut_off",
-    "gamma_from_data": "_gamma_from_data",
-}
-"""Truth values of a voted perceptron, by their names in the file."""
-
-
 @stored
 class Voted(StoredClassifier):
     """The record of the voted perceptron, and its support vectors."""
@@ -217,21 +257,16 @@ class Voted(StoredClassifier):
             "holdout": None
             if curve is None
             else {"times": curve.times, "errors": curve.errors, "n_examples": int(curve.n_examples)},
-            "n_epochs": float(model.n_epochs_),
-            "n_named": int(model._n_named),
-            **_chosen_state(model),
+            **_validation_state(model),
             **_slopes_state(model, lambda key: {"by": key}),
-            **({"n_left_out": int(model._n_left_out)} if model._n_left_out else {}),
-            **{key: bool(getattr(model, attribute)) for key, attribute in _VOTED_FLAGS.items()},
         }
 
     def build(self, model: VotedPerceptronClassifier, fields: Fields) -> None:
         """Set kernel, record, support vectors and held-out errors."""
         model.kernel_ = kernel_from(fields.part("kernel"))
         _take_constant(model)
-        model._n_named = fields.count("n_named")
-        model._n_left_out = _rows_left_out(fields, model._n_named)
-        limit = min(model._n_named, model.n_features_in_) if is_precomputed(model.kernel_) else model._n_named
+        named = model.history_.n_numbered
+        limit = min(named, model.n_features_in_) if is_precomputed(model.kernel_) else named
         record = record_from(fields.part("record"), n_vectors(model), limit)
         rows = support_rows(fields, model.kernel_, len(record.support), model.n_features_in_)
         check_room(record.n_vectors, len(record.support))
@@ -240,11 +275,9 @@ class Voted(StoredClassifier):
             model._vectors = Vectors(
                 record, model.kernel_, rows, model._vectors.seed, _curve(fields.part("holdout"), record.n_steps)
             )
-        model.n_epochs_ = fields.number("n_epochs", 0.0)
-        _set_chosen(model, fields)
+        model.n_epochs_, model.converged_ = model.history_.n_epochs, bool(model.history_.converged)
+        _set_validation(model, fields)
         model._slopes = _slopes_from(fields, lambda part: part.text("by"))
-        for key, attribute in _VOTED_FLAGS.items():
-            setattr(model, attribute, fields.flag(key))
 
 
 def _slopes_state(model: Any, naming: Callable[[Any], State]) -> State:
@@ -265,30 +298,16 @@ def _slopes_from(fields: Fields, name_of: Callable[[Fields], Any]) -> dict[Any, 
     return found
 
 
-def _rows_left_out(fields: Fields, n_rows: int) -> int:
-    """Return how many rows of weight 0 there were; files without weights do not say."""
-    return fields.count("n_left_out", 0, n_rows + 1) if fields.has("n_left_out") else 0
+def _validation_state(model: VotedPerceptronClassifier) -> State:
+    """Return the accuracies on held-out rows, if there are any."""
+    if not hasattr(model, "validation_scores_"):
+        return {}
+    moments, scores = np.array(model.validation_moments_), np.array(model.validation_scores_)
+    return {"validation": {"moments": moments, "scores": scores}}
 
 
-def _chosen_state(model: VotedPerceptronClassifier) -> State:
-    """Return what held-out rows chose, if anything."""
-    found: State = {}
-    if "_chosen_rule" in model.__dict__:
-        found["chosen_rule"] = model._chosen_rule
-    found |= {name: True for name in ("moment_chosen", "tuned") if model.__dict__.get(f"_{name}", False)}
-    if hasattr(model, "validation_scores_"):
-        moments, scores = np.array(model.validation_moments_), np.array(model.validation_scores_)
-        found["validation"] = {"moments": moments, "scores": scores}
-    return found
-
-
-def _set_chosen(model: VotedPerceptronClassifier, fields: Fields) -> None:
-    """Set what held-out rows chose, if anything."""
-    if fields.has("chosen_rule"):
-        model._chosen_rule = fields.text("chosen_rule", list(RULES))
-    for name in ("moment_chosen", "tuned"):
-        if fields.has(name):
-            setattr(model, f"_{name}", fields.flag(name))
+def _set_validation(model: VotedPerceptronClassifier, fields: Fields) -> None:
+    """Set the accuracies on held-out rows, if there are any."""
     if fields.has("validation"):
         part = fields.part("validation")
         moments = part.exactly("moments", "<f8", (None,))
@@ -323,20 +342,12 @@ class KernelAdatron(StoredClassifier):
             **expansion_state(model._expansion()),
             **{name: getattr(model, f"{name}_") for name in ("n_support", "norm", "margin", "best_margin")},
             "separable": [None if each is None else bool(each) for each in model.separable_],
-            "converged": bool(model.converged_),
-            "n_rows": int(model._n_rows),
-            "gamma_from_data": bool(model._gamma_from_data),
-            **({"weighted": True} if model._weighted else {}),
-            **({"n_left_out": int(model._n_left_out)} if model._n_left_out else {}),
         }
 
     def build(self, model: KernelAdatronClassifier, fields: Fields) -> None:
         """Set kernel, support vectors, coefficients and margins."""
         n = n_vectors(model)
-        model._n_rows = fields.count("n_rows", 1)
-        model._n_left_out = _rows_left_out(fields, model._n_rows)
-        model._weighted = fields.flag("weighted") if fields.has("weighted") else False
-        form = expansion_from(fields, n, model.n_features_in_, model._n_rows)
+        form = expansion_from(fields, n, model.n_features_in_, model.history_.n_rows)
         model.kernel_, model._support_rows = form.kernel, form.support_rows
         _take_constant(model)
         model.support_, model._dual_coef = form.support, form.coefficients
@@ -349,7 +360,7 @@ class KernelAdatron(StoredClassifier):
         if len(separable) != n:
             raise fields.wrong("separable", what, separable)
         model.separable_ = np.array(separable, dtype=object)
-        model.converged_, model._gamma_from_data = fields.flag("converged"), fields.flag("gamma_from_data")
+        model.converged_ = bool(model.history_.converged)
 
 
 # -- with a weight for each feature -----------------------------------------------------------------------------------
@@ -379,17 +390,10 @@ class Averaged(StoredClassifier):
             "with_bias": bool(model._trainer.bias),
             **_trained_margin(model._trainer),
             "trained_jointly": bool(model._trainer.joint),
-            "n_epochs": float(model.n_epochs_),
-            "converged": bool(model.converged_),
             "validation_scores": [float(score) for score in model.validation_scores_]
             if hasattr(model, "validation_scores_")
             else None,
-            "n_seen": int(model._n_seen),
-            "n_given": int(model._n_given),
-            "once": bool(model._once),
-            "cut_off": bool(model._cut_off),
             **({"largest_weight": float(state["largest_weight"])} if state["largest_weight"] else {}),
-            **({"n_left_out": int(model._n_left_out)} if model._n_left_out else {}),
             **_slopes_state(model, lambda key: {"by": key}),
         }
 
@@ -420,13 +424,10 @@ class Averaged(StoredClassifier):
             thin=thin,
         )
         model.n_mistakes_ = model._trainer.n_mistakes
-        model.n_epochs_, model.converged_ = fields.number("n_epochs", 0.0), fields.flag("converged")
+        model.n_epochs_, model.converged_ = model.history_.n_epochs, bool(model.history_.converged)
         if fields.has("validation_scores"):
             scores = fields.listed("validation_scores", "a list of numbers", lambda each: type(each) in (int, float))
             model.validation_scores_ = [float(each) for each in scores]
-        model._n_seen, model._n_given = fields.count("n_seen"), fields.count("n_given")
-        model._n_left_out = _rows_left_out(fields, model._n_given)
-        model._once, model._cut_off = fields.flag("once"), fields.flag("cut_off")
         model._slopes = _slopes_from(fields, lambda part: part.text("by", (AVERAGE, LAST)))
 
 
@@ -462,8 +463,6 @@ class Winnow(StoredClassifier):
             "demotions": trainer.demotions,
             "time": int(trainer.time),
             "fixed": dict(model._fixed),
-            "n_epochs": float(model.n_epochs_),
-            "converged": bool(model.converged_),
         }
 
     def build(self, model: WinnowClassifier, fields: Fields) -> None:
@@ -485,7 +484,7 @@ class Winnow(StoredClassifier):
         trainer.promotions, trainer.demotions = counts(fields, "promotions", n), counts(fields, "demotions", n)
         trainer.time = fields.count("time")
         model._fixed = {name: getattr(fixed, name) for name in WINNOW_FIXED}
-        model._keep(trainer, fields.number("n_epochs", 0.0), fields.flag("converged"))
+        model._keep(trainer, model.history_.n_epochs, bool(model.history_.converged))
 
 
 @stored

@@ -158,10 +158,12 @@ def summary_of(model: Any) -> dict[str, Any]:
     rule = getattr(model, "rule_", getattr(model, "rule", None))
     if rule is not None:
         found["rule"] = str(rule)
-    for key, attribute in (("support", "support_"), ("epochs", "_passes"), ("converged", "converged_")):
-        value = getattr(model, attribute, None)
-        if value is not None:
-            found[key] = len(value) if key == "support" else bool(value) if key == "converged" else float(value)
+    if hasattr(model, "support_"):
+        found["support"] = len(model.support_)
+    if hasattr(model, "n_epochs_"):
+        found["epochs"] = float(model.history_.passes)
+    if hasattr(model, "converged_"):
+        found["converged"] = bool(model.converged_)
     for key in ("n_mistakes", "n_support", "margin", "best_margin"):
         if hasattr(model, f"{key}_"):
             found[key.removeprefix("n_") if key == "n_mistakes" else key] = _finite_list(getattr(model, f"{key}_"))

@@ -22,7 +22,6 @@ from votron.estimators._search.rows import LabelledRows, check_splitting, checke
 from votron.estimators._search.searching import Search, Space, seconds_left
 from votron.estimators._search.settings import check_for_file, multiple_of_scale, settings_of
 from votron.estimators._search.trials import Trial, minus_error
-from votron.estimators.base import Deadline
 from votron.tuning._result import TuningResult, TuningRow
 
 Callback = Callable[[int, int, TuningRow, TuningRow], None]
@@ -82,8 +81,8 @@ def tune(
         Of more rows than this, so many are drawn, the same share of every class, but as many rows of a rare one as
         there are folds; the others are not used at all before ``refit``. None: use all.
     max_seconds : float, optional
-        End the search after this time, with the settings that are complete; with ``refit`` the training at the end is
-        in it. One setting is always tried.
+        End the search after this time, with the settings that are complete; with ``refit`` the estimated time of the
+        training at the end, which is always complete, is in it. One setting is always tried.
     one_standard_error : bool, default=False
         Choose the simplest of the rows whose error is within one standard error of the least.
     verbose : int, default=0
@@ -177,11 +176,11 @@ def tune(
         one_standard_error=bool(one_standard_error),
         n_without_weight=_num_samples(X) - len(rows.y),
     )
-    return _finished(result, rows, encoders, refit, int(random_state), deadline, start)
+    return _finished(result, rows, encoders, refit, int(random_state), start)
 
 
 def _finished(
-    result: TuningResult, rows: LabelledRows, encoders: Any, refit: bool, seed: int, deadline: float, start: float
+    result: TuningResult, rows: LabelledRows, encoders: Any, refit: bool, seed: int, start: float
 ) -> TuningResult:
     """Return the result of the best classifier, with what gamma stands for, and trained if asked to."""
     name = result.best_row.estimator
@@ -197,13 +196,11 @@ def _finished(
         return result
     seeded = {"random_state": seed} if "random_state" in ESTIMATORS[name]._parameter_constraints else {}
     model = ESTIMATORS[name](**result.best, **seeded)
-    with Deadline(deadline) as ending:
-        model.fit(X, rows.y, **({} if rows.weight is None else {"sample_weight": rows.weight}))
-    model._tuned = True  # which certificates tell
+    model.fit(X, rows.y, **({} if rows.weight is None else {"sample_weight": rows.weight}))
+    model.history_ = replace(model.history_, n_settings=result.n_tried)
     if encoder is not None:
         model = Pipeline([("encoder", encoder), ("model", model)])
-    stopped = result.stopped or ("out of time" if ending.passed else "")
-    return replace(result, model=model, stopped=stopped, seconds=time.monotonic() - start)
+    return replace(result, model=model, seconds=time.monotonic() - start)
 
 
 # -- what is given ----------------------------------------------------------------------------------------------------

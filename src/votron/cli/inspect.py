@@ -1,0 +1,157 @@
+"""``votron inspect``: what is in a model file."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from votron._util.text import counted, first_of, on_one_line, rounded_bytes, shortened
+from votron.cli import options
+from votron.cli.command import command, option
+from votron.cli.models import model_source
+from votron.cli.output import bold, pairs, print_json
+
+if TYPE_CHECKING:
+    from votron.saving import Manifest
+
+_CLASSES, _FEATURES = 20, 5
+_LONGEST_NAME, _LONGEST = 80, 400
+_DEEPEST = 4
+
+
+@command(
+    "inspect",
+    examples=[
+        "votron inspect digits.votron",
+        "votron inspect digits.votron --json",
+        "votron inspect text.votron --features 20",
+    ],
+)
+@options.model
+@option(
+    "--features",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Strongest features to show of each class (default: 5 of linear models).",
+)
+@options.common
+@options.verbose
+def inspect(model: str, features: int | None, as_json: bool, quiet: bool, verbose: bool) -> None:
+    """Show what is in a model file, and the strongest features of linear models.
+
+    Nothing in the file is run, so a file from an unknown source can be inspected safely. Its structure and SHA-256 are
+    checked. --verbose also shows the parameters and how the model was made.
+    """
+    from votron.saving import read_manifest
+
+    found = read_manifest(**model_source(model))
+    strongest = None
+    if features or (features is None and model != "-" and "kernel" not in found.summary):
+        strongest = _strongest(model, features or _FEATURES, asked=features is not None)
+    if as_json:
+        print_json(dataclasses.asdict(found) | ({} if strongest is None else {"strongest_features": strongest}))
+    else:
+        print("\n\n".join([*_parts(found, model, verbose), *([_features(strongest)] if strongest else [])]))
+
+
+def _strongest(path: str, top: int, *, asked: bool) -> dict[str, dict[str, float]] | None:
+    """Return the strongest features of each class; None for models that are not linear, unless they were asked for."""
+    from votron.errors import ModelFileError
+    from votron.explanations import strongest_features
+    from votron.saving.models import load
+
+    if path == "-":
+        raise click.UsageError("--features needs a model file, since standard input can be read once only.")
+    try:
+        found = strongest_features(load(path), top, first=1)
+    except ModelFileError:
+        if asked:
+            raise
+        return None
+    if found is None and asked:
+        raise click.UsageError("--features is for linear models: weights, or a linear kernel with one vector a class.")
+    return None if found is None else {str(label): dict(named) for label, named in found.items()}
+
+
+def _features(found: Mapping[str, Mapping[str, float]]) -> str:
+    """Return the strongest features of each class, one class to a line."""
+    lines = {
+        _short(label): ", ".join(f"{_short(name)} {weight:.3g}" for name, weight in features.items())
+        for label, features in list(found.items())[:_CLASSES]
+    }
+    more = len(found) - _CLASSES
+    rest = f"\n  ... and {counted(more, 'more class', 'more classes')}" if more > 0 else ""
+    return _section("strongest features", lines) + rest
+
+
+def _parts(found: Manifest, path: str, verbose: bool) -> list[str]:
+    """Return the sections of the text."""
+    classes = first_of([_short(str(label)) for label in found.classes[: _CLASSES + 1]], _CLASSES)
+    file = "standard input" if path == "-" else path
+    summary = {name: value for name, value in found.summary.items() if value is not None}
+    if len(summary.get("n_support") or ()) == 1:  # the support of the only vector is the support
+        del summary["n_support"]
+    if not verbose:
+        summary = {name: value for name, value in summary.items() if name not in ("record", "steps", "vectors")}
+    head = {
+        "model": f"{file}, {rounded_bytes(found.n_bytes)}, format {found.format}, by Votron {found.votron}",
+        "estimator": found.estimator,
+        "classes": f"{len(found.classes)}: {classes}",
+        **{name.replace("_", " "): _words(value) for name, value in summary.items()},
+    }
+    certificate = {"certificate": _words(found.certificate.get("summary")) if found.certificate else "none in the file"}
+    parts = [_pairs(head | certificate | ({"sha256": found.sha256} if verbose else {}))]
+    if found.columns:
+        parts.append(_section("columns", found.columns))
+    elif found.steps:
+        parts.append(_pairs({"encoder": ", ".join(found.steps)}))
+    made = found.provenance or {}
+    if verbose:
+        params = {name: _words(value) for name, value in found.params.items() if name != "verbose"}
+        parts += [_section("parameters", params)] if params else []
+        parts += [_section("provenance", _flat(made))] if made else []
+    elif made:
+        parts.append(_section("made", _flat({name: made[name] for name in ("created", "command") if name in made})))
+    return parts
+
+
+def _section(name: str, found: Mapping[str, str]) -> str:
+    return f"{bold(name)}\n{_pairs(found, indent=2)}"
+
+
+def _pairs(found: Mapping[str, str], indent: int = 0) -> str:
+    return pairs({name: shortened(words, _LONGEST) for name, words in found.items()}, indent)
+
+
+def _flat(found: Mapping[str, Any], depth: int = 1) -> dict[str, str]:
+    """Return nested values under names such as "data rows"."""
+    flat: dict[str, str] = {}
+    for name, value in found.items():
+        if isinstance(value, dict) and depth < _DEEPEST:
+            flat |= {f"{_short(name)} {inner}": words for inner, words in _flat(value, depth + 1).items()}
+        else:
+            flat[name] = _words(value)
+    return flat
+
+
+def _short(text: str) -> str:
+    return shortened(on_one_line(text), _LONGEST_NAME)
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "none"
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) < 10**9 else str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_words, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_words(item)}" for name, item in value.items())
+    return str(value)

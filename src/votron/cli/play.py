@@ -1,0 +1,102 @@
+"""``votron play``: the perceptron game, a training run and a drawing pad, in the browser."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from votron.cli import options
+from votron.cli.command import command, option
+from votron.cli.models import SavedModel, load_model
+from votron.cli.output import Notes, check_output
+from votron.cli.reading import base_name, read_labelled
+from votron.data.formats import KNOWN_SETS
+from votron.errors import VotronError
+
+
+@command(
+    "play",
+    examples=[
+        "votron play",
+        "votron play --model digits.votron --test digits",
+        "votron play --no-browser --port 8000",
+        "votron play --export lecture.html",
+    ],
+)
+@option("--port", metavar="N", type=click.IntRange(0, 65535), default=0, help="Port (default: a free one).")
+@option("--no-browser", is_flag=True, help="Print the address, and do not open it.")
+@option("--model", metavar="MODEL", type=options.FILE, help="Also show this model, of --estimator voted.")
+@option("--test", metavar="FILE", type=options.FILE, help="Labelled rows to measure the errors of MODEL on.")
+@option(
+    "--host",
+    metavar="ADDRESS",
+    default="127.0.0.1",
+    help="Address to listen on; one that other machines can reach requires a token, which is printed (default: "
+    "127.0.0.1).",
+)
+@option("--export", metavar="FILE", type=options.FILE, help="Write an HTML file that replays games and a run.")
+@option("--game", metavar="LINK", multiple=True, help="With --export: a game to replay, as Copy link gives it.")
+@options.quiet
+def play(
+    port: int,
+    no_browser: bool,
+    model: str | None,
+    test: str | None,
+    host: str,
+    export: str | None,
+    game: Sequence[str],
+    quiet: bool,
+) -> None:
+    """Open a page: the perceptron game, a training run to move through, and a pad to draw a digit on.
+
+    Only this machine can reach the page. Ctrl-C ends the server.
+    """
+    if game and export is None:
+        raise click.UsageError("--game goes with --export.")
+    if test and model is None:
+        raise click.UsageError("--test goes with --model.")
+    notes = Notes(quiet)
+    if export is not None:
+        from votron.web import export_lecture
+
+        check_output(export, "--export")
+        shown = _pieces(model, test)
+        size = export_lecture(export, shown[0 if model is None else -1], list(game))
+        notes(f"Wrote {export}, {size / 1e6:.1f} MB.")
+        return
+    from votron.web import play as serve
+
+    def say(address: str) -> None:
+        print(address, flush=True)
+        notes("Open it in a browser; Ctrl-C ends the server." if no_browser else "Ctrl-C ends the server.")
+
+    with contextlib.suppress(KeyboardInterrupt):  # how a server ends
+        serve(_pieces(model, test), host=host, port=port, open_browser=not no_browser, say=say)
+
+
+def _pieces(path: str | None, test: str | None) -> list[Any]:
+    """Return what the page shows: bundled models, and the one in a file with rows to measure it on."""
+    from votron.web import pieces
+
+    if path is None:
+        return pieces()
+    saved = load_model(path)
+    X, y = _test_rows(saved, test)
+    try:
+        return pieces(saved.estimator, base_name(path), X, y, raw=saved.estimator is saved.model)
+    except VotronError as error:
+        raise VotronError(f"{path}: {error}") from None
+
+
+def _test_rows(saved: SavedModel, test: str | None) -> tuple[Any, Any]:
+    """Return rows and labels of --test, or of the test part of the known set that the model was trained on."""
+    trained_on = saved.said("data").get("name")
+    test = test or (trained_on if trained_on in KNOWN_SETS else None)
+    if test is None:
+        return None, None
+    part = {"part": "test"} if test in KNOWN_SETS else {}
+    examples, y = read_labelled(test, **saved.reading(test, None, {}, beside=True) | part)
+    return saved.features(examples.X), y

@@ -1,0 +1,263 @@
+"""Data as commands read them: examples, batches, encoders, and what a model file says of its data."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import platform
+import shlex
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from votron import __version__
+from votron._util.text import counted, utc_now
+from votron.data.vocabulary import STRATEGIES
+from votron.errors import DataError, VotronError
+
+if TYPE_CHECKING:
+    from votron._util.types import Array, Index
+    from votron.data import Examples
+
+_BATCH_BYTES = 4 << 20
+"""A batch of rows to label: short rows take a hundred times their bytes until their labels are written."""
+_MANY = 100
+"""Rows, or different values, from which columns and labels are remarked upon."""
+KEPT = {
+    "na_values": list,
+    "only_na_values": bool,
+    "zero_based": bool,
+    "encoding": str,
+    "header": bool,
+    "quote": str,
+    "rgb": bool,
+    "resize": list,
+}
+"""Options of reading that hold for the data of a model as they held in training, and the type that a file keeps."""
+_RECORDED = ("format", "drop", "missing", "drop_unlabelled", "part", *KEPT)
+
+
+# -- examples ---------------------------------------------------------------------------------------------------------
+
+
+def reading_options(reading: Mapping[str, Any], table: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return what was typed about data as `votron.data.read_examples` takes it."""
+    found = dict(reading)
+    if "na_values" in found or "only_na_values" in found:
+        found = {"na_values": (), "only_na_values": False} | found
+    if found.get("missing") in STRATEGIES:
+        found["missing"] = "keep"
+    texts = [name for option in ("discrete", "text") for name in (table or {}).get(option, ())]
+    return found | ({"as_text": tuple(texts)} if texts else {})
+
+
+def read_labelled(path: str, **options: Any) -> tuple[Examples, Array]:
+    """Return the examples of a file, and their labels."""
+    from votron.data import read_examples
+
+    examples = read_examples(path, **options)
+    if examples.y is None:
+        raise DataError(f"{base_name(path)} has no labels: say where they are with --label.")
+    return examples, examples.y
+
+
+def read_batches(path: str, **options: Any) -> Any:
+    """Return the examples of a file in batches."""
+    from votron.data import open_batches
+
+    return open_batches(path, **{"batch_bytes": _BATCH_BYTES, **options})
+
+
+def hold_out(y: Array, fraction: float, seed: int) -> tuple[Index, Index]:
+    """Return the rows to train on and those to test with, with the same share of each class if it has enough rows."""
+    from votron.estimators import held_out_split
+
+    n_test = int(np.ceil(fraction * len(y)))
+    if n_test >= len(y):
+        raise VotronError(f"--test {fraction:g} leaves no rows to train on, of {len(y)}.")
+    return held_out_split(y, n_test, seed, every_class_trained=False)
+
+
+def left_out(dropped: int, unlabelled: int) -> str:
+    """Return in words how many rows were left out, and how many of them for lack of a label."""
+    words = [counted(unlabelled, "row") + " without a label"] if unlabelled else []
+    words += [counted(dropped - unlabelled, "row") + " with missing values"] if dropped > unlabelled else []
+    return ", ".join(words)
+
+
+def base_name(path: str) -> str:
+    """Return what to call data, without the folder."""
+    return "standard input" if path == "-" else Path(path).name or path
+
+
+def labels_like(names: list[str], y: Array, option: str) -> list[Any]:
+    """Return labels that were typed in the type of those in the data."""
+    if y.dtype.kind == "U":
+        return names
+    truth = {"true": True, "1": True, "false": False, "0": False}
+    try:
+        return [truth[name.lower()] if y.dtype.kind == "b" else y.dtype.type(float(name)).item() for name in names]
+    except (KeyError, ValueError, OverflowError):
+        kind = "true and false" if y.dtype.kind == "b" else "numbers"
+        raise click.UsageError(
+            f"{option} must name {kind}, as the labels of the data are. Got {','.join(names)!r} instead."
+        ) from None
+
+
+# -- encoders ---------------------------------------------------------------------------------------------------------
+
+
+def behind_encoder(encoder: Any, estimator: Any) -> Any:
+    """Return the classifier, after an encoder if there is one."""
+    from votron.estimators import ClassifierPipeline
+
+    return estimator if encoder is None else ClassifierPipeline([("encoder", encoder), ("model", estimator)])
+
+
+def encoder_for(name: str, data: Examples, X: Any, reading: Mapping[str, Any], table: Mapping[str, Any]) -> Any:
+    """Return what turns rows into vectors for an estimator, not fitted; None where nothing needs to."""
+    from votron.data import make_encoder
+    from votron.estimators import ESTIMATORS, table_options
+
+    if not hasattr(X, "columns"):
+        return matrix_encoder(X, table)
+    return make_encoder(X, **table_options(ESTIMATORS[name], typed_encoding(reading, table, data.label)))
+
+
+def typed_encoding(reading: Mapping[str, Any], table: Mapping[str, Any], label: str | None) -> dict[str, Any]:
+    """Return how columns become features, as it was typed: None is what suits the classifier."""
+    return {
+        "numeric": table.get("numeric"),
+        "discrete": [name for name in table.get("discrete", ()) if name != label],  # the label may be named as well
+        "probabilities": list(table.get("probabilities", ())),
+        "text": list(table.get("text", ())),
+        "text_features": table.get("text_features"),
+        "dates": table.get("dates"),
+        "missing": reading.get("missing", "refuse"),
+    }
+
+
+def matrix_encoder(X: Any, table: Mapping[str, Any]) -> Any:
+    """Return what scales the numbers of a matrix, where an option asks for it; refuse options of tables."""
+    from scipy.sparse import issparse
+
+    from votron.data.encoding import SCALERS
+
+    for name in ("discrete", "probabilities", "text"):
+        if name in table:
+            raise click.UsageError(f"--{name} is for columns of tables. The data are numbers without names.")
+    numeric = table.get("numeric", "keep")
+    if issparse(X) and numeric in ("standard", "minmax"):
+        raise click.UsageError(f"--numeric must be keep or maxabs for sparse data. Got {numeric!r} instead.")
+    scaler = SCALERS[numeric]
+    return None if scaler is None else scaler()
+
+
+# -- remarks ----------------------------------------------------------------------------------------------------------
+
+
+def check_label(y: Array, label: str | None, *, is_table: bool) -> list[str]:
+    """Return a remark on labels that look like a quantity; refuse a column of a table that clearly is one."""
+    if y.dtype.kind not in "iu" or not len(y):
+        return []
+    values, rows = np.unique(y, return_counts=True)
+    rare = bool(np.quantile(rows, 0.25) < 10)
+    if len(values) <= 50 or not (rare or len(values) > _MANY):
+        return []
+    holds = f"The label{f' {label!r}' if label else ''} holds {len(values):,} different numbers in {len(y):,} rows"
+    numbered = values[0] in (0, 1) and values[-1] - values[0] == len(values) - 1
+    if is_table and label and rare and len(values) > _MANY and not numbered:
+        raise DataError(
+            f"{holds}, which looks like a quantity: choose another column, or cut this one into a few classes such as "
+            f"low and high. If these numbers are classes, add --discrete {shlex.quote(label)}."
+        )
+    return [f"{holds}, and each becomes a class. If they are a quantity, cut it into a few classes first."]
+
+
+def remarks_on_columns(X: Any, table: Mapping[str, Any]) -> list[str]:
+    """Return remarks on columns whose texts are nearly all different, and on those that number the rows."""
+    from votron._util.frames import floats_of, kind_of
+    from votron.data.dates import are_dates
+
+    if not hasattr(X, "columns") or len(X) < _MANY:
+        return []
+    remarks, meant = [], {*table.get("discrete", ()), *table.get("text", ())}
+    for name in X.columns:
+        kind, typed = kind_of(X[name]), shlex.quote(name)
+        if name in meant:
+            continue
+        if kind == "text" and not are_dates(X[name]) and (n := int(X[name].n_unique())) > max(_MANY, len(X) / 2):
+            remarks.append(
+                f"The column {name!r} has {n:,} different texts in {len(X):,} rows, and each becomes a feature: "
+                f"--text {typed} takes its words, --drop {typed} leaves it out."
+            )
+        elif kind == "number":
+            values = floats_of(X[name])
+            if (np.diff(values) > 0).all() and (values == np.rint(values)).all():
+                remarks.append(f"The column {name!r} numbers the rows: --drop {typed} leaves it out.")
+    return remarks
+
+
+# -- provenance -------------------------------------------------------------------------------------------------------
+
+
+def provenance_of(
+    path: str, data: Examples, rows: int, command: str, reading: Mapping[str, Any], table: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return how a model was made: the command, when, with which versions, from which data, and how they were read."""
+    found = {name: getattr(data, name, None) for name in KEPT}  # as it was found to be
+    read = {**found, **reading_options(reading, table)}
+    if reading.get("missing") in STRATEGIES:
+        read["missing"] = reading["missing"]
+    digest = file_digest(path)
+    return {
+        "votron": __version__,
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "scikit-learn": version("scikit-learn"),
+        "created": utc_now(),
+        "command": command,
+        "reading": {
+            name: list(value) if isinstance(value := read[name], tuple) else value
+            for name in _RECORDED
+            if read.get(name) is not None
+        },
+        "data": {"name": base_name(path), "format": data.format, "rows": rows}
+        | ({} if digest is None else {"sha256": digest}),
+        "label": data.label,
+    }
+
+
+def file_digest(path: str) -> str | None:
+    """Return the SHA-256 of a file; None for what is not a file."""
+    if not os.path.isfile(path):
+        return None
+    about = os.stat(path)
+    return _digest_of(path, about.st_size, about.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=4)
+def _digest_of(path: str, size: int, changed: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def missing_by_column(X: Any) -> dict[str, int]:
+    """Return how many rows lack each column that some lack."""
+    from votron._util.frames import empty_cells
+
+    counts = {name: int(np.count_nonzero(empty_cells(X[name]))) for name in getattr(X, "columns", ())}
+    return {name: n for name, n in counts.items() if n}
+
+
+def some_missing(X: Any) -> NDArray[np.bool_]:
+    """Tell which rows of a table lack a value."""
+    from votron._util.frames import empty_cells
+
+    return np.asarray(np.any([empty_cells(X[name]) for name in X.columns], axis=0))

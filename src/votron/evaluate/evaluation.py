@@ -1,0 +1,301 @@
+"""What a classifier gets right and wrong on labelled rows, counted batch by batch, so that data may exceed memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from votron._util.frames import plain_labels
+from votron._util.pipelines import classifier_of, rows_for_classifier, weighs_classes
+from votron._util.text import counted, first_of, percent, percent_range
+from votron._util.text_tables import as_text
+from votron._util.types import Array, Floats, Labels, RowsLike
+from votron.errors import VotronError
+from votron.estimators.base import SavableClassifier
+from votron.evaluate.confusion import Confusion, beside_majority, clopper_pearson, rarest_in_words
+from votron.evaluate.scores import mean_auc
+from votron.plots.training import RulesOverTime, rule_words
+from votron.rules.base import rules_that_differ
+
+_MOST_KEPT = 1 << 24
+"""Numbers, rows times classes, up to which scores are kept for curves and the area under them."""
+_MOST_CLASSES = 20
+"""Classes up to which the confusion matrix is written, where it is not too wide."""
+_MOST_CONFUSIONS = 15
+_BY_CHANCE = 3.0
+"""Standard deviations up to which the mean probability of a class may differ from its share by chance."""
+
+
+@dataclass(frozen=True)
+class ClassGap:
+    """A class whose mean probability is not its share of the rows."""
+
+    label: Any
+    probability: float
+    share: float
+
+    @property
+    def size(self) -> float:
+        """The difference."""
+        return abs(self.probability - self.share)
+
+    @property
+    def matters(self) -> bool:
+        """Whether it is above 3 points; of a rare class, above half a point and half of its share."""
+        return self.size > 0.03 or self.size > max(0.005, self.share / 2)
+
+
+class Evaluation:
+    """What a fitted classifier gets right and wrong on labelled rows.
+
+    Parameters
+    ----------
+    model : classifier
+        Any fitted classifier of scikit-learn's kind, or a pipeline that ends in one.
+    all_rules : bool, default=False
+        Also count the errors of all rules by which a model that keeps its record can predict.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from votron import AveragedPerceptronClassifier
+    >>> from votron.evaluate import Evaluation
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = Evaluation(AveragedPerceptronClassifier(random_state=0).fit(X[::2], y[::2]))
+    >>> labels = found.add(X[1::2], y[1::2])
+    >>> found.counts.n, len(labels)
+    (75, 75)
+    >>> print(found.to_text()[:5])
+    error
+    """
+
+    def __init__(self, model: Any, *, all_rules: bool = False) -> None:
+        self.model, self.classifier = model, classifier_of(model)
+        self.classes = plain_labels(self.classifier.classes_)
+        self.counts, self.rules = Confusion(), None
+        if all_rules:
+            if not hasattr(self.classifier, "staged_decision_function"):
+                kind = type(self.classifier).__name__
+                raise VotronError(f"Several rules are for models that keep their record. Got a {kind} instead.")
+            record = self.classifier.record_
+            end = [record.n_steps / record.n_examples]
+            self.rules = RulesOverTime(self.classifier, rules_that_differ(len(self.classes)), end)
+        self._log_loss = 0.0
+        self._probability_sums: Floats | None = None
+        self._scores: list[Floats] | None = []
+        self._known: list[Array] = []
+        self._sure: list[Floats] = []
+        self._right: list[Array] = []
+
+    def add(self, X: RowsLike, y: Labels) -> Array:
+        """Predict a batch and count it; return the predicted labels."""
+        X, y, model = rows_for_classifier(self.model, X), np.asarray(y), self.classifier
+        known = y[:, None] == np.asarray(model.classes_)
+        logs = _log_probabilities(model, X)
+        if logs is None:
+            predicted = np.asarray(model.predict(X))
+            scores = np.asarray(model.decision_function(X)) if hasattr(model, "decision_function") else None
+        else:
+            ours = isinstance(model, SavableClassifier)  # which predict the label with the largest probability
+            predicted = np.asarray(model.classes_[logs.argmax(axis=1)] if ours else model.predict(X))
+            scores = logs
+            self._add_probabilities(logs, known, predicted == y)
+        self._keep_scores(scores, known)
+        self.counts.add(y, predicted)
+        if self.rules is not None:
+            self.rules.add(X, y)
+        return predicted
+
+    def _add_probabilities(self, logs: Floats, known: Array, right: Array) -> None:
+        shares = np.exp(logs)
+        sums = np.stack([shares.sum(axis=0), (shares * (1 - shares)).sum(axis=0)])
+        self._probability_sums = sums if self._probability_sums is None else self._probability_sums + sums
+        self._log_loss -= float(logs[known].sum()) if known.any(axis=1).all() else -np.inf
+        self._sure.append(shares.max(axis=1))
+        self._right.append(right)
+
+    def _keep_scores(self, scores: Floats | None, known: Array) -> None:
+        """Keep scores for curves, of two classes those of the second, while they are few enough."""
+        if self._scores is None:
+            return
+        known = known[:, 1:] if known.shape[1] == 2 else known
+        if scores is not None and scores.ndim == 2 and scores.shape[1] == 2:
+            scores = scores[:, 1:]
+        if scores is None or sum(each.size for each in self._scores) + scores.size > _MOST_KEPT:
+            self._scores, self._known = None, []
+            return
+        scores = scores.reshape(len(known), -1)
+        if scores.shape == known.shape:  # others are those of pairs of classes
+            self._scores.append(scores)
+            self._known.append(known)
+
+    # -- what was found ------------------------------------------------------------------------------------------------
+
+    @property
+    def labels(self) -> list[Any]:
+        """The model's labels, and those of the data that it has never seen."""
+        return self.counts.labels(self.classes)
+
+    @property
+    def log_loss(self) -> float | None:
+        """The mean log-loss, where there are probabilities, of labels that the model knows."""
+        known = self._probability_sums is not None and np.isfinite(self._log_loss)
+        return self._log_loss / self.counts.n if known else None
+
+    @property
+    def auc(self) -> float | None:
+        """The area under the ROC curve: of several classes the mean of each that occurs, against the rest."""
+        return mean_auc(np.concatenate(self._known), np.concatenate(self._scores)) if self._scores else None
+
+    def ranking(self) -> tuple[Array, Floats] | None:
+        """Return of two classes whether rows are of the second, and their scores for it; None where there are none."""
+        if not self._scores or self._scores[0].shape[1] != 1:
+            return None
+        known = np.concatenate(self._known)[:, 0]
+        return (known, np.concatenate(self._scores)[:, 0]) if 0 < known.sum() < len(known) else None
+
+    def sureness(self) -> tuple[Floats, Array]:
+        """Return the largest probability of each row, and whether its label is right; nothing without probabilities."""
+        if not self._sure:
+            return np.zeros(0), np.zeros(0, dtype=np.bool_)
+        return np.concatenate(self._sure), np.concatenate(self._right)
+
+    def gaps(self) -> list[ClassGap]:
+        """Return the classes whose mean probability differs from their share of the rows, the furthest first.
+
+        Problem: are the probabilities of a class too high, or too low, everywhere? Were they right, the number of its
+        rows would have the mean Σp and the variance Σp(1 - p); a class is returned if it is further off than that
+        allows, and by as much as matters. Of two classes, which are off by the same, the rarer one stands for both.
+        Reference: D. Spiegelhalter, Statistics in Medicine 5 (1986), 421-433.
+        """
+        if self._probability_sums is None:
+            return []
+        n, rows = self.counts.n, {entry["label"]: entry["rows"] for entry in self.counts.by_class(self.labels)}
+        gaps = []
+        for label, total, variance in zip(self.classes.tolist(), *self._probability_sums.tolist(), strict=True):
+            gap = ClassGap(label, total / n, rows[label] / n)
+            if gap.matters and gap.size * n > _BY_CHANCE * variance**0.5:
+                gaps.append(gap)
+        if len(self.classes) == 2:
+            return sorted(gaps, key=lambda gap: gap.share)[:1]
+        return sorted(gaps, key=lambda gap: -gap.size)
+
+    # -- for people and machines ---------------------------------------------------------------------------------------
+
+    def error_in_words(self, confidence: float = 0.95, between: str = "; ") -> str:
+        """Return the error with its interval."""
+        found = self.counts
+        return (
+            f"error {percent(found.error)}: {found.wrong:,} of {counted(found.n, 'row')} wrong{between}"
+            f"{100 * confidence:g} % interval {percent_range(found.interval(confidence))}"
+        )
+
+    def to_text(self, confidence: float = 0.95, width: int = 120, *, weighed: bool = False) -> str:
+        """Return errors, confusions and classes as lines of text.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Of the intervals.
+        width : int, default=120
+            Characters of a line, above which the largest confusions are listed instead of all.
+        weighed : bool, default=False
+            Whether the model is known to be trained with weights, so that the rarest class matters.
+
+        Returns
+        -------
+        str
+            The text.
+        """
+        found, labels = self.counts, self.labels
+        rarest = rarest_in_words(found.rarest, weighed=weighed or weighs_classes(self.classifier, {}))
+        means = found.means(labels)
+        words = f"balanced accuracy {percent(means['balanced_accuracy'])}, macro F1 {means['macro_f1']:.3f}"
+        lines = [
+            self.error_in_words(confidence, "\n"),
+            beside_majority(found.wrong, found.majority, by_error=bool(rarest)),
+            rarest,
+            words if self.auc is None else f"{words}, AUC {self.auc:.4f}",
+            "" if self.log_loss is None else f"log-loss {self.log_loss:.4g} by the probabilities of the labels",
+        ]
+        unknown = first_of(list(map(str, labels[len(self.classes) :])), 5)
+        parts = [
+            "\n".join(filter(None, lines)),
+            f"Labels that the model has never seen, so that all their rows are wrong: {unknown}" if unknown else "",
+            self._rule_table(confidence),
+            self._confusion_table(labels, width),
+            self._class_table(labels),
+        ]
+        return "\n\n".join(filter(None, parts))
+
+    def _rule_table(self, confidence: float) -> str:
+        if self.rules is None:
+            return ""
+        rows, n = [["rule", "error", "wrong", f"{100 * confidence:g} % interval"]], self.rules.n
+        for rule, (wrong,) in self.rules.wrong.items():
+            interval = percent_range(clopper_pearson(int(wrong), n, confidence))
+            rows.append([rule_words(rule), percent(wrong / n), f"{wrong:,}", interval])
+        return as_text(rows)
+
+    def _confusion_table(self, labels: list[Any], width: int) -> str:
+        """Return the matrix, or where that would be too wide the most frequent confusions."""
+        if len(labels) <= _MOST_CLASSES:
+            rows = [["true \\ predicted", *map(str, labels)]]
+            for label, counts in zip(labels, self.counts.matrix(labels).tolist(), strict=True):
+                rows.append([str(label), *(f"{count:,}" if count else "." for count in counts)])
+            text = as_text(rows)
+            if max(map(len, text.split("\n"))) <= width:
+                return text
+        most = self.counts.largest()
+        if not most:
+            return ""
+        rows = [["true", "predicted as", "rows"]]
+        rows += [[str(true), str(given), f"{n:,}"] for true, given, n in most[:_MOST_CONFUSIONS]]
+        left = len(most) - _MOST_CONFUSIONS
+        more = f"\n... and {counted(left, 'other pair')} of labels" if left > 0 else ""
+        return f"The largest confusions\n{as_text(rows, left=(0, 1))}{more}"
+
+    def _class_table(self, labels: list[Any]) -> str:
+        rows = [["class", "precision", "recall", "F1", "rows"]]
+        for entry in self.counts.by_class(labels):
+            shares = ["-" if entry[name] is None else f"{entry[name]:.3f}" for name in ("precision", "recall", "f1")]
+            rows.append([str(entry["label"]), *shares, f"{entry['rows']:,}"])
+        return as_text(rows)
+
+    def to_dict(self, confidence: float = 0.95) -> dict[str, Any]:
+        """Return everything as values that JSON can hold."""
+        found, labels = self.counts, self.labels
+        document = {
+            **_numbers(found.wrong, found.n, confidence),
+            "confidence": confidence,
+            "majority": found.majority,
+            **found.means(labels),
+            "rarest": found.rarest,
+            "auc": self.auc,
+            "log_loss": self.log_loss,
+            "classes": found.by_class(labels),
+            "labels": labels,
+            "confusion": found.matrix(labels).tolist(),
+        }
+        if self.rules is not None:
+            document["rules"] = [
+                {"rule": rule, "normalize_vectors": normalised, **_numbers(int(wrong), self.rules.n, confidence)}
+                for (rule, normalised), (wrong,) in self.rules.wrong.items()
+            ]
+        return {name: value for name, value in document.items() if value is not None}
+
+
+def _numbers(wrong: int, n: int, confidence: float) -> dict[str, Any]:
+    return {"error": wrong / n, "wrong": wrong, "rows": n, "interval": list(clopper_pearson(wrong, n, confidence))}
+
+
+def _log_probabilities(model: Any, X: RowsLike) -> Floats | None:
+    """Return logarithms of probabilities, one column a class; None where there are no probabilities."""
+    if hasattr(model, "predict_log_proba"):
+        return np.asarray(model.predict_log_proba(X))
+    if hasattr(model, "predict_proba"):
+        shares: Floats = np.asarray(model.predict_proba(X))
+        return np.log(np.maximum(shares, np.finfo(np.float64).tiny))
+    return None
