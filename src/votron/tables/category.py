@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -136,15 +137,20 @@ class CategoryColumn(Column):
 class SpeltColumn(Column):
     """Many values: how often each of the most frequent trigrams of letters occurs, so that like values are alike.
 
+    Counts are divided by a power of two, which keeps sums exact, so that a value weighs about as much as a 0/1 feature.
+
     Attributes
     ----------
     trigrams : tuple of str
         The trigrams with a feature each, of values in lower case between blanks.
+    scale : float
+        The power of two nearest to the length of the vectors of counts.
     n_values : int
         Distinct values in training.
     """
 
     trigrams: tuple[str, ...]
+    scale: float
     n_values: int
 
     holds: ClassVar[str] = "text"
@@ -156,12 +162,15 @@ class SpeltColumn(Column):
         if survey.kind != "text" or survey.as_text:
             return None
         rows: Counter[str] = Counter()
+        squares = 0
         for value, n in survey.counts.items():
-            for trigram in set(trigrams_of(str(value))):
-                rows[trigram] += n
+            counts = Counter(trigrams_of(str(value)))
+            squares += n * sum(count**2 for count in counts.values())
+            rows.update(dict.fromkeys(counts, n))
         most = sorted(rows, key=lambda trigram: (-rows[trigram], trigram))[:MOST_TRIGRAMS]
         indicator = bool(encoder.add_indicator and survey.n_missing)
-        return cls(survey.name, indicator, trigrams=tuple(sorted(most)), n_values=len(survey.counts))
+        scale = 2.0 ** round(math.log2(squares / max(1, sum(survey.counts.values()))) / 2)
+        return cls(survey.name, indicator, trigrams=tuple(sorted(most)), scale=scale, n_values=len(survey.counts))
 
     @property
     def own_names(self) -> list[str]:
@@ -173,7 +182,7 @@ class SpeltColumn(Column):
         return {trigram: i for i, trigram in enumerate(self.trigrams)}
 
     def features(self, column: Series) -> Rows:
-        """Return the counts: whole numbers."""
+        """Return the counts, divided."""
         known: dict[Value, tuple[list[int], list[int]]] = {}
         indptr, indices, counts = [0], [], []
         for value in _values_of(column, self.name):
@@ -185,7 +194,7 @@ class SpeltColumn(Column):
                 counts += known[value][1]
             indptr.append(len(indices))
         return sp.csr_matrix(
-            (np.array(counts, dtype=np.float64), np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int64)),
+            (np.array(counts) / self.scale, np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int64)),
             shape=(len(indptr) - 1, len(self.trigrams)),
         )
 

@@ -104,6 +104,17 @@ class TextColumn(Column):
             return f"text, its words hashed to {self.n_features:,} features"
         return f"text with {len(self.words):,} words"
 
+    def words_in(self, column: Series) -> dict[int, str]:
+        """Return for hashed features the words of some texts that they stand for."""
+        found: dict[int, list[str]] = {}
+        if self.n_features:
+            analyze = self.vectorizer.build_analyzer()
+            words = sorted({word for text in self._texts(column) for word in analyze(text)})
+            hashed = HashingVectorizer(n_features=self.n_features, alternate_sign=False, analyzer=lambda word: [word])
+            for word, feature in zip(words, hashed.transform(words).indices.tolist() if words else (), strict=True):
+                found.setdefault(feature, []).append(word)
+        return {feature: "/".join(words) for feature, words in found.items()}
+
     def _texts(self, column: Series) -> list[str]:
         if kind_of(column) not in ("text", "nothing"):
             raise refusal(column, self.name, "texts, as in training")
