@@ -12,7 +12,6 @@ from votron.errors import DataError, MissingPackageError, Parameter, Phrase, Vot
 from votron.kernels import make_kernel
 from votron.online import OnlinePerceptron
 from votron.rules.base import rule_named
-from votron.tuning import tune
 
 
 def spell(reference):
@@ -78,7 +77,7 @@ REFUSED = {
     "n_jobs": lambda: votron.VotedPerceptronClassifier(n_jobs=0).fit(X, Y),
     "binarize": lambda: votron.WinnowClassifier().fit(X, Y),
     "learning_rate": lambda: votron.OnlinePerceptron(learning_rate=-1),
-    "folds": lambda: votron.tuning.tune(X, Y, folds=1),
+    "folds": lambda: votron.evaluate.compare(X, Y, folds=1),
     "delta": lambda: votron.certify(votron.VotedPerceptronClassifier(random_state=0).fit(X, Y), X, Y, delta=0),
     "margin": lambda: votron.theory.novikoff_bound(1.0, 0.0),
 }
@@ -106,7 +105,6 @@ def test_what_a_file_lacks_names_the_parameter_that_would_help(tmp_path):
         (lambda: VotedPerceptronClassifier(rule="votes").fit([[0.0], [1.0]], [0, 1]), "vote"),
         (lambda: make_kernel("lineer"), "linear"),
         (lambda: rule_named("averages"), "average"),
-        (lambda: tune([[0.0], [1.0]], [0, 1], estimator="average"), "averaged"),
         (lambda: OnlinePerceptron(kernel="polly"), "poly"),
     ],
 )

@@ -63,7 +63,7 @@ _HOMES = {
 
 _MODULES = (
     *("data", "estimators", "evaluate", "explanations", "export", "kernels", "online", "papers", "plots"),
-    *("reductions", "report", "rules", "saving", "theory", "tuning"),
+    *("reductions", "report", "rules", "saving", "theory"),
 )
 """Public modules that can be had without being imported by name."""
 

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_classification, make_moons
 from sklearn.exceptions import NotFittedError
@@ -13,6 +15,7 @@ from sklearn.metrics import get_scorer, make_scorer
 from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from strategies import thorough
 
 from votron import (
     KernelAdatronClassifier,
@@ -23,10 +26,11 @@ from votron import (
     load,
     save,
 )
-from votron.estimators._search.grids import GROWTH, moments_until
+from votron.estimators._grid import LIMITS, Setting, beyond, moments_until, rank, steady_scores
+from votron.estimators._search import Folds
 from votron.estimators.base import Deadline, OutOfTime
+from votron.kernels import GaussianKernel
 from votron.saving.models import read_manifest
-from votron.tuning import tune
 
 IRIS = load_iris(return_X_y=True)
 NOISY = make_classification(300, 8, n_informative=4, flip_y=0.2, random_state=0)
@@ -89,33 +93,94 @@ def test_grids_go_on_where_the_best_is_at_their_edge():
     assert gammas[0] < model.best_params_["gamma"] < gammas[-1] or len(gammas) == 11
     noisy = VotedPerceptronClassifierCV(kernels=["rbf"], gammas=["scale"], cv=3, random_state=0).fit(*NOISY)
     margins = sorted(set(noisy.cv_results_["param_margin"]))
-    assert noisy.best_params_["margin"] < margins[-1] or margins[-1] == GROWTH["margin"].most
+    assert noisy.best_params_["margin"] < margins[-1] or margins[-1] == LIMITS["margin"][1]
     assert len({*noisy.cv_results_["param_gamma"]}) == 1  # what was given stays as it was given
+
+
+def test_margins_degrees_and_epochs_go_on():
+    every = frozenset({"gamma", "margin", "degree", "epochs"})
+
+    def found(best, moment, others=(), grows=every):
+        tried = [Setting({"kernel": "poly", **params}, 32.0) for params in (*others, best)]
+        return [(each.params, each.epochs) for each in beyond(tried[-1], moment, tried, grows, 1.0)]
+
+    poly = {"kernel": "poly"}
+    assert found({"degree": 4, "margin": 0.5}, 32, [{"degree": 2, "margin": 0.0}]) == [
+        (poly | {"degree": 4, "margin": 2.0}, 32),
+        (poly | {"degree": 5, "margin": 0.5}, 32),
+        (poly | {"degree": 4, "margin": 0.5}, 128),
+    ]
+    assert found({"degree": 4}, 32, grows=frozenset()) == []
+    assert found({"degree": 4}, 24, [{"degree": 2}, {"degree": 5}]) == []
+    ends = [
+        {"degree": degree, "margin": margin} for degree, margin in zip(LIMITS["degree"], LIMITS["margin"], strict=True)
+    ]
+    for end in ends:
+        assert found(end, 1, [*ends, {"degree": 5, "margin": 1.0}]) == []
+    assert found({"gamma": 0.25, "margin": {"a": 1.0}}, 1) == [
+        (poly | {"gamma": gamma, "margin": {"a": 1.0}}, 32) for gamma in (1.0, 0.0625)
+    ]
+
+
+def test_what_is_only_as_good_is_not_followed_far():
+    X = np.r_[np.zeros((30, 2)), np.ones((30, 2))] + np.random.default_rng(0).normal(size=(60, 2)) / 50
+    model = VotedPerceptronClassifierCV(cv=3, random_state=0).fit(X, np.repeat([0, 1], 30))
+    assert model.best_score_ == 1
+    margins, gammas = set(model.cv_results_["param_margin"]), sorted(set(model.cv_results_["param_gamma"]))
+    assert 0.125 <= min(margins) <= max(margins) <= 8
+    assert len(gammas) <= 5
 
 
 def test_halving_goes_on_with_the_best_third():
     X, y = make_classification(3000, 6, n_informative=4, flip_y=0.1, random_state=0)
-    gammas, margins, seed = [0.01, 0.1, 1.0], [0.0, 0.5, 1.0, 2.0], int(np.random.RandomState(0).randint(2**31 - 1))
-    splits = list(StratifiedKFold(2, shuffle=True, random_state=seed).split(X, y))
-    params = {"kernels": ["rbf"], "gammas": gammas, "margins": margins, "epochs": 2, "cv": splits, "random_state": 0}
+    gammas, margins = [0.01, 0.1, 1.0], [0.0, 0.5, 1.0, 2.0]
+    params = {"kernels": ["rbf"], "gammas": gammas, "margins": margins, "epochs": 2, "cv": 2, "random_state": 0}
     model = VotedPerceptronClassifierCV(**params).fit(X, y)
-    results = model.cv_results_
+    results = pd.DataFrame(model.cv_results_)
     assert sorted(set(results["n_resources"])) == [500, 1500]
     assert np.bincount(results["iter"]).tolist() == [12, 4]
-    last = [(p["gamma"], p["margin"]) for p, k in zip(results["params"], results["iter"], strict=True) if k == 1]
-    grid = {"kernel": ["rbf"], "gamma": gammas, "margin": margins, "epochs": moments_until(2)}
-    table = tune(X, y, grid=grid, folds=2, random_state=seed, halving=True)  # has every point, so that it can be ranked
-    ranked = [row.params for row in table.settings() if row.n_rows == 500]
-    assert len(ranked) == 12
-    assert last == [(each["gamma"], each["margin"]) for each in ranked[:4]]
-    assert results["iter"][model.best_index_] == 1
-    assert {**model.best_params_, "normalize_vectors": False} == table.best
+    first = results[results["iter"] == 0].sort_values("steady_test_score", ascending=False)
+    last = results[results["iter"] == 1]
+    setting = ["param_gamma", "param_margin"]
+    assert set(map(tuple, last[setting].values)) == set(map(tuple, first[setting].values[:4]))
+    assert results["iter"][model.best_index_] == results["rank_test_score"][model.best_index_] == 1
     whole = VotedPerceptronClassifierCV(**params, halving=False).fit(X, y)
     assert set(whole.cv_results_["n_resources"]) == {1500}
     on_all = dict(zip(map(str, whole.cv_results_["params"]), whole.cv_results_["mean_test_score"], strict=True))
-    shared = [i for i in range(12, 16) if str(results["params"][i]) in on_all]
-    assert len(shared) >= 3  # what was chosen may be at another moment than by itself
-    assert all(results["mean_test_score"][i] == on_all[str(results["params"][i])] for i in shared)
+    shared = last[last["params"].map(str).isin(on_all)]
+    assert len(shared) >= 3  # the best moment depends on the neighbours as well
+    assert all(shared["mean_test_score"] == shared["params"].map(str).map(on_all))
+
+
+def test_a_part_of_a_fold_has_every_class():
+    X, y = np.arange(3000.0)[:, None], np.r_[np.zeros(2996), np.ones(2), np.full(2, 2)]
+    weight = np.arange(3000.0)
+    folds = Folds(X, y, weight, weight, [(np.arange(0, 3000, 2), np.arange(1, 3000, 2))], 0)
+    (train, test), (all_train, all_test) = folds.split(0, 100), folds.split(0, 1500)
+    assert [len(each.y) for each in (train, test, all_train, all_test)] == [100, 200, 1500, 1500]
+    assert set(train.y) == set(test.y) == {0, 1, 2}
+    for part in (train, test):
+        at = part.X[:, 0].astype(int)
+        assert (np.diff(at) > 0).all()
+        assert np.array_equal(part.y, y[at])
+        assert np.array_equal(part.weight, weight[at])
+
+
+def test_large_data_are_drawn_from():
+    X = np.random.default_rng(0).normal(size=(1000, 2))
+    y = np.repeat(["a", "b", "c"], [600, 394, 6]).astype(object)
+    model = VotedPerceptronClassifierCV(**{**FEW, "cv": 5}, max_rows=100).fit(X, y)
+    assert set(model.cv_results_["n_resources"]) == {80}
+    assert model.best_estimator_.record_.n_examples == 1000
+    assert set(model.classes_) == {"a", "b", "c"}
+    assert model.scores_["vote"].shape[0] == model.n_splits_ == 5
+
+
+def test_without_refit_there_is_no_model():
+    model = VotedPerceptronClassifierCV(**FEW, refit=False).fit(*IRIS)
+    assert model.best_params_ == VotedPerceptronClassifierCV(**FEW).fit(*IRIS).best_params_
+    with pytest.raises(NotFittedError):
+        model.predict(IRIS[0])
 
 
 @pytest.mark.parametrize("scoring", ["roc_auc", "f1", "balanced_accuracy", "accuracy"])
@@ -187,6 +252,75 @@ def test_kernels_of_one_name_are_different_settings():
         assert np.array_equal(model.scores_[rule], scores)
 
 
+# -- which is best ----------------------------------------------------------------------------------------------------
+
+VALUES = {
+    "kernel": st.sampled_from(["rbf", "poly"]),
+    "rule": st.sampled_from(["vote", "last"]),
+    "epochs": st.sampled_from([0.5, 1, 2, 3]),
+    "gamma": st.sampled_from([0.25, 1.0, 4.0]),
+    "margin": st.sampled_from([0.5, 2.0, 8.0]),
+    "degree": st.integers(1, 3),
+}
+
+
+@st.composite
+def scored(draw):
+    """Settings that differ in few parameters, so that many are neighbours; their scores and steps of halving."""
+    varied = draw(st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=3, unique=True))
+    each = st.tuples(st.fixed_dictionaries({name: VALUES[name] for name in varied}), st.sampled_from([0, 1]))
+    found = draw(st.lists(each, min_size=1, max_size=30, unique_by=lambda one: str((sorted(one[0].items()), one[1]))))
+    scores = draw(st.lists(st.floats(-1, 1, allow_subnormal=False), min_size=len(found), max_size=len(found)))
+    return [params for params, _ in found], scores, [rung for _, rung in found]
+
+
+@given(found=scored(), shuffle=st.randoms(use_true_random=False), constant=st.floats(-1, 1))
+@thorough(200)
+def test_steady_scores(found, shuffle, constant):
+    params, scores, rungs = found
+    steady = steady_scores(params, scores, rungs)
+    assert steady_scores(params, [constant] * len(params), rungs) == pytest.approx([constant] * len(params))
+    order = shuffle.sample(range(len(params)), len(params))
+    again = steady_scores([params[i] for i in order], [scores[i] for i in order], [rungs[i] for i in order])
+    assert again == [steady[i] for i in order]
+    for rung in set(rungs):  # those on other rows have no say
+        mine = [i for i in range(len(params)) if rungs[i] == rung]
+        alone = steady_scores([params[i] for i in mine], [scores[i] for i in mine], [rung] * len(mine))
+        assert alone == [steady[i] for i in mine]
+
+
+@given(scores=st.lists(st.floats(-1, 1), min_size=3, max_size=8))
+@thorough(50)
+@pytest.mark.parametrize("name", ["epochs", "gamma", "margin", "degree"])
+def test_a_steady_score_is_half_its_own_and_a_quarter_of_each_neighbours(name, scores):
+    params = [{name: 2.0**k, "rule": "vote"} for k in range(len(scores))]
+    padded = [scores[0], *scores, scores[-1]]
+    expected = np.convolve(padded, [0.25, 0.5, 0.25], "valid")
+    assert steady_scores(params, scores, [0] * len(scores)) == pytest.approx(expected)
+    apart = [params[0], params[1] | {"rule": "last"}, *params[2:]]
+    assert steady_scores(apart, scores, [0] * len(scores))[1] == scores[1]
+
+
+def test_nan_is_worse_than_any_score_and_no_neighbour():
+    nan = float("nan")
+    params = [{"epochs": epochs} for epochs in (1, 2, 4, 8)]
+    scores = [0.5, nan, 1.0, 0.0]
+    steady = steady_scores(params, scores, [0] * 4)
+    assert steady == pytest.approx([0.625, nan, 0.625, 0.25], nan_ok=True)
+    ranks = [rank(*each, 0) for each in zip(params, scores, steady, strict=True)]
+    assert sorted(range(4), key=ranks.__getitem__) == [2, 0, 3, 1]
+    assert rank(params[0], nan, nan, 2) > rank(params[1], -1.0, -1.0, 0)  # also on more rows
+
+
+def test_of_equal_ones_the_best_has_more_rows_then_the_larger_margin_and_fewer_epochs():
+    rungs = [(0, 2.0, 1), (1, 0.5, 1), (1, 2.0, 5), (1, 2.0, 2), (1, {"a": 4.0}, 9)]
+    ranks = [rank({"margin": margin, "epochs": epochs}, 0.5, 0.5, rung) for rung, margin, epochs in rungs]
+    assert sorted(range(5), key=ranks.__getitem__) == [4, 3, 2, 1, 0]
+
+
+# -- time and refusals ------------------------------------------------------------------------------------------------
+
+
 def test_the_training_at_the_end_is_complete_when_time_is_over():
     X, y = make_classification(600, 20, flip_y=0.3, random_state=0)
     model = VotedPerceptronClassifierCV(time_limit=1e-6, epochs=40, random_state=0)
@@ -240,11 +374,11 @@ def test_folds_as_scikit_learn_takes_them():
     [
         ({"kernels": ["precomputed"]}, "The 'kernels' parameter of VotedPerceptronClassifierCV must be of rows"),
         ({"kernels": []}, "The 'kernels' parameter of VotedPerceptronClassifierCV must have a value"),
-        ({"rules": ["holdout"]}, "The 'rules' parameter of VotedPerceptronClassifierCV must be among 'vote'"),
-        ({"rules": []}, "The 'rules' parameter of VotedPerceptronClassifierCV must name a rule"),
+        ({"rules": ["holdout"]}, "The 'rules' parameter of VotedPerceptronClassifierCV must need no held-out rows"),
+        ({"gammas": ["scales"]}, "The 'gammas' parameter of VotedPerceptronClassifierCV must be numbers, 'scale'"),
         ({"margins": [-1.0]}, "The 'margin' parameter of VotedPerceptronClassifier must be"),
         ({"time_limit": 0}, "The 'time_limit' parameter of VotedPerceptronClassifierCV must be"),
-        ({"cv": 60}, "must be at most 50, the rows of the largest class"),
+        ({"cv": 60}, "n_splits=60 cannot be greater than the number of members in each class"),
     ],
 )
 def test_refusals(params, words):
@@ -326,13 +460,6 @@ def test_a_file_holds_the_best_and_says_what_was_searched(tmp_path):
         save(VotedPerceptronClassifierCV(), path)
 
 
-def test_other_rules():
-    X, y = IRIS
-    model = VotedPerceptronClassifierCV(**FEW).fit(X, y)
-    assert np.array_equal(model.with_rule("last").predict(X), model.best_estimator_.with_rule("last").predict(X))
-    assert model.kernel_ == model.best_estimator_.kernel_
-
-
 def test_a_search_goes_on_from_its_file(tmp_path, monkeypatch):
     X, y = IRIS
     path, whole = tmp_path / "search.jsonl", VotedPerceptronClassifierCV(**FEW).fit(X, y)
@@ -355,26 +482,55 @@ def test_a_search_goes_on_from_its_file(tmp_path, monkeypatch):
     assert len(fitted) - before == 12 - 5 + 1  # five folds were complete, and the best is trained at the end
     assert model.best_params_ == whole.best_params_
     assert np.array_equal(model.decision_function(X), whole.decision_function(X))
-    with pytest.raises(VotronError, match="the random state or another parameter is not what it was"):
-        model.set_params(coef0=2.0).fit(X, y)
-    with pytest.raises(VotronError, match="the score is not what it was"):
-        model.set_params(coef0=1.0, scoring="balanced_accuracy").fit(X, y)
+    with open(path, "ab") as file:
+        file.write(b'{"key": "torn')
+    before = len(fitted)
+    model.fit(X, y)
+    assert len(fitted) - before == 1  # nothing is searched again
+    assert b"torn" not in path.read_bytes()
 
 
 @pytest.mark.parametrize(
-    ("params", "words"),
+    "change", [{"coef0": 2.0}, {"scoring": "f1_macro"}, {"random_state": 1}, {"cv": 4}, {"class_weight": "balanced"}]
+)
+def test_a_file_of_another_search_is_refused(tmp_path, change):
+    X, y = IRIS
+    model = VotedPerceptronClassifierCV(**FEW, resume=tmp_path / "search.jsonl").fit(X, y)
+    content = (tmp_path / "search.jsonl").read_bytes()
+    for params, rows, labels in ((change, X, y), ({}, X + 1, y), ({}, X, 1 - y), ({}, sp.csr_matrix(X), y)):
+        with pytest.raises(VotronError, match="is of another search"):
+            clone(model).set_params(**params).fit(rows, labels)
+    monkeypatched = content.replace(b'"votron": "', b'"votron": "0.', 1)
+    (tmp_path / "search.jsonl").write_bytes(monkeypatched)
+    with pytest.raises(VotronError, match="is of another search"):
+        model.fit(X, y)
+    assert (tmp_path / "search.jsonl").read_bytes() == monkeypatched
+
+
+def test_other_files_are_refused(tmp_path):
+    path = tmp_path / "notes.txt"
+    for content in ("hello", "hello\n", "[]\n", '{"kind": "other"}\n', '{"votron": "1", "search": "2"}\n[]\n'):
+        path.write_text(content)
+        with pytest.raises(VotronError, match="is not the file of a search"):
+            VotedPerceptronClassifierCV(**FEW, resume=path).fit(*IRIS)
+        assert path.read_text() == content
+    with pytest.raises(VotronError, match="Cannot read the file of a search"):
+        VotedPerceptronClassifierCV(**FEW, resume=tmp_path).fit(*IRIS)
+
+
+@pytest.mark.parametrize(
+    "params",
     [
-        ({"random_state": None}, "'random_state' parameter of .* must be a number with resume"),
-        ({"random_state": np.random.RandomState(0)}, "'random_state' parameter of .* must be a number with resume"),
-        ({"scoring": right}, "'scoring' parameter of .* must be the name of a scorer with resume.* Got right instead"),
-        ({"scoring": get_scorer("f1")}, "must be the name of a scorer with resume"),
-        ({"scoring": "neg_log_loss"}, "must be a scorer of labels or scores"),
-        ({"kernels": [lambda A, B: A @ B.T]}, "With resume, kernels must have names"),
+        {"random_state": None},
+        {"random_state": np.random.RandomState(0)},
+        {"scoring": right},
+        {"kernels": [lambda A, B: A @ B.T]},
+        {"kernels": [GaussianKernel(0.5)]},
     ],
 )
-def test_what_no_file_could_go_on_with_is_refused(tmp_path, params, words):
+def test_what_no_file_could_go_on_with_is_refused(tmp_path, params):
     path = tmp_path / "search.jsonl"
-    with pytest.raises(VotronError, match=words):
+    with pytest.raises(VotronError, match="needs an int as random_state, and kernels and scoring as names"):
         VotedPerceptronClassifierCV(**{**FEW, **params}, resume=path).fit(*IRIS)
     assert not path.exists()
 

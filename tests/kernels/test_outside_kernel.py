@@ -9,9 +9,9 @@ import pytest
 from installed_packages import run_beside
 from sklearn.datasets import load_iris
 
-from votron import VotedPerceptronClassifier, VotronError, certify, load
+from votron import VotedPerceptronClassifier, VotedPerceptronClassifierCV, VotronError, certify, load
+from votron.estimators._validation import resolved_gamma
 from votron.kernels import KERNELS, GaussianKernel, Kernel, LinearKernel, make_kernel, register_kernel
-from votron.tuning import tune
 
 X, y = load_iris(return_X_y=True)
 X = X - X.mean(axis=0)
@@ -75,8 +75,8 @@ def test_a_file_does_not_make_it_known(registered, tmp_path):
 
 
 def test_search_and_certificate(registered):
-    found = tune(X, y, grid={"kernel": ["rational"], "margin": [0.0], "epochs": [2], "rule": ["vote"]}, folds=3)
-    assert {row.params["gamma"] for row in found.table} == {"scale", 1.0}
+    search = VotedPerceptronClassifierCV(["rational"], margins=[0.0], epochs=2, cv=3, random_state=0).fit(X, y)
+    assert {1.0, resolved_gamma("scale", X)} <= set(search.cv_results_["param_gamma"])
     model = VotedPerceptronClassifier("rational", gamma=0.5, epochs=1, random_state=0).fit(X, y)
     assert certify(model, X, y).best().error < 1
 

@@ -112,11 +112,13 @@ def remark_on_mistakes(estimator: Any, error: dict[str, Any], *, tuned: bool) ->
         found = f"The model errs on {percent(error['error'])} of the rows that it was trained on"
     if not found:
         return None
-    others = ["a larger --margin"] if "margin" in estimator.get_params() else []
-    others += ["another --kernel" if hasattr(estimator, "kernel") else "--estimator voted, which has kernels"]
     if tuned:
         return f"{found}, with the best parameters that were tried: other features or another --estimator may help."
-    return f"{found}: `votron train --tune` looks for better parameters, such as {' or '.join(others)}."
+    if hasattr(estimator, "rule"):
+        return f"{found}: `votron train --tune` looks for better parameters, such as a larger --margin."
+    others = ["a larger --margin"] if "margin" in estimator.get_params() else []
+    others += ["another --kernel" if hasattr(estimator, "kernel") else "--estimator voted, which has kernels"]
+    return f"{found}: {' or '.join(others)} may help."
 
 
 def _stayed(record: Any) -> str:

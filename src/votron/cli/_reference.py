@@ -61,12 +61,12 @@ def _block(command: str, text: str) -> str:
 
 
 def _texts(name: str) -> Iterator[tuple[str, str]]:
-    """Yield the help texts of a command: all of them, of train and tune with the options of each estimator."""
+    """Yield the help texts of a command: all of them, of train with the options of each estimator."""
     parser = subparser(build([name]), name)
     yield f"votron {name} --help", parser.format_help()
     for action in subcommands(parser):
         yield f"votron {name} {action} --help", subparser(parser, action).format_help()
-    if name in ("train", "tune"):
+    if name == "train":
         from votron.cli._options import DEFAULT_ESTIMATOR
         from votron.estimators import ESTIMATORS
 

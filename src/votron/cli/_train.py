@@ -111,7 +111,9 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         type=positive,
         const=True,
         metavar="SECONDS",
-        help=_tuning_words(_options.estimator_in(arguments)),
+        help="of --estimator voted: choose what is not given as an option by cross-validation, in 5 folds of 20,000 "
+        "rows at most, and train with that on all rows; --epochs is then the most. With SECONDS the search ends in "
+        "time to train the best; `votron tune` is the same search with lists of your own",
     )
     parser.add_argument(
         "--resume",
@@ -139,17 +141,6 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     _options.add_reading(parser)
     _options.add_encoding(parser)
     _options.add_estimator_options(parser, arguments)
-
-
-def _tuning_words(name: str) -> str:
-    from votron.tuning import grid_in_words
-
-    grid = "" if name == _options.EVERY_ESTIMATOR else f": {grid_in_words(name)}"
-    return (
-        f"choose what is not given as an option by cross-validation, in 5 folds of 20,000 rows at most, and train with "
-        f"that on all{grid}. With SECONDS the search and the training end in time, with the best so far; `votron tune` "
-        "is the same search with lists of your own"
-    )
 
 
 def _add_stream(parser: Parser) -> None:
@@ -319,28 +310,30 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
         X, y, rows, weights = X[kept], y[kept], rows[kept], None if weights is None else weights[kept]
         names = [names[row] for row in kept] if names else names
     start = time.monotonic()
-    if args.tune is None:
-        if args.resume is not None:
-            raise UsageError("--resume is for --tune, which was not given.")
-        model = make_model(args, estimator, data, X)
-        telling_where = rewording({"cell": lambda cell: _place_of(cell, model, X, rows)})
-        with announcing_long_work(lambda low, high: notes(long_work(low, high, estimator))), telling_where:
-            _fit(model, X, y, weights)
-        tuned = None
-    else:
+    if args.tune is None and args.resume is not None:
+        raise UsageError("--resume is for --tune, which was not given.")
+    if args.tune is not None:
         from votron.cli import _tune  # most who train know their parameters
 
-        tuned = _tune.train_tuned(args, seed, data, X, y, notes, weights)
-        model = tuned.model
+        estimator = search = _tune.search_for_training(args, seed, notes)
+    model = make_model(args, estimator, data, X)
+    telling_where = rewording({"cell": lambda cell: _place_of(cell, model, X, rows)})
+    with announcing_long_work(lambda low, high: notes(long_work(low, high, estimator))), telling_where:
+        if args.tune is None:
+            _fit(model, X, y, weights)
+        else:
+            _tune.fit_search(model, X, y, weights)
+            model = _tune.with_best(model)
     trained = Trained(model, data, len(y), time.monotonic() - start, weights=column)
     if names:
         trained.estimator.name_rows(names)
     trained.provenance = provenance_of(args, data, data.n_rows) | holes_of_training(args, X)
     trained.provenance |= {} if column is None else {"sample_weight": column.facts}
-    if tuned is not None:
-        facts = _tune.tuned_facts(tuned)
-        trained.remarks["tuned"], trained.tried = _tune.tuned_words(args, tuned), _tune.settings_table(tuned, _SHOWN)
-        trained.tuning, trained.provenance["tuned"] = facts | {"table": tuned.to_dict()["table"]}, facts
+    if args.tune is not None:
+        facts, settings = _tune.facts_of(search), _tune.settings_of(search)
+        trained.remarks["tuned"] = _tune.tuned_words(search, trained.seconds)
+        trained.tried = _tune.settings_table(settings, _SHOWN)
+        trained.tuning, trained.provenance["tuned"] = facts | {"table": settings}, facts
     if isinstance(args.test, str):
         trained.error = _error_on_file(args, trained)
     elif held_out is not None:

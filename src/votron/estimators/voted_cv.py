@@ -2,55 +2,52 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from votron._util.arrays import n_bytes
 from votron._util.frames import labels_of_rows
 from votron._util.progress import Progress
 from votron._util.resources import effective_threads, parse_memory_limit
 from votron._util.text import counted
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Labels, Rows, RowsLike
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
-from votron.estimators._search.folds import Folds
-from votron.estimators._search.grids import GROWTH, Params, moments_until, plain, shown
-from votron.estimators._search.kept import KeptTrials
-from votron.estimators._search.searching import Search, Space, seconds_left
-from votron.estimators._search.settings import Candidate, check_for_file, equal, multiple_of_scale, settings_of
-from votron.estimators._search.trials import Trial, score_by
+from votron.estimators._grid import EPOCHS, Params, Setting, first_settings, multiple_of_scale
+from votron.estimators._search import Folds, Point, Search, SearchFile, Trial, score_by, with_every_class_first
 from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, weighed
 from votron.estimators.base import outside_votron
 from votron.estimators.voted import VotedPerceptronClassifier, needs_held_out
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
-from votron.rules import RULES
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["VotedPerceptronClassifierCV"]
 
 _AUTO = StrOptions({"auto"})
-_GRIDS = {"kernels": "kernel", "gammas": "gamma", "degrees": "degree", "margins": "margin"}
+_LISTS = {"kernels": "kernel", "gammas": "gamma", "degrees": "degree", "margins": "margin", "rules": "rule"}
 """Parameters that are lists, and of what."""
+_GROW = {"gammas": "gamma", "degrees": "degree", "margins": "margin", "epochs": "epochs"}
+"""Parameters that go on at an edge unless they are given."""
+_FIXED = ("coef0", "normalize_kernel", "class_weight", "memory_limit", "n_jobs")
+"""Parameters that are the same for all settings."""
 
 
 class VotedPerceptronClassifierCV(WeightedFit):
     """Voted perceptron whose kernel, margin, epochs and rule are chosen by cross-validation.
 
-    Each setting of kernel, degree, gamma and margin is fitted once a fold, and that one fit gives the scores of all
+    Each setting of kernel, degree, gamma and margin is fitted once per fold, and that one fit gives the scores of all
     rules at all moments of training. With many rows, settings are tried on a ninth or a third of them first, and the
     best third of the settings (four at least) go on. The best is trained on all rows at the end.
 
@@ -59,16 +56,16 @@ class VotedPerceptronClassifierCV(WeightedFit):
     kernels : "auto" or list, default="auto"
         Kernels to try, as `VotedPerceptronClassifier` takes them, except "precomputed". "auto": "rbf".
     gammas : "auto" or list, default="auto"
-        Values of gamma, numbers, "scale" or "auto", both of all rows given to `fit`. "auto" begins with 1/4, 1 and 4
-        times "scale" for the Gaussian kernel and others, and with "scale" for the polynomial one. Where the best value
-        is the least or the largest that was tried, a fourth of it or four times as much is tried as well, up to 1024
-        times "scale" and down to 1/1024 of it.
+        Values of gamma: numbers, "scale", "auto", or multiples such as "scale*0.1", all computed from the rows given to
+        `fit`. "auto" begins with 1/4, 1 and 4 times "scale" for the Gaussian kernel, and with "scale" for the
+        polynomial one. Where the best value is the smallest or the largest tried, a fourth of it or four times as much
+        is tried as well, from 1/1024 to 1024 times "scale".
     degrees : "auto" or list of int, default="auto"
-        Degrees of the polynomial kernel. "auto" begins with 1, 2 and 3, and goes on, one by one, to 6 where the best is
-        the largest.
+        Degrees of the polynomial kernel. "auto" begins with 1, 2 and 3, and goes on to at most 6 where the best is the
+        largest.
     margins : "auto" or list of float or dict, default="auto"
-        Values of τ, each a number, or a dict by class. "auto" begins with 0.5 and 2, and goes on by factors
-        of 4, to 32 where the best is the largest, to 1/32 where it is the least.
+        Values of τ, each a number, or a dict by class. "auto" begins with 0.5 and 2, and goes on by factors of 4 where
+        the best is the smallest or the largest, from 1/32 to 32.
     rules : list of str, default=("vote", "average")
         Rules to choose among.
     epochs : float or "auto", default="auto"
@@ -79,18 +76,22 @@ class VotedPerceptronClassifierCV(WeightedFit):
     normalize_kernel : bool, default=False
         Use K(x, z) / √(K(x, x) K(z, z)).
     cv : int, splitter or iterable, default=5
-        The folds, as scikit-learn's tools take them: a number stands for so many stratified ones.
+        The folds, as in scikit-learn's searches: a number is that of stratified folds.
     scoring : str, callable or None, default=None
-        What is best: the name of a scorer, or one, that needs labels or scores and no probabilities. None: accuracy.
-        Weights are given to it if it takes ``sample_weight``.
+        The score to maximise: a scorer of scikit-learn, or its name, that needs labels or scores and no probabilities.
+        None: accuracy. Weights are given to it if it takes ``sample_weight``.
     halving : bool, default=True
         Try settings on a part of the training rows first, 500 at least, each time a third of the next. False: on all.
+    max_rows : int or None, default=None
+        Rows that the search uses at most, drawn at random with some of every class. None: all.
     time_limit : float or None, default=None
         Seconds for the search and the training at the end. The search stops, with a warning, when only the estimated
         time of that training is left, or half of the limit. The training at the end is always complete, and one setting
         is always tried, even if that takes longer.
+    refit : bool, default=True
+        Train the best on all rows at the end. Without it there is no ``best_estimator_``, and no prediction.
     random_state : int, RandomState instance or None, default=None
-        For the shuffle of each fit, and the rows of a part.
+        For the shuffle of each fit, and the rows of a part. An int is the ``random_state`` of ``best_estimator_`` too.
     memory_limit : int or str, default="auto"
         As in `VotedPerceptronClassifier`.
     n_jobs : int or None, default=None
@@ -100,9 +101,9 @@ class VotedPerceptronClassifierCV(WeightedFit):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in `VotedPerceptronClassifier`; they count in the scores as well.
     resume : str, path-like or None, default=None
-        A file in which every fold that was tried is kept. If it is there, the search goes on where it ended, however
-        that was; data, folds, scores and ``random_state``, which must be a number, must be the same, and the version
-        of Votron. Kernels and ``scoring`` must have names then, functions are refused.
+        A file that keeps the result of each fold. If it exists, the search goes on where it ended, however that was.
+        Data, folds, scoring, fixed parameters and the version of Votron must be the same; ``random_state`` must be an
+        int, and kernels and ``scoring`` must be names.
 
     Attributes
     ----------
@@ -110,16 +111,21 @@ class VotedPerceptronClassifierCV(WeightedFit):
         The parameters that were chosen, as `VotedPerceptronClassifier` takes them.
     best_score_ : float
         Their mean score over the folds, optimistic since they are the best of many. It need not be the highest that was
-        seen: settings are compared by scores averaged with their neighbours' in time, gamma, margin and degree.
+        seen: settings are compared by scores averaged with their neighbours' in epochs, gamma, margin and degree.
     best_index_ : int
         Their place in ``cv_results_``.
     best_estimator_ : VotedPerceptronClassifier
         The classifier with them, trained on all rows.
     cv_results_ : dict of arrays
         One entry for each setting and number of rows that was tried, at its best moment and by its best rule: "params",
-        "param_kernel" and so on, "split0_test_score", ..., "mean_test_score", "std_test_score", "rank_test_score" (more
-        rows first), "mean_fit_time", "std_fit_time", "mean_score_time", "std_score_time", "iter" and "n_resources", the
-        training rows of a fold.
+        "param_kernel" and so on, "split0_test_score", ..., "mean_test_score", "std_test_score", "steady_test_score"
+        (averaged with the neighbours'), "rank_test_score" (the chosen one has 1), "mean_fit_time", "std_fit_time",
+        "mean_score_time", "std_score_time", "iter" (the step of halving) and "n_resources" (the training rows of a
+        fold).
+    n_splits_ : int
+        The number of folds.
+    n_settings_ : int
+        Settings that were tried, each counted once.
     scores_ : dict of arrays of shape (n_folds, n_moments)
         For each rule the scores of the best setting at ``moments_``.
     moments_ : array of shape (n_moments,)
@@ -138,14 +144,13 @@ class VotedPerceptronClassifierCV(WeightedFit):
     See Also
     --------
     VotedPerceptronClassifier : The same with parameters that you choose.
-    votron.tuning.tune : Grids of any parameters, of other classifiers, and with an encoder inside each fold.
 
     Notes
     -----
     Scale the features first, in a pipeline: all kernels go by distances or products of rows. The parameters are chosen
-    with the data, so no certificate that needs a kernel fixed before them speaks of ``best_estimator_``. A file that it
-    is saved in holds ``best_estimator_``, and what was searched as its provenance. Ctrl-C ends the search with the best
-    of the settings that are complete, which is trained; then KeyboardInterrupt is raised as usual.
+    with the data, so no certificate that needs a kernel fixed before them applies to ``best_estimator_``. A model file
+    holds ``best_estimator_``, and what was searched as its provenance. Ctrl-C ends the search with the best of the
+    settings that are complete, which is trained; then KeyboardInterrupt is raised as usual.
 
     Examples
     --------
@@ -176,7 +181,9 @@ class VotedPerceptronClassifierCV(WeightedFit):
         "cv": ["cv_object"],
         "scoring": [str, callable, None],
         "halving": ["boolean"],
+        "max_rows": [Interval(Integral, 4, None, closed="left"), None],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "refit": ["boolean"],
         "random_state": ["random_state"],
         "memory_limit": [Interval(Integral, 0, None, closed="left"), str],
         "n_jobs": [Integral, None],
@@ -198,7 +205,9 @@ class VotedPerceptronClassifierCV(WeightedFit):
         cv: Any = 5,
         scoring: Any = None,
         halving: bool = True,
+        max_rows: int | None = None,
         time_limit: float | None = None,
+        refit: bool = True,
         random_state: Any = None,
         memory_limit: int | str = "auto",
         n_jobs: int | None = None,
@@ -217,7 +226,9 @@ class VotedPerceptronClassifierCV(WeightedFit):
         self.cv = cv
         self.scoring = scoring
         self.halving = halving
+        self.max_rows = max_rows
         self.time_limit = time_limit
+        self.refit = refit
         self.random_state = random_state
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
@@ -227,7 +238,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Labels, sample_weight: Any = None) -> Self:
         """Choose parameters by cross-validation, and train with them on all rows.
 
         Parameters
@@ -245,31 +256,37 @@ class VotedPerceptronClassifierCV(WeightedFit):
         self : VotedPerceptronClassifierCV
             The fitted model.
         """
-        deadline = seconds_left(self.time_limit if isinstance(self.time_limit, Real) else None)
         with _validation.unchanged_on_error(self):
             rows, labels, weights = self._checked(X, y, sample_weight=sample_weight)
             given = None
             if sample_weight is not None:
-                given = np.broadcast_to(np.asarray(sample_weight, float), _num_samples(y))
-            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            fixed = self._fixed(seed)
+                given = _of_kept(np.broadcast_to(np.asarray(sample_weight, float), _num_samples(y)), weights)
+            seed = self.random_state
+            if not isinstance(seed, Integral):
+                seed = int(check_random_state(seed).randint(2**31 - 1))
+            folds = self._folds(rows, labels, given, weights, seed)
+            rows, labels = weights.of(rows, labels, None)
             with Progress(None, self.verbose > 0, label="Tuning", erase=True) as progress:
-                search = self._search(rows, labels, weights, given, fixed, deadline, progress)
-                best = search.run()
-            self._keep(search, best)
-            self._refit(*weights.of(rows, labels, None), _of(given, weights), fixed)
-            self._kept = weights.kept
-            self._name_rows_as(X, y)
-        self._tell(search, best)
+                search, settings = self._search(rows, folds, progress)
+                self._keep(search, search.run(settings))
+            if self.refit:
+                fixed = {name: getattr(self, name) for name in _FIXED}
+                model = VotedPerceptronClassifier(**fixed, **self.best_params_, random_state=seed)
+                self.best_estimator_ = model.fit(rows, labels, sample_weight=given)
+                model.history_ = replace(model.history_, n_settings=self.n_settings_)
+                if hasattr(self, "feature_names_in_"):
+                    model.feature_names_in_ = self.feature_names_in_
+                self._kept = weights.kept
+                self._name_rows_as(X, y)
+        self._tell(search)
         return self
 
-    def _checked(self, X: Any, y: Any, *, sample_weight: Any = None) -> tuple[Rows, NDArray[Any], RowWeights]:
+    def _checked(self, X: RowsLike, y: Labels, *, sample_weight: Any = None) -> tuple[Rows, Array, RowWeights]:
         """Validate parameters and data; set ``classes_``."""
         self._validate_params()
         owner = type(self).__name__
         parse_memory_limit(self.memory_limit, owner)
         effective_threads(self.n_jobs, owner)
-        self._check_resume(owner)
         rows, labels = _validation.validated(self, X, y, kernel=None, reset=True)
         weights = weighed(self, labels, sample_weight, scaled=True)
         some, known = weights.of(rows, labels, None)
@@ -277,163 +294,127 @@ class VotedPerceptronClassifierCV(WeightedFit):
         _validation.check_two_classes(self.classes_, some.shape)
         return rows, np.asarray(labels), weights
 
-    def _check_resume(self, owner: str) -> None:
-        """Refuse what a file could not go on with."""
-        if self.resume is None:
-            return
-        if not isinstance(self.random_state, Integral):
-            raise VotronError(
-                Parameter("random_state", of=owner),
-                f" must be a number with resume, or no search could go on. Got {self.random_state!r} instead.",
-            )
-        if callable(self.scoring):
-            raise VotronError(
-                Parameter("scoring", of=owner),
-                " must be the name of a scorer with resume, since a file cannot tell one function from another. "
-                f"Got {shown(self.scoring)} instead.",
-            )
+    def _folds(self, rows: Rows, labels: Array, given: Floats | None, weights: RowWeights, seed: int) -> Folds:
+        """Return the rows of the search, and their folds."""
+        used = np.arange(len(labels)) if weights.kept is None else weights.kept
+        of_used = np.arange(len(used))
+        if self.max_rows is not None and len(used) > self.max_rows:
+            codes, rng = np.unique(labels[used], return_inverse=True)[1], np.random.RandomState(seed)
+            least = int(self.cv) if isinstance(self.cv, Integral) else getattr(self.cv, "n_splits", 2)
+            of_used = np.sort(with_every_class_first(of_used, codes, rng, least)[: self.max_rows])
+            used = used[of_used]
+        own, scoring = (None if each is None else each[of_used] for each in (given, weights.each))
+        return Folds(rows[used], labels[used], own, scoring, self._splits(labels, used), seed)
 
-    def _fixed(self, seed: int) -> Params:
-        names = ("coef0", "normalize_kernel", "memory_limit", "n_jobs", "class_weight")
-        return {**{name: getattr(self, name) for name in names}, "random_state": seed}
-
-    def _search(
-        self,
-        rows: Rows,
-        labels: NDArray[Any],
-        weights: RowWeights,
-        given: Floats | None,
-        fixed: Params,
-        deadline: float,
-        progress: Progress,
-    ) -> Search:
-        """Return the search, ready to run."""
-        splits = self._splits(labels, weights)
-        rows, labels = weights.of(rows, labels, None)
-        data = Folds(rows, labels, splits, fixed["random_state"], None, _of(given, weights), weights.each)
-        scale, candidates = self._candidates(rows)
-        grows = {name for several, name in {**_GRIDS, "epochs": "epochs"}.items() if _is_auto(getattr(self, several))}
-        space = Space(candidates, data, fixed, frozenset(grows & set(GROWTH)), scale)
-        score = score_by(self.scoring)
-        if self.resume is not None:
-            check_for_file(candidates)
-        kept = KeptTrials(self.resume)
-        if self.resume is not None:
-            same = {name: value for name, value in fixed.items() if name not in ("memory_limit", "n_jobs")}
-            kept.check("voted", data=data.digest(), scoring=shown(self.scoring), fixed=plain(same))
-
-        def report(done: int, total: int, trial: Trial, best: Trial) -> None:
-            progress.total = total
-            said = ", ".join(f"{name}={_short(value)}" for name, value in _params(best).items())
-            progress.update(done, f"{done} of {total} settings on {best.n_rows:,} rows, best {best.score:.4f}: {said}")
-
-        return Search({"voted": space}, score, bool(self.halving), deadline, rows.shape[0], kept, report)
-
-    def _splits(self, labels: NDArray[Any], weights: RowWeights) -> list[tuple[Any, Any]]:
-        """Return the folds of the rows with a weight above 0."""
-        kept = np.arange(len(labels)) if weights.kept is None else weights.kept
-        counts = np.unique(labels[kept], return_counts=True)[1]
-        if isinstance(self.cv, Integral) and counts.max() < self.cv:
-            raise VotronError(
-                Parameter("cv", of=type(self).__name__),
-                f" must be at most {counts.max()}, the rows of the largest class, of n_samples={len(labels)}. "
-                f"Got {self.cv!r} instead.",
-            )
+    def _splits(self, labels: Array, used: Index) -> list[tuple[Index, Index]]:
+        """Return the folds of the rows that are used, as numbers among them."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds is in some of them only
-            folds = check_cv(self.cv, labels[kept], classifier=True)
-            if isinstance(self.cv, Iterable):  # numbers of the rows that were given
-                every = np.arange(len(labels))
-                places = [tuple(np.intersect1d(every[part], kept) for part in pair) for pair in folds.split()]
-                return [(np.searchsorted(kept, train), np.searchsorted(kept, test)) for train, test in places]
-            return list(folds.split(np.zeros(len(kept)), labels[kept]))
+            folds = check_cv(self.cv, labels[used], classifier=True)
+            if not isinstance(self.cv, Iterable):
+                return list(folds.split(np.zeros(len(used)), labels[used]))
+        place = np.full(len(labels), -1)
+        place[used] = np.arange(len(used))
+        pairs = [[place[np.arange(len(labels))[part]] for part in pair] for pair in folds.split()]
+        return [(train[train >= 0], test[test >= 0]) for train, test in pairs]
 
-    def _candidates(self, rows: Rows) -> tuple[float, list[Candidate]]:
+    def _search(self, rows: Rows, folds: Folds, progress: Progress) -> tuple[Search, list[Setting]]:
+        """Return the search, and the settings that it begins with."""
+        fixed: Params = {name: getattr(self, name) for name in _FIXED} | {"random_state": folds.seed}
+        rules, score = self._listed("rules"), score_by(self.scoring)
+        scale, settings = self._settings(rows)
+
+        def report(done: int, total: int, best: Trial) -> None:
+            progress.total = total
+            progress.update(done, f"{done} of {total} settings on {best.n_rows:,} rows, best {best.best_score:.4f}")
+
+        search = Search(
+            folds=folds,
+            fixed=fixed | {"memory_limit": parse_memory_limit(self.memory_limit, data_bytes=n_bytes(rows))},
+            rules=rules,
+            score=score,
+            halving=bool(self.halving),
+            grows=frozenset(name for several, name in _GROW.items() if _is_auto(getattr(self, several))),
+            scale=scale,
+            time_limit=math.inf if self.time_limit is None else float(self.time_limit),
+            refit_rows=rows.shape[0] if self.refit else 0,
+            file=self._file(folds, fixed, settings),
+            report=report,
+        )
+        return search, settings
+
+    def _file(self, folds: Folds, fixed: Params, settings: list[Setting]) -> SearchFile:
+        """Return the file of what was tried; refuse what a file could not go on with."""
+        if self.resume is None:
+            return SearchFile(None, None)
+        objects = [self.scoring, *(setting.params["kernel"] for setting in settings)]
+        if not isinstance(self.random_state, Integral) or any(map(callable, objects)):
+            raise VotronError(
+                Parameter("resume", of=type(self).__name__),
+                " needs an int as random_state, and kernels and scoring as names.",
+            )
+        same = {name: value for name, value in fixed.items() if name not in ("memory_limit", "n_jobs")}
+        return SearchFile(self.resume, [folds.content, same, self.scoring])
+
+    def _settings(self, rows: Rows) -> tuple[float, list[Setting]]:
         """Return what gamma="scale" stands for, and the settings to begin with, gamma as a number."""
-        grid: dict[str, Any] = {"rule": self._checked_rules(), "normalize_vectors": [False]}
-        for several, name in _GRIDS.items():
-            if not _is_auto(getattr(self, several)):
-                grid[name] = self._listed(several, name)
-        if not _is_auto(self.epochs):
-            grid["epochs"] = moments_until(float(self.epochs))
-        found = settings_of("voted", grid, {}, len(self.classes_))
-        texts = {each.setting.get("gamma") for each in found if isinstance(each.setting.get("gamma"), str)}
-        scale = _validation.resolved_gamma("scale", rows) if texts - {"auto"} else 1.0
-        numbers = {text: (multiple_of_scale(text) or 1.0) * scale for text in texts - {"auto"}}
-        if "auto" in texts:
-            numbers["auto"] = _validation.resolved_gamma("auto", rows)
-        for each in found:
-            each.setting.pop("normalize_kernel", None)  # it is the same for all
-            if isinstance(each.setting.get("gamma"), str):
-                each.setting["gamma"] = float(numbers[each.setting["gamma"]])
-        return scale, found
+        given = {_LISTS[several]: self._listed(several) for several in _LISTS if not _is_auto(getattr(self, several))}
+        del given["rule"]
+        settings = first_settings(given, EPOCHS if _is_auto(self.epochs) else float(self.epochs))
+        texts = {gamma for each in settings if isinstance(gamma := each.params.get("gamma"), str)}
+        scale = float(_validation.resolved_gamma("scale", rows)) if texts - {"auto"} else 1.0
+        for each in settings:
+            if (gamma := each.params.get("gamma")) in texts:
+                each.params["gamma"] = 1.0 / rows.shape[1] if gamma == "auto" else multiple_of_scale(gamma) * scale
+        return scale, settings
 
-    def _listed(self, several: str, name: str) -> list[Any]:
+    def _listed(self, several: str) -> list[Any]:
         """Return the values of a list, each checked by the classifier that it is for."""
         values, parameter = list(getattr(self, several)), Parameter(several, of=type(self).__name__)
         if not values:
             raise VotronError(parameter, " must have a value. Got none instead.")
         for value in values:
-            if name == "kernel" and is_precomputed(value):
+            if several == "gammas" and isinstance(value, str) and value != "auto":
+                multiple_of_scale(value)
+                continue
+            VotedPerceptronClassifier(**{_LISTS[several]: value})._validate_params()
+            if several == "kernels" and is_precomputed(value):
                 raise VotronError(parameter, f" must be of rows, not of numbers given for them. Got {value!r} instead.")
-            VotedPerceptronClassifier(**{name: value})._validate_params()
-        return [float(value) if name in ("gamma", "margin") and isinstance(value, Real) else value for value in values]
+            if several == "rules" and needs_held_out(value):
+                raise VotronError(parameter, f" must need no held-out rows of their own. Got {value!r} instead.")
+        return [float(value) if isinstance(value, Real) and several != "degrees" else value for value in values]
 
-    def _checked_rules(self) -> list[str]:
-        rules = list(self.rules)
-        for rule in rules:
-            if not isinstance(rule, str) or RULES.find(rule) is None or needs_held_out(rule):
-                known = [name for name in RULES if not needs_held_out(name)]
-                raise VotronError(
-                    Parameter("rules", of=type(self).__name__),
-                    f" must be among {', '.join(map(repr, known))}. Got {rule!r} instead.",
-                )
-        if not rules:
-            raise VotronError(Parameter("rules", of=type(self).__name__), " must name a rule. Got none instead.")
-        return rules
-
-    def _keep(self, search: Search, best: Trial) -> None:
+    def _keep(self, search: Search, best_first: Sequence[Point]) -> None:
         """Set the attributes that follow from the search."""
-        trials = search.trials
-        self.best_index_ = next(i for i, trial in enumerate(trials) if trial is best)
-        self.best_params_, self.best_score_ = _params(best), best.score
-        self.cv_results_ = _results(trials)
-        mine = [
-            each for each in trials if each.rung == best.rung and equal(each.candidate.setting, best.candidate.setting)
-        ]
-        rules = best.candidate.free["rule"]
-        moments = np.concatenate([each.candidate.free["epochs"] for each in mine])
-        scores = np.concatenate([each.scores.reshape(len(each.folds), -1, len(rules)) for each in mine], axis=1)
-        order = np.argsort(moments, kind="stable")
-        self.scores_ = {rule: scores[:, order, j] for j, rule in enumerate(rules)}
-        self.moments_ = moments[order]
+        best = best_first[0]
+        places = {id(trial): i for i, trial in enumerate(search.trials)}
+        self.best_index_ = places[id(best.trial)]
+        self.best_params_, self.best_score_ = best.params, best.score
+        self.cv_results_ = _results(sorted(best_first, key=lambda point: places[id(point.trial)]))
+        self.n_splits_, self.n_settings_ = len(best.scores), search.n_settings
+        self.scores_ = {rule: best.trial.scores[:, :, j] for j, rule in enumerate(search.rules)}
+        self.moments_ = np.array(best.trial.moments)
         self.stopped_ = search.stopped
-        self.skipped_ = [(candidate.setting, why) for candidate, why in search.skipped]
+        self.skipped_ = [(setting.params, str(why)) for setting, why in search.skipped]
 
-    def _refit(self, rows: Rows, labels: NDArray[Any], sample_weight: Floats | None, fixed: Params) -> None:
-        """Train the best on all rows, however long it takes."""
-        self.best_estimator_ = VotedPerceptronClassifier(**fixed, **self.best_params_)
-        self.best_estimator_.fit(rows, labels, sample_weight=sample_weight)
-        found = self.best_estimator_
-        found.history_ = replace(found.history_, n_settings=len(self.cv_results_["params"]))
-        if hasattr(self, "feature_names_in_"):
-            self.best_estimator_.feature_names_in_ = self.feature_names_in_
-
-    def _tell(self, search: Search, best: Trial) -> None:
+    def _tell(self, search: Search) -> None:
         """Say that not all was tried, now that the model is fitted."""
-        tried = counted(search.n_tried, "setting")
+        tried = counted(self.n_settings_, "setting")
         if self.stopped_ == "interrupted":
             raise KeyboardInterrupt(f"The search stopped after {tried}; the model is the best of what was tried.")
-        if not self.stopped_:
-            return
-        warnings.warn(
-            f"The time limit of {self.time_limit:g} s ended the search after {tried}, the best of them on "
-            f"{best.n_rows:,} of {max(search.sizes):,} training rows a fold.",
-            UserWarning,
-            stacklevel=outside_votron(),
-        )
+        if self.stopped_:
+            n_rows = self.cv_results_["n_resources"][self.best_index_]
+            warnings.warn(
+                f"The time limit of {self.time_limit:g} s ended the search after {tried}, the best of them on "
+                f"{n_rows:,} of {search.sizes[-1]:,} training rows a fold.",
+                UserWarning,
+                stacklevel=outside_votron(),
+            )
 
     # -- prediction ---------------------------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "best_estimator_")
 
     @property
     def kernel_(self) -> Kernel:
@@ -442,28 +423,6 @@ class VotedPerceptronClassifierCV(WeightedFit):
 
     def _scores(self, rows: Rows) -> Floats:
         return self.best_estimator_._scores(rows)
-
-    def with_rule(
-        self, rule: str, normalize_vectors: bool = False, *, X_val: Any = None, y_val: Any = None
-    ) -> VotedPerceptronClassifier:
-        """Return a copy of ``best_estimator_`` that predicts by another rule from the same record.
-
-        Parameters
-        ----------
-        rule : str
-            The rule.
-        normalize_vectors : bool, default=False
-            Whether each vector counts as if it had length 1.
-        X_val, y_val : data and labels, optional
-            Held-out data, for the rules "holdout" and "auto".
-
-        Returns
-        -------
-        VotedPerceptronClassifier
-            The copy.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.with_rule(rule, normalize_vectors, X_val=X_val, y_val=y_val)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return how probable each class is, as `VotedPerceptronClassifier.predict_proba` of ``best_estimator_`` does.
@@ -509,8 +468,12 @@ class VotedPerceptronClassifierCV(WeightedFit):
     def _for_file(self) -> tuple[Any, dict[str, Any]]:
         """Return the classifier that was found, and what there is to say of the search."""
         check_is_fitted(self)
-        facts = {"folds": len(self.scores_[self.best_params_["rule"]]), "settings": len(self.cv_results_["params"])}
-        found = {"score": self.best_score_, "params": plain(self.best_params_), "stopped": self.stopped_}
+        facts = {"folds": self.n_splits_, "settings": self.n_settings_}
+        params = {
+            name: value if isinstance(value, str | int | float) else str(value)
+            for name, value in self.best_params_.items()
+        }
+        found = {"score": self.best_score_, "params": params, "stopped": self.stopped_}
         return self.best_estimator_, {"search": {"estimator": type(self).__name__, **facts, **found}}
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -540,52 +503,35 @@ class VotedPerceptronClassifierCV(WeightedFit):
         return tags
 
 
-# -- what was tried ---------------------------------------------------------------------------------------------------
-
-
-def _params(trial: Trial, k: int | None = None) -> Params:
-    return {name: value for name, value in trial.params(k).items() if name != "normalize_vectors"}
-
-
-def _results(trials: Sequence[Trial]) -> dict[str, Any]:
-    """Return the trials as `GridSearchCV` tells of them."""
-    params = [_params(trial) for trial in trials]
-    names = list(dict.fromkeys(name for each in params for name in each))
-    at_best = np.array([trial.scores[:, trial.best] for trial in trials])
+def _results(points: Sequence[Point]) -> dict[str, Any]:
+    """Return the best points of trials as `GridSearchCV` tells of them."""
     found: dict[str, Any] = {}
     for name in ("fit", "score"):
-        times = np.array([trial.times(name) for trial in trials])
+        times = np.array([getattr(point.trial, f"{name}_times") for point in points])
         found |= {f"mean_{name}_time": times.mean(axis=1), f"std_{name}_time": times.std(axis=1)}
-    for name in names:
-        absent = np.array([name not in each for each in params])
-        values = np.empty(len(params), dtype=object)
-        values[:] = [each.get(name) for each in params]
+    for name in dict.fromkeys(name for point in points for name in point.params):
+        values = np.empty(len(points), dtype=object)
+        values[:] = [point.params.get(name) for point in points]
+        absent = [name not in point.params for point in points]
         found[f"param_{name}"] = np.ma.MaskedArray(values, mask=absent)
-    found |= {"params": params}
-    found |= {f"split{k}_test_score": column for k, column in enumerate(at_best.T)}
-    means = at_best.mean(axis=1)
-    rungs = np.array([trial.rung for trial in trials])
-    keys: list[tuple[float, float]] = [
-        (1, 0.0) if np.isnan(mean) else (-int(rung), -float(mean)) for rung, mean in zip(rungs, means, strict=True)
-    ]
-    ranked = sorted(keys)
+    scores = np.array([point.scores for point in points])
+    ranks = sorted(point.rank for point in points)
     return found | {
-        "mean_test_score": means,
-        "std_test_score": at_best.std(axis=1),
-        "rank_test_score": np.array([ranked.index(key) + 1 for key in keys], dtype=np.int32),
-        "iter": rungs,
-        "n_resources": np.array([trial.n_rows for trial in trials]),
+        "params": [point.params for point in points],
+        **{f"split{k}_test_score": column for k, column in enumerate(scores.T)},
+        "mean_test_score": scores.mean(axis=1),
+        "std_test_score": scores.std(axis=1),
+        "steady_test_score": np.array([point.steady for point in points]),
+        "rank_test_score": np.array([ranks.index(point.rank) + 1 for point in points], dtype=np.int32),
+        "iter": np.array([point.trial.rung for point in points]),
+        "n_resources": np.array([point.trial.n_rows for point in points]),
     }
 
 
-def _of(given: Floats | None, weights: RowWeights) -> Floats | None:
+def _of_kept(given: Floats, weights: RowWeights) -> Floats:
     """Return the weights that were given, of the rows with a weight above 0."""
-    return given if given is None or weights.kept is None else given[weights.kept]
+    return given if weights.kept is None else given[weights.kept]
 
 
 def _is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

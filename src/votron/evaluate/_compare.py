@@ -33,9 +33,9 @@ from votron._util.text import joined, on_one_line, shortened
 from votron._util.types import Array, Floats, Index, Labels, RowsLike
 from votron.data.encoding import SCALERS
 from votron.errors import VotronError
-from votron.estimators._search.rows import LabelledRows, check_splitting, checked_rows, drawn_rows, stratified_splits
 from votron.estimators.pipelines import ClassifierPipeline, table_encoder
 from votron.evaluate._result import Comparison, ComparisonRow
+from votron.evaluate._rows import LabelledRows, check_splitting, checked_rows, drawn_rows, stratified_splits
 from votron.evaluate.candidates import CANDIDATES, candidates_for, facts_of
 from votron.evaluate.scores import SCORES, Score
 from votron.saving.models import save

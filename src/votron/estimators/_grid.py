@@ -1,0 +1,161 @@
+"""The settings that a search compares: where it begins, how it goes on at an edge, and which setting is best.
+
+The highest of hundreds of scores owes its place to luck as much as to merit. A number has neighbours, though, which are
+about as good and whose luck is another. So settings are compared by *steady* scores: each score is averaged with those
+of its neighbours in epochs, gamma, margin and degree, one parameter after another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from numbers import Real
+from typing import Any
+
+from votron.errors import Parameter, VotronError
+from votron.kernels.base import kernel_class
+
+Params = dict[str, Any]
+
+KERNELS = ["rbf"]
+"""Polynomials took as long again, and brought nothing in the mean (docs/accuracy.md)."""
+MARGINS = [0.5, 2.0]
+EPOCHS = 32.0
+"""Passes of each fit at first."""
+STEP = 4
+"""Factor by which gamma, margin and epochs go on at an edge; the degree goes on by 1."""
+LIMITS = {"gamma": (1 / 1024, 1024.0), "margin": (1 / 32, 32.0), "degree": (1, 6)}
+"""Where gamma (as a multiple of "scale"), margin and degree end."""
+MOST_EPOCHS = 512
+_ORDERED = ("epochs", "gamma", "margin", "degree")
+"""Parameters whose values have neighbours."""
+_DIGITS = 12
+"""Mean scores that agree to so many digits are equal: they were added up in another order."""
+
+
+def moments_until(epochs: float) -> list[float]:
+    """Return the moments of training that are scored: half a pass, one, two, three, and on in steps that grow.
+
+    Examples
+    --------
+    >>> moments_until(10)
+    [0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0]
+    """
+    powers = [2.0**k for k in range(max(1, math.ceil(math.log2(epochs))) + 1)]
+    found = sorted({0.5, *powers, *(1.5 * power for power in powers if power > 1)})
+    return [each for each in found if each < epochs] + [float(epochs)]
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """Parameters that need a fit of their own, and the passes of that fit."""
+
+    params: Params
+    epochs: float
+
+    @property
+    def key(self) -> Hashable:
+        """The parameters as something that can be compared, whatever the passes."""
+        return _comparable(self.params)
+
+
+def _comparable(params: Params) -> Hashable:
+    """Return parameters as a set; what is not a number or a name, such as a function, equals itself only."""
+    return frozenset((name, value if isinstance(value, str | Real) else id(value)) for name, value in params.items())
+
+
+def first_settings(given: Mapping[str, list[Any]], epochs: float) -> list[Setting]:
+    """Return every combination of values, those near the heads of the lists first.
+
+    ``given`` has values by parameter; of a kernel's own parameters that it lacks, the kernel says what is worth trying.
+    """
+    ranked: dict[Hashable, tuple[tuple[int, ...], Setting]] = {}
+    for k, kernel in enumerate(given.get("kernel", KERNELS)):
+        cls = kernel_class(kernel)
+        read, own = ((), {}) if cls is None else (cls.parameters(), cls.search)
+        lists: dict[str, list[Any]] = {"degree": [3], "margin": MARGINS, "gamma": ["scale"], **own, **given}
+        lists = {name: values for name, values in lists.items() if name in (*read, "margin")}
+        for at in product(*(range(len(values)) for values in lists.values())):
+            params = {name: lists[name][i] for name, i in zip(lists, at, strict=True)}
+            setting = Setting({"kernel": kernel, **params}, epochs)
+            ranked.setdefault(setting.key, ((k + sum(at), k, *at), setting))
+    return [setting for _, setting in sorted(ranked.values(), key=lambda each: each[0])]
+
+
+def multiple_of_scale(gamma: str) -> float:
+    """Return the factor of "scale*0.5"; of "scale" it is 1."""
+    try:
+        factor = 1.0 if gamma == "scale" else float(gamma.removeprefix("scale*"))
+    except ValueError:
+        factor = math.nan
+    if not (gamma.startswith("scale") and 0 < factor < math.inf):
+        raise VotronError(
+            Parameter("gammas", of="VotedPerceptronClassifierCV"),
+            f" must be numbers, 'scale', 'auto', or multiples such as 'scale*0.1'. Got {gamma!r} instead.",
+        )
+    return factor
+
+
+def beyond(
+    best: Setting, moment: float, tried: Sequence[Setting], grows: frozenset[str], scale: float
+) -> list[Setting]:
+    """Return settings next to the best that lie past the edge of what was tried, one parameter at a time."""
+    params, found = best.params, []
+    for name, (least, most) in LIMITS.items():
+        if name not in grows or not isinstance(params.get(name), Real):
+            continue
+        alike = ("kernel", "degree") if name == "gamma" else ("kernel",)
+        mine = [each.params for each in tried if all(each.params.get(k) == params.get(k) for k in alike)]
+        values = [each[name] for each in mine if isinstance(each.get(name), Real)]
+        value, unit = params[name], scale if name == "gamma" else 1.0
+        higher, lower = (value + 1, value - 1) if name == "degree" else (value * STEP, value / STEP)
+        if value >= max(values) and value < higher <= most * unit * 1.001:
+            found.append(Setting(params | {name: higher}, best.epochs))
+        if value <= min(values) and least * unit * 0.999 <= lower < value:
+            found.append(Setting(params | {name: lower}, best.epochs))
+    known = {each.key for each in tried}
+    found = [each for each in found if each.key not in known]
+    if "epochs" in grows and moment > best.epochs - 1 and best.epochs * STEP <= MOST_EPOCHS:
+        found.append(Setting(params, best.epochs * STEP))
+    return found
+
+
+def steady_scores(points: Sequence[Params], scores: Sequence[float], groups: Sequence[int]) -> list[float]:
+    """Return scores of which each is averaged with its neighbours of the same group, half by half.
+
+    Neighbours are next to each other in one parameter and have all others in common. A score that is NaN is nobody's
+    neighbour.
+
+    Examples
+    --------
+    >>> steady_scores([{"epochs": 1}, {"epochs": 4}, {"epochs": 2}], [0.25, 1.0, 0.75], [0, 0, 0])
+    [0.375, 0.9375, 0.6875]
+    """
+    found = list(scores)
+    for name in _ORDERED:
+        lines: dict[Hashable, list[int]] = defaultdict(list)
+        for i, point in enumerate(points):
+            if isinstance(point.get(name), Real) and not math.isnan(scores[i]):
+                others = {key: value for key, value in point.items() if key != name}
+                lines[groups[i], _comparable(others)].append(i)
+        before = list(found)
+        for line in lines.values():
+            line.sort(key=lambda i: float(points[i][name]))
+            for left, i, right in zip([line[0], *line], line, [*line[1:], line[-1]], strict=False):
+                found[i] = (before[left] + 2 * before[i] + before[right]) / 4
+    return found
+
+
+def rank(point: Params, score: float, steady: float, rung: int) -> tuple[float, ...]:
+    """Return what sorts before others if it is better.
+
+    More training rows come first, then the higher steady score, the higher score, the larger margin and fewer epochs.
+    """
+    margin = point.get("margin", 0.0)
+    largest = max(margin.values(), default=0.0) if isinstance(margin, dict) else margin
+    if math.isnan(score):
+        return (0, math.inf, math.inf, -largest, point["epochs"])
+    return (-rung, -round(steady, _DIGITS), -round(score, _DIGITS), -largest, point["epochs"])

@@ -1,0 +1,425 @@
+"""The search for parameters by cross-validation, on more and more rows.
+
+Problem: which setting of the voted perceptron predicts best rows that it has not seen. Method: each setting is fitted
+once a fold, and one scan over its record scores every rule at every moment. Settings are tried on a share of the
+training rows first, and the best third of them on three times as many, until all rows are used (successive halving;
+Jamieson & Talwalkar, 2016). Where the best value of a list is its least or its largest, the next value is tried too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import os
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer
+
+from votron._util.files import write_bytes
+from votron._util.types import Array, Classes, Floats, Index, Rows, Scores
+from votron._version import __version__
+from votron.errors import Parameter, VotronError
+from votron.estimators._grid import Params, Setting, beyond, moments_until, rank, steady_scores
+from votron.estimators.base import Deadline, OutOfTime
+from votron.estimators.voted import VotedPerceptronClassifier
+from votron.record import labels_of
+
+_SHARE = 3
+"""A step of halving has three times the rows of the one before, and a third of its settings."""
+_LEAST_ROWS = 500
+"""Training rows on which settings are told apart at first."""
+_HELD_OUT_TIMES = 2
+"""Held-out rows of a step are this many times its training rows, at most: to predict them takes time too."""
+_LEAST_KEPT = 4
+"""Settings that go on to the next step at least."""
+_ONE_THREAD = 2048
+"""Training rows up to which a second thread does not pay."""
+_CAUTION = 1.2
+"""Factor on the estimated time of the training at the end."""
+
+Score = Callable[[Any, Rows, Array, Floats | None], float]
+"""Makes a number, the higher the better, of a model, rows, labels and weights."""
+
+
+class Part(NamedTuple):
+    """Some rows, their labels and weights."""
+
+    X: Rows
+    y: Array
+    weight: Floats | None
+
+
+@dataclass(eq=False)
+class Folds:
+    """Rows and how they are split; ``test_weight`` is what they count in scores."""
+
+    rows: Rows
+    labels: Array
+    weight: Floats | None
+    test_weight: Floats | None
+    splits: list[tuple[Index, Index]]
+    seed: int
+
+    def __post_init__(self) -> None:
+        """Lay out the order in which a part takes the training rows of each fold."""
+        self._codes, rng = np.unique(self.labels, return_inverse=True)[1], np.random.RandomState(self.seed)
+        self.splits = [(np.sort(train), np.asarray(test)) for train, test in self.splits]
+        self._orders = [with_every_class_first(train, self._codes, rng) for train, _ in self.splits]
+        self.n_rows = min(len(train) for train, _ in self.splits)
+
+    def split(self, fold: int, n_rows: int) -> tuple[Part, Part]:
+        """Return so many training rows of a fold, every class among them, and rows to predict."""
+        train, test = self.splits[fold]
+        if n_rows < self.n_rows:  # else all, also where another fold has one row more
+            train = np.sort(self._orders[fold][: max(n_rows, 2)])
+            if len(test) > (most := _HELD_OUT_TIMES * n_rows):
+                test = np.sort(with_every_class_first(test, self._codes, np.random.RandomState(self.seed))[:most])
+        weights = [None if all_ is None else all_[at] for all_, at in ((self.weight, train), (self.test_weight, test))]
+        return (
+            Part(self.rows[train], self.labels[train], weights[0]),
+            Part(self.rows[test], self.labels[test], weights[1]),
+        )
+
+    @property
+    def content(self) -> list[Any]:
+        """Everything about the data that scores depend on."""
+        rows = self.rows
+        data = rows if isinstance(rows, np.ndarray) else (rows.shape, rows.data, rows.indices, rows.indptr)
+        return [data, np.unique(self.labels).tolist(), self._codes, self.weight, self.test_weight, self.splits]
+
+
+def with_every_class_first(rows: Index, codes: NDArray[np.int64], rng: Any, least: int = 1) -> Index:
+    """Return rows in random order, ``least`` of every class at the head, so that the first few are a sample of all.
+
+    Examples
+    --------
+    >>> order = with_every_class_first(np.arange(6), np.array([0, 0, 0, 0, 0, 1]), np.random.RandomState(0))
+    >>> sorted(order.tolist()), 5 in order[:2]
+    ([0, 1, 2, 3, 4, 5], True)
+    """
+    shuffled = rng.permutation(rows)
+    by_class = np.argsort(codes[shuffled], kind="stable")
+    counts = np.bincount(codes[shuffled])
+    place = np.empty(len(rows), dtype=np.int64)
+    place[by_class] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.concatenate([shuffled[place < least], shuffled[place >= least]])
+
+
+# -- trials -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Trial:
+    """A setting, cross-validated on a number of training rows."""
+
+    setting: Setting
+    rung: int
+    n_rows: int
+    rules: list[str]
+    scores: Floats
+    """By fold, moment and rule."""
+    fit_times: Floats
+    score_times: Floats
+
+    @cached_property
+    def moments(self) -> list[float]:
+        """The moments of training that were scored."""
+        return moments_until(self.setting.epochs)
+
+    @property
+    def best_score(self) -> float:
+        """The highest of the mean scores."""
+        return float(np.nan_to_num(self.scores.mean(axis=0), nan=-math.inf).max())
+
+
+@dataclass(eq=False)
+class Point:
+    """A moment and a rule of a trial, and how it compares with others."""
+
+    trial: Trial
+    params: Params
+    scores: Floats
+    """By fold."""
+    score: float
+    steady: float
+    rank: tuple[float, ...]
+
+    def is_of(self, other: Point) -> bool:
+        """Tell whether another point has the same parameters."""
+        mine, theirs = ((each.trial.setting.key, each.params["epochs"], each.params["rule"]) for each in (self, other))
+        return mine == theirs
+
+
+def ranked(trials: Sequence[Trial]) -> list[Point]:
+    """Return all moments and rules of trials, the best first."""
+    places = [(t, i, j) for t in trials for i in range(len(t.moments)) for j in range(len(t.rules))]
+    params = [t.setting.params | {"epochs": t.moments[i], "rule": t.rules[j]} for t, i, j in places]
+    scores = [mean for trial in trials for mean in trial.scores.mean(axis=0).ravel().tolist()]
+    rungs = [trial.rung for trial, _, _ in places]
+    steady = steady_scores(params, scores, rungs)
+    ranks = map(rank, params, scores, steady, rungs)
+    points = [
+        Point(t, own, t.scores[:, i, j], *numbers)
+        for (t, i, j), own, *numbers in zip(places, params, scores, steady, ranks, strict=True)
+    ]
+    return sorted(points, key=lambda point: point.rank)
+
+
+def best_of_each(points: Sequence[Point]) -> list[Point]:
+    """Return of points, the best first, the first one of each trial."""
+    found: dict[int, Point] = {}
+    for point in points:
+        found.setdefault(id(point.trial), point)
+    return list(found.values())
+
+
+class _Scored(ClassifierMixin, BaseEstimator):
+    """A classifier whose scores are there already, as scikit-learn's scorers take one."""
+
+    def __init__(self, classes: Classes | None = None, scores: Scores | None = None) -> None:
+        self.classes, self.scores = classes, scores
+        self.classes_ = classes
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def decision_function(self, X: Any) -> Any:
+        return self.scores
+
+    def predict(self, X: Any) -> Any:
+        return self.classes_[labels_of(self.scores)]  # type: ignore[index, arg-type]
+
+
+def _accuracy(model: Any, X: Rows, y: Array, weight: Floats | None) -> float:
+    return float(np.average(model.predict(X) == y, weights=weight))
+
+
+def score_by(scoring: Any) -> Score:
+    """Return the score by a scorer of scikit-learn, or its name; None: accuracy."""
+    if scoring is None or scoring == "accuracy":
+        return _accuracy
+    scorer = get_scorer(scoring)
+    asked = getattr(scorer, "_response_method", "predict")
+    if not any(hasattr(_Scored, name) for name in ([asked] if isinstance(asked, str) else asked)):
+        raise VotronError(
+            Parameter("scoring", of="VotedPerceptronClassifierCV"),
+            f" must be a scorer of labels or scores, since a search has no probabilities. Got {scoring!r} instead.",
+        )
+    known = inspect.signature(getattr(scorer, "_score_func", scorer)).parameters
+    weighs = "sample_weight" in known or any(each.kind is each.VAR_KEYWORD for each in known.values())
+
+    def score(model: Any, X: Rows, y: Array, weight: Floats | None) -> float:
+        return float(scorer(model, X, y, **({"sample_weight": weight} if weighs and weight is not None else {})))
+
+    return score
+
+
+# -- the search -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Search:
+    """Settings on their way to all rows."""
+
+    folds: Folds
+    fixed: Params
+    """Parameters that are the same for all settings."""
+    rules: list[str]
+    score: Score
+    halving: bool
+    grows: frozenset[str]
+    """Parameters whose lists go on at their edges."""
+    scale: float
+    """What gamma="scale" stands for."""
+    time_limit: float
+    """Seconds for the search and the training at the end."""
+    refit_rows: int
+    """Rows of the training at the end; 0: there is none."""
+    file: SearchFile
+    """What is known already, and where to keep the rest."""
+    report: Callable[[int, int, Trial], None]
+    """Hears how many settings are done, how many there are, and the trial that leads."""
+    trials: list[Trial] = field(default_factory=list)
+    skipped: list[tuple[Setting, ValueError]] = field(default_factory=list)
+    stopped: str = ""
+
+    def run(self, settings: list[Setting]) -> list[Point]:
+        """Search, and return the best moment and rule of each trial, the best first."""
+        self._started = time.monotonic()
+        try:
+            for rung, n_rows in enumerate(self.sizes):
+                settings = self._rung(rung, n_rows, settings)
+        except OutOfTime:
+            self.stopped = "out of time"
+        except KeyboardInterrupt:
+            if not self.trials:
+                raise
+            self.stopped = "interrupted"
+        if not self.trials:
+            raise self._failure()
+        found = best_of_each(ranked(self.trials))
+        if math.isnan(found[0].score):
+            raise VotronError("No setting could be scored: the score of each is NaN in one fold at least.")
+        return found
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """The training rows of each step of halving, the last of them all."""
+        sizes = [self.folds.n_rows]
+        while self.halving and sizes[0] // _SHARE >= _LEAST_ROWS:
+            sizes.insert(0, sizes[0] // _SHARE)
+        return sizes
+
+    @property
+    def n_settings(self) -> int:
+        """Settings that were tried, each once: on more rows or with more epochs, one is the same."""
+        return len({trial.setting.key for trial in self.trials})
+
+    def _failure(self) -> ValueError:
+        first = self.skipped[0][1]
+        if len(self.skipped) == 1:
+            return first
+        words = first if isinstance(first, VotronError) else str(first)
+        return VotronError("No setting could be fitted. The first: ", words)
+
+    def _rung(self, rung: int, n_rows: int, settings: list[Setting]) -> list[Setting]:
+        """Try settings on so many rows, and what lies past the edges; return those to go on with, the best first."""
+        queue, n_done, followed, points = list(settings), 0, None, list[Point]()
+        while queue:
+            trial = self._tried(queue.pop(0), rung, n_rows)
+            n_done += 1
+            if trial is not None:
+                self._add(trial)
+                self.report(n_done, n_done + len(queue), self._leader)
+            if not queue:
+                points = ranked([each for each in self.trials if each.rung == rung])
+                now = next((point.rank for point in points if followed is not None and point.is_of(followed)), None)
+                if points and (now is None or points[0].rank[:2] < now[:2]):  # better, and not only as good
+                    followed = points[0]
+                    queue = self._beyond(followed)
+        best_first = best_of_each(points)
+        n_kept = max(_LEAST_KEPT, math.ceil(len(best_first) / _SHARE))
+        return [point.trial.setting for point in best_first[:n_kept]]
+
+    def _beyond(self, best: Point) -> list[Setting]:
+        tried = [*(trial.setting for trial in self.trials), *(setting for setting, _ in self.skipped)]
+        return beyond(best.trial.setting, best.params["epochs"], tried, self.grows, self.scale)
+
+    def _add(self, trial: Trial) -> None:
+        """Keep a trial, in the place of one of the same setting with fewer epochs, which it contains."""
+        for i, other in enumerate(self.trials):
+            if other.rung == trial.rung and other.setting.key == trial.setting.key:
+                self.trials[i] = trial
+                return
+        self.trials.append(trial)
+
+    @property
+    def _leader(self) -> Trial:
+        """The trial of the highest score on the most rows."""
+        return max(self.trials, key=lambda trial: (trial.rung, trial.best_score))
+
+    def _end(self) -> float:
+        """Return when to begin the training at the end: it takes time with the square of the rows, half at most."""
+        if not self.trials or math.isinf(self.time_limit):
+            return math.inf
+        best = self._leader
+        expected = _CAUTION * float(best.fit_times.mean()) * (self.refit_rows / best.n_rows) ** 2
+        return self._started + self.time_limit - min(expected, self.time_limit / 2)
+
+    def _tried(self, setting: Setting, rung: int, n_rows: int) -> Trial | None:
+        """Cross-validate a setting; None if it cannot be fitted on these data."""
+        end, folds = self._end(), []
+        for fold in range(len(self.folds.splits)):
+            key = repr((sorted(setting.params.items()), setting.epochs, self.rules, n_rows, fold))
+            found = self.file.known.get(key)
+            if found is None:
+                if time.monotonic() > end:
+                    raise OutOfTime
+                try:
+                    found = self._fold_result(setting, fold, n_rows, end)
+                except ValueError as problem:
+                    self.skipped.append((setting, problem))
+                    return None
+                self.file.add(key, found)
+            folds.append(found)
+        return Trial(setting, rung, n_rows, self.rules, *map(np.array, zip(*folds, strict=True)))
+
+    def _fold_result(self, setting: Setting, fold: int, n_rows: int, end: float) -> FoldResult:
+        """Fit a setting on a fold and score it by each rule at each moment; raise `OutOfTime` when time is over."""
+        train, test = self.folds.split(fold, n_rows)
+        params = self.fixed | setting.params
+        if params["n_jobs"] is None and len(train.y) <= _ONE_THREAD:
+            params["n_jobs"] = 1
+        model = VotedPerceptronClassifier(**params, epochs=setting.epochs)
+        start = time.perf_counter()
+        with warnings.catch_warnings(), Deadline(end, gives_up=True):
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the scores tell what that cost
+            model.fit(train.X, train.y, sample_weight=train.weight)
+        fitted = time.perf_counter()
+        least = 1 / model.record_.n_examples  # before the first row there is nothing
+        at = [max(moment, least) for moment in moments_until(setting.epochs)]
+        stages = dict(model.staged_decision_function(test.X, at=dict.fromkeys(at), rules=self.rules))
+        scores = [
+            [self.score(_Scored(model.classes_, stages[moment][rule]), *test) for rule in self.rules] for moment in at
+        ]
+        return FoldResult(scores, fitted - start, time.perf_counter() - fitted)
+
+
+# -- a file of what was tried -----------------------------------------------------------------------------------------
+
+
+class FoldResult(NamedTuple):
+    """The scores of a setting on one fold, by moment and rule, and the seconds that fit and scores took."""
+
+    scores: list[list[float]]
+    fit_time: float
+    score_time: float
+
+
+class SearchFile:
+    """A file of the folds that were tried, a line of JSON each, from which a search goes on.
+
+    ``search`` is what must be as it was: data, folds and whatever scores depend on. The last line may be torn.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None, search: Any) -> None:
+        self._path = None if path is None else Path(path)
+        self.known: dict[str, FoldResult] = {}
+        if self._path is None:
+            return
+        header = {"votron": __version__, "search": joblib.hash(search)}
+        try:
+            content = self._path.read_bytes() if self._path.exists() else b""
+            whole = content[: content.rfind(b"\n") + 1]
+            first, *lines = [json.loads(line) for line in whole.splitlines()] or [header]
+            if first.keys() != header.keys() or len(content) > len(whole) == 0:
+                raise ValueError
+            self.known = {line["key"]: FoldResult(*line["result"]) for line in lines}
+        except OSError as error:
+            raise VotronError(f"Cannot read the file of a search {str(path)!r}: {error.strerror or error}.") from None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise VotronError(f"{str(path)!r} is not the file of a search: give another name.") from None
+        if first != header:
+            raise VotronError(
+                f"{str(path)!r} is of another search: the data, the folds, the score, a parameter or the version of "
+                "Votron were others. Give another file."
+            )
+        write_bytes(self._path, whole or (json.dumps(header) + "\n").encode())
+
+    def add(self, key: str, result: FoldResult) -> None:
+        """Keep a result."""
+        if self._path is not None:
+            with open(self._path, "ab", buffering=0) as file:
+                file.write((json.dumps({"key": key, "result": result}) + "\n").encode())
