@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from votron._util.frames import empty_cells
-from votron._util.pipelines import steps_before
 from votron._util.text import counted
 from votron.data.vocabulary import STRATEGIES
+from votron.tables import encoder_of
 
 _SHOWN = 5
 """Columns that the remark names."""
@@ -52,9 +52,9 @@ class FilledHoles:
         self.rows += int(np.count_nonzero(np.any(list(empty.values()), axis=0)))
         for name, cells in empty.items():
             self.columns[name] = self.columns.get(name, 0) + int(np.count_nonzero(cells))
-        new = {name: int(np.argmax(cells)) for name, cells in empty.items() if name not in self.filled}
-        if new:
-            self.filled |= _filled_in(model, kinds, X, features, new)
+        encoder = encoder_of(model)
+        if encoder is not None:
+            self.filled |= {column.name: column.filling for column in encoder.columns_ if column.name in empty}
 
     def sentences(self, in_training: Mapping[str, Any] | None) -> list[str]:
         """Return the remark, if something was filled in; ``in_training`` has the holes of training, where known.
@@ -74,27 +74,6 @@ class FilledHoles:
         though = "though none was missing in training" if new else ""
         about = ", ".join(filter(None, [self.filled.get(name, ""), though]))
         return f"{name!r} in {counted(self.columns[name], 'row')}" + (f" ({about})" if about else "")
-
-
-def _filled_in(model: Any, kinds: Mapping[str, str], X: Any, features: Any, rows: Mapping[str, int]) -> dict[str, str]:
-    """Return what stands for each column in a row that lacks it, in the units of the data."""
-    from votron.explanations.features import names_after  # most data have no holes
-    from votron.plots.batches import rows_at
-
-    names = names_after(steps_before(model), X)
-    if names is None:
-        return {}
-    found = {}
-    for column, i in rows.items():
-        row = rows_at(features, [i])
-        own = np.asarray(row.toarray() if hasattr(row, "toarray") else row, dtype=np.float64).reshape(-1)
-        at = [k for k, name in enumerate(names.columns) if name == column]
-        if len(at) == 1 and kinds[column] in ("number", "truth"):
-            value = names.original(at[0], float(own[at[0]]))
-            found[column] = f"as {value:,.0f}" if abs(value) >= 1e4 else f"as {value:.4g}"
-        elif at and not own[at].any():
-            found[column] = "no feature is set"
-    return found
 
 
 def holes_of_training(args: argparse.Namespace, X: Any) -> dict[str, Any]:

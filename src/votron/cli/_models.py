@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 def _nothing_unseen() -> Unseen:
-    from votron.data import Unseen  # with scikit-learn, which whoever only looks at a file does without
+    from votron.tables import Unseen  # with scikit-learn, which whoever only looks at a file does without
 
     return Unseen()
 
@@ -114,9 +114,11 @@ class SavedModel:
         X = self.prepared(X)
         if not hasattr(self.model, "steps"):
             return X
-        from votron.data import unseen_values
+        from votron.tables import encoder_of
 
-        self.unseen.update(unseen_values(self.model, X))
+        encoder = encoder_of(self.model)
+        if encoder is not None:
+            self.unseen.update(encoder.unseen(X))
         features = self.model[:-1].transform(X)
         if self.columns is not None:
             self.holes.add(self.model, self.columns, X, features)
@@ -129,10 +131,10 @@ class SavedModel:
 
     def explained(self, X: Any, label: Any, against: Any, *, top: int, names: list[str]) -> Any:
         """Return why the one row X has its score, with rows and features counted from 1 where they have no names."""
-        from votron.explanations.features import names_after
+        from votron.explanations.features import features_after
 
         rows = self.transformed(X)
-        features = names_after(steps_before(self.model), X)
+        features = features_after(steps_before(self.model), X)
         found = self.estimator.explain(rows, label, against, top=top, first=1, feature_names=features, names=names)
         return found[0]
 
@@ -224,15 +226,10 @@ def remark_on_size(model: Any, size: int) -> str | None:
 
 def columns_of(model: Any) -> dict[str, str] | None:
     """Return the columns of the tables that a fitted model takes, with their kinds; None if it takes no tables."""
-    from sklearn.compose import ColumnTransformer
+    from votron.tables import encoder_of
 
-    from votron.data import encoder_columns
-
-    first = model
-    while hasattr(first, "steps"):
-        first = first.steps[0][1]
-    named = isinstance(first, ColumnTransformer) and hasattr(first, "feature_names_in_")
-    return encoder_columns(first) if named else None
+    encoder = encoder_of(model)
+    return None if encoder is None else encoder.column_kinds_
 
 
 # -- data for a model -------------------------------------------------------------------------------------------------
@@ -276,10 +273,11 @@ def reading_for_model(
 
 def _takes_holes(model: Any, provenance: Mapping[str, Any]) -> bool:
     """Tell whether a model takes rows with holes: as training did, or, where its file says nothing, by its steps."""
-    from votron.data.encoding import fills_holes
+    from votron.tables import encoder_of
 
+    encoder = encoder_of(model)
     if not isinstance(provenance.get("reading"), dict):
-        return fills_holes(model)
+        return encoder is not None and not any(column.passes_missing for column in encoder.columns_)
     return provenance["reading"].get("missing") in tuple(STRATEGIES)  # it may be a list
 
 

@@ -169,11 +169,11 @@ def behind_encoder(encoder: Any, estimator: Any) -> Any:
 
 def encoder_for(args: argparse.Namespace, data: Any, X: Any) -> Any:
     """Return what turns such rows of the data into vectors, not fitted, or None where nothing needs to."""
-    from votron.data import make_encoder
+    from votron.tables import TableEncoder
 
     if not hasattr(X, "columns"):
         return matrix_encoder(args, X)
-    return make_encoder(X, **encoding_of(args, data.label))
+    return TableEncoder(**encoding_of(args, data.label))
 
 
 def encoding_of(args: argparse.Namespace, label: str | None, leave_out: Collection[str] = ()) -> dict[str, Any]:
@@ -201,8 +201,7 @@ def typed_encoding(args: argparse.Namespace, label: str | None) -> dict[str, Any
 def matrix_encoder(args: argparse.Namespace, X: Any) -> Any:
     """Return what scales the numbers of a matrix, where an option asks for it; refuse options of tables."""
     from scipy.sparse import issparse
-
-    from votron.data.encoding import SCALERS
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
     for name in _TABLE_ONLY:
         if getattr(args, name):
@@ -211,21 +210,27 @@ def matrix_encoder(args: argparse.Namespace, X: Any) -> Any:
         raise UsageError(
             f"--numeric must be keep or maxabs for sparse data, which others would fill. Got {args.numeric!r} instead."
         )
-    scaler = SCALERS[args.numeric or "keep"]
-    return None if scaler is None else scaler()
+    scalers = {"standard": StandardScaler, "robust": RobustScaler, "minmax": MinMaxScaler, "maxabs": MaxAbsScaler}
+    return scalers[args.numeric]() if args.numeric in scalers else None
+
+
+def _are_dates(column: Any) -> bool:
+    from votron._util.frames import objects_of
+    from votron.tables.date import order_of
+
+    return order_of(str(value) for value in objects_of(column) if value is not None) is not None
 
 
 def remarks_on_columns(args: argparse.Namespace, X: Any) -> list[str]:
     """Return what to say of columns of dates, of those whose texts are nearly all different, and of numbers of rows."""
     from votron._util.frames import kind_of
-    from votron.data.dates import are_dates
 
     if not hasattr(X, "columns"):
         return []
     remarks = []
     for name in X.columns:
         kind, typed = kind_of(X[name]), shlex.quote(name)
-        if kind == "date" or (kind == "text" and name not in (*args.text, *args.discrete) and are_dates(X[name])):
+        if kind == "date" or (kind == "text" and name not in (*args.text, *args.discrete) and _are_dates(X[name])):
             remarks.append(
                 f"The column {name!r} holds dates, of which year, month and weekday become features, and the hour "
                 f"where there is one: --discrete {typed} takes each date for itself, --drop {typed} leaves it out."

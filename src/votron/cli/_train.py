@@ -368,11 +368,11 @@ def _row_names(args: argparse.Namespace, estimator: Any, data: Any) -> tuple[Any
 
 def _place_of(cell: Phrase, model: Any, X: Any, rows: NDArray[Any]) -> str:
     """Return where a value is that training refuses, by the row of the file and what the feature is called."""
-    from votron.explanations.features import names_after
+    from votron.explanations.features import features_after
 
     row, feature = cell.facts["row"] - 1, cell.facts["feature"]
-    names = names_after(steps_before(model), X)
-    called = f"feature {feature} (the first is 1)" if names is None else f"column {names[feature - 1]!r}"
+    names = features_after(steps_before(model), X)
+    called = f"feature {feature} (the first is 1)" if names is None else f"column {names.names[feature - 1]!r}"
     return f"in row {rows[row]:,}, {called},"
 
 

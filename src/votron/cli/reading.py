@@ -122,12 +122,20 @@ def behind_encoder(encoder: Any, estimator: Any) -> Any:
 
 def encoder_for(name: str, data: Examples, X: Any, reading: Mapping[str, Any], table: Mapping[str, Any]) -> Any:
     """Return what turns rows into vectors for an estimator, not fitted; None where nothing needs to."""
-    from votron.data import make_encoder
-    from votron.estimators import ESTIMATORS, table_options
+    from scipy.sparse import issparse
 
+    from votron.estimators import ESTIMATORS, pipelines
+
+    options = typed_encoding(reading, table, data.label)
     if not hasattr(X, "columns"):
-        return matrix_encoder(X, table)
-    return make_encoder(X, **table_options(ESTIMATORS[name], typed_encoding(reading, table, data.label)))
+        for option in ("discrete", "probabilities", "text"):
+            if option in table:
+                raise click.UsageError(f"--{option} is for columns of tables. The data are numbers without names.")
+        if issparse(X) and options["numeric"] not in (None, "keep", "maxabs"):
+            raise click.UsageError(
+                f"--numeric must be keep or maxabs for sparse data. Got {options['numeric']} instead."
+            )
+    return pipelines.encoder_for(X, ESTIMATORS[name], **options)
 
 
 def typed_encoding(reading: Mapping[str, Any], table: Mapping[str, Any], label: str | None) -> dict[str, Any]:
@@ -141,22 +149,6 @@ def typed_encoding(reading: Mapping[str, Any], table: Mapping[str, Any], label: 
         "dates": table.get("dates"),
         "missing": reading.get("missing", "refuse"),
     }
-
-
-def matrix_encoder(X: Any, table: Mapping[str, Any]) -> Any:
-    """Return what scales the numbers of a matrix, where an option asks for it; refuse options of tables."""
-    from scipy.sparse import issparse
-
-    from votron.data.encoding import SCALERS
-
-    for name in ("discrete", "probabilities", "text"):
-        if name in table:
-            raise click.UsageError(f"--{name} is for columns of tables. The data are numbers without names.")
-    numeric = table.get("numeric", "keep")
-    if issparse(X) and numeric in ("standard", "minmax"):
-        raise click.UsageError(f"--numeric must be keep or maxabs for sparse data. Got {numeric!r} instead.")
-    scaler = SCALERS[numeric]
-    return None if scaler is None else scaler()
 
 
 # -- remarks ----------------------------------------------------------------------------------------------------------
@@ -180,10 +172,16 @@ def check_label(y: Array, label: str | None, *, is_table: bool) -> list[str]:
     return [f"{holds}, and each becomes a class. If they are a quantity, cut it into a few classes first."]
 
 
+def _are_dates(column: Any) -> bool:
+    from votron._util.frames import objects_of
+    from votron.tables.date import order_of
+
+    return order_of(str(value) for value in objects_of(column) if value is not None) is not None
+
+
 def remarks_on_columns(X: Any, table: Mapping[str, Any]) -> list[str]:
     """Return remarks on columns whose texts are nearly all different, and on those that number the rows."""
     from votron._util.frames import floats_of, kind_of
-    from votron.data.dates import are_dates
 
     if not hasattr(X, "columns") or len(X) < _MANY:
         return []
@@ -192,7 +190,7 @@ def remarks_on_columns(X: Any, table: Mapping[str, Any]) -> list[str]:
         kind, typed = kind_of(X[name]), shlex.quote(name)
         if name in meant:
             continue
-        if kind == "text" and not are_dates(X[name]) and (n := int(X[name].n_unique())) > max(_MANY, len(X) / 2):
+        if kind == "text" and not _are_dates(X[name]) and (n := int(X[name].n_unique())) > max(_MANY, len(X) / 2):
             remarks.append(
                 f"The column {name!r} has {n:,} different texts in {len(X):,} rows, and each becomes a feature: "
                 f"--text {typed} takes its words, --drop {typed} leaves it out."

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Rows
 from votron.explanations._sums import dense_row
 from votron.explanations.features import Features
 
@@ -110,5 +110,5 @@ def _mixed(scores: Floats, mix: Floats) -> Floats:
     return found
 
 
-def _dense(rows: Rows) -> NDArray[np.generic]:
+def _dense(rows: Rows) -> Array:
     return rows.toarray() if sp.issparse(rows) else np.asarray(rows)

@@ -173,7 +173,8 @@ def _after(step: Any, before: Features | None, X: RowsLike | None) -> Features |
     except (AttributeError, ValueError, NotImplementedError, TypeError):
         return None
     found = Features.called(names)
-    before = Features.called(known) if before is None and known is not None else before
+    if before is None and known is not None:
+        before = Features.called(known)
     scaler = hasattr(step, "inverse_transform") and hasattr(step, "scale_")
     if before is None or not (scaler or hasattr(step, "get_support") or hasattr(step, "indicator_")):
         return found
@@ -183,7 +184,7 @@ def _after(step: Any, before: Features | None, X: RowsLike | None) -> Features |
             found.columns[i], found.encoded[i] = before.columns[j], before.encoded[j]
             found.scale[i], found.offset[i] = before.scale[j], before.offset[j]
     if scaler:
-        offset, one = np.asarray(step.inverse_transform(np.array([[0.0] * len(found), [1.0] * len(found)])))
+        offset, one = np.asarray(step.inverse_transform(np.vstack([np.zeros(len(found)), np.ones(len(found))])))
         found.scale, found.offset = found.scale * (one - offset), found.scale * offset + found.offset
     return found
 
@@ -194,7 +195,7 @@ def _encoded(encoder: Any, X: RowsLike | None) -> Features:
     encoded: list[tuple[Column, int] | None] = []
     for column in encoder.columns_:
         own = column.feature_names
-        if hasattr(column, "words_in") and is_frame(X):
+        if X is not None and is_frame(X) and hasattr(column, "words_in"):
             for i, words in column.words_in(X[column.name]).items():
                 own[i] = f"{column.name}: {words}"
         names += own

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from votron._util.frames import Series
 from votron._util.types import Floats, Rows
@@ -16,8 +16,23 @@ from votron.errors import VotronError
 from votron.tables.survey import Survey
 
 if TYPE_CHECKING:
-    from votron.export._graph import Graph
     from votron.tables.encoder import TableEncoder
+
+
+class Graph(Protocol):
+    """What columns ask of an ONNX graph: each method adds something, and returns its name."""
+
+    def input(self, name: str, kind: str, width: int | None) -> str:
+        """Add an input."""
+
+    def node(self, op: str, *inputs: str, **attributes: Any) -> str:
+        """Add an operation."""
+
+    def constant(self, values: ArrayLike) -> str:
+        """Add an array."""
+
+    def double(self, name: str) -> str:
+        """Convert to double."""
 
 
 @dataclass

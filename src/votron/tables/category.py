@@ -17,11 +17,10 @@ from votron._util.frames import Series, kind_of
 from votron._util.text import counted, first_of
 from votron._util.types import Floats, Rows
 from votron.errors import DataError, VotronError
-from votron.tables.base import Column
+from votron.tables.base import Column, Graph
 from votron.tables.survey import Survey, Value, refusal, values_in
 
 if TYPE_CHECKING:
-    from votron.export._graph import Graph
     from votron.tables.encoder import TableEncoder
 
 RARE = 5

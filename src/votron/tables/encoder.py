@@ -21,7 +21,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.frames import Frame, Series, columns_of, is_frame
-from votron._util.text import did_you_mean, first_of, nearest
+from votron._util.text import counted, did_you_mean, first_of, nearest
 from votron._util.types import Rows
 from votron.errors import DataError, VotronError
 from votron.tables import date, number, text
@@ -45,6 +45,7 @@ MISSING = ("refuse", "drop", "keep", *number.FILLINGS)
 _SPARSE_BELOW = 0.3
 """Share of features that are not 0 below which vectors are sparse."""
 _MOST_NAMED = 8
+_COHEN = {"numeric": "keep", "missing": "keep", "max_categories": None, "rare": 1}
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -82,8 +83,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
     decimal : {".", ","} or None, default=None
         The decimal mark of numbers written as text. None: as the column settles it, and the point where it does not.
     missing : {"refuse", "drop", "keep", "mean", "median", "most-frequent"}, default="refuse"
-        What stands for missing numbers, truth values and dates (the mean date, with each of the last three). The first
-        three leave NaN, which classifiers refuse. A missing category or text sets no feature.
+        What to do about missing numbers, truth values and dates: refuse them with an error that names the column, leave
+        NaN ("drop" is for readers that have dropped such rows), or fill in (of dates the mean in any case). A missing
+        category or text sets no feature.
     add_indicator : bool, default=False
         Add a feature that says that a value is missing, for columns with missing values in training.
     max_categories : int or None, default=40
@@ -230,10 +232,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         for name, column in self._columns_in(X, "fit", self._surveys):
             self._surveys[name].add(column)
         self.columns_ = [self._recognised(survey) for survey in self._surveys.values()]
+        for column, survey in zip(self.columns_, self._surveys.values(), strict=True):
+            self._check_missing(column, survey.n_missing)
         if next(iter(self._surveys.values())).whole:
             del self._surveys
         self._check_features()
         return self
+
+    def _check_missing(self, column: Column, n_missing: int) -> None:
+        """Refuse missing values where they are to be refused."""
+        if n_missing and self.missing == "refuse" and column.passes_missing:
+            raise DataError(
+                f"The column {column.name!r} has {counted(n_missing, 'missing value')}: fill them in with "
+                "missing='mean', 'median' or 'most-frequent', or leave such rows out."
+            )
 
     def _recognised(self, survey: Survey) -> Column:
         check_has_values(survey)
@@ -250,6 +262,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
                         f"{column.name!r}: rename a column, or a value."
                     )
                 seen[feature] = column.name
+
+    def check(self, X: Frame) -> None:
+        """Refuse at once what `fit` would refuse of a table like this one by its columns' names."""
+        self._begun(X, whole=True)
 
     # -- what is fitted ------------------------------------------------------------------------------------------------
 
@@ -277,6 +293,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         n_features = sum(len(column.feature_names) for column in self.columns_)
         n_set = sum(1 if column.few_set else len(column.feature_names) for column in self.columns_)
         return n_set < _SPARSE_BELOW * n_features
+
+    @property
+    def column_kinds_(self) -> dict[str, str]:
+        """What readers of files shall make of each column: "number", "text", "truth" or "date"."""
+        check_is_fitted(self, "columns_")
+        return {column.name: column.holds for column in self.columns_}
 
     @property
     def remarks_(self) -> list[str]:
@@ -317,7 +339,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         """
         check_is_fitted(self, "columns_")
         given = dict(self._columns_in(X, "transform", self._by_name))
-        parts = (column.transform(given[column.name]) for column in self.columns_)
+        parts = (self._transformed(column, given[column.name]) for column in self.columns_)
         if self.sparse_:
             return sp.hstack(list(map(sp.csr_matrix, parts)), format="csr")
         widths = [len(column.feature_names) for column in self.columns_]
@@ -325,6 +347,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         for part, width in zip(parts, widths, strict=True):
             found[:, start : start + width] = part.toarray() if sp.issparse(part) else part
             start += width
+        return found
+
+    def _transformed(self, column: Column, values: Series) -> Rows:
+        found = column.transform(values)
+        if column.passes_missing:
+            self._check_missing(column, int(np.count_nonzero(np.isnan(found[:, 0]))))
         return found
 
     def unseen(self, X: Frame) -> Unseen:
@@ -388,7 +416,8 @@ def tabular_encoder(frame: Frame, **options: object) -> TableEncoder:
     frame : DataFrame of pandas or polars
         A table such as the encoder will be fitted to.
     **options
-        Parameters of `TableEncoder` that are to be others than ``numeric="keep", max_categories=None, rare=1``.
+        Parameters of `TableEncoder`, if they are to be others than ``numeric="keep", missing="keep",
+        max_categories=None, rare=1``.
 
     Returns
     -------
@@ -410,8 +439,8 @@ def tabular_encoder(frame: Frame, **options: object) -> TableEncoder:
     >>> encoder.get_feature_names_out().tolist()
     ['Outlook=Rainy', 'Outlook=Sunny', 'Outlook=Cloudy', 'Temp']
     """
-    encoder = TableEncoder(**{"numeric": "keep", "max_categories": None, "rare": 1, **options})  # type: ignore[arg-type]
-    encoder._begun(frame, whole=True)  # says at once what cannot be
+    encoder = TableEncoder(**{**_COHEN, **options})  # type: ignore[arg-type]
+    encoder.check(frame)
     return encoder
 
 
@@ -430,3 +459,10 @@ def _checked_columns(X: Frame, of: str = "fit") -> list[str]:
         if n > 1:
             raise VotronError(f"The names of a frame's columns must differ. Got {name!r} twice instead.")
     return names
+
+
+def encoder_of(model: object) -> TableEncoder | None:
+    """Return the encoder of tables that a pipeline begins with, if it does."""
+    while hasattr(model, "steps"):
+        model = model.steps[0][1]
+    return model if isinstance(model, TableEncoder) else None

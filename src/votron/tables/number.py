@@ -14,11 +14,10 @@ from votron._util.frames import Series, floats_of, kind_of, objects_of
 from votron._util.text import plain_number
 from votron._util.types import Floats
 from votron.errors import DataError
-from votron.tables.base import Column
+from votron.tables.base import Column, Graph
 from votron.tables.survey import Moments, Survey, refusal
 
 if TYPE_CHECKING:
-    from votron.export._graph import Graph
     from votron.tables.encoder import TableEncoder
 
 SCALES = ("standard", "robust", "minmax", "maxabs", "keep")
