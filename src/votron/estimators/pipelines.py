@@ -146,7 +146,7 @@ def encoder_for(X: RowsLike, estimator: Any, **options: Any) -> Any:
     """
     if is_frame(X):
         return TableEncoder(**table_options(estimator, options))
-    scaler = _SCALERS.get(options.get("numeric"))
+    scaler = _SCALERS.get(options.get("numeric") or "keep")
     return None if scaler is None else scaler()
 
 

@@ -16,6 +16,7 @@ from votron._util.pipelines import classifier_of, steps_before
 from votron._util.text import first_of, shortened
 from votron._util.types import Classes, Floats, Index, Rows, RowsLike
 from votron.explanations._sums import dense_row
+from votron.tables.text import hashed_words
 
 if TYPE_CHECKING:
     from votron.tables import Column
@@ -167,6 +168,9 @@ def _after(step: Any, before: Features | None, X: RowsLike | None) -> Features |
         return _encoded(step, X)
     if hasattr(step, "steps"):
         return features_after([each for _, each in step.steps], X)
+    if hasattr(step, "build_analyzer") and not hasattr(step, "vocabulary_"):
+        words = {} if X is None else hashed_words(step, X)
+        return Features.called([words.get(i, f"[{i}]") for i in range(step.n_features)])
     known = getattr(step, "feature_names_in_", None if before is None else before.names)
     try:
         names = step.get_feature_names_out(None if known is None else np.array(known, dtype=object))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from votron._util.frames import in_pandas, is_frame
+from votron._util.frames import in_pandas
 from votron._util.pipelines import classifier_of, rows_for_classifier, steps_before
 from votron._util.text import counted
 from votron._util.types import Classes, Floats, Rows, RowsLike
@@ -62,7 +62,7 @@ def explain(
     if not hasattr(model, "steps"):
         found: Explanations = _checked(model).explain(X, label, against, top=top, first=first)
         return found
-    if is_frame(X) or in_pandas(X):
+    if hasattr(model, "n_features_in_"):  # texts, which come one by one, have no features
         check_are_rows(X)
     rows, features = rows_for_classifier(model, X), features_after(steps_before(model), X)
     names = X.index if in_pandas(X) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -106,16 +107,20 @@ class TextColumn(Column):
 
     def words_in(self, column: Series) -> dict[int, str]:
         """Return for hashed features the words of some texts that they stand for."""
-        found: dict[int, list[str]] = {}
-        if self.n_features:
-            analyze = self.vectorizer.build_analyzer()
-            words = sorted({word for text in self._texts(column) for word in analyze(text)})
-            hashed = HashingVectorizer(n_features=self.n_features, alternate_sign=False, analyzer=lambda word: [word])
-            for word, feature in zip(words, hashed.transform(words).indices.tolist() if words else (), strict=True):
-                found.setdefault(feature, []).append(word)
-        return {feature: "/".join(words) for feature, words in found.items()}
+        return hashed_words(self.vectorizer, self._texts(column)) if self.n_features else {}
 
     def _texts(self, column: Series) -> list[str]:
         if kind_of(column) not in ("text", "nothing"):
             raise refusal(column, self.name, "texts, as in training")
         return [value or "" for value in objects_of(column)]
+
+
+def hashed_words(vectorizer: HashingVectorizer, texts: Iterable[str]) -> dict[int, str]:
+    """Return for each feature the words of these texts that are hashed to it."""
+    analyze = vectorizer.build_analyzer()
+    words = sorted({word for text in texts for word in analyze(text)})
+    alone = HashingVectorizer(n_features=vectorizer.n_features, alternate_sign=False, analyzer=lambda word: [word])
+    found: dict[int, list[str]] = {}
+    for word, feature in zip(words, alone.transform(words).indices.tolist() if words else (), strict=True):
+        found.setdefault(feature, []).append(word)
+    return {feature: "/".join(mine) for feature, mine in found.items()}
