@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from votron.data.encoding import fills_holes
 
 from votron import VotedPerceptronClassifier, load, save, table_classifier
 from votron.cli import main
-from votron.data.encoding import fills_holes
 
 PENGUINS = Path(__file__).parents[1] / "data" / "tables" / "penguins.csv"
 NAMED = pd.read_csv(PENGUINS).dropna(subset="Sex").query("Sex in ('MALE', 'FEMALE')").reset_index(drop=True)

@@ -16,11 +16,10 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 from strategies import thorough
 
-from votron import VotedPerceptronClassifierCV, load
+from votron import TableEncoder, VotedPerceptronClassifierCV, load
 from votron.cli import main
 from votron.cli._parser import as_typed
 from votron.cli._weights import read_by_label
-from votron.data import make_encoder
 
 WEIGHTS = np.array([0, 0.5, 1, 3])[np.arange(120) // 3 % 4]
 ESTIMATORS = ["voted", "averaged"]
@@ -246,7 +245,7 @@ def test_tune_takes_the_weights_that_train_takes(here, capsys):
     search = VotedPerceptronClassifierCV(
         ["rbf"], ["scale"], margins=[0.5], epochs=4, cv=splitter, class_weight={"yes": 4.0}, random_state=0
     )
-    encoded = make_encoder(kept[["a", "b"]]).fit_transform(kept[["a", "b"]])
+    encoded = TableEncoder().fit_transform(kept[["a", "b"]])
     search.fit(encoded, kept["label"].to_numpy(), sample_weight=kept["w"].to_numpy())
     assert found["error"] == 1 - search.best_score_
     command = shlex.split(found["command"])

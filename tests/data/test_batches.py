@@ -15,7 +15,8 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from votron.data import make_encoder, open_batches, read_examples, scan_stream
+from votron import TableEncoder
+from votron.data import open_batches, read_examples, scan_stream
 from votron.data.formats._csv_layout import Dialect, end_of_last_record, find_records
 from votron.errors import DataError, VotronError
 
@@ -503,7 +504,7 @@ def test_the_encoder_of_a_stream_is_that_of_all_rows(tmp_path, n, batch_bytes, s
     reading = {"label": "y", "missing": "refuse" if missing == "refuse" else "keep"}
     facts = scan_stream(open_batches(path, batch_bytes=batch_bytes, **reading), n_text_features=32, **options)
     whole = read_examples(path, **reading)
-    expected = make_encoder(whole.X, text_features="hashing", n_text_features=32, **options).fit(whole.X)
+    expected = TableEncoder(text_features="hashing", n_text_features=32, **options).fit(whole.X)
     vectors, wanted = facts.encoder.transform(whole.X).toarray(), expected.transform(whole.X).toarray()
     assert vectors.shape[1] == facts.n_features
     assert np.allclose(vectors, wanted, rtol=1e-9, atol=1e-9, equal_nan=True)
@@ -552,7 +553,7 @@ def test_discrete_values_of_later_batches(tmp_path, values):
     options = {"label": "y", "missing": "keep"}
     facts = scan_stream(open_batches(path, batch_bytes=40, **options), discrete=["zip"], missing="keep")
     whole = read_examples(path, **options).X
-    expected = make_encoder(whole, discrete=["zip"], missing="keep").fit(whole)
+    expected = TableEncoder(discrete=["zip"], missing="keep").fit(whole)
     assert list(facts.encoder.get_feature_names_out()) == list(expected.get_feature_names_out())
     vectors = [encoder.transform(whole) for encoder in (facts.encoder, expected)]
     assert np.array_equal(*[one.toarray() if sp.issparse(one) else one for one in vectors])

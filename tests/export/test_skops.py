@@ -16,10 +16,10 @@ from skops.io.exceptions import UntrustedTypesFoundException
 from votron import (
     KernelAdatronClassifier,
     NaiveBayesLinearClassifier,
+    TableEncoder,
     WinnowClassifier,
     tabular_encoder,
 )
-from votron.data import make_encoder
 from votron.kernels import LinearKernel, NormalizedKernel, PolynomialKernel
 
 DOCS = Path(__file__).parents[2] / "docs" / "interoperability.md"
@@ -61,10 +61,10 @@ MODELS = {
         FRAME,
         y,
     ),
-    "words hashed": (make_pipeline(make_encoder(TEXTS, text=["body"]), WinnowClassifier(binarize=0.0)), TEXTS, y),
+    "words hashed": (make_pipeline(TableEncoder(text=["body"]), WinnowClassifier(binarize=0.0)), TEXTS, y),
     "words weighted": (
         make_pipeline(
-            make_encoder(TEXTS, text=["body"], text_features="tfidf", missing="mean"),
+            TableEncoder(text=["body"], text_features="tfidf", missing="mean"),
             paper_averaged(random_state=0),
         ),
         TEXTS,

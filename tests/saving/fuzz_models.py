@@ -27,12 +27,12 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+from votron.data._columns import _Chance, _Date, _Discrete, _Text, _Truth
 
 from votron import VotronError, load
 from votron.cli import ABOUT_DATA
 from votron.cli.inspect import _parts
 from votron.cli.output import as_json
-from votron.data._columns import _Chance, _Date, _Discrete, _Text, _Truth
 from votron.errors import ModelFileError
 from votron.kernels.base import is_precomputed
 from votron.saving import container, read_manifest

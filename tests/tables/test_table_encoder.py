@@ -138,7 +138,7 @@ def test_robust_scaling_keeps_outliers_near():
     ],
 )
 def test_numbers_in_disguise(texts, expected):
-    encoder, found = one(texts, numeric="keep")
+    encoder, found = one(texts, numeric="keep", missing="keep")
     np.testing.assert_array_equal(found[:, 0], expected)
     assert "numbers written as text" in encoder.remarks_[0]
 
@@ -292,7 +292,15 @@ def test_what_is_filled_in_is_told():
     encoder = TableEncoder(missing="mean").fit(frame)
     assert [column.filling for column in encoder.columns_] == ["as 2.5", "no feature is set", "as 2017-01-02"]
     assert not np.isnan(dense(encoder.transform(frame))).any()
-    assert [column.passes_missing for column in TableEncoder().fit(frame).columns_] == [True, False, True]
+    assert [column.passes_missing for column in TableEncoder(missing="keep").fit(frame).columns_] == [True, False, True]
+
+
+def test_missing_values_are_refused_by_column():
+    with pytest.raises(DataError, match="The column 'a' has 2 missing values: fill them in with missing='mean'"):
+        TableEncoder().fit(pd.DataFrame({"b": ["x", None, "y"], "a": [1.0, None, None]}))
+    encoder = TableEncoder().fit(pd.DataFrame({"a": [1.0, 2.0]}))
+    with pytest.raises(DataError, match="The column 'a' has 1 missing value"):
+        encoder.transform(pd.DataFrame({"a": [1.0, None]}))
 
 
 # -- refusals ---------------------------------------------------------------------------------------------------------

@@ -103,8 +103,8 @@ class Column:
     def to_onnx(self, graph: Graph) -> str:
         """Add the column's input and features to a graph, and return the name of the features."""
         raise VotronError(
-            f"The column {self.name!r} is {type(self).__name__}, which ONNX has no operators for. "
-            "Export a model without it."
+            f"ONNX has no operators for the column {self.name!r}, which is a {type(self).__name__}: "
+            "export a model without it."
         )
 
     # -- what is the same for all kinds --------------------------------------------------------------------------------
