@@ -24,9 +24,9 @@ from votron import VotedPerceptronClassifier
 from votron.cluster import walk
 from votron.cluster.local import local_cluster
 from votron.data import load_mnist_folder
-from votron.papers.images import Shift, with_copies
+from votron.papers.images import shift, with_shifts
 
-SHIFTS = [Shift(a * step, b * step) for step in (1, 2) for a in (-1, 0, 1) for b in (-1, 0, 1) if a or b]
+SHIFTS = [(a * step, b * step) for step in (1, 2) for a in (-1, 0, 1) for b in (-1, 0, 1) if a or b]
 CHUNK = 20_000
 EXPONENT = 0.72
 """Mistakes grow with this power of the examples (benchmarks.scaling)."""
@@ -151,10 +151,9 @@ def extrapolated(seconds: dict[str, float], row: dict[str, Any]) -> list[dict[st
 
 def _made(folder: str | None, start: int, stop: int, copy: int) -> Any:
     """Return some digits, shifted; this runs on a worker."""
-    X, y, _, _ = load_mnist_folder(folder)
+    X, _, _, _ = load_mnist_folder(folder)
     if copy:
-        X, y = with_copies(X[start:stop], y[start:stop], [SHIFTS[copy - 1]])
-        return X[stop - start :]
+        return shift(X[start:stop], *SHIFTS[copy - 1])
     return X[start:stop]
 
 
@@ -196,11 +195,11 @@ def main() -> int:
         with workers(2) as client:
             results.table("MNIST, (1 + x.z)^4, one pass", [measured(client, "MNIST", X, y, 11)])
     if "shifted" in args.only:
-        many, labels = with_copies(X, y, SHIFTS[: args.copies])
+        many, labels = with_shifts(X, y, SHIFTS[: args.copies])
         with workers(2) as client:
             results.table("With shifted copies", [measured(client, f"{len(many):,} digits", many, labels, 1)])
     if "model" in args.only:
-        table, seconds, largest = checked_model(*with_copies(X, y, SHIFTS[:8]))
+        table, seconds, largest = checked_model(*with_shifts(X, y, SHIFTS[:8]))
         results.table("T = a + b n + trips t + pairs p / W, fitted to some runs", table)
         results.table("Its numbers, in nanoseconds", [{name: 1e9 * value for name, value in seconds.items()}])
         results.table("Seconds for more rows, one pass", extrapolated(seconds, largest))

@@ -41,15 +41,15 @@ import resource, sys, time
 import numpy as np
 from votron import VotedPerceptronClassifier
 from votron.data import load_mnist_folder
-from votron.papers.images import EIGHT, Shift, with_copies
+from votron.papers.images import with_shifts
 folder, rows, copies, threads = sys.argv[1:]
 X, y, X_test, y_test = load_mnist_folder(folder or None)
 X, y = X[: int(rows)], y[: int(rows)]
-shifts = [Shift(a * step, b * step) for step in (1, 2) for a in (-1, 0, 1) for b in (-1, 0, 1) if a or b]
+shifts = [(a * step, b * step) for step in (1, 2) for a in (-1, 0, 1) for b in (-1, 0, 1) if a or b]
 paper = {"kernel": "poly", "degree": 4, "gamma": 1.0, "margin": 0.0}
 model = VotedPerceptronClassifier(**paper, epochs=1, random_state=0, n_jobs=int(threads))
 model.fit(X[:2000], y[:2000]).predict(X_test[:100])  # compiled before anything is timed
-X, y = with_copies(X, y, shifts[: int(copies)])
+X, y = with_shifts(X, y, shifts[: int(copies)])
 start = time.perf_counter()
 model.fit(X, y)
 train = time.perf_counter() - start

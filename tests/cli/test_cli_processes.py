@@ -215,19 +215,23 @@ def test_killing_leaves_the_old_model_or_none(number, there, folder):
 
 
 def test_a_search_that_was_killed_goes_on(folder, tmp_path):
-    kept = tmp_path / "search.jsonl"
+    kept = tmp_path / "search"
+
+    def results():
+        return {path: path.read_bytes() for path in kept.rglob("output.pkl")}
+
     command = [sys.executable, "-m", "votron", "tune", "digits", "--max-rows", "200", "--folds", "2", "--json"]
     resuming = [*command, "--resume", kept]
     process = subprocess.Popen(resuming, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
-    while not kept.exists() or kept.read_bytes().count(b"\n") < 9:
+    while len(results()) < 8:
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.005)
     process.kill()
     process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
-    lines = kept.read_bytes().splitlines(keepends=True)[:9]
+    before = results()
     found = []
     for run in (command, resuming):
         done = subprocess.run(run, cwd=folder, capture_output=True, check=True, timeout=60)
@@ -236,7 +240,4 @@ def test_a_search_that_was_killed_goes_on(folder, tmp_path):
         for row in found[-1]["table"]:
             del row["fit_seconds"]
     assert found[0] == found[1]
-    assert kept.read_bytes().splitlines(keepends=True)[:9] == lines
-    other = subprocess.run([*resuming, "--folds", "3"], cwd=folder, capture_output=True, text=True, timeout=60)
-    assert other.returncode == 1
-    assert "is of another search" in " ".join(other.stderr.split())
+    assert before.items() <= results().items()

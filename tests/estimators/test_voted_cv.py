@@ -1,7 +1,5 @@
 """The voted perceptron by cross-validation: its table is that of plain fits, its grids go on, its time is kept to."""
 
-import signal
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -29,7 +27,6 @@ from votron import (
 from votron.estimators._grid import LIMITS, Setting, beyond, moments_until, rank, steady_scores
 from votron.estimators._search import Folds
 from votron.estimators.base import Deadline, OutOfTime
-from votron.kernels import GaussianKernel
 from votron.saving.models import read_manifest
 
 IRIS = load_iris(return_X_y=True)
@@ -157,13 +154,13 @@ def test_a_part_of_a_fold_has_every_class():
     weight = np.arange(3000.0)
     folds = Folds(X, y, weight, weight, [(np.arange(0, 3000, 2), np.arange(1, 3000, 2))], 0)
     (train, test), (all_train, all_test) = folds.split(0, 100), folds.split(0, 1500)
-    assert [len(each.y) for each in (train, test, all_train, all_test)] == [100, 200, 1500, 1500]
-    assert set(train.y) == set(test.y) == {0, 1, 2}
-    for part in (train, test):
-        at = part.X[:, 0].astype(int)
+    assert [len(labels) for _, labels, _ in (train, test, all_train, all_test)] == [100, 200, 1500, 1500]
+    for rows, labels, weights in (train, test):
+        at = rows[:, 0].astype(int)
         assert (np.diff(at) > 0).all()
-        assert np.array_equal(part.y, y[at])
-        assert np.array_equal(part.weight, weight[at])
+        assert set(labels) == {0, 1, 2}
+        assert np.array_equal(labels, y[at])
+        assert np.array_equal(weights, weight[at])
 
 
 def test_large_data_are_drawn_from():
@@ -460,79 +457,65 @@ def test_a_file_holds_the_best_and_says_what_was_searched(tmp_path):
         save(VotedPerceptronClassifierCV(), path)
 
 
-def test_a_search_goes_on_from_its_file(tmp_path, monkeypatch):
-    X, y = IRIS
-    path, whole = tmp_path / "search.jsonl", VotedPerceptronClassifierCV(**FEW).fit(X, y)
-    fit, fitted = VotedPerceptronClassifier.fit, []
+@pytest.fixture
+def fits(monkeypatch):
+    """A list that grows with each fit."""
+    fit, made = VotedPerceptronClassifier.fit, []
 
     def counted(self, *args, **more):
-        fitted.append(1)
-        if len(fitted) == 6:
-            signal.raise_signal(signal.SIGINT)
+        made.append(self)
         return fit(self, *args, **more)
 
     monkeypatch.setattr(VotedPerceptronClassifier, "fit", counted)
-    model = VotedPerceptronClassifierCV(**FEW, resume=path)
+    return made
+
+
+def test_a_search_goes_on_where_it_ended(tmp_path, fits, monkeypatch):
+    X, y = IRIS
+    whole, counted = VotedPerceptronClassifierCV(**FEW).fit(X, y), VotedPerceptronClassifier.fit
+
+    def interrupted(self, *args, **more):
+        found = counted(self, *args, **more)
+        if len(fits) == 13 + 6:
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(VotedPerceptronClassifier, "fit", interrupted)
+    model = VotedPerceptronClassifierCV(**FEW, resume=tmp_path)
     with pytest.raises(KeyboardInterrupt, match="after 1 setting; the model is the best of what was tried"):
         model.fit(X, y)
     assert model.stopped_ == "interrupted"
     assert model.predict(X).shape == y.shape
-    before = len(fitted)
+    fits.clear()
     model.fit(X, y)
-    assert len(fitted) - before == 12 - 5 + 1  # five folds were complete, and the best is trained at the end
+    assert len(fits) == 12 - 5 + 1  # five folds were complete, and the best is trained at the end
     assert model.best_params_ == whole.best_params_
+    assert np.array_equal(model.cv_results_["mean_test_score"], whole.cv_results_["mean_test_score"])
     assert np.array_equal(model.decision_function(X), whole.decision_function(X))
-    with open(path, "ab") as file:
-        file.write(b'{"key": "torn')
-    before = len(fitted)
-    model.fit(X, y)
-    assert len(fitted) - before == 1  # nothing is searched again
-    assert b"torn" not in path.read_bytes()
 
 
 @pytest.mark.parametrize(
     "change", [{"coef0": 2.0}, {"scoring": "f1_macro"}, {"random_state": 1}, {"cv": 4}, {"class_weight": "balanced"}]
 )
-def test_a_file_of_another_search_is_refused(tmp_path, change):
+def test_other_parameters_are_tried_anew(tmp_path, fits, change):
+    model = VotedPerceptronClassifierCV(**FEW, resume=tmp_path, refit=False).fit(*IRIS)
+    fits.clear()
+    clone(model).set_params(n_jobs=1, memory_limit=10**8).fit(*IRIS)
+    assert fits == []
+    clone(model).set_params(**change).fit(*IRIS)
+    assert len(fits) == 4 * change.get("cv", 3)
+
+
+def test_other_data_are_tried_anew(tmp_path, fits):
     X, y = IRIS
-    model = VotedPerceptronClassifierCV(**FEW, resume=tmp_path / "search.jsonl").fit(X, y)
-    content = (tmp_path / "search.jsonl").read_bytes()
-    for params, rows, labels in ((change, X, y), ({}, X + 1, y), ({}, X, 1 - y), ({}, sp.csr_matrix(X), y)):
-        with pytest.raises(VotronError, match="is of another search"):
-            clone(model).set_params(**params).fit(rows, labels)
-    monkeypatched = content.replace(b'"votron": "', b'"votron": "0.', 1)
-    (tmp_path / "search.jsonl").write_bytes(monkeypatched)
-    with pytest.raises(VotronError, match="is of another search"):
-        model.fit(X, y)
-    assert (tmp_path / "search.jsonl").read_bytes() == monkeypatched
-
-
-def test_other_files_are_refused(tmp_path):
-    path = tmp_path / "notes.txt"
-    for content in ("hello", "hello\n", "[]\n", '{"kind": "other"}\n', '{"votron": "1", "search": "2"}\n[]\n'):
-        path.write_text(content)
-        with pytest.raises(VotronError, match="is not the file of a search"):
-            VotedPerceptronClassifierCV(**FEW, resume=path).fit(*IRIS)
-        assert path.read_text() == content
-    with pytest.raises(VotronError, match="Cannot read the file of a search"):
-        VotedPerceptronClassifierCV(**FEW, resume=tmp_path).fit(*IRIS)
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"random_state": None},
-        {"random_state": np.random.RandomState(0)},
-        {"scoring": right},
-        {"kernels": [lambda A, B: A @ B.T]},
-        {"kernels": [GaussianKernel(0.5)]},
-    ],
-)
-def test_what_no_file_could_go_on_with_is_refused(tmp_path, params):
-    path = tmp_path / "search.jsonl"
-    with pytest.raises(VotronError, match="needs an int as random_state, and kernels and scoring as names"):
-        VotedPerceptronClassifierCV(**{**FEW, **params}, resume=path).fit(*IRIS)
-    assert not path.exists()
+    rows = sp.csr_matrix(np.rint(10 * X).astype(np.int64))
+    wider = sp.csr_matrix((rows.data, rows.indices, rows.indptr), shape=(150, 5))
+    few = {**FEW, "gammas": [0.1], "margins": [0.5]}
+    for data in ((X, y), (X + 1, y), (X, y % 2), (rows, y), (wider, y)):
+        fits.clear()
+        for _ in range(2):
+            VotedPerceptronClassifierCV(**few, resume=tmp_path, refit=False).fit(*data)
+        assert len(fits) == 3
 
 
 def test_a_deadline_ends_training_with_what_was_learnt():

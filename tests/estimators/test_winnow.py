@@ -1,36 +1,30 @@
-"""WinnowClassifier: the textbook algorithm to the last bit, its mistake bound, its refusals, and the figure."""
+"""WinnowClassifier: the textbook algorithm to the last bit, its mistake bound, and its refusals."""
 
 from __future__ import annotations
 
-import doctest
 import itertools
 import math
 import pickle
 import re
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.preprocessing import binarize
 from sklearn.utils.estimator_checks import check_estimator
 from strategies import CONTAINERS, contained, thorough
 
-from votron._util.plotting import pyplot
 from votron.engine import TrainingRun, WinnowTrainer, boolean
 from votron.engine import winnow as engine
 from votron.engine.boolean import active_rows
 from votron.errors import NotRepresentableError, VotronError
 from votron.estimators import base
 from votron.estimators.winnow import WinnowClassifier
-from votron.papers import winnow as experiment
 from votron.theory import disjunction_mistake_bound
 
 TINY = float(np.finfo(np.float64).tiny)
@@ -718,103 +712,3 @@ def test_the_bound_s_arguments(arguments, name, got):
     with pytest.raises(ValueError, match=re.escape(f"Got {got!r} instead.")) as caught:
         disjunction_mistake_bound(*arguments)
     assert f"The '{name}' parameter of disjunction_mistake_bound must be" in str(caught.value)
-
-
-# -- log n against n, and the figure ----------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def counts():
-    return experiment.measure((32, 64, 128, 256, 512), n_literals=3, n_examples=2048, seeds=range(5))
-
-
-def test_winnow_s_mistakes_grow_with_log_n_and_the_perceptron_s_with_n(counts):
-    winnow, perceptron = counts.winnow.mean(axis=0), counts.perceptron.mean(axis=0)
-    assert (counts.winnow <= counts.bound).all()
-    more = np.diff(winnow)  # with every doubling of n
-    assert ((more > 1) & (more < 13)).all()  # the bound has 9 more; twice as many would be 20 to 45 more
-    assert winnow[-1] < 3 * winnow[0]  # of 16 times the attributes
-    times = perceptron[1:] / perceptron[:-1]
-    assert ((times > 1.6) & (times < 2.4)).all()
-    assert perceptron[-1] > 10 * perceptron[0]
-
-
-@thorough(20)
-@given(n=st.integers(3, 12), seed=st.integers(0, 1000))
-def test_the_perceptron_of_the_figure_is_the_textbook_s(n, seed):
-    X, y = experiment.sample(n, 3, 60, seed)
-    assume(0 < y.sum() < 60)
-    v, mistakes, rows = np.zeros(n + 1), 0, np.c_[X.toarray(), np.ones(60)]
-    while True:
-        before = mistakes
-        for x, sign in zip(rows, np.where(y, 1, -1), strict=True):
-            if sign * (v @ x) <= 0:
-                v, mistakes = v + sign * x, mistakes + 1
-        if mistakes == before:
-            break
-    assert experiment.perceptron_mistakes(X, y) == mistakes
-
-
-@pytest.mark.slow
-def test_the_command_draws_and_tells(tmp_path, capsys):
-    out = tmp_path / "new" / "figure"
-    options = ["--largest", "64", "--examples", "256", "--runs", "2", "--seed", "7", "--out", str(out)]
-    assert experiment.main(options) == 0
-    printed = capsys.readouterr()
-    assert [line.split(",")[1] for line in printed.err.splitlines()] == [f" {done} of 2 runs" for done in range(3)]
-    expected = experiment.measure((16, 32, 64), n_literals=3, n_examples=256, seeds=(7, 8))
-    assert experiment.table(expected) in printed.out
-    assert f"| 64 | {expected.winnow.mean(0)[-1]:.1f} | 49 | {expected.perceptron.mean(0)[-1]:,.1f} |" in printed.out
-    svg = out.with_name("figure.svg").read_text(encoding="utf-8")
-    assert svg.startswith("<?xml")
-    assert out.with_name("figure.png").read_bytes().startswith(b"\x89PNG")
-    assert experiment.main(options) == 0
-    assert out.with_name("figure.svg").read_text(encoding="utf-8") == svg
-
-
-def test_the_figure_shows_the_counts(counts):
-    figure = experiment.draw(counts)
-    try:
-        for axes in figure.axes:
-            drawn = [line.get_ydata().tolist() for line in axes.get_lines()]
-            assert counts.winnow.mean(0).tolist() in drawn
-            assert counts.perceptron.mean(0).tolist() in drawn
-        assert counts.bound in [list(line.get_ydata()) for line in figure.axes[1].get_lines()]
-        assert (figure.axes[0].get_xscale(), figure.axes[1].get_xscale()) == ("linear", "log")
-    finally:
-        pyplot().close(figure)
-
-
-@pytest.mark.slow
-def test_the_page_says_what_comes_out():
-    """Its example as it stands, and those rows of its table that are quickly made."""
-    page = Path(__file__).parents[2] / "docs" / "winnow.md"
-    assert doctest.testfile(str(page), module_relative=False, encoding="utf-8") == (0, 9)
-    made = experiment.measure((16, 32, 128), n_literals=3, n_examples=16384, seeds=range(10))
-    for row in experiment.table(made).splitlines():
-        assert row in page.read_text(encoding="utf-8").splitlines()
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (["--literals", "17"], "--literals must be an int in the range [1, 16]. Got 17 instead."),
-        (["--largest", "63"], "--largest must be an int in the range [64, inf). Got 63 instead."),
-        (
-            ["--examples", "4096"],
-            "--examples must be at least four times --largest, 16384, so that the perceptron cannot learn them by "
-            "heart. Got 4096 instead.",
-        ),
-    ],
-)
-def test_options_out_of_range(options, sentence, tmp_path, capsys):
-    assert experiment.main([*options, "--out", str(tmp_path / "figure")]) == 2
-    assert capsys.readouterr().err == sentence + "\n"
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.slow
-def test_without_matplotlib_it_is_a_sentence():
-    ask = "import sys; sys.modules['matplotlib'] = None; from votron.papers import winnow; sys.exit(winnow.main([]))"
-    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (2, 'Drawing needs matplotlib: pip install "votron[plot]".\n')

@@ -28,7 +28,6 @@ from river import (
     metrics,
     multiclass,
     preprocessing,
-    utils,
 )
 from strategies import thorough
 
@@ -131,13 +130,6 @@ def test_the_running_norm_is_exact_on_integers(stream):
             assert learner.norm2 == v @ v
 
 
-@pytest.mark.parametrize("rate", [np.float16(0.1), np.float32(0.1), np.float64(0.1), np.int8(3), Fraction(1, 10)])
-def test_learning_rates_of_other_types(rate):
-    learner = OnlinePerceptron(learning_rate=rate)
-    assert type(learner.learning_rate) is float
-    assert learner.learning_rate == float(rate)
-
-
 REALS = hnp.arrays(np.float64, (20, 3), elements=st.floats(-3, 3))
 
 
@@ -194,20 +186,6 @@ def test_the_order_of_names_does_not_matter(order, X):
         assert one.decision(x) == other.decision(shuffled)
         assert one.update(x, (-1) ** i) == other.update(shuffled, (-1) ** i)
     assert one.v == other.v
-
-
-@thorough(30)
-@given(streams(), st.data())
-def test_series_with_names_are_mappings(stream, data):
-    """Rows of frames whose columns come in any order learn and score as the mappings do."""
-    X, labels = stream
-    ours, plain = OnlinePerceptron(target=pd.Series(named(X[0] * 0 + 1))), OnlinePerceptron()
-    for row, y in zip(X, labels, strict=True):
-        names = data.draw(st.permutations(NAMES[: len(row)]))
-        x = pd.Series({name: named(row)[name] for name in names})
-        assert ours.decision(x) == plain.decision(named(row))
-        assert ours.update(x, y) == plain.update(named(row), y)
-    assert ours.v == plain.v
 
 
 def test_series_of_pandas_and_polars():
@@ -416,30 +394,6 @@ def test_the_same_mistakes_as_the_batch_engine(kernel, form, data):
     assert [learner.predict(x) for x in X] == model.predict(X).tolist()
 
 
-def test_on_pixels():
-    """Values beyond 2^53, where the order of additions matters, and a growing store."""
-    rng = np.random.default_rng(0)
-    X, y = rng.integers(0, 256, (300, 50), dtype=np.uint8), rng.choice([-1, 1], 300)
-    kernel = PolynomialKernel(5)
-    model = paper_perceptron(kernel, epochs=1, shuffle=False, rule="last").fit(X, y)
-    learner = OnlinePerceptron(kernel, keep_history=True)
-    found = [learner.update(x, label) for x, label in zip(X, y, strict=True)]
-    assert np.flatnonzero(found).tolist() == model.record_.example.tolist()
-    assert [r.score for r in learner.history if r.mistake] == model.record_.score.tolist()
-    assert learner.norm2 == model.record_.norm2[-1] > 2**53
-
-
-@thorough(40)
-@given(streams(-9, 9))
-def test_dual_and_primal_agree(stream):
-    X, labels = stream
-    primal, dual = OnlinePerceptron(), OnlinePerceptron("linear")
-    for x, y in zip(X, labels, strict=True):
-        assert primal.decision(x) == dual.decision(x)
-        assert primal.update(x, y) == dual.update(x, y)
-    assert primal.norm2 == dual.norm2
-
-
 def dotted(A, B):
     return A @ B.T
 
@@ -532,23 +486,6 @@ def test_rivers_perceptron_in_their_pipeline():
     assert ours["OnlinePerceptron"].t == 1250
 
 
-@thorough(30)
-@given(streams(), st.booleans())
-def test_rivers_perceptron_on_any_integers(stream, with_bias):
-    X, labels = stream
-    ours, theirs = OnlinePerceptron(), linear_model.Perceptron()
-    if not with_bias:
-        theirs.intercept_lr = type(theirs.intercept_lr)(0)
-    for row, y in zip(X, labels, strict=True):
-        x = named(row)
-        mine = add_bias(x) if with_bias else x
-        if ours.decision(mine):
-            assert ours.predict_one(mine) is theirs.predict_one(x)
-        ours.learn_one(mine, y == 1)
-        theirs.learn_one(x, y == 1)
-        same_weights(ours, theirs)
-
-
 def test_rivers_evaluation():
     ours, theirs = ours_and_theirs()
     mine = evaluate.progressive_val_score(datasets.Phishing(), ours, metrics.Accuracy())
@@ -584,56 +521,12 @@ def test_rivers_wrappers_that_ask_for_probabilities(wrapped):
     )
 
 
-@pytest.mark.parametrize(
-    ("wrapped", "data", "better_than"),
-    [
-        (lambda: multiclass.OneVsOneClassifier(OnlinePerceptron()), datasets.ImageSegments, 0.6),
-        (
-            lambda: ensemble.VotingClassifier([OnlinePerceptron(), OnlinePerceptron()], use_probabilities=False),
-            datasets.Phishing,
-            0.75,
-        ),
-    ],
-)
-def test_rivers_wrappers_that_ask_for_labels(wrapped, data, better_than):
-    model = preprocessing.StandardScaler() | wrapped()
-    assert evaluate.progressive_val_score(data().take(500), model, metrics.Accuracy()).get() > better_than
-
-
-def test_functions_and_lists_before_a_learner():
-    model = add_bias | OnlinePerceptron()
-    model.learn_one({"a": 2}, True)
-    assert model["OnlinePerceptron"].v == {"bias": 1.0, "a": 2.0}
-    union = [compose.Select("a"), compose.Select("b")] | OnlinePerceptron()
-    union.learn_one({"a": 2, "b": 3, "c": 4}, True)
-    assert union["OnlinePerceptron"].v == {"a": 2.0, "b": 3.0}
-    with pytest.raises(TypeError):
-        3 | OnlinePerceptron()
-    assert OnlinePerceptron().update(utils.VectorDict({"a": 2}), 1)
-
-
-def test_a_pipeline_without_river(monkeypatch):
-    monkeypatch.setitem(sys.modules, "river", None)
-    with pytest.raises(VotronError) as caught:
-        add_bias | OnlinePerceptron()
-    assert_clear(caught.value, "A pipeline of a function and a learner needs river: pip install river.")
-
-
 @pytest.mark.parametrize("y", [True, 1, 1.0, np.True_, np.int8(1), False, 0, -1, 0.0, np.False_, np.float32(-1)])
 def test_labels_of_river(y):
     learner = OnlinePerceptron()
     assert learner.learn_one({"a": 1}, y) is None
     assert learner.v == {"a": 1.0 if y == 1 else -1.0}
     assert learner.predict_one({"a": 1}) is bool(y == 1)
-
-
-@pytest.mark.parametrize("y", [2, "spam", None, np.nan, 0.5, [1]])
-def test_labels_that_river_would_not_have(y):
-    learner = OnlinePerceptron()
-    with pytest.raises(VotronError) as caught:
-        learner.learn_one({"a": 1}, y)
-    assert_clear(caught.value, "The label of OnlinePerceptron.learn_one must be True or False", f"Got {y!r} instead.")
-    assert learner.t == 0
 
 
 def test_parameters_as_river_handles_them():
@@ -647,8 +540,6 @@ def test_parameters_as_river_handles_them():
         learner.clone({"learning_rate": 2}, include_attributes=True)
     with pytest.raises(VotronError, match="cannot be changed once it is made"):
         learner.mutate({"learning_rate": 2})
-    with pytest.raises(AttributeError):
-        learner.learning_rate = 2
 
 
 @pytest.mark.slow
@@ -694,75 +585,41 @@ def refusals(learner, x, y=1):
     assert pickle.dumps(learner) == before
 
 
-NUMBERS = "must be a vector of numbers"
-BAD_VECTORS = [
-    ([1, math.nan], "An example of OnlinePerceptron must have finite features. Got nan for feature 1 instead."),
-    (np.array([-np.inf, 1]), "must have finite features. Got -inf for feature 0 instead."),
+BAD = [
+    ([1, math.nan], "must have finite features. Got nan for feature 1 instead."),
     (sp.csr_matrix([[0.0, np.nan]]), "must have finite features. Got nan for feature 1 instead."),
-    (np.zeros((1, 2)), "must be one vector, of one dimension: examples come one at a time. Got shape (1, 2) instead."),
-    (np.zeros((3, 2)), "Got shape (3, 2) instead."),
-    (sp.csr_matrix((3, 2)), "must be one row of a sparse matrix: examples come one at a time. Got shape (3, 2)"),
-    (5.0, "must be one vector, of one dimension: examples come one at a time. Got shape () instead."),
-    ([], "must have "),
-    (["1", "2"], f"{NUMBERS}, or a mapping of names to numbers. Got ['1', '2'] instead."),
-    ("text", f"{NUMBERS}, or a mapping of names to numbers. Got 'text' instead."),
-    (None, "Got None instead."),
-    ([1, None], "Got [1, None] instead."),
+    (np.zeros((3, 2)), "must be one vector: examples come one at a time. Got shape (3, 2) instead."),
+    (sp.csr_matrix((3, 2)), "must be one vector: examples come one at a time. Got shape (3, 2) instead."),
+    (5.0, "must be one vector: examples come one at a time. Got shape () instead."),
+    ("text", "must be a vector of numbers, or a mapping of names to numbers. Got 'text' instead."),
     ([[1, 2], [3]], "Got [[1, 2], [3]] instead."),
-    ([1j, 2], "Got [1j, 2] instead."),
-    ({1, 2}, "Got {1, 2} instead."),
-    (pd.Series(["1", "2"]), "Got 0 1 1 2 dtype: "),
     (sp.csr_matrix([[1j, 2]]), "must be a vector of numbers. Got values of type complex128 instead."),
 ]
 
 
 @pytest.mark.parametrize("form", ["new", "vector", "new dual", "dual"])
-@pytest.mark.parametrize("case", range(len(BAD_VECTORS)))
+@pytest.mark.parametrize("case", range(len(BAD)))
 def test_bad_vectors(form, case):
-    x, words = BAD_VECTORS[case]
+    x, words = BAD[case]
     for error in refusals(LEARNT[form](), x):
         assert_clear(error, words)
 
 
-@pytest.mark.parametrize(
-    ("x", "words"),
-    [
-        ({"a": math.nan}, "An example of OnlinePerceptron must have finite features. Got nan for 'a' instead."),
-        ({"a": 1, "b": -math.inf}, "must have finite features. Got -inf for 'b' instead."),
-        ({"a": "red"}, "must have features that are numbers: one-hot encode the others. Got 'red' for 'a' instead."),
-        ({"a": None}, "Got None for 'a' instead."),
-        ({"a": [1]}, "Got [1] for 'a' instead."),
-        (pd.Series({"a": 1, "b": "red"}), "one-hot encode the others. Got 'red' for 'b' instead."),
-        (pd.Series({"a": 1.0, "b": math.nan}), "must have finite features. Got nan for 'b' instead."),
-        (pd.Series([1, 2], index=["a", "a"]), "must have features whose names differ. Got 'a' twice instead."),
-    ],
-)
+@pytest.mark.parametrize("value", [math.nan, -math.inf, "red", None, [1]])
 @pytest.mark.parametrize("form", ["new", "named"])
-def test_bad_names(form, x, words):
-    for error in refusals(LEARNT[form](), x):
-        assert_clear(error, words)
-
-
-def test_whole_numbers_of_hundreds_of_digits():
-    for error in refusals(OnlinePerceptron(), {"a": 10**400}):
-        assert "must have finite features. Got 1000" in str(error)
+def test_bad_values_of_named_features(form, value):
+    for error in refusals(LEARNT[form](), {"a": 1, "b": value}):
+        assert_clear(error, "must have finite numbers as features: one-hot encode the others.", "for 'b' instead.")
 
 
 @pytest.mark.parametrize(
     ("form", "x", "words"),
     [
-        ("vector", [1, 2, 3], "An example of this OnlinePerceptron must have 2 features. Got 3 instead."),
-        ("vector", sp.csr_matrix((1, 5)), "must have 2 features. Got 5 instead."),
-        ("vector", {"a": 1}, "The examples of this OnlinePerceptron are vectors of 2 features. Got named features"),
-        ("dual", [1], "An example of this OnlinePerceptron must have 2 features. Got 1 instead."),
-        ("dual", {"a": 1}, "The examples of this OnlinePerceptron are vectors of 2 features. Got named features"),
-        ("new dual", {"a": 1}, "With a kernel the examples of OnlinePerceptron must be vectors, not named features"),
-        ("named", [1, 2], "have named features, so each must be a mapping of names to numbers. Got an object of type"),
-        ("named", None, "have named features, so each must be a mapping"),
-        ("named", pd.Series([1, 2]), "have named features, so each must be a mapping"),
-        ("vector", pd.Series({"b": 1, "a": 2}), "are vectors of 2 features. Got named features (Series) instead."),
-        ("dual", pd.Series({"b": 1, "a": 2}), "are vectors of 2 features. Got named features (Series) instead."),
-        ("new dual", pd.Series({"b": 1, "a": 2}), "DictVectorizer for instance, or to_numpy() of a Series."),
+        ("vector", [1, 2, 3], "must have 2 features. Got 3 instead."),
+        ("vector", {"a": 1}, "are vectors of 2 features. Got named features (dict) instead."),
+        ("named", [1, 2], "have named features, so each must be a mapping of names to numbers."),
+        ("new dual", {"a": 1}, "with a kernel vectors: use scikit-learn's DictVectorizer"),
+        ("dual", pd.Series({"a": 1.0}), "are vectors of 2 features. Got named features (Series) instead."),
     ],
 )
 def test_kinds_do_not_mix(form, x, words):
@@ -770,70 +627,51 @@ def test_kinds_do_not_mix(form, x, words):
         assert_clear(error, words)
 
 
-@pytest.mark.parametrize("y", [0, 2, True, False, "1", None, math.nan, 1.5, np.array([1]), 1j])
-@pytest.mark.parametrize("form", ["new", "vector"])
-def test_bad_labels(form, y):
-    learner = LEARNT[form]()
-    before = pickle.dumps(learner)
-    with pytest.raises(VotronError) as caught:
-        learner.update([1.0, 2.0], y)
-    assert_clear(caught.value, "The label of OnlinePerceptron.update must be +1 or -1", f"Got {y!r} instead.")
-    assert pickle.dumps(learner) == before
+@pytest.mark.parametrize("y", [0, 2, True, "1", None, math.nan, np.array([1])])
+def test_bad_labels(y):
+    with pytest.raises(VotronError, match=r"The label of OnlinePerceptron\.update must be \+1 or -1"):
+        OnlinePerceptron().update([1], y)
 
 
-@pytest.mark.parametrize("y", [1, -1, 1.0, np.int8(-1), np.float32(1), Fraction(-1)])
-def test_good_labels(y):
-    learner = OnlinePerceptron(keep_history=True)
-    assert learner.update([1], y) is True
-    assert type(learner.history[0].y) is int
-    assert learner.v == [y]
-
-
-BAD_PARAMETERS = {
-    "learning_rate": [0, -1, math.nan, math.inf, "1", None, True, -1e-300, np.float32(math.inf)],
-    "kernel": ["polly", 3, "precomputed", PrecomputedKernel(), NormalizedKernel(PrecomputedKernel())],
-    "keep_history": ["yes", None, 1],
-}
+@pytest.mark.parametrize("y", [2, "spam", None, 0.5])
+def test_labels_that_river_would_not_have(y):
+    with pytest.raises(VotronError, match=r"The label of OnlinePerceptron\.learn_one must be True or False"):
+        OnlinePerceptron().learn_one({"a": 1}, y)
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name in BAD_PARAMETERS for value in BAD_PARAMETERS[name]]
+    ("name", "value"),
+    [("learning_rate", value) for value in (0, -1, math.inf, math.nan, "1", True, None)]
+    + [("kernel", value) for value in ("polly", "precomputed", PrecomputedKernel(), 3)],
 )
 def test_bad_parameters(name, value):
-    with pytest.raises(VotronError) as caught:
+    with pytest.raises(VotronError, match=f"The '{name}' parameter of OnlinePerceptron must be") as caught:
         OnlinePerceptron(**{name: value})
-    assert_clear(caught.value, f"The '{name}' parameter of OnlinePerceptron must be ", f"Got {value!r} instead.")
+    assert caught.value.parameter == name
 
 
 @pytest.mark.parametrize(
     ("kernel", "target", "words"),
     [
-        (None, [0, 0], "The 'target' parameter of OnlinePerceptron must be a vector of positive length"),
-        (None, {"a": 0}, "must be a vector of positive length"),
-        (None, {}, "must be a vector of positive length"),
-        (None, [1e200, 1], "and its square a float64"),
-        (None, [math.nan, 1], "The target of OnlinePerceptron must have finite features. Got nan for feature 0"),
-        (None, {"a": "x"}, "The target of OnlinePerceptron must have features that are numbers"),
-        (None, "up", "The target of OnlinePerceptron must be a vector of numbers"),
-        (None, [[1, 2]], "The target of OnlinePerceptron must be one vector, of one dimension"),
-        ("poly", [1, 2, 3], "with a kernel must be a pair (coefficients, examples)"),
-        ("poly", 3, "with a kernel must be a pair (coefficients, examples)"),
-        ("poly", ([1, 2], [[1, 2]]), "as many finite numbers as vectors of one length"),
-        ("poly", ([10**400], [[1, 2]]), "as many finite numbers as vectors of one length"),
-        ("poly", ([], []), "as many finite numbers as vectors of one length"),
-        ("poly", ([1, 1], [[1, 2], [1]]), "as many finite numbers as vectors of one length"),
-        ("poly", ([math.nan], [[1, 2]]), "as many finite numbers as vectors of one length"),
-        ("poly", (["1"], [[1, 2]]), "as many finite numbers as vectors of one length"),
-        ("poly", ([1], [[1, math.inf]]), "An example of the target of OnlinePerceptron must have finite features"),
+        (None, [0, 0], "must be a vector of positive length"),
+        (
+            None,
+            [1e200, 1],
+            "must be a vector of positive length, and its square a float64. Got one whose squared length",
+        ),
+        (None, {"a": "red"}, "The target: An example of OnlinePerceptron must have finite numbers"),
+        ("poly", [1, 2], "must be a pair (coefficients, examples), as many numbers as vectors. Got list instead."),
+        ("poly", ([1, 2], [[1]]), "must be a pair (coefficients, examples)"),
+        ("poly", ([1, 2], [[1], [1, 2]]), "The target: An example of this OnlinePerceptron must have 1 features"),
+        ("poly", ([math.nan], [[1]]), "must be a vector of positive length"),
         ("linear", ([1, -1], [[1, 2], [1, 2]]), "must be a vector of positive length"),
-        ("conjunction", ([1], [[3, 2]]), "takes 0/1 data only"),
-        ("poly", ([1], [pd.Series({"a": 1})]), "With a kernel the examples of OnlinePerceptron must be vectors"),
     ],
 )
 def test_bad_targets(kernel, target, words):
     with pytest.raises(VotronError) as caught:
         OnlinePerceptron(kernel, target=target)
     assert_clear(caught.value, words)
+    assert caught.value.parameter == "target"
 
 
 def test_a_target_decides_the_kind_of_the_examples():

@@ -501,7 +501,7 @@ def test_a_file_that_is_there_is_replaced_or_stays(folder, tmp_path, capsys, mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("votron.report.page._sections", stop)
+        patched.setattr("votron.report.page._parts", stop)
         assert main(command) == 130
     assert out.read_text(encoding="utf-8") == "before"
     assert main(command) == 0

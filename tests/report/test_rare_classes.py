@@ -22,7 +22,7 @@ def rare():
 
 def page(model, X, y, folder):
     text = write_report(model, X, y, folder / "report.html").read_text(encoding="utf-8")
-    return text.replace("\u00a0", " ").replace("&#x27;", "'")
+    return text.replace("\u00a0", " ").replace("&#39;", "'")
 
 
 OFF = r"on average it gives 'yes' ([\d.]+) %, and ([\d.]+) % of the rows are 'yes'"

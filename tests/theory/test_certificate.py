@@ -35,8 +35,6 @@ from votron import (
 )
 from votron.errors import BoundViolatedError, VotronError
 from votron.kernels import LinearKernel, PolynomialKernel
-from votron.papers import certificate
-from votron.papers._one_vs_rest import images as digits_data
 from votron.theory import Certificate
 
 LAST, AVERAGE = "last vector", "average"
@@ -684,23 +682,6 @@ def test_a_picture(digits, tmp_path):
     _, mine = plt.subplots()
     assert certify(voted(epochs=1).fit(X, y), X, y).plot(mine) is mine
     plt.close("all")
-
-
-@pytest.mark.slow
-def test_the_command(tmp_path, capsys):
-    out = tmp_path / "drawn" / "certificate"
-    assert (
-        certificate.main(["--label", "0", "--degree", "2", "--epochs", "1", "--rule", "vote", "--out", str(out)]) == 0
-    )
-    text = capsys.readouterr().out
-    X, y, X_test, y_test = digits_data()
-    model = paper_perceptron(degree=2, gamma=1.0, epochs=1, random_state=0).fit(X, y == 0)
-    assert str(certify(model, X, y == 0, X_test=X_test, y_test=y_test == 0)) in text
-    assert {path.name for path in out.parent.iterdir()} == {"certificate.svg", "certificate.png"}
-    assert certificate.main(["--label", "0", "--delta", "2", "--out", str(out)]) == 2
-    assert capsys.readouterr().err.endswith("must be a number in the range (0, 1). Got 2.0 instead.\n")
-    assert certificate.main(["--epochs", "1", "--out", str(out)]) == 0
-    assert "10 classes" in capsys.readouterr().out
 
 
 # -- bad input --------------------------------------------------------------------------------------------------------

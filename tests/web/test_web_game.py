@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import thorough
 
 from votron import OnlinePerceptron
-from votron.papers.plane_game import LongestGame, PlaneRules
+from votron.online.plane_game import LongestGame, PlaneRules
 from votron.theory import novikoff_bound
 from votron.web._game import PlaneGame, RuleBrokenError, field_of
 from votron.web._schemas import Move, Setup

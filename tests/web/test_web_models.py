@@ -212,7 +212,7 @@ def test_what_a_file_says_of_itself_cannot_end_its_script(workshop, tmp_path):
 @pytest.mark.parametrize(
     ("options", "status", "words"),
     [
-        (["--game", "x"], 2, "--game goes with --export, which was not given."),
+        (["--game", "x"], 2, "--game goes with --export"),
         (["--test", "digits"], 2, "--test goes with --model, which was not given."),
         (["--port", "70000"], 2, "--port must be an int in the range [0, 65535]. Got '70000' instead."),
         (["--export", "no/such/folder/a.html"], 1, "Cannot write the page"),

@@ -38,11 +38,12 @@ STYLE = {
     "font.size": 11,
     "text.color": INK,
     "axes.labelcolor": INK,
+    "text.parse_math": False,
     "figure.constrained_layout.w_pad": 0.12,
     "figure.constrained_layout.h_pad": 0.12,
 }
 """For ``rc_context``. The font comes with matplotlib, so the figures are the same wherever they are drawn. Names and
-titles keep some distance, in inches, from the edge."""
+titles keep some distance, in inches, from the edge, and a label with two dollar signs is no formula."""
 
 
 def plain(axes: Any) -> None:

@@ -83,12 +83,9 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def rows_used(n_used: int, n_rows: int, without_weight: int = 0) -> str:
-    """Return how many rows of data are used, where some may have no weight, and of the others some are drawn."""
-    weighed = n_rows - without_weight
-    drawn = f" drawn from {weighed:,}" if n_used < weighed else ""
-    left_out = f" ({without_weight:,} of weight 0 left out)" if without_weight else ""
-    return f"{counted(n_used, 'row')}{drawn}{left_out}"
+def rows_used(n_used: int, n_rows: int) -> str:
+    """Return how many rows of data are used, of which some may be drawn."""
+    return counted(n_used, "row") + (f" drawn from {n_rows:,}" if n_used < n_rows else "")
 
 
 def rounded_bytes(value: float) -> str:

@@ -8,17 +8,13 @@ import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from votron._util.text import duration
 from votron._util.text_tables import wants_colour
 from votron.cli._output import Notes, downloading
 from votron.cli._parser import Parser, UsageError
 from votron.errors import VotronError
 from votron.papers.settings import WHAT, Settings, parse_degrees
-
-if TYPE_CHECKING:
-    from votron.papers.reproduce import Reproduction
 
 EXAMPLES = [
     ("votron reproduce", "everything, on scikit-learn's digits; under two minutes"),
@@ -84,27 +80,25 @@ def run(args: argparse.Namespace) -> int:
     """Run the experiments, print and write what they found."""
     settings = _settings(args)  # before anything heavy
     from votron.data import load_image_set
-    from votron.papers.report import write_report
-    from votron.papers.reproduce import remove_stale, reproduce, write_tables
-    from votron.papers.runs import RunStore
+    from votron.papers import report
+    from votron.papers.reproduce import reproduce
 
     with downloading(Notes(args.quiet)) as progress:
         data = load_image_set(args.data, progress=progress)
     out = args.out or Path("reports") / data.name
     _check_out(out)
-    with _workers(args):
-        results = reproduce(settings, data, RunStore(out / "runs"), command=args.command_line, quiet=args.quiet)
-    written = [*write_tables(results, out), *write_report(results, out)]
-    remove_stale(out, written)
+    with _workers(args) as client:
+        made = reproduce(settings, data, out / "runs", command=args.command_line, client=client, quiet=args.quiet)
+    written = report.write(made, out)
     if not args.quiet:
-        _show(results)
-        print("Figures: " + ", ".join(sorted({path.name for path in written if path.suffix == ".svg"})))
-    print(f"Report: {next(path for path in written if path.name == 'report.html')}")
+        print(made.as_text(colour=wants_colour(sys.stdout)))
+        print("Figures: " + ", ".join(sorted(path.name for path in written if path.suffix == ".svg")))
+    print(f"Report: {out / 'report.html'}")
     return 0
 
 
 def _workers(args: argparse.Namespace) -> AbstractContextManager[Any]:
-    """Return the cluster that runs are done on, if one was asked for."""
+    """Return the client of the cluster that does the runs, if one was asked for."""
     if args.dask is None:
         return nullcontext()
     if args.jobs is not None:
@@ -127,7 +121,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     try:
         degrees = parse_degrees(args.degrees)
     except VotronError as error:
-        raise UsageError(error) from None
+        raise UsageError(f"--{error}") from None
     what = WHAT if not args.what or "all" in args.what else tuple(w for w in WHAT if w in args.what)
     return Settings(what, degrees, args.permutations, float(args.epochs), args.jobs)
 
@@ -139,25 +133,3 @@ def _check_out(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     if not os.access(out, os.W_OK):
         raise VotronError(f"Cannot write to {out}: choose another folder with --out.")
-
-
-def _show(results: Reproduction) -> None:
-    """Print tables and claims."""
-    colour = wants_colour(sys.stdout)
-    for table in results.tables:
-        print(f"\n{table.as_text(colour=colour)}")
-    if results.claims:
-        print("\nWhat the papers say, and what these runs say of it\n")
-        for claim in results.claims:
-            print(claim)
-    compared = sum(table.n_compared for table in results.tables)
-    if compared:
-        off = sum(len(table.disagreements) for table in results.tables)
-        print(f"\n{compared - off} of {compared} published numbers agree with ours.")
-    if not results.is_mnist:
-        print("\nThese are not the papers' data, so there are no published numbers beside ours.")
-    if results.claims:
-        print(f"\n{sum(claim.holds is True for claim in results.claims)} of {len(results.claims)} claims hold.")
-    for note in results.notes:
-        print(note)
-    print(f"\nTook {duration(results.seconds)}.")

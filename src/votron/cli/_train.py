@@ -117,9 +117,9 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     )
     parser.add_argument(
         "--resume",
-        metavar="FILE",
-        help="with --tune: keep each fold that was tried in this file; if it is there, go on with its search. "
-        "--random-state is then 0 unless it is given",
+        metavar="FOLDER",
+        help="with --tune: keep each result in this folder; the same search then goes on from there. --random-state is "
+        "then 0 unless it is given",
     )
     parser.add_argument(
         "--keep-names",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from votron._util.pipelines import classifier_of
-from votron._util.text import counted, duration, percent, rounded_bytes
+from votron._util.text import counted, duration, percent, rounded_bytes, rows_used
 from votron.cli import _options
 from votron.cli._advice import remark_on_label
 from votron.cli._holes import holes_of_training
@@ -84,7 +84,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         help="with many rows, try settings on a part of them first, 500 at least, each time a third of the next, and "
         "go on with the best third (default: on)",
     )
-    add("--resume", metavar="FILE", help="keep each result in this file; if it exists, go on with its search")
+    add("--resume", metavar="FOLDER", help="keep each result in this folder; the same search then goes on from there")
     add("--rows", type=whole_number(), default=15, metavar="N", help="number of settings to print (default: 15)")
     weights = _options.add_sample_weight(parser, "they count in training and in the errors of the folds")
     _options.add_common(parser)
@@ -280,7 +280,7 @@ def run(args: argparse.Namespace, reading: Sequence[str]) -> int:
     if args.json:
         print_json(_document(search, len(y), seconds) | {"command": command, "model": args.output, "bytes": size})
         return 0
-    rows = f"{min(len(y), args.max_rows):,} of {counted(len(y), 'row')}"
+    rows = rows_used(min(len(y), args.max_rows), len(y))
     print(f"{tried_words(search)}, {args.folds} folds of {rows}, {duration(seconds)}\n")
     print(_text(search, args.rows))
     print(f"\nTo train it:\n  {printable(command)}")

@@ -9,7 +9,6 @@ Jamieson & Talwalkar, 2016). Where the best value of a list is its least or its 
 from __future__ import annotations
 
 import inspect
-import json
 import math
 import os
 import time
@@ -17,7 +16,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import joblib
@@ -27,7 +25,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
 
-from votron._util.files import write_bytes
+from votron._util.progress import Progress
 from votron._util.types import Array, Classes, Floats, Index, Rows, Scores
 from votron._version import __version__
 from votron.errors import Parameter, VotronError
@@ -53,12 +51,8 @@ Score = Callable[[Any, Rows, Array, Floats | None], float]
 """Makes a number, the higher the better, of a model, rows, labels and weights."""
 
 
-class Part(NamedTuple):
-    """Some rows, their labels and weights."""
-
-    X: Rows
-    y: Array
-    weight: Floats | None
+Part = tuple[Rows, Array, Floats | None]
+"""Some rows, their labels and weights."""
 
 
 @dataclass(eq=False)
@@ -75,7 +69,7 @@ class Folds:
     def __post_init__(self) -> None:
         """Lay out the order in which a part takes the training rows of each fold."""
         self._codes, rng = np.unique(self.labels, return_inverse=True)[1], np.random.RandomState(self.seed)
-        self.splits = [(np.sort(train), np.asarray(test)) for train, test in self.splits]
+        self.splits = [(np.sort(train), test) for train, test in self.splits]
         self._orders = [with_every_class_first(train, self._codes, rng) for train, _ in self.splits]
         self.n_rows = min(len(train) for train, _ in self.splits)
 
@@ -86,18 +80,16 @@ class Folds:
             train = np.sort(self._orders[fold][: max(n_rows, 2)])
             if len(test) > (most := _HELD_OUT_TIMES * n_rows):
                 test = np.sort(with_every_class_first(test, self._codes, np.random.RandomState(self.seed))[:most])
-        weights = [None if all_ is None else all_[at] for all_, at in ((self.weight, train), (self.test_weight, test))]
-        return (
-            Part(self.rows[train], self.labels[train], weights[0]),
-            Part(self.rows[test], self.labels[test], weights[1]),
-        )
+        return self._part(train, self.weight), self._part(test, self.test_weight)
 
-    @property
-    def content(self) -> list[Any]:
-        """Everything about the data that scores depend on."""
-        rows = self.rows
+    def _part(self, at: Index, weight: Floats | None) -> Part:
+        return self.rows[at], self.labels[at], None if weight is None else weight[at]
+
+    def digest(self) -> str:
+        """Return a text that other data and other folds do not have."""
+        rows, labels = self.rows, np.unique(self.labels).tolist()
         data = rows if isinstance(rows, np.ndarray) else (rows.shape, rows.data, rows.indices, rows.indptr)
-        return [data, np.unique(self.labels).tolist(), self._codes, self.weight, self.test_weight, self.splits]
+        return str(joblib.hash([data, labels, self._codes, self.weight, self.test_weight, self.splits]))
 
 
 def with_every_class_first(rows: Index, codes: NDArray[np.int64], rng: Any, least: int = 1) -> Index:
@@ -122,21 +114,14 @@ def with_every_class_first(rows: Index, codes: NDArray[np.int64], rng: Any, leas
 
 @dataclass(eq=False)
 class Trial:
-    """A setting, cross-validated on a number of training rows."""
+    """A setting, cross-validated on a number of training rows: scores by fold, moment and rule, and seconds by fold."""
 
     setting: Setting
     rung: int
     n_rows: int
-    rules: list[str]
     scores: Floats
-    """By fold, moment and rule."""
     fit_times: Floats
     score_times: Floats
-
-    @cached_property
-    def moments(self) -> list[float]:
-        """The moments of training that were scored."""
-        return moments_until(self.setting.epochs)
 
     @property
     def best_score(self) -> float:
@@ -144,36 +129,31 @@ class Trial:
         return float(np.nan_to_num(self.scores.mean(axis=0), nan=-math.inf).max())
 
 
-@dataclass(eq=False)
-class Point:
+class Point(NamedTuple):
     """A moment and a rule of a trial, and how it compares with others."""
 
+    rank: tuple[float, ...]
     trial: Trial
     params: Params
     scores: Floats
     """By fold."""
     score: float
     steady: float
-    rank: tuple[float, ...]
-
-    def is_of(self, other: Point) -> bool:
-        """Tell whether another point has the same parameters."""
-        mine, theirs = ((each.trial.setting.key, each.params["epochs"], each.params["rule"]) for each in (self, other))
-        return mine == theirs
 
 
-def ranked(trials: Sequence[Trial]) -> list[Point]:
+def ranked(trials: Sequence[Trial], rules: Sequence[str]) -> list[Point]:
     """Return all moments and rules of trials, the best first."""
-    places = [(t, i, j) for t in trials for i in range(len(t.moments)) for j in range(len(t.rules))]
-    params = [t.setting.params | {"epochs": t.moments[i], "rule": t.rules[j]} for t, i, j in places]
+    found = [
+        (trial, trial.setting.params | {"epochs": moment, "rule": rule}, trial.scores[:, i, j])
+        for trial in trials
+        for i, moment in enumerate(moments_until(trial.setting.epochs))
+        for j, rule in enumerate(rules)
+    ]
+    params, rungs = [each for _, each, _ in found], [trial.rung for trial, _, _ in found]
     scores = [mean for trial in trials for mean in trial.scores.mean(axis=0).ravel().tolist()]
-    rungs = [trial.rung for trial, _, _ in places]
     steady = steady_scores(params, scores, rungs)
     ranks = map(rank, params, scores, steady, rungs)
-    points = [
-        Point(t, own, t.scores[:, i, j], *numbers)
-        for (t, i, j), own, *numbers in zip(places, params, scores, steady, ranks, strict=True)
-    ]
+    points = [Point(first, *each, *last) for first, each, *last in zip(ranks, found, scores, steady, strict=True)]
     return sorted(points, key=lambda point: point.rank)
 
 
@@ -185,21 +165,18 @@ def best_of_each(points: Sequence[Point]) -> list[Point]:
     return list(found.values())
 
 
+@dataclass(eq=False)
 class _Scored(ClassifierMixin, BaseEstimator):
     """A classifier whose scores are there already, as scikit-learn's scorers take one."""
 
-    def __init__(self, classes: Classes | None = None, scores: Scores | None = None) -> None:
-        self.classes, self.scores = classes, scores
-        self.classes_ = classes
+    classes_: Classes
+    scores: Scores
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Rows) -> Scores:
         return self.scores
 
-    def predict(self, X: Any) -> Any:
-        return self.classes_[labels_of(self.scores)]  # type: ignore[index, arg-type]
+    def predict(self, X: Rows) -> Array:
+        return np.asarray(self.classes_[labels_of(self.scores)])
 
 
 def _accuracy(model: Any, X: Rows, y: Array, weight: Floats | None) -> float:
@@ -237,7 +214,7 @@ class Search:
     fixed: Params
     """Parameters that are the same for all settings."""
     rules: list[str]
-    score: Score
+    scoring: Any
     halving: bool
     grows: frozenset[str]
     """Parameters whose lists go on at their edges."""
@@ -247,10 +224,9 @@ class Search:
     """Seconds for the search and the training at the end."""
     refit_rows: int
     """Rows of the training at the end; 0: there is none."""
-    file: SearchFile
-    """What is known already, and where to keep the rest."""
-    report: Callable[[int, int, Trial], None]
-    """Hears how many settings are done, how many there are, and the trial that leads."""
+    folder: str | os.PathLike[str] | None
+    """Where results are kept, and found again."""
+    progress: Progress
     trials: list[Trial] = field(default_factory=list)
     skipped: list[tuple[Setting, ValueError]] = field(default_factory=list)
     stopped: str = ""
@@ -258,6 +234,11 @@ class Search:
     def run(self, settings: list[Setting]) -> list[Point]:
         """Search, and return the best moment and rule of each trial, the best first."""
         self._started = time.monotonic()
+        self.score, self._fold_result, self._same = score_by(self.scoring), fold_result, list[Any]()
+        if self.folder is not None:
+            fixed = {name: value for name, value in self.fixed.items() if name not in ("memory_limit", "n_jobs")}
+            self._same = [__version__, self.folds.digest(), self.scoring, self.rules, fixed]
+            self._fold_result = joblib.Memory(self.folder, verbose=0).cache(fold_result, ignore=["search", "end"])
         try:
             for rung, n_rows in enumerate(self.sizes):
                 settings = self._rung(rung, n_rows, settings)
@@ -269,7 +250,7 @@ class Search:
             self.stopped = "interrupted"
         if not self.trials:
             raise self._failure()
-        found = best_of_each(ranked(self.trials))
+        found = best_of_each(ranked(self.trials, self.rules))
         if math.isnan(found[0].score):
             raise VotronError("No setting could be scored: the score of each is NaN in one fold at least.")
         return found
@@ -302,11 +283,13 @@ class Search:
             n_done += 1
             if trial is not None:
                 self._add(trial)
-                self.report(n_done, n_done + len(queue), self._leader)
+                self.progress.total = n_done + len(queue)
+                words = f"{n_done} of {n_done + len(queue)} settings on {n_rows:,} rows"
+                self.progress.update(n_done, f"{words}, best {self._leader.best_score:.4f}")
             if not queue:
-                points = ranked([each for each in self.trials if each.rung == rung])
-                now = next((point.rank for point in points if followed is not None and point.is_of(followed)), None)
-                if points and (now is None or points[0].rank[:2] < now[:2]):  # better, and not only as good
+                points = ranked([each for each in self.trials if each.rung == rung], self.rules)
+                now = [point.rank for point in points if followed is not None and point.params == followed.params]
+                if points and (not now or points[0].rank[:2] < now[0][:2]):  # better, and not only as good
                     followed = points[0]
                     queue = self._beyond(followed)
         best_first = best_of_each(points)
@@ -340,86 +323,41 @@ class Search:
 
     def _tried(self, setting: Setting, rung: int, n_rows: int) -> Trial | None:
         """Cross-validate a setting; None if it cannot be fitted on these data."""
-        end, folds = self._end(), []
-        for fold in range(len(self.folds.splits)):
-            key = repr((sorted(setting.params.items()), setting.epochs, self.rules, n_rows, fold))
-            found = self.file.known.get(key)
-            if found is None:
+        end, results = self._end(), []
+        try:
+            for fold in range(len(self.folds.splits)):
                 if time.monotonic() > end:
                     raise OutOfTime
-                try:
-                    found = self._fold_result(setting, fold, n_rows, end)
-                except ValueError as problem:
-                    self.skipped.append((setting, problem))
-                    return None
-                self.file.add(key, found)
-            folds.append(found)
-        return Trial(setting, rung, n_rows, self.rules, *map(np.array, zip(*folds, strict=True)))
-
-    def _fold_result(self, setting: Setting, fold: int, n_rows: int, end: float) -> FoldResult:
-        """Fit a setting on a fold and score it by each rule at each moment; raise `OutOfTime` when time is over."""
-        train, test = self.folds.split(fold, n_rows)
-        params = self.fixed | setting.params
-        if params["n_jobs"] is None and len(train.y) <= _ONE_THREAD:
-            params["n_jobs"] = 1
-        model = VotedPerceptronClassifier(**params, epochs=setting.epochs)
-        start = time.perf_counter()
-        with warnings.catch_warnings(), Deadline(end, gives_up=True):
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the scores tell what that cost
-            model.fit(train.X, train.y, sample_weight=train.weight)
-        fitted = time.perf_counter()
-        least = 1 / model.record_.n_examples  # before the first row there is nothing
-        at = [max(moment, least) for moment in moments_until(setting.epochs)]
-        stages = dict(model.staged_decision_function(test.X, at=dict.fromkeys(at), rules=self.rules))
-        scores = [
-            [self.score(_Scored(model.classes_, stages[moment][rule]), *test) for rule in self.rules] for moment in at
-        ]
-        return FoldResult(scores, fitted - start, time.perf_counter() - fitted)
+                found = self._fold_result(self, end, setting.params, setting.epochs, fold, n_rows, self._same)
+                results.append(found)
+        except ValueError as problem:
+            self.skipped.append((setting, problem))
+            return None
+        return Trial(setting, rung, n_rows, *map(np.array, zip(*results, strict=True)))
 
 
-# -- a file of what was tried -----------------------------------------------------------------------------------------
+def fold_result(
+    search: Search, end: float, params: Params, epochs: float, fold: int, n_rows: int, same: Any
+) -> tuple[list[list[float]], float, float]:
+    """Fit a setting on a fold; return its score at each moment by each rule, and the seconds that both took.
 
-
-class FoldResult(NamedTuple):
-    """The scores of a setting on one fold, by moment and rule, and the seconds that fit and scores took."""
-
-    scores: list[list[float]]
-    fit_time: float
-    score_time: float
-
-
-class SearchFile:
-    """A file of the folds that were tried, a line of JSON each, from which a search goes on.
-
-    ``search`` is what must be as it was: data, folds and whatever scores depend on. The last line may be torn.
+    Raise `OutOfTime` when time is over. ``same`` is what the result depends on beside the setting, for those who keep
+    it.
     """
-
-    def __init__(self, path: str | os.PathLike[str] | None, search: Any) -> None:
-        self._path = None if path is None else Path(path)
-        self.known: dict[str, FoldResult] = {}
-        if self._path is None:
-            return
-        header = {"votron": __version__, "search": joblib.hash(search)}
-        try:
-            content = self._path.read_bytes() if self._path.exists() else b""
-            whole = content[: content.rfind(b"\n") + 1]
-            first, *lines = [json.loads(line) for line in whole.splitlines()] or [header]
-            if first.keys() != header.keys() or len(content) > len(whole) == 0:
-                raise ValueError
-            self.known = {line["key"]: FoldResult(*line["result"]) for line in lines}
-        except OSError as error:
-            raise VotronError(f"Cannot read the file of a search {str(path)!r}: {error.strerror or error}.") from None
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise VotronError(f"{str(path)!r} is not the file of a search: give another name.") from None
-        if first != header:
-            raise VotronError(
-                f"{str(path)!r} is of another search: the data, the folds, the score, a parameter or the version of "
-                "Votron were others. Give another file."
-            )
-        write_bytes(self._path, whole or (json.dumps(header) + "\n").encode())
-
-    def add(self, key: str, result: FoldResult) -> None:
-        """Keep a result."""
-        if self._path is not None:
-            with open(self._path, "ab", buffering=0) as file:
-                file.write((json.dumps({"key": key, "result": result}) + "\n").encode())
+    (X, y, weight), test = search.folds.split(fold, n_rows)
+    params = search.fixed | params
+    if params["n_jobs"] is None and len(y) <= _ONE_THREAD:
+        params["n_jobs"] = 1
+    model = VotedPerceptronClassifier(**params, epochs=epochs)
+    start = time.perf_counter()
+    with warnings.catch_warnings(), Deadline(end, gives_up=True):
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the scores tell what that cost
+        model.fit(X, y, sample_weight=weight)
+    fitted = time.perf_counter()
+    least = 1 / model.record_.n_examples  # before the first row there is nothing
+    at = [max(moment, least) for moment in moments_until(epochs)]
+    stages = dict(model.staged_decision_function(test[0], at=dict.fromkeys(at), rules=search.rules))
+    scores = [
+        [search.score(_Scored(model.classes_, stages[moment][rule]), *test) for rule in search.rules] for moment in at
+    ]
+    return scores, fitted - start, time.perf_counter() - fitted

@@ -15,7 +15,7 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from votron._util.arrays import n_bytes
 from votron._util.frames import labels_of_rows
@@ -25,9 +25,9 @@ from votron._util.text import counted
 from votron._util.types import Array, Floats, Index, Labels, Rows, RowsLike
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
-from votron.estimators._grid import EPOCHS, Params, Setting, first_settings, multiple_of_scale
-from votron.estimators._search import Folds, Point, Search, SearchFile, Trial, score_by, with_every_class_first
-from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, weighed
+from votron.estimators._grid import EPOCHS, Params, Setting, first_settings, moments_until, multiple_of_scale
+from votron.estimators._search import Folds, Point, Search, with_every_class_first
+from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, WeightedFit, weighed
 from votron.estimators.base import outside_votron
 from votron.estimators.voted import VotedPerceptronClassifier, needs_held_out
 from votron.kernels import Kernel
@@ -101,9 +101,9 @@ class VotedPerceptronClassifierCV(WeightedFit):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in `VotedPerceptronClassifier`; they count in the scores as well.
     resume : str, path-like or None, default=None
-        A file that keeps the result of each fold. If it exists, the search goes on where it ended, however that was.
-        Data, folds, scoring, fixed parameters and the version of Votron must be the same; ``random_state`` must be an
-        int, and kernels and ``scoring`` must be names.
+        A folder that keeps the result of each fold (a `joblib.Memory`), so that the same search goes on where it ended,
+        however that was. It needs an int as ``random_state``. Functions among kernels and scorers are recognised by
+        their names, so a folder must not be used again after they were changed.
 
     Attributes
     ----------
@@ -257,104 +257,76 @@ class VotedPerceptronClassifierCV(WeightedFit):
             The fitted model.
         """
         with _validation.unchanged_on_error(self):
-            rows, labels, weights = self._checked(X, y, sample_weight=sample_weight)
-            given = None
-            if sample_weight is not None:
-                given = _of_kept(np.broadcast_to(np.asarray(sample_weight, float), _num_samples(y)), weights)
+            self._validate_params()
             seed = self.random_state
             if not isinstance(seed, Integral):
                 seed = int(check_random_state(seed).randint(2**31 - 1))
-            folds = self._folds(rows, labels, given, weights, seed)
-            rows, labels = weights.of(rows, labels, None)
+            folds, self._kept = self._folds(X, y, sample_weight, seed)
             with Progress(None, self.verbose > 0, label="Tuning", erase=True) as progress:
-                search, settings = self._search(rows, folds, progress)
+                search, settings = self._search(folds, progress)
                 self._keep(search, search.run(settings))
             if self.refit:
                 fixed = {name: getattr(self, name) for name in _FIXED}
                 model = VotedPerceptronClassifier(**fixed, **self.best_params_, random_state=seed)
-                self.best_estimator_ = model.fit(rows, labels, sample_weight=given)
+                self.best_estimator_ = model.fit(folds.rows, folds.labels, sample_weight=folds.weight)
                 model.history_ = replace(model.history_, n_settings=self.n_settings_)
                 if hasattr(self, "feature_names_in_"):
                     model.feature_names_in_ = self.feature_names_in_
-                self._kept = weights.kept
                 self._name_rows_as(X, y)
         self._tell(search)
         return self
 
-    def _checked(self, X: RowsLike, y: Labels, *, sample_weight: Any = None) -> tuple[Rows, Array, RowWeights]:
-        """Validate parameters and data; set ``classes_``."""
-        self._validate_params()
-        owner = type(self).__name__
-        parse_memory_limit(self.memory_limit, owner)
-        effective_threads(self.n_jobs, owner)
+    def _folds(self, X: RowsLike, y: Labels, sample_weight: Any, seed: int) -> tuple[Folds, Index | None]:
+        """Validate data and set ``classes_``; return the rows with a weight and, if there are others, their numbers."""
+        effective_threads(self.n_jobs, type(self).__name__)
         rows, labels = _validation.validated(self, X, y, kernel=None, reset=True)
         weights = weighed(self, labels, sample_weight, scaled=True)
-        some, known = weights.of(rows, labels, None)
-        self.classes_, _ = _validation.encode_labels(known)
-        _validation.check_two_classes(self.classes_, some.shape)
-        return rows, np.asarray(labels), weights
-
-    def _folds(self, rows: Rows, labels: Array, given: Floats | None, weights: RowWeights, seed: int) -> Folds:
-        """Return the rows of the search, and their folds."""
-        used = np.arange(len(labels)) if weights.kept is None else weights.kept
-        of_used = np.arange(len(used))
-        if self.max_rows is not None and len(used) > self.max_rows:
-            codes, rng = np.unique(labels[used], return_inverse=True)[1], np.random.RandomState(seed)
+        kept = np.arange(len(labels)) if weights.kept is None else weights.kept
+        given = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), len(labels))[kept]
+        n_given, (rows, labels) = len(labels), weights.of(rows, np.asarray(labels), None)
+        self.classes_, codes = _validation.encode_labels(labels)
+        _validation.check_two_classes(self.classes_, rows.shape)
+        drawn = np.arange(len(kept))
+        if self.max_rows is not None and len(kept) > self.max_rows:
             least = int(self.cv) if isinstance(self.cv, Integral) else getattr(self.cv, "n_splits", 2)
-            of_used = np.sort(with_every_class_first(of_used, codes, rng, least)[: self.max_rows])
-            used = used[of_used]
-        own, scoring = (None if each is None else each[of_used] for each in (given, weights.each))
-        return Folds(rows[used], labels[used], own, scoring, self._splits(labels, used), seed)
+            order = with_every_class_first(drawn, codes, np.random.RandomState(seed), least)
+            drawn = np.sort(order[: self.max_rows])
+        splits = self._splits(labels, drawn, kept, n_given)
+        return Folds(rows, labels, given, weights.each, splits, seed), weights.kept
 
-    def _splits(self, labels: Array, used: Index) -> list[tuple[Index, Index]]:
-        """Return the folds of the rows that are used, as numbers among them."""
+    def _splits(self, labels: Array, drawn: Index, kept: Index, n_given: int) -> list[tuple[Index, Index]]:
+        """Return the folds of the rows that were drawn from those with a weight."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds is in some of them only
-            folds = check_cv(self.cv, labels[used], classifier=True)
+            folds = check_cv(self.cv, labels[drawn], classifier=True)
             if not isinstance(self.cv, Iterable):
-                return list(folds.split(np.zeros(len(used)), labels[used]))
-        place = np.full(len(labels), -1)
-        place[used] = np.arange(len(used))
-        pairs = [[place[np.arange(len(labels))[part]] for part in pair] for pair in folds.split()]
+                pairs = folds.split(np.zeros(len(drawn)), labels[drawn])
+                return [(drawn[train], drawn[test]) for train, test in pairs]
+        place = np.full(n_given, -1)  # splits are of the rows that were given
+        place[kept[drawn]] = drawn
+        pairs = [[place[np.arange(n_given)[part]] for part in pair] for pair in folds.split()]
         return [(train[train >= 0], test[test >= 0]) for train, test in pairs]
 
-    def _search(self, rows: Rows, folds: Folds, progress: Progress) -> tuple[Search, list[Setting]]:
+    def _search(self, folds: Folds, progress: Progress) -> tuple[Search, list[Setting]]:
         """Return the search, and the settings that it begins with."""
         fixed: Params = {name: getattr(self, name) for name in _FIXED} | {"random_state": folds.seed}
-        rules, score = self._listed("rules"), score_by(self.scoring)
-        scale, settings = self._settings(rows)
-
-        def report(done: int, total: int, best: Trial) -> None:
-            progress.total = total
-            progress.update(done, f"{done} of {total} settings on {best.n_rows:,} rows, best {best.best_score:.4f}")
-
+        limit = parse_memory_limit(self.memory_limit, type(self).__name__, data_bytes=n_bytes(folds.rows))
+        rules = self._listed("rules")
+        scale, settings = self._settings(folds.rows)
         search = Search(
             folds=folds,
-            fixed=fixed | {"memory_limit": parse_memory_limit(self.memory_limit, data_bytes=n_bytes(rows))},
+            fixed=fixed | {"memory_limit": limit},
             rules=rules,
-            score=score,
+            scoring=self.scoring,
             halving=bool(self.halving),
             grows=frozenset(name for several, name in _GROW.items() if _is_auto(getattr(self, several))),
             scale=scale,
             time_limit=math.inf if self.time_limit is None else float(self.time_limit),
-            refit_rows=rows.shape[0] if self.refit else 0,
-            file=self._file(folds, fixed, settings),
-            report=report,
+            refit_rows=len(folds.labels) if self.refit else 0,
+            folder=self.resume,
+            progress=progress,
         )
         return search, settings
-
-    def _file(self, folds: Folds, fixed: Params, settings: list[Setting]) -> SearchFile:
-        """Return the file of what was tried; refuse what a file could not go on with."""
-        if self.resume is None:
-            return SearchFile(None, None)
-        objects = [self.scoring, *(setting.params["kernel"] for setting in settings)]
-        if not isinstance(self.random_state, Integral) or any(map(callable, objects)):
-            raise VotronError(
-                Parameter("resume", of=type(self).__name__),
-                " needs an int as random_state, and kernels and scoring as names.",
-            )
-        same = {name: value for name, value in fixed.items() if name not in ("memory_limit", "n_jobs")}
-        return SearchFile(self.resume, [folds.content, same, self.scoring])
 
     def _settings(self, rows: Rows) -> tuple[float, list[Setting]]:
         """Return what gamma="scale" stands for, and the settings to begin with, gamma as a number."""
@@ -393,7 +365,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         self.cv_results_ = _results(sorted(best_first, key=lambda point: places[id(point.trial)]))
         self.n_splits_, self.n_settings_ = len(best.scores), search.n_settings
         self.scores_ = {rule: best.trial.scores[:, :, j] for j, rule in enumerate(search.rules)}
-        self.moments_ = np.array(best.trial.moments)
+        self.moments_ = np.array(moments_until(best.trial.setting.epochs))
         self.stopped_ = search.stopped
         self.skipped_ = [(setting.params, str(why)) for setting, why in search.skipped]
 
@@ -451,7 +423,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         Returns
         -------
         array of shape (n_samples, n_classes)
-            They are.
+            The logarithms, in the order of ``classes_``.
         """
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.predict_log_proba(X))
@@ -468,13 +440,12 @@ class VotedPerceptronClassifierCV(WeightedFit):
     def _for_file(self) -> tuple[Any, dict[str, Any]]:
         """Return the classifier that was found, and what there is to say of the search."""
         check_is_fitted(self)
-        facts = {"folds": self.n_splits_, "settings": self.n_settings_}
         params = {
             name: value if isinstance(value, str | int | float) else str(value)
             for name, value in self.best_params_.items()
         }
-        found = {"score": self.best_score_, "params": params, "stopped": self.stopped_}
-        return self.best_estimator_, {"search": {"estimator": type(self).__name__, **facts, **found}}
+        facts = {"folds": self.n_splits_, "settings": self.n_settings_, "stopped": self.stopped_}
+        return self.best_estimator_, {"search": facts | {"score": self.best_score_, "params": params}}
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the score by ``scoring``, accuracy by default.
@@ -526,11 +497,6 @@ def _results(points: Sequence[Point]) -> dict[str, Any]:
         "iter": np.array([point.trial.rung for point in points]),
         "n_resources": np.array([point.trial.n_rows for point in points]),
     }
-
-
-def _of_kept(given: Floats, weights: RowWeights) -> Floats:
-    """Return the weights that were given, of the rows with a weight above 0."""
-    return given if weights.kept is None else given[weights.kept]
 
 
 def _is_auto(value: Any) -> bool:

@@ -13,10 +13,10 @@ from votron._util.text import counted, first_of, percent, percent_range
 from votron._util.text_tables import as_text
 from votron._util.types import Array, Floats, Labels, RowsLike
 from votron.errors import VotronError
-from votron.estimators.base import SavableClassifier
+from votron.estimators._probabilities import WithProbabilities
 from votron.evaluate.confusion import Confusion, beside_majority, clopper_pearson, rarest_in_words
-from votron.evaluate.scores import mean_auc
-from votron.plots.training import RulesOverTime, rule_words
+from votron.evaluate.scores import mean_auc, without_scores
+from votron.plots.training import RulesOverTime, has_moments, rule_words
 from votron.rules.base import rules_that_differ
 
 _MOST_KEPT = 1 << 24
@@ -74,14 +74,13 @@ class Evaluation:
     def __init__(self, model: Any, *, all_rules: bool = False) -> None:
         self.model, self.classifier = model, classifier_of(model)
         self.classes = plain_labels(self.classifier.classes_)
-        self.counts, self.rules = Confusion(), None
+        self.counts = Confusion()
+        self.rules: RulesOverTime | None = None
         if all_rules:
-            if not hasattr(self.classifier, "staged_decision_function"):
+            if not has_moments(self.classifier):
                 kind = type(self.classifier).__name__
                 raise VotronError(f"Several rules are for models that keep their record. Got a {kind} instead.")
-            record = self.classifier.record_
-            end = [record.n_steps / record.n_examples]
-            self.rules = RulesOverTime(self.classifier, rules_that_differ(len(self.classes)), end)
+            self.rules = rules_at_the_end(self.classifier)
         self._log_loss = 0.0
         self._probability_sums: Floats | None = None
         self._scores: list[Floats] | None = []
@@ -96,9 +95,9 @@ class Evaluation:
         logs = _log_probabilities(model, X)
         if logs is None:
             predicted = np.asarray(model.predict(X))
-            scores = np.asarray(model.decision_function(X)) if hasattr(model, "decision_function") else None
+            scores = None if without_scores(model) else np.asarray(model.decision_function(X))
         else:
-            ours = isinstance(model, SavableClassifier)  # which predict the label with the largest probability
+            ours = isinstance(model, WithProbabilities)  # which predict the label with the largest probability
             predicted = np.asarray(model.classes_[logs.argmax(axis=1)] if ours else model.predict(X))
             scores = logs
             self._add_probabilities(logs, known, predicted == y)
@@ -287,15 +286,22 @@ class Evaluation:
         return {name: value for name, value in document.items() if value is not None}
 
 
+def rules_at_the_end(classifier: Any) -> RulesOverTime:
+    """Return what counts the errors of all rules at the end of training."""
+    record = classifier.record_
+    rules = rules_that_differ(len(classifier.classes_))
+    return RulesOverTime(classifier, rules, [record.n_steps / record.n_examples])
+
+
 def _numbers(wrong: int, n: int, confidence: float) -> dict[str, Any]:
     return {"error": wrong / n, "wrong": wrong, "rows": n, "interval": list(clopper_pearson(wrong, n, confidence))}
 
 
 def _log_probabilities(model: Any, X: RowsLike) -> Floats | None:
     """Return logarithms of probabilities, one column a class; None where there are no probabilities."""
-    if hasattr(model, "predict_log_proba"):
+    if not hasattr(model, "predict_proba"):
+        return None
+    if isinstance(model, WithProbabilities):  # whose logarithms are exact where probabilities round to 0 or 1
         return np.asarray(model.predict_log_proba(X))
-    if hasattr(model, "predict_proba"):
-        shares: Floats = np.asarray(model.predict_proba(X))
-        return np.log(np.maximum(shares, np.finfo(np.float64).tiny))
-    return None
+    shares: Floats = np.asarray(model.predict_proba(X), dtype=np.float64)
+    return np.log(np.maximum(shares, np.finfo(np.float64).eps))

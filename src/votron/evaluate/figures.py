@@ -12,9 +12,10 @@ from votron._util.types import Array, RowsLike
 from votron.data import Examples
 from votron.evaluate.evaluation import Evaluation
 from votron.plots import ConfusionsDisplay, MistakesDisplay, ReliabilityDisplay, RulesDisplay
+from votron.plots._base import Display
 from votron.plots.batches import WrongRows
 from votron.plots.predictions import RankingDisplay, reliability_points
-from votron.plots.training import RulesOverTime
+from votron.plots.training import RulesOverTime, has_moments
 
 _MOST_IMAGES = 40
 _COLUMNS = 20
@@ -25,7 +26,7 @@ class EvaluationFigure:
     """The figure of an evaluation: what is drawn beside its counts, collected batch by batch."""
 
     def __init__(self, classifier: Any) -> None:
-        self.rules = RulesOverTime(classifier) if hasattr(classifier, "staged_decision_function") else None
+        self.rules = RulesOverTime(classifier) if has_moments(classifier) else None
         self.wrong = WrongRows(classifier, _MOST_IMAGES)
 
     def add(self, batch: Examples, X: RowsLike, predicted: Array) -> None:
@@ -38,7 +39,7 @@ class EvaluationFigure:
     def draw(self, heading: str, found: Evaluation) -> Any:
         """Draw confusions at the left, the other displays beside them, wrong images below."""
         plt, images = pyplot(), self.wrong.images(_COLUMNS)
-        beside = displays_of(found) + ([] if self.rules is None else [self.rules.display()])
+        beside: list[Display] = [*displays_of(found), *([] if self.rules is None else [self.rules.display()])]
         columns = 1 if len(beside) <= 2 else 2
         lines = math.ceil(len(beside) / columns)
         top = 7.4 if lines == 2 else 5.2
@@ -60,10 +61,12 @@ class EvaluationFigure:
         return figure
 
 
-def displays_of(found: Evaluation) -> list[ReliabilityDisplay | RankingDisplay | RulesDisplay]:
+def displays_of(found: Evaluation) -> list[ReliabilityDisplay | RankingDisplay]:
     """Return what can be drawn of the scores: reliability, and of two classes ROC and precision-recall curves."""
     sure, right = found.sureness()
-    displays: list[Any] = [ReliabilityDisplay(*reliability_points(sure, right), len(sure))] if len(sure) else []
+    displays: list[ReliabilityDisplay | RankingDisplay] = (
+        [ReliabilityDisplay(*reliability_points(sure, right), len(sure))] if len(sure) else []
+    )
     if (ranking := found.ranking()) is not None:
         displays += [RankingDisplay(kind, *ranking, found.classes[1]) for kind in ("roc", "precision-recall")]
     return displays

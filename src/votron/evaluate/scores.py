@@ -102,6 +102,14 @@ def scores_of_classes(model: Any, X: RowsLike) -> Floats:
     return found.reshape(-1, 1) if found.ndim == 1 else found
 
 
+def without_scores(model: Any) -> bool:
+    """Tell whether a fitted model has no scores of classes: none at all, or those of pairs of classes."""
+    while hasattr(model, "steps") or hasattr(model, "best_estimator_"):
+        model = model.steps[-1][1] if hasattr(model, "steps") else model.best_estimator_
+    of_pairs = getattr(model, "decision_function_shape", None) == "ovo" and len(model.classes_) > 2
+    return of_pairs or not hasattr(model, "decision_function")
+
+
 def _scorer(name: str) -> Scorer:
     """Return scikit-learn's scorer, looked up when it is used."""
 
@@ -114,12 +122,12 @@ def _scorer(name: str) -> Scorer:
 
 
 def _roc_auc(model: Any, X: RowsLike, y: Array, sample_weight: Floats | None) -> float:
-    if not (hasattr(model, "predict_proba") or hasattr(model, "decision_function")):
-        raise VotronError("It has no scores of classes, which roc_auc needs.")
+    if not hasattr(model, "predict_proba") and without_scores(model):
+        raise VotronError("It has no scores of classes, which roc_auc needs (decision_function_shape='ovr').")
     scores, classes = scores_of_classes(model, X), np.asarray(model.classes_)
     classes = classes[1:] if len(classes) == 2 else classes
     if scores.shape[1] != len(classes):
-        raise VotronError("Its scores are not scores of classes, which roc_auc needs (decision_function_shape='ovr').")
+        raise VotronError(f"Its scores have {scores.shape[1]} columns, which are not those of {len(classes)} classes.")
     area = mean_auc(y[:, None] == classes, scores, sample_weight)
     if area is None:
         raise VotronError("A fold has rows of one class only, which have no ROC curve.")

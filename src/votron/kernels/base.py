@@ -99,8 +99,6 @@ class Kernel:
     """K(x, z) as help texts show it."""
     search: ClassVar[dict[str, list[Any]]] = {}
     """Values of its parameters that are worth trying, likely ones first."""
-    complexity: ClassVar[float] = math.inf
-    """How rich its feature space is beside others'; of equally good kernels a search takes the simpler."""
     n_terms: ClassVar[int] = 1
     """How many numbers ``terms`` has of each row."""
     needs_distance: ClassVar[bool] = False

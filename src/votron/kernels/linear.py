@@ -21,7 +21,6 @@ class LinearKernel(ValueKernel):
 
     name: ClassVar[str] = "linear"
     words: ClassVar[str] = "x·z"
-    complexity: ClassVar[float] = 0.0
 
     def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
         """Return x·z."""

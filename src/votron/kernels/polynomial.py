@@ -59,11 +59,6 @@ class PolynomialKernel(Kernel):
         check_number(self, "gamma")
         check_number(self, "coef0")
 
-    @property
-    def complexity(self) -> float:  # type: ignore[override]
-        """The degree."""
-        return float(self.degree)
-
     def formula(self, xz: Term, xx: Term, zz: Term) -> Term:
         """Return (gamma x·z + coef0)^degree."""
         return (self.gamma * xz + self.coef0) ** self.degree

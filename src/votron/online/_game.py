@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from votron.errors import NotRepresentableError, Parameter, VotronError
+from votron.errors import NotRepresentableError, VotronError
 from votron.kernels import Kernel
-from votron.online._validation import OWNER, has_names, read_named, read_row, refuse_names_with_kernel
-from votron.online._weight_vectors import DenseWeights, KernelWeights, NamedWeights, WeightVector
+from votron.online._reading import OWNER
+from votron.online._weights import WeightVector, weights_for
 
 # -- the target --------------------------------------------------------------------------------------------------------
 
@@ -30,71 +29,42 @@ class Target:
         """Return ‖u‖ as it was given."""
         return math.sqrt(self.norm2)
 
-    def dot(self, x: Any) -> float:
-        """Return u·x."""
-        return self.u.dot(x)
-
-    def like_this(self) -> WeightVector:
-        """Return the zero vector in the same form."""
-        if isinstance(self.u, DenseWeights):
-            return DenseWeights(self.u.n_features)
-        return KernelWeights(self.u.kernel, self.u.n_features) if isinstance(self.u, KernelWeights) else NamedWeights()
-
 
 def read_target(target: Any, kernel: Kernel | None) -> Target:
-    """Return a target, or refuse what is none."""
-    if kernel is not None:
-        return _target(*_expansion(target, kernel))
-    if has_names(target):
-        named = NamedWeights()
-        x = read_named(target, "The target")
-        named.add(1.0, x)
-        return _target(named, named.square(x))
-    row = read_row(target, what="The target")
-    vector = DenseWeights(row.shape[-1])
-    vector.add(1.0, row)
-    return _target(vector, vector.square(row))
-
-
-def _target(u: WeightVector, norm2: float) -> Target:
+    """Return a target: a vector or a mapping, with a kernel the coefficients and examples of Σ c_j Φ(z_j)."""
+    if kernel is None:
+        coefficients, examples = [1.0], [target]
+    else:
+        try:
+            coefficients, examples = ([*part] for part in target)
+            coefficients = [float(c) for c in coefficients]
+            fits = len(coefficients) == len(examples) > 0
+        except (TypeError, ValueError, OverflowError):
+            fits = False
+        if not fits:
+            raise VotronError(
+                "The 'target' parameter of OnlinePerceptron with a kernel must be a pair (coefficients, examples), as "
+                f"many numbers as vectors. Got {type(target).__name__} instead.",
+                parameter="target",
+            )
+    try:
+        u = weights_for(examples[0], kernel)
+        rows = [u.read(z) for z in examples]
+    except VotronError as error:
+        raise VotronError(f"The target: {error}", parameter="target") from None
+    for c, row in zip(coefficients, rows, strict=True):
+        u.add(c, row)
+    with np.errstate(over="ignore", invalid="ignore"):
+        norm2 = (
+            u.square(rows[0]) if kernel is None else sum(c * u.dot(z) for c, z in zip(coefficients, rows, strict=True))
+        )
     if not 0 < norm2 < math.inf:
         raise VotronError(
-            Parameter("target", of=OWNER),
-            f" must be a vector of positive length, and its square a float64. "
+            "The 'target' parameter of OnlinePerceptron must be a vector of positive length, and its square a float64. "
             f"Got one whose squared length is {norm2:g} instead.",
+            parameter="target",
         )
-    return Target(u, norm2)
-
-
-def _expansion(target: Any, kernel: Kernel) -> tuple[KernelWeights, float]:
-    """Return Σ c_j Φ(z_j) and its squared length."""
-    try:
-        coefficients, examples = target
-        coefficients = list(coefficients)
-        rows = [_row_of_expansion(z) for z in examples]
-        fits = len(coefficients) == len(rows) > 0 and len({row.shape[-1] for row in rows}) == 1
-        fits &= all(isinstance(c, Real) and math.isfinite(c) for c in coefficients)
-    except (TypeError, ValueError, OverflowError) as error:  # the last of whole numbers of hundreds of digits
-        if isinstance(error, VotronError):
-            raise
-        fits = False
-    if not fits:
-        raise VotronError(
-            Parameter("target", of=OWNER),
-            f" with a kernel must be a pair (coefficients, examples), as many finite "
-            f"numbers as vectors of one length. Got {type(target).__name__} instead.",
-        )
-    u = KernelWeights(kernel, rows[0].shape[-1])
-    for c, row in zip(coefficients, rows, strict=True):
-        u.add(float(c), u.read(row))
-    with np.errstate(over="ignore", invalid="ignore"):
-        return u, float(sum(float(c) * u.dot(row) for c, row in zip(coefficients, rows, strict=True)))
-
-
-def _row_of_expansion(z: Any) -> Any:
-    if has_names(z):
-        refuse_names_with_kernel()
-    return read_row(z, what="An example of the target")
+    return Target(u, float(norm2))
 
 
 # -- running numbers ---------------------------------------------------------------------------------------------------

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from votron._util.text import did_you_mean
 from votron._util.types import Floats
-from votron.errors import IndefiniteKernelError, Parameter, VotronError
+from votron.errors import IndefiniteKernelError, VotronError
 from votron.kernels import KERNELS, Kernel, make_kernel
 from votron.kernels.base import is_precomputed
 from votron.online._game import NotKeptError, Round, RunningNumbers, finite, read_target
+from votron.online._reading import OWNER, read_label, read_number, read_weight
 from votron.online._river import RiverClassifier, announce
-from votron.online._validation import OWNER, has_names, read_label, read_row, read_weight, refuse_names_with_kernel
-from votron.online._weight_vectors import DenseWeights, KernelWeights, NamedWeights, WeightVector
+from votron.online._weights import WeightVector, weights_for
 
 
 class OnlinePerceptron(RiverClassifier):
@@ -112,22 +111,19 @@ class OnlinePerceptron(RiverClassifier):
         target: Any = None,
         keep_history: bool = False,
     ) -> None:
-        self._parameters = {
-            "kernel": kernel,
-            "learning_rate": learning_rate,
-            "target": target,
-            "keep_history": keep_history,
-        }
-        self._rate = _checked_rate(learning_rate)
-        if not isinstance(keep_history, bool | np.bool_):
+        self.kernel, self.learning_rate = kernel, read_number(learning_rate)
+        self.target, self.keep_history = target, bool(keep_history)
+        if not 0 < self.learning_rate < math.inf:
             raise VotronError(
-                Parameter("keep_history", of=OWNER), f" must be True or False. Got {keep_history!r} instead."
+                f"The 'learning_rate' parameter of {OWNER} must be a positive finite number. "
+                f"Got {learning_rate!r} instead.",
+                parameter="learning_rate",
             )
         self._kernel = _checked_kernel(kernel)
         known = None if target is None else read_target(target, self._kernel)
-        self._guess: WeightVector | None = None if known is None else known.like_this()
-        self._numbers = RunningNumbers(self._rate, known)
-        self._rounds: list[Round] | None = [] if keep_history else None
+        self._guess: WeightVector | None = None if known is None else known.u.zero()
+        self._numbers = RunningNumbers(self.learning_rate, known)
+        self._rounds: list[Round] = []
         announce()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -150,7 +146,7 @@ class OnlinePerceptron(RiverClassifier):
             The example.
         """
         guess = self._guess_for(x)
-        return finite(self._rate * guess.dot(guess.read(x)), "The score")
+        return finite(self.learning_rate * guess.dot(guess.read(x)), "The score")
 
     def predict(self, x: Any) -> int:
         """Predict the label of an example.
@@ -191,30 +187,24 @@ class OnlinePerceptron(RiverClassifier):
         if not weight:
             return False
         dot = finite(guess.dot(x), "The score")
-        score, mistake = finite(self._rate * dot, "The score"), sign * dot <= 0
+        score, mistake = finite(self.learning_rate * dot, "The score"), sign * dot <= 0
         numbers = self._after(guess, x, sign, dot, weight)
         if mistake:
             guess.add(sign * weight, x)
         self._guess, self._numbers = guess, numbers
-        if self._rounds is not None:
-            self._rounds.append(self._round(self._rounds, x, sign, score, 1 if dot >= 0 else -1, weight))
+        if self.keep_history:
+            self._rounds.append(self._round(x, sign, score, 1 if dot >= 0 else -1, weight))
         return mistake
 
     def _guess_for(self, x: Any) -> WeightVector:
         """Return the guess, or a new one for examples like this."""
-        if self._guess is not None:
-            return self._guess
-        if has_names(x):
-            if self._kernel is not None:
-                refuse_names_with_kernel()
-            return NamedWeights()
-        n_features = read_row(x).shape[-1]
-        return DenseWeights(n_features) if self._kernel is None else KernelWeights(self._kernel, n_features)
+        return weights_for(x, self._kernel) if self._guess is None else self._guess
 
     def _after(self, guess: WeightVector, x: Any, y: int, dot: float, weight: float) -> RunningNumbers:
         """Return the numbers after this example, or refuse it."""
-        before, target = self._numbers, self._numbers.target
-        after = before.after(y, dot, guess.square(x), None if target is None else target.dot(x), weight)
+        target = self._numbers.target
+        along = None if target is None else target.u.dot(x)
+        after = self._numbers.after(y, dot, guess.square(x), along, weight)
         # Rounding can make ‖v‖², a sum of k² kernel values, slightly negative; only what is no kernel can do more.
         slack = (1e-7 + after.k**2 * float(np.finfo(np.float32).eps)) * after.radius2 * after.weights[1] ** 2
         if after.norm2_ < -slack:
@@ -224,36 +214,16 @@ class OnlinePerceptron(RiverClassifier):
             )
         return after
 
-    def _round(self, rounds: list[Round], x: Any, y: int, score: float, prediction: int, weight: float) -> Round:
-        mistake = self.k > (rounds[-1].k if rounds else 0)
-        v = self.v if mistake else rounds[-1].v
-        s = self._numbers
+    def _round(self, x: Any, y: int, score: float, prediction: int, weight: float) -> Round:
+        before, s = self._rounds[-1:], self._numbers
+        mistake = not before or s.k > before[0].k
+        v = self.v if mistake else before[0].v
         running = s.t, x, y, score, prediction, mistake, s.k, v, s.norm2, s.radius2, s.lemma2
         if s.target is None:
             return Round(*running, weight=weight)
         return Round(*running, s.v_dot_u, s.margin, s.lemma1, s.mistake_bound, weight)
 
     # -- what is known of the game ------------------------------------------------------------------------------------
-
-    @property
-    def kernel(self) -> Any:
-        """The kernel, as given."""
-        return self._parameters["kernel"]
-
-    @property
-    def learning_rate(self) -> float:
-        """η."""
-        return self._rate
-
-    @property
-    def target(self) -> Any:
-        """The target, as given."""
-        return self._parameters["target"]
-
-    @property
-    def keep_history(self) -> bool:
-        """True if rounds are kept."""
-        return self._rounds is not None
 
     @property
     def k(self) -> int:
@@ -273,7 +243,7 @@ class OnlinePerceptron(RiverClassifier):
         """
         if self._guess is None:
             return () if self._kernel is not None else None
-        return self._guess.shown(self._rate)
+        return self._guess.shown(self.learning_rate)
 
     @property
     def alpha(self) -> Floats:
@@ -288,14 +258,14 @@ class OnlinePerceptron(RiverClassifier):
     def _mistakes(self, name: str) -> list[tuple[float, Any]]:
         if self._kernel is not None:
             return list(self.v)
-        if self._rounds is not None:
-            return [(self._rate * (r.y * r.weight), r.x) for r in self._rounds if r.mistake]
+        if self.keep_history:
+            return [(self.learning_rate * (r.y * r.weight), r.x) for r in self._rounds if r.mistake]
         raise NotKeptError(f"The '{name}' of {OWNER} needs a kernel or keep_history=True: otherwise only v is kept.")
 
     @property
     def history(self) -> list[Round]:
         """The rounds so far; with ``keep_history=True`` only."""
-        if self._rounds is None:
+        if not self.keep_history:
             raise NotKeptError(f"The 'history' of {OWNER} needs keep_history=True, given when the learner is made.")
         return list(self._rounds)
 
@@ -341,17 +311,6 @@ class OnlinePerceptron(RiverClassifier):
         return self._numbers.mistake_bound
 
 
-def _checked_rate(rate: Any) -> float:
-    is_number = type(rate) is not bool and isinstance(rate, Real)
-    try:
-        number = float(rate) if is_number else math.nan
-    except OverflowError:  # a whole number of hundreds of digits
-        number = math.inf
-    if 0 < number < math.inf:
-        return number
-    raise VotronError(Parameter("learning_rate", of=OWNER), f" must be a positive finite number. Got {rate!r} instead.")
-
-
 def _checked_kernel(kernel: Any) -> Kernel | None:
     """Return the kernel, or refuse what is none, and a matrix, which has no values for examples to come."""
     if kernel is None:
@@ -361,9 +320,9 @@ def _checked_kernel(kernel: Any) -> Kernel | None:
     made = make_kernel(kernel) if known else None
     if made is None or is_precomputed(made):
         raise VotronError(
-            Parameter("kernel", of=OWNER),
-            f" must be None, one of {', '.join(map(repr, names))}, a Kernel or a "
+            f"The 'kernel' parameter of {OWNER} must be None, one of {', '.join(map(repr, names))}, a Kernel or a "
             "function, and not precomputed, since a matrix has no values for examples to come. "
             f"Got {kernel!r} instead.{did_you_mean(kernel, names)}",
+            parameter="kernel",
         )
     return made

@@ -9,11 +9,10 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
-from types import FunctionType
 from typing import Any, Self
 
 from votron.errors import VotronError
-from votron.online._validation import read_truth
+from votron.online._reading import read_truth
 
 
 class RiverClassifier:
@@ -106,17 +105,6 @@ class RiverClassifier:
         from river import base
 
         return int(base.Base._raw_memory_usage.fget(self))
-
-    def __ror__(self, other: Any) -> Any:
-        """Make a pipeline of a function, or a list of transformers, and this learner."""
-        if not isinstance(other, FunctionType | list):
-            return NotImplemented
-        try:
-            from river import compose
-        except ImportError as error:
-            raise VotronError("A pipeline of a function and a learner needs river: pip install river.") from error
-        announce()
-        return compose.Pipeline(other, self)
 
 
 def announce() -> None:

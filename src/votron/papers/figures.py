@@ -1,4 +1,4 @@
-"""The report's figures: Figure 2, how mistakes and support vectors grow, and test images that the rules disagree on."""
+"""Figure 2 of the paper, and how mistakes and support vectors grow."""
 
 from __future__ import annotations
 
@@ -6,164 +6,139 @@ import math
 import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from votron._util.plotting import MUTED, STYLE, plain, pyplot, spread_out
-from votron.papers._disagreements import Disagreement, disagreements
-from votron.papers.runs import LINES, RunResult
-from votron.papers.tables import Runs, at_all_moments
+from votron._util.types import Floats
+from votron.papers.results import Results
+from votron.papers.runs import LINES
 
-__all__ = ["Disagreement", "disagreements", "figure2", "learning_curves", "mean_and_range"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-HOW_DRAWN: dict[str, tuple[Any, float]] = {
-    "Rand (unnorm)": ("solid", 1.0),
-    "Last (unnorm)": ((0, (4, 1.4)), 1.5),
-    "Avg (unnorm)": ((0, (7, 1.4, 1.2, 1.4)), 1.7),
-    "Vote": ("solid", 2.0),
-}
-"""How the lines of Figure 2 are broken, and their width: they can be told apart without their colours."""
+__all__ = ["COUNT_TITLES", "DASHES", "WIDTHS", "figure2", "learning_curves"]
+
+DASHES = {"Rand (unnorm)": (), "Last (unnorm)": (4, 1.4), "Avg (unnorm)": (7, 1.4, 1.2, 1.4), "Vote": ()}
+"""How the lines of Figure 2 are broken: they can be told apart without their colours."""
+WIDTHS = {"Rand (unnorm)": 1.0, "Last (unnorm)": 1.5, "Avg (unnorm)": 1.7, "Vote": 2.0}
 DEGREE_COLOURS = ("#b03a5b", "#dd8330", "#8a8f1f", "#3f9a6a", "#2b7fb0", "#5b4bb0")
 """Of the degrees from the least on; more degrees begin again."""
-COUNTS = {"Mistake": "Mistakes, all labels together", "SupVec": "Support vectors, of any label"}
+COUNT_TITLES = {"Mistake": "Mistakes, all labels together", "SupVec": "Support vectors, of any label"}
 """What `learning_curves` draws, with titles."""
 PANEL = (3.75, 2.95)
 """Width and height of a panel, in inches."""
-
-# -- numbers ----------------------------------------------------------------------------------------------------------
-
-
-def mean_and_range(
-    runs: Sequence[RunResult], row: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return mean, least and greatest over permutations of a row of Table 1, at all moments.
-
-    Parameters
-    ----------
-    runs : sequence of RunResult
-        The runs of one degree.
-    row : str
-        A rule, for errors in percent; or "SupVec" or "Mistake", for counts.
-
-    Returns
-    -------
-    tuple of three arrays
-        Each of shape (n_moments,).
-
-    Examples
-    --------
-    >>> from votron.data import load_image_set
-    >>> from votron.papers.runs import RunKey, perform
-    >>> data = load_image_set("digits")
-    >>> runs = [perform(RunKey(data.digest, 2, seed, 0.2), data) for seed in (0, 1)]
-    >>> [array.tolist() for array in mean_and_range(runs, "Mistake")]
-    [[133.5, 200.5], [130.0, 196.0], [137.0, 205.0]]
-    """
-    values = np.array([at_all_moments(run, row) for run in runs])
-    return values.mean(axis=0), values.min(axis=0), values.max(axis=0)
+ROUND = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7), (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8))
+"""Numbers for the ticks of a logarithmic axis, times powers of ten: the first that make enough are taken."""
 
 
-# -- Figure 2 ---------------------------------------------------------------------------------------------------------
-
-
-def figure2(runs: Runs, *, title_of_data: str, legend: bool = True) -> Any:
-    """Draw the paper's Figure 2: test error against epochs, a panel a degree, a line a rule.
+def figure2(results: Results, degrees: Sequence[int], heading: str = "") -> Figure:
+    """Draw the paper's Figure 2: test error against epochs, one panel per degree, one line per rule.
 
     Each point is a mean over permutations; the band is from the least to the greatest. Both scales are logarithmic,
-    but for errors that reach zero.
-
-    Parameters
-    ----------
-    runs : dict
-        For each degree its runs.
-    title_of_data : str
-        For the title.
-    legend : bool
-        Whether to give it a title and a legend; a page that shows panels one by one has its own.
-
-    Returns
-    -------
-    matplotlib Figure
-        With a panel for each degree, three in a row.
+    except for errors that reach zero. With a heading, which names the data, the figure has a legend.
 
     Examples
     --------
     >>> from votron.data import load_image_set
     >>> from votron.papers.runs import RunKey, perform
     >>> data = load_image_set("digits")
-    >>> runs = {d: [perform(RunKey(data.digest, d, 0, 0.5), data)] for d in (1, 2)}
-    >>> figure = figure2(runs, title_of_data="digits")
-    >>> [axes.get_title(loc="left") for axes in figure.axes]
+    >>> results = Results(data, {d: [perform(RunKey(data.digest, d, 0, 0.5), data)] for d in (1, 2)})
+    >>> [axes.get_title(loc="left") for axes in figure2(results, [1, 2]).axes]
     ['d = 1', 'd = 2']
     """
-
-    def panel(axes: Any, degree: int) -> None:
-        for row in LINES:
-            _draw_line(axes, runs[degree], row)
-        _dress_panel(axes, runs[degree])
-        axes.set_title(f"d = {degree}", loc="left", fontweight="bold", fontsize=11, pad=8)
-
-    several = max((len(mine) for mine in runs.values()), default=1) > 1
+    several = max(map(len, results.runs.values())) > 1
     band = "; lines: mean over permutations, bands: from least to greatest" if several else ""
-    note = f"Test error in % against epochs of training (both log), {title_of_data}{band}"
-    heading = ("Figure 2: rules, epochs and degrees", note) if legend else None
-    return _panels([partial(panel, degree=degree) for degree in sorted(runs)], heading)
+    note = f"Test error in % against epochs of training (both log), {heading}{band}"
+    figure, grid = _panels(
+        [partial(_errors, results=results, degree=degree) for degree in degrees],
+        ("Figure 2: rules, epochs and degrees", note) if heading else None,
+    )
+    if heading:
+        handles, columns = grid[0].get_legend_handles_labels(), 4 if len(grid) > 1 else 2
+        figure.legend(*handles, loc="outside lower left", ncols=columns, frameon=False, handlelength=3.2)
+    return figure
 
 
-def _panels(draw: Sequence[Callable[[Any], None]], heading: tuple[str, str] | None, key: bool = True) -> Any:
-    """Return a figure of panels, at most three in a row; with a heading also a legend of the first panel's lines."""
+def learning_curves(results: Results, rows: Sequence[str] = tuple(COUNT_TITLES), heading: str = "") -> Figure:
+    """Draw mistakes and support vectors against epochs, one line per degree, both scales logarithmic.
+
+    Examples
+    --------
+    >>> from votron.data import load_image_set
+    >>> from votron.papers.runs import RunKey, perform
+    >>> data = load_image_set("digits")
+    >>> results = Results(data, {d: [perform(RunKey(data.digest, d, 0, 0.5), data)] for d in (1, 2)})
+    >>> [len(axes.lines) for axes in learning_curves(results).axes]
+    [2, 2]
+    """
+    note = "against epochs of training (both log), mean over permutations"
+    panels = [partial(_growth, results=results, row=row) for row in rows]
+    return _panels(panels, (heading, note) if heading else None)[0]
+
+
+def _panels(draw: Sequence[Callable[[Axes], None]], heading: tuple[str, str] | None) -> tuple[Figure, Sequence[Axes]]:
+    """Return a figure of panels, at most three in a row, and its panels."""
     plt = pyplot()
-    columns = min(3, max(1, len(draw)))
-    lines = max(1, math.ceil(len(draw) / columns))
-    extra = 0.85 if heading else 0.0
+    columns = min(3, len(draw))
+    lines = math.ceil(len(draw) / columns)
+    height = lines * PANEL[1] + (0.85 if heading else 0.0)
     with plt.rc_context({**STYLE, "font.size": 9}):
         figure, grid = plt.subplots(
-            lines, columns, figsize=(columns * PANEL[0], lines * PANEL[1] + extra), layout="constrained", squeeze=False
+            lines, columns, figsize=(columns * PANEL[0], height), layout="constrained", squeeze=False
         )
-        for axes, of in zip(grid.flat, draw, strict=False):
-            of(axes)
+        for axes, panel in zip(grid.flat, draw, strict=False):
+            panel(axes)
         for axes in grid.flat[len(draw) :]:
             axes.remove()
         if heading:
             note = textwrap.wrap(heading[1], 54 * columns)  # panels may be few
             figure.suptitle("\n".join([" ", *note]), x=0.012, ha="left", fontsize=9.5, linespacing=1.5, color=MUTED)
-            figure.text(0.012, 1 - 0.07 / figure.get_figheight(), heading[0], fontsize=12, fontweight="bold", va="top")
-            if key:
-                handles = grid.flat[0].get_legend_handles_labels()
-                ncols = 4 if columns > 1 else 2
-                figure.legend(*handles, loc="outside lower left", ncols=ncols, frameon=False, handlelength=3.2)
-    return figure
+            figure.text(0.012, 1 - 0.07 / height, heading[0], fontsize=12, fontweight="bold", va="top")
+    return figure, list(grid.flat)[: len(draw)]
 
 
-def _draw_line(axes: Any, runs: Sequence[RunResult], row: str) -> None:
-    name, colour = LINES[row]
-    mean, low, high = mean_and_range(runs, row)
-    if len(runs) > 1:
-        axes.fill_between(runs[0].moments, low, high, color=colour, alpha=0.16, linewidth=0)
-    style, width = HOW_DRAWN[row]
-    axes.plot(runs[0].moments, mean, color=colour, linestyle=style, linewidth=width, label=name)
-
-
-def _dress_panel(axes: Any, runs: Sequence[RunResult]) -> None:
-    """Set scales, ticks and grid of a panel of Figure 2."""
-    shown = [mean_and_range(runs, row) for row in LINES]
-    least, most = min(low.min() for _, low, _ in shown), max(high.max() for *_, high in shown)
-    _epochs_axis(axes, runs[0].moments)
+def _errors(axes: Axes, results: Results, degree: int) -> None:
+    """Draw a panel of Figure 2."""
+    moments = results.runs[degree][0].moments
+    least, most = math.inf, 0.0
+    for row, (name, colour) in LINES.items():
+        mean, low, high = results.band(degree, row)
+        axes.fill_between(moments, low, high, color=colour, alpha=0.16, linewidth=0)
+        style = (0, DASHES[row]) if DASHES[row] else "solid"
+        axes.plot(moments, mean, color=colour, linestyle=style, linewidth=WIDTHS[row], label=name)
+        least, most = min(least, low.min()), max(most, high.max())
+    axes.set_title(f"d = {degree}", loc="left", fontweight="bold", fontsize=11, pad=8)
+    _epochs_axis(axes, moments)
     if least > 0:
-        axes.set_yscale("log")
         axes.set_ylim(least * 0.93, most * 1.07)
-        ticks = _ticks(least * 0.93, most * 1.07)
-        axes.set_yticks(ticks, [f"{t:g} %" for t in ticks])
-        axes.minorticks_off()
+        _log_axis(axes, "{:g} %")
     else:
         axes.yaxis.set_major_formatter("{x:g} %")
     plain(axes)
     axes.tick_params(pad=4)
 
 
-def _epochs_axis(axes: Any, moments: NDArray[np.float64]) -> None:
+def _growth(axes: Axes, results: Results, row: str) -> None:
+    """Draw a panel of the learning curves; each line has its degree at its end."""
+    ends = {}
+    for i, (degree, runs) in enumerate(sorted(results.runs.items())):
+        colour, moments = DEGREE_COLOURS[i % len(DEGREE_COLOURS)], runs[0].moments
+        mean, low, high = results.band(degree, row)
+        axes.fill_between(moments, low, high, color=colour, alpha=0.16, linewidth=0)
+        axes.plot(moments, mean, color=colour, linewidth=1.7, label=f"d = {degree}")
+        ends[degree] = (float(moments[-1]), float(mean[-1]), colour)
+    axes.set_title(COUNT_TITLES[row], loc="left", fontweight="bold", fontsize=10.5, pad=8)
+    _epochs_axis(axes, max((runs[0].moments for runs in results.runs.values()), key=lambda moments: moments[-1]))
+    _log_axis(axes, "{:,.10g}")
+    plain(axes)
+    axes.tick_params(pad=4)
+    _name_ends(axes, ends)
+
+
+def _epochs_axis(axes: Axes, moments: Floats) -> None:
     low, high = float(moments[0]), float(moments[-1])
     axes.set_xscale("log")
     if low < high:
@@ -173,85 +148,20 @@ def _epochs_axis(axes: Any, moments: NDArray[np.float64]) -> None:
     axes.set_xlabel("epochs", fontsize=9, labelpad=3)
 
 
-def _ticks(low: float, high: float) -> list[float]:
-    """Return round numbers for a log scale: between three and eight where that can be.
-
-    Examples
-    --------
-    >>> _ticks(1.5, 6.0), _ticks(2.0, 70.0)
-    ([1.5, 2.0, 3.0, 4.0, 5.0], [2.0, 5.0, 10.0, 20.0, 50.0])
-    """
-    choices = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7), (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8))
-    found: list[float] = []
-    for steps in choices:
-        places = [float(f"{step * 10.0**power:.3g}") for power in range(-4, 8) for step in steps]
-        found = [place for place in places if low <= place <= high]
-        if len(found) >= 4:
-            break
-    return found
-
-
-# -- mistakes and support vectors -------------------------------------------------------------------------------------
-
-
-def learning_curves(runs: Runs, *, rows: Sequence[str] = tuple(COUNTS), heading: str = "") -> Any:
-    """Draw mistakes and support vectors against epochs, a line a degree, both scales logarithmic.
-
-    Parameters
-    ----------
-    runs : dict
-        For each degree its runs.
-    rows : sequence of {"Mistake", "SupVec"}
-        What, a panel each.
-    heading : str
-        Above the figure; a page has its own.
-
-    Returns
-    -------
-    matplotlib Figure
-        With a panel for each row.
-
-    Examples
-    --------
-    >>> from votron.data import load_image_set
-    >>> from votron.papers.runs import RunKey, perform
-    >>> data = load_image_set("digits")
-    >>> runs = {d: [perform(RunKey(data.digest, d, 0, 0.5), data)] for d in (1, 2)}
-    >>> [len(axes.lines) for axes in learning_curves(runs).axes]
-    [2, 2]
-    """
-
-    def panel(axes: Any, row: str) -> None:
-        ends = {}
-        for i, (degree, mine) in enumerate(sorted(runs.items())):
-            colour = DEGREE_COLOURS[i % len(DEGREE_COLOURS)]
-            mean, low, high = mean_and_range(mine, row)
-            if len(mine) > 1:
-                axes.fill_between(mine[0].moments, low, high, color=colour, alpha=0.16, linewidth=0)
-            axes.plot(mine[0].moments, mean, color=colour, linewidth=1.7, label=f"d = {degree}")
-            ends[degree] = (float(mine[0].moments[-1]), float(mean[-1]), colour)
-        _dress_counts(axes, runs, row)
-        _name_ends(axes, ends)
-
-    note = "against epochs of training (both log), mean over permutations"
-    title = (heading, note) if heading else None
-    return _panels([partial(panel, row=row) for row in rows], title, key=False)
-
-
-def _dress_counts(axes: Any, runs: Runs, row: str) -> None:
-    axes.set_title(COUNTS[row], loc="left", fontweight="bold", fontsize=10.5, pad=8)
-    longest = max((mine[0].moments for mine in runs.values()), key=lambda moments: float(moments[-1]))
-    _epochs_axis(axes, longest)
+def _log_axis(axes: Axes, label: str) -> None:
+    """Make the vertical axis logarithmic, with between three and eight round numbers where that is possible."""
     axes.set_yscale("log")
     low, high = axes.get_ylim()
-    ticks = _ticks(low, high)
-    axes.set_yticks(ticks, [f"{t:,.0f}" if t >= 1 else f"{t:g}" for t in ticks])
+    ticks: list[float] = []
+    for steps in ROUND:
+        if len(ticks) < 4:
+            places = [float(f"{step * 10.0**power:.3g}") for power in range(-4, 8) for step in steps]
+            ticks = [place for place in places if low <= place <= high]
+    axes.set_yticks(ticks, [label.format(t) for t in ticks])
     axes.minorticks_off()
-    plain(axes)
-    axes.tick_params(pad=4)
 
 
-def _name_ends(axes: Any, ends: dict[int, tuple[float, float, str]]) -> None:
+def _name_ends(axes: Axes, ends: dict[int, tuple[float, float, str]]) -> None:
     """Write each line's degree at its end, those that end at the right no two on top of each other."""
     (low, high), right = np.log(axes.get_ylim()), axes.get_xlim()[1]
     places = {d: ((x, y), "data") for d, (x, y, _) in ends.items() if x < 0.9 * right}

@@ -34,13 +34,7 @@ def _papers() -> dict[str, Any]:
 
 
 def source(paper: str) -> str:
-    """Return where a paper's numbers stand.
-
-    Examples
-    --------
-    >>> source("li_long")
-    'Li & Long, The Relaxed Online Maximum Margin Algorithm, NIPS 1999, Table 1: a replication'
-    """
+    """Return where a paper's numbers stand."""
     return str(_papers()[paper]["source"])
 
 
@@ -51,8 +45,6 @@ def facts(paper: str, degree: int) -> dict[str, dict[float, Fact]]:
     --------
     >>> facts("freund_schapire", 4)["Mistake"][30]
     Fact(value=14538, recalled=False)
-    >>> facts("freund_schapire", 7)
-    {}
     """
     moments, found = _papers()[paper]["moments"], {}
     for rows in _papers()[paper]["rows"]:
@@ -66,47 +58,27 @@ def facts(paper: str, degree: int) -> dict[str, dict[float, Fact]]:
 
 
 def label_facts(machine: str, row: str) -> list[Fact]:
-    """Return the numbers of Table 2 and of Graepel's Table 1, one a label: of "perceptron" or "svm".
+    """Return the numbers of Table 2 and of Graepel's Table 1, one per label: of "perceptron" or "svm".
 
     Examples
     --------
     >>> print(*label_facts("perceptron", "SupVec")[:3])
     740 643 1,168
-    >>> label_facts("svm", "Mistake")
-    []
     """
-    recalled = _papers()["labels"]["status"] == "recalled"
-    return [Fact(value, recalled) for value in _papers()["labels"][machine].get(row, [])]
+    labels = _papers()["labels"]
+    return [Fact(value, labels["status"] == "recalled") for value in labels[machine].get(row, [])]
 
 
 def label_source(machine: str) -> str:
-    """Return where the numbers of each label stand.
-
-    Examples
-    --------
-    >>> label_source("svm")[:23]
-    'Cortes & Vapnik (1995),'
-    """
+    """Return where the numbers of each label stand."""
     return str(_papers()["labels"][machine]["source"])
 
 
 def running_time(degree: int) -> str:
-    """Return how long the paper's run of a degree took, in its words; empty where it does not say.
-
-    Examples
-    --------
-    >>> running_time(2), running_time(3)
-    ('about 25 hours', '')
-    """
+    """Return how long the paper's run of a degree took, in its words; empty where it does not say."""
     return str(_papers()["times"].get(str(degree), ""))
 
 
-def comparator(name: str) -> Fact:
-    """Return the error in percent that the paper names of another machine.
-
-    Examples
-    --------
-    >>> print(comparator("boosted LeNet-4"))
-    0.7
-    """
-    return Fact(_papers()["comparators"][name], _papers()["comparators"]["status"] == "recalled")
+def comparator(name: str) -> float:
+    """Return the error in percent that the paper names of another machine."""
+    return float(_papers()["comparators"][name])

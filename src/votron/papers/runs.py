@@ -1,28 +1,20 @@
-"""One training run of the papers' experiments, as data: all rules, moments and labels from one fit and one scan.
-
-A run is named by its data, degree, permutation and epochs. What it found is a few arrays of counts, which tables and
-figures are made of; a `RunStore` keeps them in a folder, one file a run, so that nothing is done twice.
-"""
+"""One training run of the papers' experiments, as data: all rules, moments and labels from one fit and one scan."""
 
 from __future__ import annotations
 
-import io
-import os
 import time
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from votron._util.files import write_bytes
+from votron._util.types import Floats, Index, Labels
 from votron.data import ImageSet
 from votron.errors import VotronError
 from votron.estimators.voted import VotedPerceptronClassifier
-from votron.record import labels_of
+from votron.record import MistakeRecord, labels_of
 
-__all__ = ["LINES", "RULES", "RunKey", "RunResult", "RunStore", "moments_of", "perform", "vector_labels"]
+__all__ = ["COUNTS", "LINES", "RULES", "RunKey", "RunResult", "moments_of", "perform", "vector_labels"]
 
 RULES: dict[str, tuple[str, bool]] = {
     "Vote": ("vote", False),
@@ -34,7 +26,8 @@ RULES: dict[str, tuple[str, bool]] = {
     "Rand (norm)": ("random", True),
 }
 """The paper's names of its seven rules, and ours."""
-
+COUNTS = ("SupVec", "Mistake")
+"""The rows of the tables that are counts: distinct examples with a mistake, and mistakes."""
 LINES = {
     "Rand (unnorm)": ("random", "#a3a3a3"),
     "Last (unnorm)": ("last", "#dd8330"),
@@ -43,19 +36,12 @@ LINES = {
 }
 """The rules of Figure 2, worst first, with their names and colours."""
 
-FORMAT = 1
-"""Number of the form of stored runs; others are made again."""
+Counts = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
 class RunKey:
-    """What a run is: data, by their digest, degree of (1 + x·z)^d, seed of the permutation, epochs.
-
-    Examples
-    --------
-    >>> RunKey("a1b2c3d4e5f60718", degree=4, seed=0, epochs=30.0).name
-    'a1b2c3d4e5f6-d4-T30-s0'
-    """
+    """Which run: data, by their digest, degree of (1 + x·z)^d, seed of the permutation, epochs."""
 
     data: str
     degree: int
@@ -64,20 +50,8 @@ class RunKey:
 
     @property
     def name(self) -> str:
-        """The name of its file."""
+        """The name under which it is kept."""
         return f"{self.data[:12]}-d{self.degree}-T{self.epochs:.12g}-s{self.seed}"
-
-
-def moments_of(epochs: float, n_examples: int) -> NDArray[np.float64]:
-    """Return every tenth of an epoch up to the end, and the end: the moments of Figure 2.
-
-    Examples
-    --------
-    >>> moments_of(0.35, 1000).tolist()
-    [0.1, 0.2, 0.3, 0.35]
-    """
-    tenths = [k / 10 for k in range(1, int(epochs * 10 + 1e-9) + 1) if round(k / 10 * n_examples) >= 1]
-    return np.array(sorted({*tenths, float(epochs)}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,23 +86,15 @@ class RunResult:
         Whether there was nothing left to learn.
     digest : str
         Of the record.
-
-    Examples
-    --------
-    >>> from votron.data import load_image_set
-    >>> data = load_image_set("digits")
-    >>> found = perform(RunKey(data.digest, degree=1, seed=0, epochs=0.3), data)
-    >>> found.moments.tolist(), found.at(0.2), found.converged
-    ([0.1, 0.2, 0.3], 1, False)
     """
 
     key: RunKey
-    moments: NDArray[np.float64]
-    wrong: NDArray[np.int32]
-    wrong_by_label: NDArray[np.int32]
-    mistakes: NDArray[np.int32]
-    support: NDArray[np.int32]
-    support_of_any: NDArray[np.int32]
+    moments: Floats
+    wrong: Counts
+    wrong_by_label: Counts
+    mistakes: Counts
+    support: Counts
+    support_of_any: Counts
     predicted: NDArray[np.int16]
     votes: NDArray[np.float32]
     n_test: int
@@ -145,17 +111,41 @@ class RunResult:
             raise VotronError(f"The run {self.key.name} has no moment T = {moment:g}.")
         return int(found[0])
 
+    def curve(self, row: str, label: int | None = None) -> Floats:
+        """Return a row of the tables at each moment, of all labels or of one: errors in percent, or counts."""
+        if row in RULES:
+            r = list(RULES).index(row)
+            wrong = self.wrong[r] if label is None else self.wrong_by_label[r, :, label]
+            return 100.0 * wrong / self.n_test
+        if row == "SupVec":
+            counts = self.support_of_any if label is None else self.support[:, label]
+        else:
+            counts = self.mistakes.sum(axis=1) if label is None else self.mistakes[:, label]
+        return counts.astype(np.float64)
 
-def vector_labels(labels: Any) -> list[Any]:
-    """Return the label of each vector: two classes have one, for the second of them.
+
+def vector_labels(labels: Labels) -> list[int]:
+    """Return the label of each vector: two classes have one vector, for the second of them.
 
     Examples
     --------
     >>> vector_labels([3, 1, 3, 2]), vector_labels([5, 7, 7])
     ([1, 2, 3], [7])
     """
-    found: list[Any] = np.unique(labels).tolist()
+    found: list[int] = np.unique(labels).tolist()
     return found[1:] if len(found) == 2 else found
+
+
+def moments_of(epochs: float, n_examples: int) -> Floats:
+    """Return every tenth of an epoch up to the end, and the end: the moments of Figure 2.
+
+    Examples
+    --------
+    >>> moments_of(0.35, 1000).tolist()
+    [0.1, 0.2, 0.3, 0.35]
+    """
+    tenths = [k / 10 for k in range(1, int(epochs * 10 + 1e-9) + 1) if round(k / 10 * n_examples) >= 1]
+    return np.array(sorted({*tenths, float(epochs)}))
 
 
 def perform(key: RunKey, data: ImageSet, *, n_jobs: int | None = None, memory_limit: int | str = "auto") -> RunResult:
@@ -183,7 +173,7 @@ def perform(key: RunKey, data: ImageSet, *, n_jobs: int | None = None, memory_li
     trained = time.perf_counter()
     moments = moments_of(key.epochs, model.record_.n_examples)
     wrong, by_label, predicted, votes = _scan(model, data, moments)
-    mistakes, support, of_any = _counts(model, moments)
+    mistakes, support, of_any = _counts(model.record_, moments)
     return RunResult(
         key=key,
         moments=moments,
@@ -203,12 +193,12 @@ def perform(key: RunKey, data: ImageSet, *, n_jobs: int | None = None, memory_li
     )
 
 
-def _scan(model: VotedPerceptronClassifier, data: ImageSet, moments: NDArray[np.float64]) -> tuple[Any, ...]:
+def _scan(
+    model: VotedPerceptronClassifier, data: ImageSet, moments: Floats
+) -> tuple[Counts, Counts, NDArray[np.int16], NDArray[np.float32]]:
     """Return wrong labels, wrong signs of each label, and the labels and votes at the end."""
-    classes = model.classes_
-    n_vectors = model.record_.n_vectors
-    truth = data.y_test[:, None] == (classes[1:] if n_vectors == 1 else classes)
-    answers = data.y_test
+    classes, answers, n_vectors = model.classes_, data.y_test, model.record_.n_vectors
+    truth = answers[:, None] == (classes[1:] if n_vectors == 1 else classes)
     wrong = np.zeros((len(RULES), len(moments)), dtype=np.int32)
     by_label = np.zeros((len(RULES), len(moments), n_vectors), dtype=np.int32)
     predicted = np.zeros((len(RULES), len(answers)), dtype=np.int16)
@@ -217,20 +207,18 @@ def _scan(model: VotedPerceptronClassifier, data: ImageSet, moments: NDArray[np.
     for t, (_, scores) in enumerate(stages):
         for r, choice in enumerate(RULES.values()):
             found = scores[choice].reshape(len(answers), -1)
-            labels = labels_of(found)
-            wrong[r, t] = np.count_nonzero(classes[labels] != answers)
+            predicted[r] = labels_of(found)
+            wrong[r, t] = np.count_nonzero(classes[predicted[r]] != answers)
             by_label[r, t] = np.count_nonzero((found >= 0) != truth, axis=0)
-            predicted[r] = labels
         votes[:] = scores[RULES["Vote"]].reshape(len(answers), -1)
     return wrong, by_label, predicted, votes
 
 
-def _counts(model: VotedPerceptronClassifier, moments: NDArray[np.float64]) -> tuple[Any, ...]:
+def _counts(record: MistakeRecord, moments: Floats) -> tuple[Counts, Counts, Counts]:
     """Return mistakes and support of each label, and the support of any, until each moment."""
-    record = model.record_
     steps = [round(t * record.n_examples) for t in moments]
 
-    def until(times: NDArray[np.int64]) -> NDArray[np.int64]:
+    def until(times: Index) -> Index:
         return np.searchsorted(np.sort(times), steps, side="right")
 
     mistakes = np.zeros((len(steps), record.n_vectors), dtype=np.int32)
@@ -242,56 +230,3 @@ def _counts(model: VotedPerceptronClassifier, moments: NDArray[np.float64]) -> t
         support[:, c] = until(times[np.unique(examples, return_index=True)[1]])
     of_any = until(record.time[np.unique(record.example, return_index=True)[1]])
     return mistakes, support, of_any.astype(np.int32)
-
-
-class RunStore:
-    """A folder of results, one file a run; written whole or not at all.
-
-    Parameters
-    ----------
-    folder : path
-        Where; made when something is kept.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from votron.data import load_image_set
-    >>> data = load_image_set("digits")
-    >>> key = RunKey(data.digest, degree=1, seed=0, epochs=0.2)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = RunStore(folder)
-    ...     before = store.get(key)
-    ...     store.put(perform(key, data))
-    ...     after = store.get(key)
-    >>> before is None, after.key == key
-    (True, True)
-    """
-
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder)
-
-    def _path(self, key: RunKey) -> Path:
-        return self.folder / f"{key.name}.npz"
-
-    def get(self, key: RunKey) -> RunResult | None:
-        """Return a result; None if there is none that can be read and is of this run."""
-        try:
-            with self._path(key).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-        except Exception:  # what a damaged file makes the readers of zip and npy files raise is beyond listing
-            return None
-        names = {field.name for field in fields(RunResult)} - {"key"}
-        made_for = f"{FORMAT} {key}"
-        if arrays.keys() != names | {"made_for"} or str(arrays["made_for"]) != made_for:
-            return None
-        kinds = {"n_test": int, "train_seconds": float, "scan_seconds": float, "epochs_run": float}
-        kinds |= {"converged": bool, "digest": str}
-        plain = {name: kinds[name](arrays[name]) if name in kinds else arrays[name] for name in names}
-        return RunResult(key=key, **plain)
-
-    def put(self, result: RunResult) -> None:
-        """Keep a result."""
-        values = {field.name: getattr(result, field.name) for field in fields(RunResult) if field.name != "key"}
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, made_for=np.array(f"{FORMAT} {result.key}"), **values)
-        write_bytes(self._path(result.key), buffer.getvalue(), make_folders=True)

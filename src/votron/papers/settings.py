@@ -1,49 +1,46 @@
-"""The settings of `votron reproduce`; light, so that a wrong option is refused at once."""
+"""The settings of ``votron reproduce``; light, so that a wrong option is refused at once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from votron.errors import Parameter, VotronError
+from votron.errors import VotronError
 
-__all__ = ["EPOCHS_OF_DEGREE_1", "WHAT", "Settings", "parse_degrees"]
+__all__ = ["EPOCHS_OF_DEGREE_1", "LABEL_DEGREE", "WHAT", "Settings", "parse_degrees"]
 
 WHAT = ("table1", "table2", "table3", "figure2", "claims", "sparsity", "frontier")
 """What can be reproduced."""
 EPOCHS_OF_DEGREE_1 = 10.0
 """Where the paper stops for degree 1."""
+LABEL_DEGREE = 4
+"""The degree of Table 2, of the sparsity table and of the support vector machines."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What to run.
-
-    Examples
-    --------
-    >>> from votron.papers.settings import Settings
-    >>> Settings(what=("table2",), degrees=(1, 4), permutations=2).needed_degrees
-    (4,)
-    """
+    """What to run: experiments, degrees, permutations, epochs, and how many runs at a time."""
 
     what: tuple[str, ...] = WHAT
     degrees: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
     permutations: int = 10
     epochs: float = 30.0
     jobs: int | None = None
-    label_degree: int = 4
+
+    def asks_for(self, *names: str) -> bool:
+        """Tell whether any of these experiments is wanted."""
+        return bool(set(self.what) & set(names))
 
     @property
     def needed_degrees(self) -> tuple[int, ...]:
-        """The degrees that what is asked for needs."""
-        if set(self.what) & {"table1", "table3", "figure2", "claims"}:
+        """The degrees that the experiments need."""
+        if self.asks_for("table1", "table3", "figure2", "claims"):
             return self.degrees
-        return (self.label_degree,) if set(self.what) & {"table2", "sparsity"} else ()
+        return (LABEL_DEGREE,) if self.asks_for("table2", "sparsity") else ()
 
     @property
     def needs_machines(self) -> bool:
-        """Whether what is asked for needs support vector machines."""
-        by_label = self.label_degree in self.needed_degrees
-        return by_label and bool(set(self.what) & {"table2", "sparsity", "claims"})
+        """Whether the experiments need support vector machines."""
+        return LABEL_DEGREE in self.needed_degrees and self.asks_for("table2", "sparsity", "claims")
 
 
 def parse_degrees(text: str) -> tuple[int, ...]:
@@ -61,7 +58,7 @@ def parse_degrees(text: str) -> tuple[int, ...]:
         high = high if dash else low
         if not (low.isdecimal() and high.isdecimal() and 1 <= int(low) <= int(high) <= 20):
             raise VotronError(
-                Parameter("degrees"), f" must be such as 4, 1-6 or 2,4-5, from 1 to 20. Got {text!r} instead."
+                f"degrees must be such as 4, 1-6 or 2,4-5, from 1 to 20. Got {text!r} instead.", parameter="degrees"
             )
         found |= set(range(int(low), int(high) + 1))
     return tuple(sorted(found))

@@ -41,6 +41,11 @@ def rule_words(rule: Any) -> str:
     return f"{name}, normalised" if normalised else str(name)
 
 
+def has_moments(classifier: Any) -> bool:
+    """Tell whether a fitted classifier keeps a record from which each moment of its training can be read."""
+    return hasattr(classifier, "record_") and hasattr(classifier, "staged_decision_function")
+
+
 class RulesOverTime:
     """How often each rule errs after so many epochs, counted batch by batch; each takes one scan over the record."""
 
@@ -251,6 +256,11 @@ class MistakesDisplay(Display):
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
         """
+        return cls.of(estimator).plot(ax)
+
+    @classmethod
+    def of(cls, estimator: Any) -> Self:
+        """Return the display of a fitted model, not drawn."""
         model = classifier_of(estimator)
         check_offers(model, "record_", cls.__name__, _VOTED)
         record = model.record_
@@ -259,7 +269,7 @@ class MistakesDisplay(Display):
         firsts = record.time[np.unique(record.example, return_index=True)[1]]
         mistakes = np.searchsorted(record.time, times, side="right")
         support = np.searchsorted(np.sort(firsts), times, side="right")
-        return cls(epochs, mistakes, support).plot(ax)
+        return cls(epochs, mistakes, support)
 
     def _draw(self, ax: Any) -> None:
         counts = {"mistakes": self.mistakes, "support": self.support}

@@ -1,4 +1,4 @@
-"""What data are like: columns, kinds, holes and values, counted batch by batch."""
+"""What data are like: columns, kinds, missing values and ranges, counted batch by batch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from votron._util.frames import columns_of, floats_of, in_pandas, kind_of, missing_in
-from votron._util.text import on_one_line, plain_number, shortened
+from votron._util.text import counted, on_one_line, percent, plain_number, shortened
 from votron.data import Examples
 
 _MOST_VALUES = 10_000
@@ -52,12 +52,17 @@ class Column:
         self.low = low if self.low is None else min(self.low, low)
         self.high = high if self.high is None else max(self.high, high)
 
+    @property
+    def kind_in_words(self) -> str:
+        """The kind as the page calls it."""
+        return _KINDS.get(self.kind, self.kind)
+
     def cells(self) -> list[str]:
-        """Return name, kind, holes, different values, and which these are."""
+        """Return name, kind, missing values, different values, and which these are."""
         distinct = f"over {_MOST_VALUES:,}" if self.values is None else f"{len(self.values):,}"
-        holes = f"{self.missing:,}" if self.missing else ""
+        missing = f"{self.missing:,}" if self.missing else ""
         name = shortened(on_one_line(self.name), 2 * _LONGEST)
-        return [name, _KINDS.get(self.kind, self.kind), holes, distinct, self._range()]
+        return [name, self.kind_in_words, missing, distinct, self._range()]
 
     def _range(self) -> str:
         if self.kind == "number" and self.low is not None:
@@ -80,7 +85,6 @@ class Description:
     dropped: int = 0
     unlabelled: int = 0
     features: int = 0
-    format: str = ""
     label: str | None = None
     image_shape: tuple[int, ...] | None = None
     columns: dict[str, Column] | None = None
@@ -94,8 +98,7 @@ class Description:
         self.rows, self.dropped = self.rows + batch.n_rows, self.dropped + batch.dropped
         self.unlabelled += batch.unlabelled
         self.features = int(batch.X.shape[1]) if len(batch.X.shape) > 1 else 0  # texts, one a row
-        self.format, self.label = batch.format, batch.label
-        self.image_shape = batch.image_shape
+        self.label, self.image_shape = batch.label, batch.image_shape
         if batch.columns is not None:
             self.columns = {} if self.columns is None else self.columns
             for name, column in zip(map(str, batch.columns), columns_of(batch.X), strict=True):
@@ -107,3 +110,29 @@ class Description:
             self.low = low if self.low is None else min(self.low, low)
             self.high = high if self.high is None else max(self.high, high)
             self.nonzero += int(batch.X.count_nonzero()) if self.sparse else int(np.count_nonzero(batch.X))
+
+    def sentences(self) -> list[str]:
+        """Return what the rows are, without their columns."""
+        rows = counted(self.rows, "row")
+        if self.columns is not None:
+            kinds = Counter(column.kind_in_words for column in self.columns.values())
+            listed = ", ".join(f"{n:,} of {kind}" for kind, n in kinds.items())
+            missing = sum(column.missing for column in self.columns.values())
+            said = [f"{rows} with {counted(self.features, 'column')} ({listed})."]
+            said += [f"{counted(missing, 'value')} missing."] if missing else ["No value is missing."]
+        elif self.image_shape is not None:
+            said = [f"{rows}, images of {' × '.join(map(str, self.image_shape))} values."]
+        elif not self.features:
+            said = [f"{rows}, each a text."]
+        else:
+            said = [f"{rows} of {counted(self.features, 'number')}{', sparse' if self.sparse else ''}."]
+        if self.low is not None and self.high is not None:
+            density = self.nonzero / max(1, self.rows * self.features)
+            span = f"{plain_number(self.low)} to {plain_number(self.high)}"
+            said.append(f"Values are from {span}, and {percent(density)} of them are not 0.")
+        if self.dropped:
+            why = "for missing values" if not self.unlabelled else "for want of a label"
+            if 0 < self.unlabelled < self.dropped:
+                why = f"for missing values, {self.unlabelled:,} of them for want of a label"
+            said.append(f"{counted(self.dropped, 'row')} left out {why}.")
+        return said

@@ -8,14 +8,13 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Mapping
-from html import escape
 from importlib.metadata import version
 from typing import Any
 
 from votron import __version__
-from votron._util.pages import pairs_html
 from votron._util.pipelines import steps_before
 from votron._util.text import counted, duration, shortened, utc_now
+from votron.estimators.base import SavableClassifier
 from votron.report.findings import Findings, Origin
 from votron.saving.models import summary_of
 
@@ -28,13 +27,13 @@ _LONGEST = 400
 # -- the model --------------------------------------------------------------------------------------------------------
 
 
-def model(found: Findings, origin: Origin) -> str:
+def model(found: Findings, origin: Origin) -> dict[str, Any]:
     """Return what the model is, its size, and its speed on these rows."""
     classifier = found.classifier
     facts = {"Classifier": type(classifier).__name__}
     if before := steps_before(found.model):
         facts["Before it"] = ", ".join(type(step).__name__ for step in before)
-    known = summary_of(classifier)
+    known = summary_of(classifier) if isinstance(classifier, SavableClassifier) else {}
     for name in ("kernel", "rule", "features", "support", "examples", "mistakes", "epochs", "converged"):
         if known.get(name) is not None:
             facts[name.capitalize()] = in_words(known[name])
@@ -45,7 +44,7 @@ def model(found: Findings, origin: Origin) -> str:
     facts |= {"Size": origin.files["size"]} if "size" in origin.files else {}
     speed = float(f"{found.counts.n / max(found.seconds, 1e-9):.2g}")
     facts["Speed"] = f"{counted(found.counts.n, 'row')} predicted in {duration(found.seconds)}: {speed:,.0f} a second"
-    return pairs_html({name: shortened(text, _LONGEST) for name, text in facts.items() if text})
+    return {"facts": {name: shortened(text, _LONGEST) for name, text in facts.items() if text}}
 
 
 def in_words(value: Any) -> str:
@@ -64,7 +63,7 @@ def in_words(value: Any) -> str:
 # -- how it was made --------------------------------------------------------------------------------------------------
 
 
-def made(found: Findings, origin: Origin) -> str:
+def made(found: Findings, origin: Origin) -> dict[str, Any]:
     """Return commands, versions, digests and the time."""
     facts: dict[str, str] = {"Report": f"{utc_now()}, in {duration(time.monotonic() - found.started)}"}
     facts["By"] = ", ".join([f"Votron {__version__}", f"Python {platform.python_version()}", *map(_version, _PACKAGES)])
@@ -81,9 +80,10 @@ def made(found: Findings, origin: Origin) -> str:
         facts["Trained on"] = f"{data['name']}{rows}{digest}"
     facts |= {name: text for name, text in origin.files.items() if name != "size"}
     commands = [text for text in (trained.get("command"), origin.command) if isinstance(text, str) and text]
-    shown = "\n".join(shortened(command, 4 * _LONGEST) for command in commands)
-    block = f'<pre tabindex="0"><code>{escape(shown)}</code></pre>\n' if commands else ""
-    return block + pairs_html({name: shortened(text, _LONGEST) for name, text in facts.items()})
+    return {
+        "commands": [shortened(command, 4 * _LONGEST) for command in commands],
+        "facts": {name: shortened(text, _LONGEST) for name, text in facts.items()},
+    }
 
 
 def _is_text(found: Mapping[str, Any], name: str) -> bool:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from html import escape
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from votron._util.text import on_one_line, percent, shortened
+from votron._util.pages import Picture, name_of
+from votron._util.text import on_one_line, shortened
+from votron._util.types import Array, Floats
 from votron.errors import VotronError
 from votron.explanations import Explanation, Terms, explain, strongest_features
 from votron.explanations._text import named, terms_to_draw
 from votron.plots.batches import PredictedRow
 from votron.plots.images import images_of
-from votron.report._errors import name_of
 from votron.report._rows import picture, values_of
 from votron.report.findings import Findings
 
@@ -22,8 +22,11 @@ _TOP = 4
 _STRONGEST, _STRONGEST_CLASSES = 8, 12
 _NAME = 90
 
+_Entry = tuple[str, float, Picture | None]
+"""Name, value and image of a bar."""
 
-def reasons(found: Findings) -> str:
+
+def reasons(found: Findings) -> dict[str, Any]:
     """Return why a few rows have their labels: two that are most wrong, and a typical one that is right."""
     chosen: list[tuple[str, PredictedRow]] = []
     for row in found.wrong.kept:
@@ -32,40 +35,14 @@ def reasons(found: Findings) -> str:
             chosen.append(("Wrong by the most" if not chosen else "Wrong by much", row))
     if found.typical is not None:
         chosen.append(("Typical, and right", found.typical))
-    cards = [card for kind, row in chosen if (card := _card(found, kind, row))]
-    about = (
-        "<p>What speaks for the predicted label (to the right), and for the one that it is compared with (to the "
-        "left): of linear models their features; of kernel models the columns of a table, by what the score would lose "
-        "with the value of another row, or else training examples, counted from 1 among the rows that were learnt "
-        "from.</p>"
-    )
-    parts = [about, f'<div class="cards">{"".join(cards)}</div>'] if cards else []
-    parts.append(_strongest(found))
-    return "\n".join(filter(None, parts)) or "<p>This model does not explain itself.</p>"
-
-
-def _card(found: Findings, kind: str, row: PredictedRow) -> str:
-    """Return an explanation of a row; nothing where the model has none."""
-    why = _explained(found, row)
-    if why is None:
-        return ""
-    right = row.true == row.predicted
-    truth = "which is right" if right else f"truly {name_of(row.true)}"
-    said = f"{name_of(row.predicted)}, {truth}"
-    sure = "" if row.probability is None else f", probability {percent(row.probability)}"
-    image = "" if row.image is None else picture(row.image, f"Row {row.number}, {name_of(row.true)}")
-    values = shortened(values_of(row.X), 4 * _NAME)
-    about = f'<p class="muted">{escape(values)}</p>' if values else ""
-    return (
-        f'<article class="card"><h3>{kind}: row {row.number:,}</h3>{image}'
-        f"<p>Predicted {escape(said)}{sure}; compared with {escape(name_of(why.against))}.</p>"
-        f"{about}{_terms_html(found, why, row)}{_votes(why)}</article>"
-    )
+    cards = [_card(found, kind, row, why) for kind, row in chosen if (why := _explained(found, row)) is not None]
+    images = found.description.image_shape is not None
+    strongest = {} if images else strongest_features(found.model, _STRONGEST, first=1) or {}
+    shown = [(label, _weight_bars(features)) for label, features in list(strongest.items())[:_STRONGEST_CLASSES]]
+    return {"cards": cards, "strongest": shown, "n_more_classes": len(strongest) - len(shown)}
 
 
 def _explained(found: Findings, row: PredictedRow) -> Explanation | None:
-    if not hasattr(found.classifier, "explain"):
-        return None
     against = row.true if row.true != row.predicted and row.true in found.classes.tolist() else None
     label = None if against is None else row.predicted
     pixels = row.image is not None and getattr(found.classifier, "support_vectors_", None) is None
@@ -75,59 +52,60 @@ def _explained(found: Findings, row: PredictedRow) -> Explanation | None:
         return None
 
 
-def _terms_html(found: Findings, why: Explanation, row: PredictedRow) -> str:
-    """Return the columns or the largest terms of a score as bars; of the pixels of an image, as a picture."""
+def _card(found: Findings, kind: str, row: PredictedRow, why: Explanation) -> dict[str, Any]:
+    """Return an explanation of a row: its columns or largest terms as bars, or its pixels as a picture."""
+    card: dict[str, Any] = {"kind": kind, "row": row, "against": why.against, "bars": [], "sum": "", "pixels": None}
+    card["image"] = None if row.image is None else picture(row.image, f"Row {row.number}, {name_of(row.true)}")
+    card["about"] = shortened(values_of(row.X), 4 * _NAME)
+    card["votes"] = _votes(why)
     if why.columns and row.image is None:
-        return _columns_html(why)
+        shown = [effect for effect in why.columns[: 2 * _TOP] if effect.change]
+        card["bars"] = _bars([(effect.name, effect.change, None) for effect in shown])
+        card["sum"] = f"The score, {why.score:+.3g}, would lose so much, on average, with another row's value."
+        return card
     terms = terms_to_draw(why, as_image=row.image is not None)
-    if terms is None:
-        return ""
-    if terms.kind == "features" and row.image is not None:
-        return _pixels_html(terms, row)
-    images = _example_images(found, terms, row)
-    constant = terms.constant / terms.divisor
-    largest = max(abs(share) for share in (constant, *(term.share for term in terms.largest)))
-    bars = [bar_html("intercept", constant, largest)] if constant else []
-    for term in terms.largest:
-        text = shortened(on_one_line(named(term, terms.kind)), _NAME)
-        bars.append(bar_html(text, term.share, largest, images.get(term.slot, "")))
-    return f'<ul class="bars">{"".join(bars)}</ul><p class="muted">{escape(_rest(terms))}</p>'
+    if terms is not None and terms.kind == "features" and row.image is not None:
+        card["pixels"] = _pixels(terms, row.image)
+    elif terms is not None:
+        images = _example_images(found, terms, row)
+        constant = terms.constant / terms.divisor
+        entries: list[_Entry] = [("intercept", constant, None)] if constant else []
+        entries += [(named(term, terms.kind), term.share, images.get(term.slot)) for term in terms.largest]
+        card["bars"], card["sum"] = _bars(entries), _rest(terms)
+    return card
 
 
-def _columns_html(why: Explanation) -> str:
-    """Return what the largest columns do to a score as bars."""
-    shown = [effect for effect in why.columns[: 2 * _TOP] if effect.change]
-    largest = max((abs(effect.change) for effect in shown), default=1.0)
-    bars = [bar_html(shortened(on_one_line(effect.name), _NAME), effect.change, largest) for effect in shown]
-    said = f"The score, {why.score:+.3g}, would lose so much, on average, with another row's value in the column."
-    return f'<ul class="bars">{"".join(bars)}</ul><p class="muted">{escape(said)}</p>'
+def _bars(entries: list[_Entry]) -> list[dict[str, Any]]:
+    """Return bars that go to the right or to the left, with their names and values."""
+    largest = max((abs(share) for _, share, _ in entries), default=0.0) or 1.0
+    return [
+        {
+            "name": shortened(on_one_line(name), _NAME),
+            "value": _signed(share),
+            "side": "for" if share > 0 else "against",
+            "width": 50 * abs(share) / largest,
+            "image": image,
+        }
+        for name, share, image in entries
+    ]
 
 
-def bar_html(name: str, share: float, largest: float, image: str = "") -> str:
-    """Return a bar that goes to the right or to the left, with its name and its value."""
-    side, width = ("for" if share > 0 else "against"), 50 * abs(share) / (largest or 1.0)
-    return (
-        f'<li>{image}<span>{escape(name)}</span><b class="{side}">{signed(share)}</b>'
-        f'<i class="{side}" style="--width: {width:.1f}%"></i></li>'
-    )
+def _weight_bars(features: list[tuple[str, float]]) -> list[dict[str, Any]]:
+    return _bars([(name, weight, None) for name, weight in features])
 
 
-def signed(value: float) -> str:
-    """Return a share with its sign.
-
-    Examples
-    --------
-    >>> signed(-0.1234), signed(1066.3), signed(3e9)
-    ('-0.123', '+1,066', '+3e+09')
-    """
+def _signed(value: float) -> str:
     return f"{value:+,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:+.3g}"
 
 
 def _rest(terms: Terms) -> str:
     """Return what all other terms add, and whose sum it is."""
-    sides = [f"{n:,} other{'s' if n > 1 else ''} {word} it {signed(share)}"
-             for word, (n, share) in (("for", terms.others(True)), ("against", terms.others(False))) if n]  # fmt: skip
-    whole = f"All together {signed(terms.score)}"
+    sides = [
+        f"{n:,} other{'s' if n > 1 else ''} {word} it {_signed(share)}"
+        for word, (n, share) in (("for", terms.others(True)), ("against", terms.others(False)))
+        if n
+    ]
+    whole = f"All together {_signed(terms.score)}"
     whole += "." if terms.exact else ", the mean of the vectors' scores; the label goes by their votes."
     return f"{'; '.join(sides)}. {whole}" if sides else whole
 
@@ -136,11 +114,10 @@ def _votes(why: Explanation) -> str:
     if not why.history:
         return ""
     said = " and ".join(f"{100 * each.share_for:.0f} % for {name_of(each.label)}" for each in why.history)
-    own = ", each class by vectors of its own" if len(why.history) > 1 else ""
-    return f'<p class="muted">Votes: {escape(said)}{own}.</p>'
+    return f"{said}, each class by vectors of its own" if len(why.history) > 1 else said
 
 
-def _example_images(found: Findings, terms: Terms, row: PredictedRow) -> dict[int, str]:
+def _example_images(found: Findings, terms: Terms, row: PredictedRow) -> dict[int, Picture]:
     """Return the images of training examples, where rows are images."""
     support = getattr(found.classifier, "support_vectors_", None)
     if row.image is None or terms.kind != "examples" or support is None or support.shape[1] != row.image.size:
@@ -152,40 +129,14 @@ def _example_images(found: Findings, terms: Terms, row: PredictedRow) -> dict[in
     }
 
 
-def _pixels_html(terms: Terms, row: PredictedRow) -> str:
+def _pixels(terms: Terms, image: Array) -> Picture:
     """Return what each pixel adds to the score: blue for the label, orange against it."""
-    assert row.image is not None
-    shares: NDArray[np.float64] = np.zeros(row.image.size)
+    shares: Floats = np.zeros(image.size)
     for term in terms.largest:
         if term.index < len(shares):
             shares[term.index] = term.share
-    shares = shares.reshape(row.image.shape)
+    shares = shares.reshape(image.shape)
     shares = shares.sum(axis=2) if shares.ndim == 3 else shares
     strength = (np.abs(shares) / max(float(np.abs(shares).max()), 1e-300))[..., None]
     ink = np.where((shares > 0)[..., None], (31.0, 78.0, 156.0), (200.0, 100.0, 27.0))
-    shown = 255 - strength * (255 - ink)
-    return (
-        picture(shown, "What each pixel adds")
-        + '<p class="muted">Blue pixels speak for the label, orange ones against it.</p>'
-    )
-
-
-def _strongest(found: Findings) -> str:
-    """Return the features with the largest weights of each class, of a linear model."""
-    if not hasattr(found.classifier, "explain") or found.description.image_shape is not None:
-        return ""
-    strongest = strongest_features(found.model, _STRONGEST, first=1)
-    if not strongest:
-        return ""
-    cards = []
-    for label, features in list(strongest.items())[:_STRONGEST_CLASSES]:
-        largest = max((abs(weight) for _, weight in features), default=0.0)
-        bars = "".join(bar_html(shortened(on_one_line(name), _NAME), w, largest) for name, w in features)
-        cards.append(
-            f'<article class="card"><h3>{escape(name_of(label))}</h3><ul class="bars whole">{bars}</ul></article>'
-        )
-    more = len(strongest) - len(cards)
-    rest = f" {more:,} more classes are left out." if more > 0 else ""
-    return (
-        f'<h3>Strongest features</h3><p>The weights of each class.{rest}</p><div class="cards">{"".join(cards)}</div>'
-    )
+    return picture(255 - strength * (255 - ink), "What each pixel adds")

@@ -16,10 +16,10 @@ from votron._util.frames import is_frame, plain_labels
 from votron._util.pipelines import classifier_of, rows_for_classifier
 from votron.data import Examples
 from votron.errors import VotronError
-from votron.evaluate import Evaluation
+from votron.evaluate.evaluation import Evaluation, rules_at_the_end
 from votron.plots.batches import PredictedRow, WrongRows, predicted_rows, rows_at
 from votron.plots.predictions import row_margins
-from votron.plots.training import RulesOverTime
+from votron.plots.training import RulesOverTime, has_moments
 from votron.report._description import Description
 from votron.tables import Unseen, encoder_of
 
@@ -88,8 +88,9 @@ class Findings:
         self.classifier = classifier_of(model)
         check_is_fitted(self.classifier)
         self.classes: NDArray[Any] = np.asarray(self.classifier.classes_)
-        self.evaluation = Evaluation(self.classifier, all_rules=hasattr(self.classifier, "staged_decision_function"))
-        self.counts, self.rules = self.evaluation.counts, self.evaluation.rules
+        self.evaluation = Evaluation(self.classifier)
+        self.counts = self.evaluation.counts
+        self.rules = rules_at_the_end(self.classifier) if has_moments(self.classifier) else None
         self.description, self.unseen = Description(), Unseen()
         self.wrong = WrongRows(self.classifier, MOST_WRONG)
         self.right: list[PredictedRow] = []
@@ -115,6 +116,7 @@ class Findings:
         if encoder is not None:
             self.unseen.update(encoder.unseen(batch.X))
         if self.rules is not None:
+            self.rules.add(X, y)
             self.sample.add(X, y)
         self.wrong.add(batch, X, predicted)
         self._keep_right(batch, X, predicted)

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
-from html import escape
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from votron import __version__
 from votron._util.files import write_text
-from votron._util.pages import Section, facts_html, notes_html, page_html
+from votron._util.pages import markup, name_of, render
 from votron._util.pipelines import weighs_classes
 from votron._util.plotting import IMAGE_SHAPES, can_draw
 from votron._util.text import counted, percent, percent_range, utc_now
 from votron.errors import Parameter, VotronError
+from votron.estimators.base import SavableClassifier
 from votron.evaluate.confusion import rarest_in_words
 from votron.report import _certificate, _errors, _making, _reasons, _rows
-from votron.report._errors import name_of
 from votron.report.findings import Findings, Origin, batches_of
 
 __all__ = ["write_report"]
@@ -43,12 +40,13 @@ def write_report(
     It has the data, errors with exact intervals by class and rule, confusions, reliability of the probabilities, the
     errors of the rules over the time of training, the rows that are wrong by the most, reasons of a few, the
     certificate, and how all was made, as far as the model has them. The page has no scripts, needs no network, and
-    follows the reader's choice of light or dark. The figures need matplotlib; without it they are left out.
+    follows the reader's choice of light or dark. It needs jinja2, and its figures matplotlib:
+    ``pip install "votron[cli]"``.
 
     Parameters
     ----------
     model : classifier
-        A fitted classifier of Votron, or a pipeline that ends in one.
+        Any fitted classifier of scikit-learn's kind, or a pipeline that ends in one.
     X : array, CSR matrix or data frame of shape (n_samples, n_features)
         Rows, which training should not have seen, as the model takes them.
     y : array of shape (n_samples,)
@@ -108,23 +106,15 @@ def write_report(
 
 def html(found: Findings, origin: Origin) -> str:
     """Return the page of what was found."""
-    style = resources.files("votron.report").joinpath("report.css").read_text(encoding="utf-8")
-    parts = [(key, heading, _unbroken(text)) for key, heading, text in _sections(found, origin)]
-    return page_html(origin.title, _unbroken(_lead(found, origin)), parts, style)
-
-
-def _unbroken(text: str) -> str:
-    """Return a text whose percentages are not broken at the end of a line."""
-    return re.sub(r"(?<=\d) %", "\u00a0%", text)
-
-
-def _lead(found: Findings, origin: Origin) -> str:
-    notes = [*origin.notes, *([] if can_draw() else [NO_FIGURES])]
     label = f", which predicts {name_of(found.description.label)}" if found.description.label else ""
-    made = f"{origin.model}{label}, on {origin.data}. {utc_now()[:10]}, Votron {__version__}."
-    return (
-        f'<p class="muted">{escape(made)}</p>\n<p class="summary">{escape(summary(found, origin))}</p>\n'
-        f"{facts_html(_cards(found))}{notes_html(notes)}"
+    return render(
+        "report/templates/page.html.jinja",
+        title=origin.title,
+        about=f"{origin.model}{label}, on {origin.data}. {utc_now()[:10]}, Votron {__version__}.",
+        summary=summary(found, origin),
+        cards=_cards(found),
+        notes=[*origin.notes, *([] if can_draw() else [NO_FIGURES])],
+        parts=[{"key": key, "heading": heading, **part} for key, heading, part in _parts(found, origin)],
     )
 
 
@@ -173,7 +163,8 @@ def _cards(found: Findings) -> list[tuple[str, str, str]]:
     return cards if area is None else [*cards, ("AUC", f"{area:.4f}", "area under the ROC curve")]
 
 
-def _sections(found: Findings, origin: Origin) -> Iterator[Section]:
+def _parts(found: Findings, origin: Origin) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the parts of the page: key, which is the name of its template, heading, and what the template shows."""
     yield "data", "Data", _rows.data(found)
     yield "errors", "Errors", _errors.errors(found)
     yield "confusions", "Confusions", _errors.confusions(found)
@@ -181,7 +172,9 @@ def _sections(found: Findings, origin: Origin) -> Iterator[Section]:
     if found.rules is not None and can_draw():
         yield "training", "Training", _errors.training(found)
     yield "wrong", "Wrong rows", _rows.wrong(found)
-    yield "reasons", "Reasons", _reasons.reasons(found)
-    yield "certificate", "Certificate", _certificate.certificate(found, origin)
+    if hasattr(found.classifier, "explain"):
+        yield "reasons", "Reasons", _reasons.reasons(found)
+    if isinstance(found.classifier, SavableClassifier):
+        yield "certificate", "Certificate", {"text": markup(_certificate.certificate(found, origin))}
     yield "model", "Model", _making.model(found, origin)
     yield "made", "How it was made", _making.made(found, origin)

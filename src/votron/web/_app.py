@@ -17,7 +17,7 @@ from fastapi.staticfiles import StaticFiles
 
 from votron import __version__
 from votron.errors import VotronError
-from votron.papers.plane_game import LongestGame, PlaneRules
+from votron.online.plane_game import LongestGame, PlaneRules
 from votron.web import _digit as digits
 from votron.web._game import PlaneGame, RuleBrokenError, field_of
 from votron.web._games import Games, NoSuchGameError, TooManyGamesError

@@ -1,6 +1,6 @@
 """A game in the plane between A, at the page, and B, an `OnlinePerceptron`.
 
-The rules are those of `votron.papers.plane_game`; what the game is worth under them is computed by
+The rules are those of `votron.online.plane_game`; what the game is worth under them is computed by
 `votron.theory`. A game is its setup and its moves, from which everything else follows: undoing is playing again without
 the last move, and a link has the moves.
 """
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from votron.errors import VotronError
 from votron.kernels import GaussianKernel, Kernel, LinearKernel, PolynomialKernel
 from votron.online import OnlinePerceptron, Round
-from votron.papers.plane_game import LongestGame, PlaneRules
+from votron.online.plane_game import LongestGame, PlaneRules
 from votron.record import MistakeRecord
 from votron.rules import Vectors
 from votron.theory import best_inseparable_bound, inseparable_bound, novikoff_bound, separating_vector

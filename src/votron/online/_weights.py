@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,18 +18,21 @@ from votron._util.types import Floats
 from votron.errors import VotronError
 from votron.kernels import Kernel
 from votron.kernels.base import negative_diagonal
-from votron.online._validation import OWNER, Row, as_dense, has_names, read_named, read_row
+from votron.online._reading import OWNER, Row, as_dense, has_names, read_named, read_row
 from votron.products import CallableProducts
 
 
 class WeightVector(Protocol):
     """The methods of all forms. Only ``add`` changes anything."""
 
+    def zero(self) -> Self:
+        """Return the zero vector in the same form."""
+
     def read(self, x: Any) -> Any:
         """Return an example as this form takes it, or refuse it."""
 
     def dot(self, x: Any) -> float:
-        """Return v·x."""
+        """Return v·x; not finite where it exceeds float64."""
 
     def square(self, x: Any) -> float:
         """Return x·x."""
@@ -40,27 +43,28 @@ class WeightVector(Protocol):
     def shown(self, scale: float) -> Any:
         """Return scale · v as users see it."""
 
-    def __str__(self) -> str: ...
-
 
 class DenseWeights:
     """A vector; examples are arrays or rows of a sparse matrix, of the same length."""
 
     def __init__(self, n_features: int) -> None:
-        self.n_features = n_features
         self._v = np.zeros(n_features)
 
     def __str__(self) -> str:
-        return f"vectors of {self.n_features} features"
+        return f"vectors of {len(self._v)} features"
+
+    def zero(self) -> Self:
+        """Return the zero vector in the same form."""
+        return type(self)(len(self._v))
 
     def read(self, x: Any) -> Row:
         """Return an example as this form takes it, or refuse it."""
         refuse_names(x, str(self))
-        return read_row(x, self.n_features)
+        return read_row(x, len(self._v))
 
     def dot(self, x: Row) -> float:
         """Return v·x."""
-        with np.errstate(over="ignore", invalid="ignore"):  # refused by who asks, in words
+        with np.errstate(over="ignore", invalid="ignore"):
             return float(self._v[x.indices] @ x.data if sp.issparse(x) else self._v @ x)
 
     def square(self, x: Row) -> float:
@@ -95,6 +99,10 @@ class NamedWeights:
     def __str__(self) -> str:
         return "named features"
 
+    def zero(self) -> Self:
+        """Return the zero vector in the same form."""
+        return type(self)()
+
     def read(self, x: Any) -> dict[Any, float]:
         """Return an example as this form takes it, or refuse it."""
         if not has_names(x):
@@ -128,7 +136,7 @@ class NamedWeights:
 
 
 class KernelWeights:
-    """A sum of examples in a kernel's feature space, with one product with the whole of it for each example.
+    """A sum of examples in a kernel's feature space; rows of a sparse matrix become arrays.
 
     Scores are left folds, one addition for each mistake, as in the dual engine: on integer data they are the same.
     """
@@ -137,79 +145,66 @@ class KernelWeights:
         self.kernel, self.n_features = kernel, n_features
         self._coefficients = Growing()
         self._terms = Growing(np.float64, kernel.n_terms)
-        self._rows: _GrowingRows | _GrowingSparse | None = None
-        self._pairs: list[tuple[float, Row]] = []
+        self._rows = Growing(np.float64, n_features)
 
     def __str__(self) -> str:
         return f"vectors of {self.n_features} features"
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_pairs": []}
+    def zero(self) -> Self:
+        """Return the zero vector in the same form."""
+        return type(self)(self.kernel, self.n_features)
 
-    def read(self, x: Any) -> Row:
+    def read(self, x: Any) -> Floats:
         """Return an example as this form takes it, or refuse it."""
         refuse_names(x, str(self))
-        row = read_row(x, self.n_features)
-        self.kernel.check(_matrix(row))
+        row = as_dense(read_row(x, self.n_features))
+        row.flags.writeable = False
+        self.kernel.check(row[None])
         return row
 
-    def dot(self, x: Row) -> float:
+    def dot(self, x: Floats) -> float:
         """Return v·Φ(x)."""
-        values = self._values(x)
-        with np.errstate(over="ignore", invalid="ignore"):  # refused by who asks, in words
-            return float(np.add.accumulate(self._coefficients.values * values)[-1]) if len(values) else 0.0
+        if not self._rows.n:
+            return 0.0
+        dots = self._dots(x)[None, :]
+        mine, theirs = self.kernel.terms(self._squares(x)), np.ascontiguousarray(self._terms.values.T)
+        values = np.empty_like(dots)
+        self.kernel.from_dots(dots, np.zeros(1, dtype=np.int64), 0, dots.shape[1], mine, theirs, values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.add.accumulate(self._coefficients.values * values[0])[-1])
 
-    def square(self, x: Row) -> float:
+    def square(self, x: Floats) -> float:
         """Return K(x, x)."""
         diagonal = self.kernel.diagonal(self._squares(x))
         if diagonal[0] < 0:
             raise negative_diagonal(self.kernel, diagonal)
         return float(diagonal[0])
 
-    def add(self, coefficient: float, x: Row) -> None:
+    def add(self, coefficient: float, x: Floats) -> None:
         """Add an example to v."""
-        terms = self.kernel.terms(self._squares(x))
-        if self._rows is None:
-            self._rows = (
-                _GrowingSparse(self.n_features) if sp.issparse(x) else _GrowingRows(np.float64, self.n_features)
-            )
-        self._rows.append(x)
-        self._terms.extend(terms.T)
+        self._terms.extend(self.kernel.terms(self._squares(x)).T)
+        self._rows.extend(x[None])
         self._coefficients.extend([coefficient])
 
-    def shown(self, scale: float) -> tuple[tuple[float, Row], ...]:
+    def shown(self, scale: float) -> tuple[tuple[float, Floats], ...]:
         """Return the pairs of a coefficient and an example, in the order of the mistakes."""
-        coefficients, rows = self._coefficients.values, self._rows
-        for i in range(len(self._pairs), len(coefficients)):
-            assert rows is not None
-            self._pairs.append((scale * float(coefficients[i]), rows.row(i)))
-        return tuple(self._pairs)
+        rows = self._rows.values.copy()
+        rows.flags.writeable = False
+        return tuple((scale * float(c), row) for c, row in zip(self._coefficients.values, rows, strict=True))
 
-    def _values(self, x: Row) -> Floats:
-        """Return the kernel values of x with the examples in v."""
-        if self._rows is None:
-            return np.empty(0)
-        x = self._rows.like_this(x)
-        dots = self._dots(x)[None, :]
-        mine, theirs = self.kernel.terms(self._squares(x)), np.ascontiguousarray(self._terms.values.T)
-        out = np.empty_like(dots)
-        self.kernel.from_dots(dots, np.zeros(1, dtype=np.int64), 0, dots.shape[1], mine, theirs, out)
-        return np.asarray(out[0])
-
-    def _dots(self, x: Row) -> Floats:
-        assert self._rows is not None
+    def _dots(self, x: Floats) -> Floats:
         rows = self._rows.values
         if not self.kernel.reads_features:
-            return np.ascontiguousarray(self._function.values(rows, _matrix(x))[:, 0])
+            return np.ascontiguousarray(self._function.values(rows, x[None])[:, 0])
         with np.errstate(over="ignore", invalid="ignore"):
             # Row by row: a product with the matrix would wake BLAS's threads, which lose more than they win here.
-            return np.asarray(rows @ as_dense(x) if sp.issparse(rows) else np.vecdot(rows, x))
+            return np.asarray(np.vecdot(rows, x))
 
-    def _squares(self, x: Row) -> Floats:
+    def _squares(self, x: Floats) -> Floats:
         if not self.kernel.reads_features:
-            return self._function.squares(_matrix(x))
+            return self._function.squares(x[None])
         with np.errstate(over="ignore"):
-            return np.array([x.data @ x.data if sp.issparse(x) else x @ x])
+            return np.array([x @ x])
 
     @property
     def _function(self) -> CallableProducts:
@@ -219,49 +214,14 @@ class KernelWeights:
         return products
 
 
-class _GrowingRows(Growing):
-    """A matrix that grows at its end."""
-
-    def append(self, x: Row) -> None:
-        self.extend(as_dense(x)[None])
-
-    def row(self, i: int) -> Floats:
-        """Return row i; it cannot be written to, and it will not change."""
-        row: Floats = self._data[i]
-        row.flags.writeable = False
-        return row
-
-    def like_this(self, x: Row) -> Row:
-        """Return a row in the form of these."""
-        return as_dense(x)
-
-
-class _GrowingSparse:
-    """A CSR matrix that grows at its end."""
-
-    def __init__(self, n_features: int) -> None:
-        self.n_features = n_features
-        self._starts, self._indices, self._data = Growing(np.int32), Growing(np.int32), Growing()
-        self._starts.extend([0])
-
-    @property
-    def values(self) -> Any:
-        parts = self._data.values, self._indices.values, self._starts.values
-        return sp.csr_matrix(parts, shape=(len(parts[2]) - 1, self.n_features))
-
-    def append(self, x: Row) -> None:
-        x = self.like_this(x)
-        self._indices.extend(x.indices)
-        self._data.extend(x.data)
-        self._starts.extend([self._data.n])
-
-    def row(self, i: int) -> Any:
-        """Return row i."""
-        return self.values[i]
-
-    def like_this(self, x: Row) -> Row:
-        """Return a row in the form of these."""
-        return x if sp.issparse(x) else sp.csr_matrix(x[None, :])
+def weights_for(x: Any, kernel: Kernel | None) -> WeightVector:
+    """Return the zero vector in the form that suits an example."""
+    if has_names(x):
+        if kernel is not None:
+            refuse_names(x, "with a kernel vectors: use scikit-learn's DictVectorizer, or to_numpy() of a Series")
+        return NamedWeights()
+    n_features = read_row(x).shape[-1]
+    return DenseWeights(n_features) if kernel is None else KernelWeights(kernel, n_features)
 
 
 def refuse_names(x: Any, wanted: str) -> None:
@@ -272,12 +232,8 @@ def refuse_names(x: Any, wanted: str) -> None:
         )
 
 
-def _matrix(row: Row) -> Any:
-    return row if sp.issparse(row) else row[None, :]
-
-
 def _sum(products: Iterable[float]) -> float:
     try:
         return math.fsum(products)
-    except (OverflowError, ValueError):  # beyond float64; refused by who asks, in words
+    except (OverflowError, ValueError):  # beyond float64
         return math.nan

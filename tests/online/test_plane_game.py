@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import thorough
 
 from votron import OnlinePerceptron
-from votron.papers.plane_game import LongestGame, PlaneRules
+from votron.online.plane_game import LongestGame, PlaneRules
 
 ANGLES = st.floats(-180, 180)
 

@@ -8,11 +8,6 @@ import numpy as np
 import pytest
 from paper import paper_perceptron
 
-from votron.papers.published import facts, source
-from votron.papers.runs import RULES
-from votron.papers.tables import MOMENTS
-
-COUNTS = ("SupVec", "Mistake")
 ROOT = Path(__file__).parents[2]
 
 
@@ -20,27 +15,6 @@ ROOT = Path(__file__).parents[2]
 def _benchmarks_importable(monkeypatch):
     """``benchmarks`` is no part of the package; it is run from the root of the repository."""
     monkeypatch.syspath_prepend(str(ROOT))
-
-
-# -- the papers --------------------------------------------------------------------------------------------------------
-
-
-def test_facts_of_the_papers():
-    assert "Machine Learning 37" in source("freund_schapire")
-    for degree in range(1, 7):
-        found = facts("freund_schapire", degree)
-        assert set(found) <= {*RULES, *COUNTS}
-        for row in COUNTS:
-            counts = [fact.value for _, fact in sorted(found[row].items())]
-            assert counts == sorted(counts)
-            assert tuple(found[row]) == (MOMENTS if degree > 1 else MOMENTS[:-1])
-        for t, mistakes in found["Mistake"].items():
-            assert mistakes.value >= found["SupVec"][t].value
-    d4 = facts("freund_schapire", 4)
-    assert [d4["Mistake"][t].value for t in (1, 4, 30)] == [7977, 12780, 14538]
-    assert [d4["Mistake"][t].recalled for t in (1, 4, 30)] == [True, True, False]
-    assert not any(fact.recalled for row in facts("li_long", 4).values() for fact in row.values())
-    assert facts("li_long", 2) == {}
 
 
 # -- the benchmarks ----------------------------------------------------------------------------------------------------

@@ -24,8 +24,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from votron.theory import novikoff_bound
-
 __all__ = ["BrokenRule", "LongestGame", "PlaneRules"]
 
 Floats = NDArray[np.float64]
@@ -94,7 +92,7 @@ class PlaneRules:
     @property
     def bound(self) -> float:
         """The theorem's bound on mistakes, (R/γ)²."""
-        return novikoff_bound(self.radius, self.margin)
+        return (self.radius / self.margin) ** 2
 
     def label(self, x: tuple[float, float]) -> int:
         """Return the label that u gives to an example."""
