@@ -36,8 +36,8 @@ lint: .venv/.ready  ## the checks that run no code
 processors: .venv/.ready  ## the tests of what is exact, and the examples, as on a processor with AVX2 and on one without FMA
 	$(BIN)/python tests/processors.py
 
-fuzz: .venv/.ready  ## open 10,000 damaged or forged model files, and as many damaged data files (some minutes)
-	$(BIN)/python tests/saving/fuzz_models.py 10000
+fuzz: .venv/.ready  ## open 10,000 forged or damaged model files, and as many damaged data files (some minutes)
+	$(BIN)/python tests/saving/test_hostile_files.py 10000
 	$(BIN)/python tests/data/fuzz_readers.py 10000
 
 coverage: .venv/.ready  ## how often each guarantee is false on data with repeated rows, of known distributions (some ten minutes)

@@ -165,7 +165,7 @@ def test_what_comes_after_training_with_a_column(here, capsys, estimator):
     assert document["sample_weight"] == {"column": "w", "least": 0.5, "largest": 3.0, "left_out": 30}
     assert document["test_error"]["rows"] == 23
     assert "Trained with weights of rows by w." in run(capsys, "evaluate", "m.votron", "rare.csv")
-    out = run(capsys, "certify", "m.votron", "rare.csv")
+    out = run(capsys, "certify", "m.votron", "rare.csv", "--verbose")
     assert ", 67 examples" in out
     assert "no sample_weight and class_weight=None" in out
     run(capsys, "predict", "m.votron", "rare.csv", "-o", "labels.csv")

@@ -160,7 +160,7 @@ def test_failures(error, status, words, here, capsys, monkeypatch):
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("votron.saving.read_manifest", fail)
+    monkeypatch.setattr("votron.saving.models.load_with_manifest", fail)
     assert main(["inspect", "days.votron"]) == status
     out, err = capsys.readouterr()
     assert out == ""
@@ -169,7 +169,7 @@ def test_failures(error, status, words, here, capsys, monkeypatch):
 
 
 def test_debugging_shows_where(here, capsys, monkeypatch):
-    monkeypatch.setattr("votron.saving.read_manifest", lambda **_: 1 / 0)
+    monkeypatch.setattr("votron.saving.models.load_with_manifest", lambda **_: 1 / 0)
     monkeypatch.setenv("VOTRON_DEBUG", "1")
     assert main(["inspect", "days.votron"]) == 1
     assert "Traceback" in capsys.readouterr().err

@@ -165,7 +165,7 @@ def test_certificates_say_that_held_out_data_chose(params):
     found = certify(model(gamma=1.0, **params).fit(X, y), X, y, comparators=())
     assert not any(bound.applies for bound in found.bounds if bound.kind == "guarantee")
     because = {each.because for bound in found.bounds for each in bound.assumptions}
-    assert any("chosen by held-out data" in each for each in because)
+    assert any("chosen by held-out rows" in each for each in because)
 
 
 def test_holdout_ends_training_and_finds_its_own_moment():

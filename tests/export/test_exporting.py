@@ -435,7 +435,7 @@ def frame_model(frame, encoder=None):
         ),
         (
             lambda: frame_model(TEXTS, TableEncoder(text=["body"])),
-            r"The column 'body' holds texts, whose words cannot be told apart in ONNX .* a model without it\.",
+            "ONNX has no operators for the column 'body', which is a TextColumn: export a model without it",
         ),
         (
             lambda: frame_model(pd.DataFrame({"label": X[:, 0], "b": X[:, 1]})),

@@ -11,6 +11,7 @@ import skops.io
 from paper import paper_averaged, paper_perceptron
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
 from skops.io.exceptions import UntrustedTypesFoundException
 
 from votron import (
@@ -18,8 +19,10 @@ from votron import (
     NaiveBayesLinearClassifier,
     TableEncoder,
     WinnowClassifier,
+    save,
     tabular_encoder,
 )
+from votron.errors import ModelFileError
 from votron.kernels import LinearKernel, NormalizedKernel, PolynomialKernel
 
 DOCS = Path(__file__).parents[2] / "docs" / "interoperability.md"
@@ -115,6 +118,17 @@ def test_nothing_opens_without_trust():
     content = skops.io.dumps(fitted("voted")[0])
     with pytest.raises(UntrustedTypesFoundException, match=r"votron\.estimators\.voted\.VotedPerceptronClassifier"):
         skops.io.loads(content)
+
+
+def test_a_pipeline_that_no_model_file_holds_is_saved_by_skops(tmp_path):
+    model = make_pipeline(PolynomialFeatures(2), paper_averaged(random_state=0)).fit(X, y)
+    with pytest.raises(
+        ModelFileError, match=r"type PolynomialFeatures cannot be saved in a model file; skops\.io saves"
+    ):
+        save(model, tmp_path / "m.votron")
+    again, needed = there_and_back(model)
+    assert set(needed) <= set(DOCUMENTED)
+    assert np.array_equal(again.decision_function(X), model.decision_function(X))
 
 
 def test_what_comes_back_is_a_whole_model():

@@ -108,15 +108,12 @@ def test_truth_values_of_every_type(column):
 
 
 @pytest.mark.parametrize(
-    "dtype", ["int8", "uint64", "float32", "Int32", "Float64", "category", pl.Int8, pl.UInt64, pl.Float32, pl.Decimal(10, 2)]
+    "dtype",
+    ["int8", "uint64", "float32", "Int32", "Float64", "category", pl.Int8, pl.UInt64, pl.Float32, pl.Decimal(10, 2)],
 )
 def test_numbers_of_every_type(dtype):
     if isinstance(dtype, str):
         frame = pd.DataFrame({"x": pd.Series([1, 2, 3]).astype(dtype)})
-        if dtype == "category":
-            frame["x"] = frame["x"].astype(str).astype("category")
-            assert tabular_encoder(frame).fit_transform(frame).shape == (3, 3)
-            return
     else:
         frame = pl.DataFrame({"x": pl.Series([1, 2, 3]).cast(dtype)})
     assert tabular_encoder(frame).fit_transform(frame)[:, 0].tolist() == [1, 2, 3]

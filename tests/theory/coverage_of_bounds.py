@@ -167,7 +167,7 @@ def simulate(world: World, name: str, runs: int, delta: float, seed: int = 0) ->
         for (statement, predictor, kind), value, error in statements(world, model, found, delta):
             line = lines[world.name, name, statement, predictor]
             line.kind = kind
-            if math.isfinite(value):
+            if value is not None:
                 line.values.append(value)
                 line.errors.append(error)
     for line in lines.values():

@@ -3,9 +3,9 @@
 import json
 import math
 import pickle
-import re
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import oracle
 import pandas as pd
@@ -100,7 +100,7 @@ def test_every_number_as_written_out(n_classes, digits):
             assert found.margins[name][c] == pytest.approx(margins[name].min(), rel=1e-6, abs=1e-9 * R)
         best = max(values.min() for values in margins.values())
         novikoff = bound(found, "Block & Novikoff").values[c]
-        assert math.isnan(novikoff) if best <= 0 else novikoff == pytest.approx((R / best) ** 2)
+        assert novikoff is None if best <= 0 else novikoff == pytest.approx((R / best) ** 2)
         least = min(theory.best_inseparable_bound(values, R, 2).bound for values in margins.values())
         assert bound(found, "Freund & Schapire, theorem 2").values[c] == pytest.approx(least, rel=1e-6)
         assert bound(found, "Helmbold & Warmuth", ONE_VOTE).values[c] == pytest.approx(2 * first / (m + 1))
@@ -119,7 +119,7 @@ def test_every_number_as_written_out(n_classes, digits):
         agnostic = bound(found, "(7) with errors", LAST).values[c]
         assert agnostic == pytest.approx(theory.agnostic_compression_bound(m, len(wrong), int(outside), delta))
         seven = bound(found, "Graepel et al. (7)", LAST).values[c]
-        assert math.isnan(seven) if errs.any() else seven == theory.compression_bound(m, len(wrong), delta)
+        assert seven is None if errs.any() else seven == theory.compression_bound(m, len(wrong), delta)
 
 
 def test_the_margin_bounds_of_a_model_that_separates(digits):
@@ -138,7 +138,7 @@ def test_the_margin_bounds_of_a_model_that_separates(digits):
     assert math.floor(sparsity * (1 + 1e-9)) == theory.sparsity_bound(1.0, margin)
     assert bound(found, "unit length (Columbia)").values[0] == pytest.approx(1 / margin**2)
     assert not bound(found, "unit length (Columbia)").failing
-    assert all(b.applies for b in found.bounds if b.predictor == LAST and math.isfinite(b.error))
+    assert all(b.applies for b in found.bounds if b.predictor == LAST and b.error is not None)
     seven = bound(found, "Graepel et al. (7)", LAST).error
     assert seven == theory.compression_bound(m, int(model.n_support_[0]), 0.05)
     assert bound(found, "(7) with errors", LAST).error == pytest.approx(1 - math.exp(-seven))
@@ -154,7 +154,8 @@ def test_the_pac_margin_bound_wants_many_examples_and_a_large_margin():
     assert of_average.error == pytest.approx(theory.pac_margin_bound(4000, kappa, 0.05))
     assert of_average.applies
     assert of_average.vacuous  # as it is for most data one meets
-    assert "vacuous" in str(found)
+    assert "vacuous" in found.describe(verbose=True)
+    assert "PAC margin" not in str(found)  # the bound is of no use
 
 
 def test_dense_sparse_and_precomputed_say_the_same(digits):
@@ -168,7 +169,7 @@ def test_dense_sparse_and_precomputed_say_the_same(digits):
     for one, other in zip(given.bounds, by_rows.bounds, strict=True):
         if one.name != "Cesa-Bianchi et al., fixed draws":  # for which rows must be told apart
             assert (one.name, one.remarks) == (other.name, other.remarks)
-            assert one.values == pytest.approx(other.values, nan_ok=True)
+            assert one.values == pytest.approx(other.values)
 
 
 @pytest.mark.slow
@@ -186,7 +187,7 @@ def test_the_comparators(digits):
     alone = certify(model, X, y, comparators=())
     for name in ("Block & Novikoff", "Freund & Schapire, theorem 2"):
         with_them, without = bound(found, name), bound(alone, name)
-        assert all(not a > b for a, b in zip(with_them.values, without.values, strict=True))
+        assert all(a is None or b is None or a <= b for a, b in zip(with_them.values, without.values, strict=True))
     assert "adatron" in certify(model, X, y).margins  # few enough
     hard = np.vstack([X, X[:3]]), np.append(y, (y[:3] + 1) % 3)  # the same images with other labels
     assert list(certify(model.fit(*hard), *hard).margins)[2:] == ["adatron", "svm"]
@@ -214,7 +215,9 @@ def test_no_run_exceeds_a_mistake_bound(sample, tau, epochs):
     found = certify(model, X, y)  # raises where one is exceeded
     for b in found.bounds:
         if b.kind == "fact" and not b.failing:
-            assert all(not k > value * (1 + 1e-6) for k, value in zip(found.mistakes, b.values, strict=True))
+            assert all(
+                value is None or k <= value * (1 + 1e-6) for k, value in zip(found.mistakes, b.values, strict=True)
+            )
             assert all(d <= k for d, k in zip(found.support, found.mistakes, strict=True))
     if tau == 0 and epochs == 1:
         assert bound(found, "Helmbold & Warmuth", MEAN_RANDOM).values == pytest.approx(
@@ -239,9 +242,7 @@ def with_more_mistakes(model, times):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_run_that_does_is_an_error_in_votron(digits, n_classes, monkeypatch):
-    taken = theory.Assumption("same data", None, "your claim")
-    monkeypatch.setattr("votron.theory.evidence.gathering.compare_run", lambda *args: taken)
+def test_a_run_that_does_is_an_error_in_votron(digits, n_classes):
     X, y = digits[0][:100], digits[1][:100] % n_classes
     model = voted(epochs=None).fit(X, y)
     most = int(max(bound(certify(model, X, y), "Block & Novikoff").values))
@@ -270,7 +271,7 @@ def test_margins_that_are_next_to_nothing():
     X, y = rng.normal(size=(30, 10)), rng.integers(0, 2, 30)
     for gamma in (10.0, 50.0, 100.0, 300.0):
         found = certify(paper_perceptron(kernel="rbf", gamma=gamma, random_state=0).fit(X, y), X, y)
-        assert "nan" not in str(found)
+        assert "nan" not in found.describe(verbose=True)
 
 
 @thorough(60)
@@ -363,7 +364,7 @@ def test_guarantees_fail_no_more_often_than_they_may(rule, epochs, name):
         error = np.mean(model.predict(X[m:]) != y[m:])
         found = certify(model, X[:m], y[:m], delta, comparators=())
         value = bound(found, name, found.predictor).error
-        if math.isfinite(value):
+        if value is not None:
             fails.append(error > value)
             tenth.append(error > value / 10)
     assert len(fails) > 30
@@ -434,7 +435,7 @@ def test_a_change_that_is_advised_earns_what_was_promised(digits, params, n_clas
     X, y = digits[0], digits[1] % n_classes
     model = paper_perceptron(random_state=0, **params).fit(X, y)
     found = certify(model, X, y)
-    promised = [b for b in found.bounds if b.kind == "guarantee" and b.failing and math.isfinite(b.error)]
+    promised = [b for b in found.bounds if b.kind == "guarantee" and b.failing and b.error is not None]
     promised = [b for b in promised if "" not in b.changes]  # no model predicts by a mean over seeds
     assert promised
     for b in promised:
@@ -467,13 +468,13 @@ def test_pipelines_and_searches_may_break_what_a_kernel_must_be(digits):
     searched = certify(search.fit(X, y), X, y)
     assert searched.best() is None
     assert (
-        "the step 'standardscaler' of the pipeline learns from the data that it is fitted to, and GridSearchCV chose"
+        "the step 'standardscaler' of the pipeline learns from the data that it is fitted to; GridSearchCV chose"
         in flat(searched)
     )
     frozen = make_pipeline(FrozenEstimator(StandardScaler().fit(X_test)), voted(epochs=1)).fit(X, y)
     assert certify(frozen, X, y).best().applies  # fitted to other data
     both = certify(make_pipeline(StandardScaler(), voted(epochs=1, gamma="scale")).fit(X, y), X, y)
-    assert "gamma='scale' was computed from these data, and the step 'standardscaler'" in flat(both)
+    assert "gamma='scale' was computed from these data; the step 'standardscaler'" in flat(both)
 
 
 @pytest.mark.slow
@@ -488,11 +489,11 @@ def test_batches_are_one_epoch(digits):
             batches.partial_fit(X[part], y[part], classes=np.arange(10))
     for one, other in zip(certify(batches, X, y).bounds, certify(whole, X, y).bounds, strict=True):
         assert (one.name, one.remarks) == (other.name, other.remarks)
-        assert np.array_equal(one.values, other.values, equal_nan=True)
+        assert one.values == other.values
     ended = {a.name: a for a in certify(batches, X, y).claims}["planned end"]
     assert ended.because == "training ended after 2 calls of partial_fit, whatever they showed: your claim"
     assert certify(batches, X, y).m == 298
-    assert "2 rows of length 0 were left out" in flat(certify(whole, X, y))
+    assert "2 rows of length 0 were left out" in certify(whole, X, y).describe(verbose=True)
     assert certify(whole, X, y).best() is None  # such examples may come, and are not spoken of
     twice = voted(epochs=2).fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
     with pytest.raises(VotronError, match="trained by fit for several epochs and then by partial_fit"):
@@ -522,7 +523,7 @@ def test_the_averaged_perceptron(digits):
     for name in a.margins:
         assert a.margins[name] == pytest.approx(b.margins[name], rel=1e-6)
     for name in ("Block & Novikoff", "Freund & Schapire, theorem 2"):
-        assert bound(a, name).values == pytest.approx(bound(b, name).values, rel=1e-6, nan_ok=True)
+        assert bound(a, name).values == pytest.approx(bound(b, name).values, rel=1e-6)
     with pytest.raises(VotronError, match="must be the training data"):
         certify(once, X[:200], y[:200])
 
@@ -532,8 +533,8 @@ def test_early_stopping_is_no_compression(digits):
     model = paper_averaged(early_stopping=True, average=False, random_state=0).fit(X, y)
     seven = bound(certify(model, X, y), "(7) with errors", LAST)
     assert [a.because for a in seven.failing] == [
-        "a share of every class was held out, so what is left are no independent draws",
-        "the pass was chosen by held-out data",
+        "a share of every class was held out, so the other rows are not independent draws",
+        "the pass was chosen by held-out rows",
     ]
     assert seven.changes == ("early_stopping=False",)
 
@@ -550,7 +551,7 @@ def test_the_adatron(digits, n_classes):
     d = len(model.support_) if n_classes > 2 else model.n_support_[0]
     assert bound(found, "Graepel et al. (7)", "adatron's vector").error == theory.compression_bound(300, int(d), 0.05)
     assert found.measured["adatron's vector"].rate == pytest.approx(1 - model.score(X_test, y_test))
-    assert "its own" in str(found)
+    assert "its own" in found.describe(verbose=True)
     soft = KernelAdatronClassifier(degree=1, gamma=1.0, C=1e-4).fit(X, y)
     assert (soft.margin_ <= 0).any()
     names = {b.name for b in certify(soft, X, y).bounds if b.applies}
@@ -593,7 +594,7 @@ def test_as_text_dict_rows_and_frame(digits):
     X, y, X_test, y_test = digits
     names = np.array([f"<{k}>" for k in range(10)])
     found = certify(voted(epochs=1).fit(X, names[y]), X, names[y], X_test=X_test, y_test=names[y_test])
-    text = str(found)
+    text = found.describe(verbose=True)
     assert text.splitlines()[0] == f"Certificate of VotedPerceptronClassifier: {ONE_VOTE}, 300 examples, 10 classes"
     assert "nan" not in text
     assert max(map(len, text.splitlines())) <= 140
@@ -601,7 +602,7 @@ def test_as_text_dict_rows_and_frame(digits):
     assert plain["mistakes"] == list(found.mistakes)
     assert [b["name"] for b in plain["bounds"]] == [b.name for b in found.bounds]
     for entry, b in zip(plain["bounds"], found.bounds, strict=True):
-        assert entry["error"] == (None if b.kind == "fact" or math.isnan(b.error) else pytest.approx(b.error))
+        assert entry["error"] == (None if b.kind == "fact" else pytest.approx(b.error))
     assert plain["measured"][ONE_VOTE]["n"] == 400
     assert plain["measured"][ONE_VOTE]["guaranteed"] == found.measured[ONE_VOTE].guaranteed(0.05)
     frame = found.to_frame()
@@ -634,7 +635,7 @@ def test_all_classes_together_by_theorem_or_by_a_union_bound(digits):
     union = bound(found, "Freund & Schapire, cor. 1", ONE_VOTE)
     assert union.joint is None
     assert union.error == pytest.approx(sum(union.values))
-    assert "(union)" in str(found)
+    assert "(union)" in found.describe(verbose=True)
 
 
 def test_a_dict_is_read_back(digits):
@@ -645,24 +646,44 @@ def test_a_dict_is_read_back(digits):
             kept = json.loads(json.dumps(certify(model.fit(X, labels), X, labels, **held).to_dict()))
             read = Certificate.from_dict(kept)
             assert json.loads(json.dumps(read.to_dict())) == kept
-            assert read.to_dict()["summary"] == kept["summary"]
+            assert msgspec.json.decode(msgspec.json.encode(read), type=Certificate) == read
 
 
 @pytest.mark.parametrize(
-    ("changed", "sentence"),
+    "changed",
     [
-        ({"delta": 1.5}, "A certificate must have 'delta' as to_dict returns it. Got 1.5 instead."),
-        ({"bounds": [3]}, "A bound must be a dict, as to_dict returns it. Got 3 instead."),
-        ({"bounds": [{"name": "x"}]}, "A bound must have 'formula', as to_dict returns it."),
-        ({"m": True}, "A certificate must have 'm' as to_dict returns it. Got True instead."),
-        ({"measured": {"last": {"errors": [], "total": 3, "n": 2}}}, "A certificate must have 'measured' as to_dict"),
+        {"delta": 1.5},
+        {"bounds": [3]},
+        {"bounds": [{"name": "x"}]},
+        {"m": True},
+        {"measured": {"last": {"errors": [], "total": 3, "n": 2}}},
     ],
 )
-def test_what_is_no_certificate_is_refused(digits, changed, sentence):
+def test_what_is_no_certificate_is_refused(digits, changed):
     X, y, _, _ = digits
     kept = certify(voted(epochs=1).fit(X, y), X, y).to_dict()
-    with pytest.raises(VotronError, match=re.escape(sentence)):
+    with pytest.raises(VotronError, match="This is not a certificate as to_dict returns it: "):
         Certificate.from_dict({**kept, **changed})
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        voted(epochs=None, rule="last"),
+        paper_perceptron(random_state=0),
+        VotedPerceptronClassifier(),
+        AveragedPerceptronClassifier(),
+        KernelAdatronClassifier(),
+    ],
+)
+def test_a_printed_certificate_fits_a_screen(digits, model):
+    X, y, X_test, y_test = digits
+    lines = str(certify(model.fit(X, y), X, y, X_test=X_test, y_test=y_test)).splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    assert any(line.startswith("Guaranteed: ") for line in lines)
+    assert any(line.startswith("Measured: ") for line in lines)
+    assert "vacuous" not in "".join(lines)
 
 
 @pytest.mark.slow
@@ -779,7 +800,7 @@ def test_an_interrupted_training_is_no_planned_one(digits):
 def test_bounds_are_plain_values(digits):
     X, y = digits[0][:100], digits[1][:100] == 0
     found = certify(voted(epochs=1).fit(X, y), X, y)
-    assert all(isinstance(value, float) for b in found.bounds for value in (*b.values, b.total))
+    assert all(isinstance(value, float | None) for b in found.bounds for value in (*b.values, b.total))
 
 
 @pytest.mark.parametrize("model", [paper_perceptron(gamma=0.1), paper_averaged()])
@@ -789,4 +810,4 @@ def test_batches_of_new_rows_are_one_epoch(model):
         model.partial_fit(X[start : start + 50], y[start : start + 50], classes=[0, 1, 2])
     certificate = certify(model, X, y)
     assert certificate.epochs == 1.0
-    assert "1 epoch run" in str(certificate)
+    assert "1 epoch" in str(certificate)

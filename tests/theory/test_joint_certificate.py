@@ -13,7 +13,6 @@ from strategies import thorough
 
 import votron.theory as theory
 from votron import certify, load
-from votron.errors import VotronError
 
 LAST, AVERAGE = "last vector", "average"
 ON_A_LINE = np.array([[-2.0], [-1.9], [0.0], [0.1], [1.9], [2.0]] * 10), np.array([0, 0, 1, 1, 2, 2] * 10)
@@ -88,11 +87,12 @@ def test_every_number_of_classes_together_as_written_out(digits, tau):
         assert found.margins[name] == pytest.approx((margins[name].min(),))
     best, stretch = max(each.min() for each in margins.values()), math.sqrt(1 + tau)
     novikoff = bound(found, "Block & Novikoff").values[0]
-    assert math.isnan(novikoff) if best <= 0 else novikoff == pytest.approx((1 + tau) * (R / best) ** 2)
+    assert novikoff is None if best <= 0 else novikoff == pytest.approx((1 + tau) * (R / best) ** 2)
     least = min(theory.best_inseparable_bound(each, stretch * R, epochs).bound for each in margins.values())
     assert bound(found, "Freund & Schapire, theorem 2").values[0] == pytest.approx(least, rel=1e-6)
     for name in ("Freund & Schapire, theorem 2", "Block & Novikoff"):
-        assert not bound(found, name).values[0] < k
+        value = bound(found, name).values[0]
+        assert value is None or value >= k
 
 
 @thorough(60)
@@ -159,16 +159,14 @@ def test_classes_that_are_told_apart_need_not_each_be_divided_from_the_rest():
     k = found.mistakes[0]
     assert bound(found, "Graepel et al. (7)", LAST).error == theory.compression_bound(60, k, 0.05)
     assert bound(found, "Vapnik & Chervonenkis", LAST).error <= k / 61
-    with pytest.raises(VotronError, match="training converged, and its last vectors err on them"):
-        certify(model, X, np.roll(y, 1))
 
 
 def test_what_does_not_hold_of_classes_together_is_said(digits):
     X, y = digits
     found = certify(joint(epochs=1, average=True).fit(X, y), X, y)
-    text = " ".join(str(found).split())
+    text = " ".join(found.describe(verbose=True).split())
     assert "Classes were trained together: an update changes two vectors" in text
-    assert "of one class against the rest the bounds on mistakes do not hold" in text
+    assert "for one class against the rest the bounds on mistakes do not hold" in text
     assert "No value, since the theorem is about one vector's sign, and these were trained together" in text
     for each in found.bounds:
         if each.name == "PAC margin" or each.predictor not in ("", LAST, AVERAGE):

@@ -36,7 +36,7 @@ def test_it_is_in_the_certificate(tmp_path):
     support = len(MODEL.support_)
     assert bound.error == pytest.approx((support * np.log(300) + np.log(20)) / 150)
     assert bound.applies
-    assert "crude Occam" in str(found)
+    assert "crude Occam" in found.describe(verbose=True)
     assert "crude Occam" in json.dumps(found.to_dict())
     save(MODEL, tmp_path / "m.votron", certificate=found)
     assert load(tmp_path / "m.votron").predict(X).tolist() == MODEL.predict(X).tolist()
@@ -63,7 +63,7 @@ def test_a_package_that_brings_it(tmp_path):
         "votron.bounds",
         "always one = brought:one",
         (["train", "digits", "--epochs", "1", "-o", "m.votron", "--quiet"], 0),
-        (["certify", "m.votron", "digits", "--bound", "always one"], 0),
+        (["certify", "m.votron", "digits", "--bound", "always one", "--verbose"], 0),
         (["certify", "m.votron", "digits", "--bound", "nowhere"], 2),
     )
     assert "always one" in done.stdout

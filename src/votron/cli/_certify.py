@@ -23,7 +23,8 @@ from votron.cli._reading import read_labelled
 from votron.errors import VotronError
 
 EXAMPLES = [
-    ("votron certify digits.votron digits", "the bounds, with their assumptions"),
+    ("votron certify digits.votron digits", "what is guaranteed, and what would have to change"),
+    ("votron certify digits.votron digits --verbose", "all bounds, with their assumptions"),
     ("votron certify days.votron days.csv --save", "and store them in the model file"),
     ("votron certify digits.votron digits --figure bounds.svg", "and plot them"),
 ]
@@ -33,8 +34,8 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
     """Add what the command takes."""
     parser.describe(
         "votron certify MODEL DATA [options]",
-        "Compute what the theorems say about a model's mistakes and about its error on new rows. DATA is what the "
-        "model was trained on; it is read, and rows are held out, as in training.",
+        "Compute what the theorems guarantee about a model's error on new rows. DATA is what the model was trained on; "
+        "it is read, and rows are held out, as in training.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
@@ -61,6 +62,7 @@ def add(parser: Parser, arguments: Sequence[str]) -> None:
         help="also apply a bound from another package (entry points votron.bounds); may be repeated",
     )
     file_argument(parser, "--figure", metavar="FILE", help="plot the bounds to an .svg, .png or .pdf file")
+    parser.add_argument("--verbose", action="store_true", help="print all bounds with their assumptions")
     parser.add_argument("--save", action="store_true", help="store the certificate in the model file")
     _options.add_label(parser, "column with the labels (default: as in training)")
     _options.add_common(parser)
@@ -102,7 +104,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(found.to_dict())
     else:
-        print(printable(str(found), keep="\n"))
+        print(printable(found.describe(verbose=args.verbose), keep="\n"))
+        if not args.verbose:
+            print("\n--verbose lists all bounds with their assumptions.")
     return 0
 
 

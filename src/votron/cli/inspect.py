@@ -11,7 +11,7 @@ import click
 from votron._util.text import counted, first_of, on_one_line, rounded_bytes, shortened
 from votron.cli import options
 from votron.cli.command import command, option
-from votron.cli.models import model_source
+from votron.cli.models import columns_of, model_source
 from votron.cli.output import bold, pairs, print_json
 
 if TYPE_CHECKING:
@@ -45,32 +45,25 @@ def inspect(model: str, features: int | None, as_json: bool, quiet: bool, verbos
     Nothing in the file is run, so a file from an unknown source can be inspected safely. Its structure and SHA-256 are
     checked. --verbose also shows the parameters and how the model was made.
     """
-    from votron.saving import read_manifest
+    from votron.saving.models import load_with_manifest
 
-    found = read_manifest(**model_source(model))
-    strongest = None
-    if features or (features is None and model != "-" and "kernel" not in found.summary):
-        strongest = _strongest(model, features or _FEATURES, asked=features is not None)
+    loaded, found = load_with_manifest(**model_source(model))
+    columns, strongest = columns_of(loaded) or {}, None
+    if features or (features is None and "kernel" not in found.summary):
+        strongest = _strongest(loaded, features or _FEATURES, asked=features is not None)
     if as_json:
-        print_json(dataclasses.asdict(found) | ({} if strongest is None else {"strongest_features": strongest}))
+        more = {} if strongest is None else {"strongest_features": strongest}
+        print_json(dataclasses.asdict(found) | {"columns": columns} | more)
     else:
-        print("\n\n".join([*_parts(found, model, verbose), *([_features(strongest)] if strongest else [])]))
+        shown = [*_parts(found, model, columns, verbose), *([_features(strongest)] if strongest else [])]
+        print("\n\n".join(shown))
 
 
-def _strongest(path: str, top: int, *, asked: bool) -> dict[str, dict[str, float]] | None:
+def _strongest(model: Any, top: int, *, asked: bool) -> dict[str, dict[str, float]] | None:
     """Return the strongest features of each class; None for models that are not linear, unless they were asked for."""
-    from votron.errors import ModelFileError
     from votron.explanations import strongest_features
-    from votron.saving.models import load
 
-    if path == "-":
-        raise click.UsageError("--features needs a model file, since standard input can be read once only.")
-    try:
-        found = strongest_features(load(path), top, first=1)
-    except ModelFileError:
-        if asked:
-            raise
-        return None
+    found = strongest_features(model, top, first=1)
     if found is None and asked:
         raise click.UsageError("--features is for linear models: weights, or a linear kernel with one vector a class.")
     return None if found is None else {str(label): dict(named) for label, named in found.items()}
@@ -87,7 +80,7 @@ def _features(found: Mapping[str, Mapping[str, float]]) -> str:
     return _section("strongest features", lines) + rest
 
 
-def _parts(found: Manifest, path: str, verbose: bool) -> list[str]:
+def _parts(found: Manifest, path: str, columns: Mapping[str, str], verbose: bool) -> list[str]:
     """Return the sections of the text."""
     classes = first_of([_short(str(label)) for label in found.classes[: _CLASSES + 1]], _CLASSES)
     file = "standard input" if path == "-" else path
@@ -104,8 +97,8 @@ def _parts(found: Manifest, path: str, verbose: bool) -> list[str]:
     }
     certificate = {"certificate": _words(found.certificate.get("summary")) if found.certificate else "none in the file"}
     parts = [_pairs(head | certificate | ({"sha256": found.sha256} if verbose else {}))]
-    if found.columns:
-        parts.append(_section("columns", found.columns))
+    if columns:
+        parts.append(_section("columns", columns))
     elif found.steps:
         parts.append(_pairs({"encoder": ", ".join(found.steps)}))
     made = found.provenance or {}

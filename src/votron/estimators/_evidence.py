@@ -1,37 +1,26 @@
-"""Evidence for certificates: what classifiers tell `votron.theory`, most of it those that keep their record."""
+"""What classifiers hand over to `votron.theory` for margins and certificates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.resources import effective_threads
-from votron._util.types import Floats, Index, Rows
-from votron.engine import DualTrainer, LinearTrainer, TrainingRun
-from votron.errors import VotronError
-from votron.estimators._explanations import RecordReasons
+from votron._util.types import Labels, RowsLike
 from votron.estimators._validation import encode_labels, typed_as, validated
-from votron.estimators.base import EpochClassifier, ScoreClassifier
-from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
-from votron.record import MistakeRecord
-from votron.rules import RULES, Vectors, row_draws
+from votron.rules import RULES, row_draws
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.gathering import (
-    RecordedRun,
-    TrainedModel,
-    evidence_of_record,
-    not_independent,
-    planned_end,
-)
-from votron.theory.evidence.training import Assumption, Passes
+from votron.theory.evidence.recorded import evidence_of_record
+from votron.theory.evidence.trained import Trained, check_training_data
 from votron.theory.geometry import Comparators, Margins, lengths_of
+
+if TYPE_CHECKING:
+    from votron.estimators.voted import VotedPerceptronClassifier
 
 _SWITCHES = {
     ONE_VOTE: "rule='vote'",
@@ -48,120 +37,62 @@ _SWITCHES = {
 """Parameters to set for predictors and assumptions of bounds."""
 
 
-def trained_model(
-    model: ScoreClassifier, rows: Rows, labels: Any, vectors: Mapping[str, Margins], comparators: Any, **more: Any
-) -> TrainedModel:
-    """Return a model as `votron.theory.certify` takes it, its training data and its own vectors on them."""
+def trained_on(
+    model: Any,
+    X: RowsLike,
+    y: Labels,
+    *,
+    vectors: tuple[str, ...],
+    comparators: Any,
+    predictor: str,
+    lengths_known: bool,
+    switches: Mapping[str, str],
+) -> Trained:
+    """Return a model and its vectors on its training data; refuse other data."""
     from votron.estimators.adatron import maximal_margins
 
+    rows, labels = validated(model, X, y, kernel=getattr(model, "kernel_", None), reset=False)
+    check_training_data(model.history_, rows, encode_labels(labels, model.classes_)[1])
     kernel, n_threads = model._kernel_of_space(), effective_threads(model.n_jobs)
+    precomputed = is_precomputed(kernel)
+    if hasattr(model, "support_vectors_") and not precomputed:
+        rows = typed_as(model.support_vectors_, rows)
+    found = {name: model._in_feature_space(rows, labels, name) for name in vectors}
     compare = Comparators(
         kernel,
         rows,
         labels,
         classes=model.classes_,
-        signs=next(iter(vectors.values())).signs,
+        signs=next(iter(found.values())).signs,
         n_threads=n_threads,
         maximize=partial(maximal_margins, kernel, rows, labels, n_threads),
     )
-    return TrainedModel(
+    return Trained(
         name=type(model).__name__,
+        predictor=predictor,
         classes=model.classes_,
-        rows=rows,
-        vectors=vectors,
+        history=model.history_,
+        vectors=found,
         comparators=partial(compare.margins, comparators),
-        gamma_from_data=model.history_.gamma_from == "scale",
+        lengths_known=lengths_known,
         has_kernel=hasattr(model, "kernel"),
-        from_file=model.history_.from_file,
-        **more,
+        switches=switches,
+        row_hashes=None if precomputed else row_draws(rows, 0),
     )
 
 
-def check_none_left_out(n: int) -> None:
-    """Refuse a certificate of a model that was given rows of weight 0: which they were, it does not know any more."""
-    if n:
-        raise VotronError(
-            f"A model that was given rows of weight 0, here {n:,}, has no certificate: train it without them, for the "
-            "same model, which then has one."
-        )
+# -- models that keep their record ------------------------------------------------------------------------------------
 
 
-def passes_of(model: EpochClassifier) -> Passes:
-    """Return how training went, for the certificate."""
-    return Passes(
-        epochs=model.history_.passes,
-        n_epochs=model.history_.n_epochs,
-        once=not model.history_.rows_repeated,
-        converged=bool(model.history_.converged),
-        interrupted=model.history_.interrupted,
-        shuffle=model.history_.shuffled,
-        random_state=model.history_.seed,
-    )
+def predictor_name(model: VotedPerceptronClassifier) -> str:
+    """Return what ``predict`` predicts by, in words."""
+    n_epochs = model.record_.n_steps / model.record_.n_examples
+    training = f"{n_epochs:g} epochs" if model.history_.rows_repeated else "one epoch"
+    return RULES[model._predicting_rule()].predictor(training, bool(model.normalize_vectors))
 
 
-class RecordClassifier(RecordReasons, EpochClassifier):
-    """A classifier whose vectors, all of them, are in its record."""
-
-    rule: str
-    normalize_vectors: bool
-    margin: Any
-    class_weight: Any
-    kernel_: Kernel
-    record_: MistakeRecord
-    support_: Index
-    support_vectors_: Rows
-    _vectors: Vectors
-
-    @property
-    def _largest_margin(self) -> float:
-        """The largest τ of a class."""
-        raise NotImplementedError
-
-    def _new_trainer(self, rows: Rows, n_steps: int, weighted: bool = False) -> DualTrainer | LinearTrainer:
-        """Return the engine to train with on these data."""
-        raise NotImplementedError
-
-    def _runner(
-        self,
-        trainer: DualTrainer | LinearTrainer,
-        rows: Rows,
-        order: Index,
-        n_steps: int,
-        ids: Index | None = None,
-        weights: Floats | None = None,
-    ) -> Callable[..., TrainingRun]:
-        """Return the engine's ``run``, with the threads and the memory that it may use."""
-        raise NotImplementedError
-
-    def _predicting_rule(self) -> str:
-        """Return the rule that predicts."""
-        return self.rule
-
-    def _chosen_by_held_out(self) -> tuple[str, str] | None:
-        """Return what, beside the vectors of a rule, held-out data chose, and how to have it otherwise; or None."""
-        return None
-
-    def _predictor_name(self) -> str:
-        """Return what ``predict`` predicts by, in words."""
-        n_epochs = self.record_.n_steps / self.record_.n_examples
-        training = f"{n_epochs:g} epochs" if self.history_.rows_repeated else "one epoch"
-        return RULES[self._predicting_rule()].predictor(training, bool(self.normalize_vectors))
-
-    def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
-        """Return what `votron.theory.margins` asks for."""
-        return margins_of_record(self, X, y, vector)
-
-    def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
-        """Return what `votron.theory.certify` asks for."""
-        return recorded_evidence(self, X, y, comparators)
-
-    def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
-        """Return the errors of all predictors on test data."""
-        return recorded_errors(self, X, y)
-
-
-def margins_of_record(model: RecordClassifier, X: Any, y: Any, vector: str) -> Margins:
-    """Return what `votron.theory.margins` asks for."""
+def recorded_margins(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, vector: str) -> Margins:
+    """Return the margins of the last or the average vectors."""
     check_is_fitted(model)
     rows, codes = model._labelled(X, y)
     lengths, factor = lengths_of(model.kernel_, rows)
@@ -176,79 +107,43 @@ def margins_of_record(model: RecordClassifier, X: Any, y: Any, vector: str) -> M
     return Margins(scores, model._signs(codes), np.sqrt(np.maximum(norm2, 0.0)), lengths)
 
 
-def recorded_evidence(model: RecordClassifier, X: Any, y: Any, comparators: Any) -> Evidence:
-    """Return what `votron.theory.certify` asks for."""
+def recorded_evidence(model: VotedPerceptronClassifier, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
+    """Return what the record and the history show of training."""
     check_is_fitted(model)
-    if model.history_.presented_unequally:
-        raise VotronError(
-            "A model that was trained by fit for several epochs and then by partial_fit has no certificate: its "
-            "examples were presented unequally often. Train it by one of the two."
-        )
-    check_none_left_out(model.history_.n_zero_weight)
-    rows, labels = validated(model, X, y, kernel=model.kernel_, reset=False)
-    precomputed = is_precomputed(model.kernel_)
-    if not precomputed:
-        rows = typed_as(model.support_vectors_, rows)
-    trained = trained_model(
+    trained = trained_on(
         model,
-        rows,
-        labels,
-        {name: margins_of_record(model, rows, labels, name) for name in ("last", "average")},
-        comparators,
-        predictor=model._predictor_name(),
-        n_rows=model.history_.n_rows,
+        X,
+        y,
+        vectors=("last", "average"),
+        comparators=comparators,
+        predictor=predictor_name(model),
         lengths_known=model.kernel_.unit_length,
         switches=_SWITCHES,
-        row_hashes=None if precomputed else row_draws(rows, 0),
     )
-    run = RecordedRun(
-        record=model.record_,
-        support_rows=None if precomputed else model.support_vectors_,
-        retrain=partial(_retrained, model, rows, encode_labels(labels, model.classes_)[1]),
-        scores_at=partial(_scores_at, model, rows),
-    )
-    rule, chosen = model._predicting_rule(), model._chosen_by_held_out()
-    found = evidence_of_record(
+    rule, chosen = model._predicting_rule(), _chosen_by_held_out(model)
+    by_support = not (chosen[0] or RULES[rule].needs_held_out)
+    return evidence_of_record(
         trained,
-        passes_of(model),
-        run,
+        model.record_,
         tau=model._largest_margin,
-        balanced=isinstance(model.class_weight, str),
-        own_scores=None if chosen or RULES[rule].needs_held_out else model._scores(rows),
+        own_scores=model._scores(model._labelled(X, y)[0]) if by_support else None,
         unit_vectors=bool(model.normalize_vectors),
+        balanced=isinstance(model.class_weight, str),
+        chosen=chosen,
     )
-    broken = []
-    if chosen:
-        what, change = chosen
-        broken = [planned_end(passes_of(model), f"the {what} chosen by held-out data", change)]
-        broken.append(not_independent(change))
-    if model.history_.n_settings:
-        because = "kernel and parameters were chosen by cross-validation on these data"
-        remedy = "parameters that were chosen without these data"
-        broken.append(Assumption("kernel fixed", False, because, remedy, another_run=True))
-    return replace(found, assumptions={**found.assumptions, **{each.name: each for each in broken}})
 
 
-def _retrained(
-    model: RecordClassifier, rows: Rows, codes: NDArray[np.int64], order: Index, weights: Floats | None = None
-) -> MistakeRecord:
-    """Return the record of another run, of as many steps."""
-    n_examples, n_steps = model.record_.n_examples, model.record_.n_steps
-    trainer = model._new_trainer(rows, n_steps, weighted=weights is not None)
-    model._runner(trainer, rows, order, n_steps, weights=weights)(rows, codes, order, n_steps)
-    return trainer.record(n_examples, n_steps)
+def _chosen_by_held_out(model: VotedPerceptronClassifier) -> tuple[str, str]:
+    """Return what, beside the vectors of a rule, held-out rows chose, and how to have it otherwise."""
+    end = model.history_.end_chosen_by
+    if end == "early_stopping":
+        return "moment and the rule were" if model.rule == "auto" else "moment was", "early_stopping=False"
+    if end is not None:
+        return "moment was", "the model without with_best_moment"
+    return ("rule was", "rule='vote'") if model.rule == "auto" else ("", "")
 
 
-def _scores_at(model: RecordClassifier, rows: Rows, times: list[int]) -> list[dict[str, Floats]]:
-    """Return the scores by two rules at some moments of training."""
-    rules = ("vote", "last")
-    stages = model._vectors.staged(
-        rows, times, [(rule, False) for rule in rules], n_threads=effective_threads(model.n_jobs)
-    )
-    return [{rule: stage.scores[rule, False] for rule in rules} for stage in stages]
-
-
-def recorded_errors(model: RecordClassifier, X: Any, y: Any) -> dict[str, Measured]:
+def recorded_errors(model: VotedPerceptronClassifier, X: RowsLike, y: Labels) -> dict[str, Measured]:
     """Return the errors of all predictors on test data, from one scan over the record."""
     rows, codes = model._labelled(X, y)
     signs = model._signs(codes)
@@ -262,6 +157,6 @@ def recorded_errors(model: RecordClassifier, X: Any, y: Any) -> dict[str, Measur
         ONE_RANDOM: first.scores["random", unit],
         LAST: end.scores["last", unit],
         AVERAGE: end.scores["average", False],
-        model._predictor_name(): end.scores[own],
+        predictor_name(model): end.scores[own],
     }
     return {name: Measured.of(scores, signs) for name, scores in found.items()}

@@ -16,11 +16,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.resources import effective_threads
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.engine import MaximalMargin, TrainingRun, solve_adatron
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
-from votron.estimators._evidence import check_none_left_out, trained_model
+from votron.estimators._evidence import trained_on
 from votron.estimators._explanations import SupportedClassifier
 from votron.estimators._score_functions import Expansion, Form
 from votron.estimators._validation import KERNEL_CONSTRAINTS, learnable_rows, set_tags
@@ -30,7 +30,7 @@ from votron.history import TrainingHistory
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.theory.evidence import MAXIMAL, Evidence, Measured
-from votron.theory.evidence.maximal_margin import MaximalVectors, evidence_of_maximal_margin
+from votron.theory.evidence.maximal import evidence_of_maximal_margin
 from votron.theory.geometry import Margins, lengths_of
 
 __all__ = ["KernelAdatronClassifier"]
@@ -290,33 +290,27 @@ class KernelAdatronClassifier(SupportedClassifier, WeightedFit, WatchedClassifie
         lengths, factor = lengths_of(self.kernel_, rows)
         return Margins(factor[:, None] * self._scores(rows), self._signs(codes), self.norm_, lengths)
 
-    def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
+    def _evidence(self, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
         """Return what `votron.theory.certify` asks for; its margin is the best, so "auto" compares it with no other."""
         check_is_fitted(self)
-        check_none_left_out(self.history_.n_zero_weight)
-        rows, labels = _validation.validated(self, X, y, kernel=self.kernel_, reset=False)
-        model = trained_model(
+        trained = trained_on(
             self,
-            rows,
-            labels,
-            {"its own": self._in_feature_space(X, y, "last")},
-            () if isinstance(comparators, str) and comparators == "auto" else comparators,
+            X,
+            y,
+            vectors=("its own",),
+            comparators=() if isinstance(comparators, str) and comparators == "auto" else comparators,
             predictor=MAXIMAL,
-            n_rows=self.history_.n_rows,
             lengths_known=self.kernel_.unit_length,
             switches=_SWITCHES,
         )
-        vectors = MaximalVectors(
-            support=self.support_,
-            support_rows=None if is_precomputed(self.kernel_) else self.support_vectors_,
-            coefficients=self.dual_coef_,
-            attained=self.margin_,
-            converged=self.converged_,
+        return evidence_of_maximal_margin(
+            trained,
+            self.support_,
+            self.dual_coef_,
             tolerance=self.tol,
-            weighted=self.history_.weighted,
+            converged=self.converged_,
             balanced=isinstance(self.class_weight, str),
         )
-        return evidence_of_maximal_margin(model, vectors)
 
     def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
         """Return the errors on test data."""

@@ -17,12 +17,12 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.resources import effective_threads
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
 from votron.engine import PrimalTrainer, TrainingRun
 from votron.estimators import _validation
 from votron.estimators._best_moment import counted
-from votron.estimators._evidence import check_none_left_out, passes_of, trained_model
+from votron.estimators._evidence import trained_on
 from votron.estimators._probabilities import WeightProbabilities
 from votron.estimators._progressive import SampleOnTheWay
 from votron.estimators._score_functions import Form, Linear, linear_scores
@@ -41,9 +41,8 @@ from votron.estimators.base import EpochClassifier
 from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import squares as squared_lengths
 from votron.record import labels_of
-from votron.rules import row_draws
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
-from votron.theory.evidence.weights import Weights, WeightsRun, evidence_of_weights
+from votron.theory.evidence.weights import evidence_of_weights
 from votron.theory.geometry import Margins
 
 __all__ = ["AveragedPerceptronClassifier"]
@@ -471,51 +470,28 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
         """Return the kernel of the feature space: the feature that is always one adds a constant."""
         return PolynomialKernel(1) if self._trainer.bias else LinearKernel()
 
-    def _evidence(self, X: Any, y: Any, comparators: Any) -> Evidence:
+    def _evidence(self, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
         """Return what `votron.theory.certify` asks for."""
         check_is_fitted(self)
-        check_none_left_out(self.history_.n_zero_weight)
-        rows, labels = _validation.validated(self, X, y, kernel=None, reset=False)
         jointly = self._trainer.joint and self._n_vectors > 1
-        model = trained_model(
+        trained = trained_on(
             self,
-            rows,
-            labels,
-            {name: self._in_feature_space(rows, labels, name) for name in ("last", "average")},
-            comparators,
+            X,
+            y,
+            vectors=("last", "average"),
+            comparators=comparators,
             predictor=AVERAGE if self.average else LAST,
-            n_rows=self.history_.n_rows,
             lengths_known=False,
             switches=_SWITCHES if not jointly else {k: v for k, v in _SWITCHES.items() if k not in _NOT_JOINTLY},
-            row_hashes=row_draws(rows, 0),
         )
-        run = WeightsRun(
-            weights=(self.n_mistakes_, self._trainer.last()),
-            n_examples=self.history_.n_examples,
-            n_steps=self._trainer.time,
-            held_out=hasattr(self, "validation_scores_"),
+        return evidence_of_weights(
+            trained,
+            self.n_mistakes_,
+            own_vector="average" if self.average else "last",
             tau=float(np.max(self._trainer.margin)),
             jointly=jointly,
-            weighted=self._trainer.largest_weight > 0,
             balanced=isinstance(self.class_weight, str),
-            retrain=partial(self._retrained, rows, labels),
         )
-        return evidence_of_weights(model, passes_of(self), run, own_vector="average" if self.average else "last")
-
-    def _retrained(self, rows: Rows, labels: NDArray[Any], order: Index, n_steps: int) -> Weights:
-        """Return mistakes and weights of another run, with the weights of classes; those of rows are not known."""
-        trainer, codes = self._trainer.untrained(), _validation.encode_labels(labels, self.classes_)[1]
-        weights, n_threads = self._class_weights(labels), effective_threads(self.n_jobs)
-        trainer.run(rows, codes, order, n_steps, weights=weights, n_threads=n_threads)
-        return trainer.n_mistakes, trainer.last()
-
-    def _class_weights(self, labels: NDArray[Any]) -> Floats | None:
-        """Return the weights of rows if they were those of classes, divided by their mean or, by partial_fit, not."""
-        for scaled in (True, False):
-            each = weighed(self, labels, None, scaled=scaled, classes=self.classes_).each
-            if each is not None and float(each.max()) == self._trainer.largest_weight:
-                return each
-        return None
 
     def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
         """Return the errors of both predictors on test data."""

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._util.arrays import n_bytes
 from votron._util.resources import effective_threads, parse_memory_limit
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.cluster.client import is_collection
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
@@ -34,7 +34,8 @@ from votron.estimators._best_moment import (
     validation_table,
 )
 from votron.estimators._collections import staged
-from votron.estimators._evidence import RecordClassifier
+from votron.estimators._evidence import recorded_errors, recorded_evidence, recorded_margins
+from votron.estimators._explanations import RecordReasons
 from votron.estimators._probabilities import RecordProbabilities
 from votron.estimators._score_functions import Form, Sequence, form_of_vectors
 from votron.estimators._weights import (
@@ -46,11 +47,13 @@ from votron.estimators._weights import (
     weighed,
     why_not_in_parts,
 )
-from votron.estimators.base import Watch
+from votron.estimators.base import EpochClassifier, Watch
 from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors
 from votron.rules.vectors import choices_of, moments_of
+from votron.theory.evidence import Evidence, Measured
+from votron.theory.geometry import Margins
 
 __all__ = ["VotedPerceptronClassifier"]
 
@@ -73,7 +76,7 @@ def _why_no_partial_fit(model: Any) -> VotronError | None:
     return why_not_in_parts(model)
 
 
-class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifier):
+class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordReasons, EpochClassifier):
     """Voted perceptron with kernels (Freund & Schapire, 1999).
 
     Training presents the examples in turn; each mistake adds the example to its class's vector. One training run yields
@@ -264,6 +267,9 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
         self.verbose = verbose
         self.class_weight = class_weight
         self.early_stopping = early_stopping
+
+    kernel_: Kernel
+    record_: MistakeRecord
 
     # -- training -----------------------------------------------------------------------------------------------------
 
@@ -558,14 +564,6 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
             )
         return self.rule_
 
-    def _chosen_by_held_out(self) -> tuple[str, str] | None:
-        """Return what held-out data chose, and how to have it otherwise, for the certificate."""
-        if self.history_.end_chosen_by == "early_stopping":
-            return "moment was" if self.rule != "auto" else "moment and the rule were", "early_stopping=False"
-        if self.history_.end_chosen_by is not None:
-            return "moment was", "the model without with_best_moment"
-        return ("rule was", "rule='vote'") if self.rule == "auto" else None
-
     def _scores(self, rows: Rows) -> Floats:
         """Return the scores by the model's rule."""
         self._validate_params()
@@ -683,6 +681,18 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordClassifi
             chosen_rule=chosen if other.rule == "auto" else self.history_.chosen_rule,
         )
         return other._sample_held_out(*held_out)
+
+    def _in_feature_space(self, X: RowsLike, y: Labels, vector: str) -> Margins:
+        """Return what `votron.theory.margins` asks for."""
+        return recorded_margins(self, X, y, vector)
+
+    def _evidence(self, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
+        """Return what `votron.theory.certify` asks for."""
+        return recorded_evidence(self, X, y, comparators)
+
+    def _measured(self, X: RowsLike, y: Labels) -> dict[str, Measured]:
+        """Return the errors of all predictors on test data."""
+        return recorded_errors(self, X, y)
 
     def _set_holdout(self, rows: Rows, codes: NDArray[np.int64]) -> None:
         curve = self._vectors.holdout_curve(rows, codes, n_threads=effective_threads(self.n_jobs))

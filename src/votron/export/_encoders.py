@@ -71,8 +71,9 @@ def _step(graph: Graph, step: Any, name: str) -> str:
 
 
 def _fills_nan(step: SimpleImputer) -> bool:
-    missing = step.missing_values
-    return isinstance(missing, float) and np.isnan(missing) and not step.add_indicator
+    """Tell whether an imputer puts numbers where NaN stands, and does no more."""
+    numbers = np.asarray(step.statistics_).dtype.kind == "f" and isinstance(step.missing_values, float)
+    return numbers and bool(np.isnan(step.missing_values)) and not step.add_indicator
 
 
 def _clipped(graph: Graph, step: Any, name: str, low: float, high: float) -> str:

@@ -1,7 +1,4 @@
-"""The part of a report about what the theorems guarantee: in words, as a picture where it says something, in numbers.
-
-Certificates come from model files, which may come from strangers: nothing in them is taken for what it should be.
-"""
+"""The part of a report about what the theorems guarantee: in words, as a picture and in numbers."""
 
 from __future__ import annotations
 
@@ -18,6 +15,7 @@ from votron.plots import CertificateDisplay
 from votron.report._figures import drawn
 from votron.report.findings import Findings, Origin
 from votron.theory import Certificate
+from votron.theory.certificate import HOPELESS, Bound
 from votron.theory.evidence import Measured
 
 _LONGEST, _LONGEST_NAME = 400, 32
@@ -28,97 +26,78 @@ _MOST_BOUNDS = 20
 
 def certificate(of: Findings, origin: Origin) -> str:
     """Return what the theorems guarantee, or why nothing is said of it."""
-    found = origin.certificate
     if not hasattr(of.classifier, "_evidence"):
         return f"<p>No theorem here speaks of a {type(of.classifier).__name__}.</p>"
-    if not found or not isinstance(found.get("summary"), str):
+    found = _certificate_of(origin.certificate)
+    if found is None:
         return (
             "<p>There is no certificate for this model as it predicts here: <code>votron certify MODEL TRAINING-DATA "
             "--save</code> adds to the model file what the theorems guarantee.</p>"
         )
-    picture, table = _picture(found, of, origin), _bounds(found)
+    bounds = [each for each in found.bounds if _is_useful(each, found.predictor)][:_MOST_BOUNDS]
+    picture, table = _picture(found, bounds, of, origin), _table(found, bounds)
+    claims = "; ".join(f"{claim.name} ({claim.because})" for claim in found.claims)
     parts = [
-        "<p>What the theorems say of the error on rows to come, from the training data alone; the errors above are "
+        "<p>What the theorems say about the error on new rows, from the training data alone; the errors above are "
         "measured instead.</p>",
-        f'<p class="summary">{escape(shortened(found["summary"], 4 * _LONGEST))}</p>',
+        f'<p class="summary">{escape(shortened(found.summary, 4 * _LONGEST))}</p>',
         f'<div class="panels two">{picture}{table}</div>' if picture else table,
-        _advice(found),
-        _claims(found),
+        _advice(found.advice()[:_MOST_ADVICE]),
+        f'<p class="muted">Assumed, not verified: {escape(shortened(claims, 4 * _LONGEST))}.</p>' if claims else "",
     ]
     return "\n".join(filter(None, parts))
 
 
-def _advice(found: Mapping[str, Any]) -> str:
-    """Return what would earn a guarantee, if anything would."""
-    lines = [line for line in _listed(found, "advice") if isinstance(line, str)][:_MOST_ADVICE]
+def _certificate_of(found: Certificate | Mapping[str, Any] | None) -> Certificate | None:
+    """Return the certificate of a model file, or None where it has none that can be read."""
+    if found is None or isinstance(found, Certificate):
+        return found
+    try:
+        return Certificate.from_dict(found)
+    except VotronError:
+        return None
+
+
+def _is_useful(bound: Bound, predictor: str) -> bool:
+    own = bound.applies and bound.quantity == "error" and bound.predictor == predictor
+    return own and bound.error is not None and bound.error < HOPELESS
+
+
+def _advice(lines: list[str]) -> str:
     items = "".join(f"<li>{escape(shortened(line, _LONGEST))}</li>" for line in lines)
     return f"<p>What would earn a guarantee, in another training:</p><ul>{items}</ul>" if lines else ""
 
 
-def _claims(found: Mapping[str, Any]) -> str:
-    """Return what was taken on trust."""
-    claims = [claim for claim in _listed(found, "claims") if isinstance(claim, Mapping)]
-    named = "; ".join(f"{claim.get('name')} ({claim.get('because')})" for claim in claims)
-    return f'<p class="muted">Taken on trust: {escape(shortened(named, 4 * _LONGEST))}.</p>' if claims else ""
-
-
-def _bounds(found: Mapping[str, Any]) -> str:
+def _table(found: Certificate, bounds: list[Bound]) -> str:
     """Return the bounds that apply to the model as a table."""
-    rows = []
-    for bound in _listed(found, "bounds"):
-        if isinstance(bound, Mapping) and bound.get("applies") is True and isinstance(bound.get("error"), float | int):
-            value = "vacuous" if bound["error"] >= 1 else percent(float(bound["error"]))
-            rows.append([str(bound.get("name")), str(bound.get("kind")), value])
-    by = shortened(str(found.get("predictor")), _LONGEST_NAME)
+    rows = [[bound.name, bound.kind, percent(bound.error or 0.0)] for bound in bounds]
+    by = shortened(found.predictor, _LONGEST_NAME)
     caption = f"Bounds on the error that apply to this model, which predicts by: {by}."
     return table_html(caption, ["bound", "kind", "error at most"], rows, numbers=(2,)) if rows else ""
 
 
-def _listed(found: Mapping[str, Any], name: str) -> list[Any]:
-    value = found.get(name)
-    return value if isinstance(value, list) else []
-
-
-# -- the picture ------------------------------------------------------------------------------------------------------
-
-
-def _picture(found: Mapping[str, Any], of: Findings, origin: Origin) -> str:
-    """Return the bounds that apply, beside what was measured; nothing where they say nothing, or cannot be read."""
-    if not can_draw():
+def _picture(whole: Certificate, bounds: list[Bound], of: Findings, origin: Origin) -> str:
+    """Return the bounds that apply, beside what was measured on rows that training had not."""
+    if not bounds or not can_draw():
         return ""
-    try:
-        whole = Certificate.from_dict(found)
-    except VotronError:  # of another version, or of a stranger: the words stay
-        return ""
-    shown = _of_this_model(whole, of, origin)
-    if not any(not bound.vacuous for bound in shown.bounds) or len(shown.bounds) > _MOST_BOUNDS:
-        return ""
-    lines = 1 + len(shown.bounds) + len(shown.measured)
-    with pyplot().rc_context({"text.parse_math": False}):  # a name is no formula, whatever is in it
-        return drawn(CertificateDisplay(shown), "certified", _said(shown), height=1.75 + 0.3 * lines)
-
-
-def _of_this_model(whole: Certificate, of: Findings, origin: Origin) -> Certificate:
-    """Return what applies to the model as it is, and its error on the rows of the report if training had none."""
     name = shortened(whole.predictor, _LONGEST_NAME)
-    bounds = tuple(
-        replace(bound, name=shortened(bound.name, _LONGEST_NAME), predictor=name)
-        for bound in whole.bounds
-        if bound.applies and bound.quantity == "error" and bound.predictor == whole.predictor
-    )
     here = whole.measured.get(whole.predictor) if origin.trained_on else Measured((), of.counts.wrong, of.counts.n)
-    return replace(whole, predictor=name, bounds=bounds, measured={} if here is None else {name: here})
+    shown = replace(
+        whole,
+        predictor=name,
+        bounds=tuple(replace(each, name=shortened(each.name, _LONGEST_NAME), predictor=name) for each in bounds),
+        measured={} if here is None else {name: here},
+    )
+    with pyplot().rc_context({"text.parse_math": False}):  # a name is no formula, whatever is in it
+        height = 1.75 + 0.3 * (1 + len(shown.bounds) + len(shown.measured))
+        return drawn(CertificateDisplay(shown), "certified", _said(shown), height=height)
 
 
 def _said(shown: Certificate) -> str:
     """Return the picture in words."""
-    bounds = [f"{bound.name}, {bound.kind}, {_value(bound.error)}" for bound in shown.bounds]
+    bounds = [f"{bound.name}, {bound.kind}, at most {percent(bound.error or 0.0)}" for bound in shown.bounds]
     bounds += [
         f"measured on {each.n:,} rows {percent(each.rate)}, at most {percent(each.guaranteed(shown.delta))}"
         for each in shown.measured.values()
     ]
     return f"Bounds on the error of this model: {'; '.join(bounds)}"
-
-
-def _value(error: float) -> str:
-    return "vacuous" if error >= 1 else f"at most {percent(error)}"

@@ -22,6 +22,7 @@ from votron.plots.predictions import row_margins
 from votron.plots.training import RulesOverTime, has_moments
 from votron.report._description import Description
 from votron.tables import Unseen, encoder_of
+from votron.theory import Certificate
 
 MOST_WRONG = 40
 """Wrong rows that are kept: those that are wrong by the most."""
@@ -47,8 +48,8 @@ class Origin:
         The command that makes the page, where there is one.
     provenance : mapping
         What the model file says of its training.
-    certificate : mapping or None
-        What `votron.theory.Certificate.to_dict` returns.
+    certificate : Certificate, mapping or None
+        What `votron.certify` returns, or its `to_dict`.
     files : mapping
         Digests and sizes of files, in words.
     notes : tuple of str
@@ -62,7 +63,7 @@ class Origin:
     data: str = "the data"
     command: str = ""
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    certificate: Mapping[str, Any] | None = None
+    certificate: Certificate | Mapping[str, Any] | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     trained_on: bool = False

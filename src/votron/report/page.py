@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +97,7 @@ def write_report(
         f"{name} on {counted(found.counts.n, 'row')}" if title is None else title,
         model=name,
         data=counted(found.counts.n, "row"),
-        certificate=certificate if certificate is None or isinstance(certificate, Mapping) else certificate.to_dict(),
+        certificate=certificate,
     )
     out = Path(path)
     write_text(out, html(found, origin))

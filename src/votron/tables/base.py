@@ -107,12 +107,20 @@ class Column:
             "export a model without it."
         )
 
+    def check(self) -> None:
+        """Raise ValueError where the fields, which may come from a file, do not fit together."""
+
     # -- what is the same for all kinds --------------------------------------------------------------------------------
 
     @property
     def feature_names(self) -> list[str]:
         """The names of all features."""
         return [*self.own_names, *([f"{self.name} is missing"] if self.indicator else [])]
+
+    @property
+    def width(self) -> int:
+        """How many features there are."""
+        return len(self.own_names) + self.indicator
 
     def transform(self, column: Series) -> Rows:
         """Return all features."""

@@ -115,6 +115,12 @@ class CategoryColumn(Column):
         parts += [f"values that differ only in case or blanks: {first_of(twins, 3)}"] * bool(twins)
         return "; ".join(parts)
 
+    def check(self) -> None:
+        """Refuse values that occur twice."""
+        known = (*self.values, *self.rare)
+        if len(set(known)) < len(known):
+            raise ValueError("its values must differ.")
+
     def to_onnx(self, graph: Graph) -> str:
         """Add a string or a double."""
         if self.rare or self.indicator:
@@ -200,6 +206,12 @@ class SpeltColumn(Column):
     def missing(self, column: Series) -> NDArray[np.bool_]:
         """Tell which values are missing."""
         return np.array([value is None for value in _values_of(column, self.name)])
+
+    def check(self) -> None:
+        """Refuse trigrams that occur twice or are none, and what cannot divide."""
+        known = set(self.trigrams)
+        if len(known) < len(self.trigrams) or not all(isinstance(each, str) for each in known) or not self.scale > 0:
+            raise ValueError("its trigrams must be different texts, and its scale positive.")
 
     @property
     def remark(self) -> str:

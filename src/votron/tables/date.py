@@ -44,6 +44,8 @@ _PATTERNS = {
 """The orders in which dates are written."""
 _ORDERS = {order: re.compile(pattern + _TIME, re.IGNORECASE) for order, pattern in _PATTERNS.items()}
 _LONGEST = 60
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
+"""The days of the years 1 to 9999."""
 
 
 @dataclass
@@ -177,6 +179,12 @@ class DateColumn(Column):
             return ""
         other = "day_first=True" if self.order == "month first" else "day_first=False"
         return f"dates, {self.order}" + (f" (assumed: {other} reads them the other way)" if self.assumed else "")
+
+    def check(self) -> None:
+        """Refuse unknown ways and orders, and days out of the calendar."""
+        known = self.way in WAYS and self.order in ("", *_ORDERS)
+        if not (known and _FIRST_DAY <= self.first <= self.last <= _LAST_DAY and not abs(self.fill) > _LAST_DAY):
+            raise ValueError("its way, order or days cannot be.")
 
     @property
     def _circles(self) -> list[tuple[str, int, int]]:

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.frames import Frame, Series, columns_of, is_frame
@@ -128,7 +128,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         "probabilities": [str, list, tuple, set],
         "text": [str, list, tuple, set],
         "text_features": [StrOptions(set(text.FEATURES))],
-        "n_text_features": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        "n_text_features": [Interval(Integral, 1, text.MOST_HASHED, closed="both")],
         "dates": [StrOptions(set(date.WAYS))],
         "day_first": ["boolean", None],
         "decimal": [StrOptions({".", ","}), None],
@@ -209,7 +209,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return self._learn(X)
 
     def _begun(self, X: Frame, *, whole: bool) -> dict[str, Survey]:
-        validate_parameter_constraints(self._parameter_constraints, self.get_params(deep=False), type(self).__name__)
+        self._validate_params()
         names = _checked_columns(X)
         asked = {parameter: self.names_in(parameter) for parameter in ("discrete", "probabilities", "text")}
         for parameter, given in asked.items():
@@ -255,7 +255,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         """Refuse features of the same name, such as "a=b=c" of column "a" and of column "a=b"."""
         seen: dict[str, str] = {}
         for column in self.columns_:
-            for feature in column.feature_names:
+            for feature in column.feature_names if column.width <= text.MOST_WORDS else ():
                 if feature in seen:
                     raise DataError(
                         f"Two features would be called {feature!r}, from column {seen[feature]!r} and column "
@@ -290,9 +290,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
     def sparse_(self) -> bool:
         """Whether vectors are CSR matrices."""
         check_is_fitted(self, "columns_")
-        n_features = sum(len(column.feature_names) for column in self.columns_)
-        n_set = sum(1 if column.few_set else len(column.feature_names) for column in self.columns_)
-        return n_set < _SPARSE_BELOW * n_features
+        n_set = sum(1 if column.few_set else column.width for column in self.columns_)
+        return n_set < _SPARSE_BELOW * sum(column.width for column in self.columns_)
 
     @property
     def column_kinds_(self) -> dict[str, str]:
@@ -342,7 +341,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         parts = (self._transformed(column, given[column.name]) for column in self.columns_)
         if self.sparse_:
             return sp.hstack(list(map(sp.csr_matrix, parts)), format="csr")
-        widths = [len(column.feature_names) for column in self.columns_]
+        widths = [column.width for column in self.columns_]
         found, start = np.empty((len(X), sum(widths))), 0
         for part, width in zip(parts, widths, strict=True):
             found[:, start : start + width] = part.toarray() if sp.issparse(part) else part

@@ -157,6 +157,11 @@ class NumberColumn(Column):
         mark = {"": "", ".": "a decimal point", ",": "a decimal comma"}[self.decimal]
         return f"numbers written as text, with {mark}" if mark else ""
 
+    def check(self) -> None:
+        """Refuse unknown decimal marks, and what cannot divide."""
+        if self.decimal not in ("", ".", ",") or not (np.isfinite(self.scale) and self.scale > 0):
+            raise ValueError("its decimal mark or scale cannot be.")
+
     def to_onnx(self, graph: Graph) -> str:
         """Add a double."""
         if self.decimal:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 FEATURES = ("auto", "hashing", "tfidf")
 MOST_WORDS = 2**17
 """Words that texts may have to become a feature each with "auto"."""
+MOST_HASHED = 2**26
+"""Features that words can be hashed to."""
 
 
 @dataclass
@@ -82,6 +84,18 @@ class TextColumn(Column):
         if self.n_features:
             return [f"{self.name}[{i}]" for i in range(self.n_features)]
         return [f"{self.name}: {word}" for word in self.words]
+
+    @property
+    def width(self) -> int:
+        """How many features there are."""
+        return (self.n_features or len(self.words)) + self.indicator
+
+    def check(self) -> None:
+        """Refuse words that occur twice, or without weights."""
+        known = set(self.words)
+        fits = len(known) == len(self.words) == len(self.idf) and all(isinstance(word, str) for word in known)
+        if not fits or not 0 <= self.n_features <= MOST_HASHED or bool(self.n_features) == bool(known):
+            raise ValueError("its words and weights do not fit together.")
 
     def features(self, column: Series) -> Rows:
         """Return the weights of the words, as CSR."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from votron._util.plotting import INK, MUTED, STYLE, plain, pyplot, title
 from votron.theory._rendering import error_groups, percent
@@ -11,58 +11,59 @@ from votron.theory.evidence import Measured
 from votron.theory.statements import ESTIMATE, FACT, GUARANTEE
 
 if TYPE_CHECKING:
-    from votron.theory.certificate import Certificate
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+    from votron.theory.certificate import Bound, Certificate
 
 COLOURS = {GUARANTEE: "#1f4e9c", ESTIMATE: "#c8641b"}
 MEASURED = "#2b8a3e"
-_LEGEND_BELOW = 46
+LEGEND_BELOW = 46
 """Points between axes that others have made and the legend: ticks and the name of the axis stand there."""
 FADED = 0.3
 """Strength of the colour of bounds that do not apply to the model."""
 
-Lines = list[tuple[str, Any]]
+Lines: TypeAlias = "list[tuple[str, Bound | Measured | None]]"
 """The lines of the picture: a name, and its bound or measured error; None for the name of a predictor."""
 
 
-def draw(found: Certificate, ax: Any = None) -> Any:
+def draw(found: Certificate, ax: Axes | None = None) -> Axes:
     """Draw the bounds on errors; see `Certificate.plot`."""
     plt = pyplot(screen=True)
     lines, low = _lines(found), _lowest(found)
     with plt.rc_context(STYLE):
         own = ax is None
-        if own:
+        if ax is None:
             _, ax = plt.subplots(figsize=(10, 2.2 + 0.3 * len(lines)), layout="constrained")
         for y, (_, entry) in enumerate(lines):
-            _line(ax, found, y, entry, low)
-        _frame(ax, found, lines, low)
+            if isinstance(entry, Measured):
+                _measured(ax, y, entry, found.delta, low)
+            elif entry is not None:
+                _bound(ax, y, entry, low)
+        _frame(ax, lines, low)
         _head(ax, found, lines, of=f" of this {found.model}" if own else "")
         marks = _marks(lines, found.delta)
-        if own or _is_alone(ax):
+        engine = ax.figure.get_layout_engine()
+        if ax.figure.axes == [ax] and engine is not None and not engine.adjust_compatible:
             close = {} if own else {"fontsize": 9, "columnspacing": 1.2, "handletextpad": 0.2}
             ax.figure.legend(handles=marks, loc="outside lower center", ncols=len(marks), frameon=False, **close)
         else:  # below the axis and its name, whatever the height of the axes
-            below = {"bbox_to_anchor": (0.5, 0), "borderaxespad": _LEGEND_BELOW / 8, "fontsize": 8}
+            below = {"bbox_to_anchor": (0.5, 0), "borderaxespad": LEGEND_BELOW / 8, "fontsize": 8}
             ax.legend(handles=marks, loc="upper center", frameon=False, **below)
     return ax
-
-
-def _is_alone(ax: Any) -> bool:
-    """Tell whether the figure has these axes only, and makes room for a legend outside them."""
-    engine = ax.figure.get_layout_engine()
-    return ax.figure.axes == [ax] and engine is not None and not engine.adjust_compatible
 
 
 def _lines(found: Certificate) -> Lines:
     out: Lines = []
     for predictor, bounds in error_groups(found):
-        known = [bound for bound in bounds if math.isfinite(bound.error)]
+        known = [bound for bound in bounds if bound.error is not None]
+        measured = found.measured.get(predictor)
         mine = predictor == found.predictor
-        if not (known or mine or predictor in found.measured):
+        if not (known or mine or measured):
             continue
         out.append((predictor + (" (this model)" if mine else ""), None))
         out += [(bound.name, bound) for bound in known]
-        if predictor in found.measured:
-            measured = found.measured[predictor]
+        if measured:
             out.append((f"measured on {measured.n:,}", measured))
         elif not known:
             out.append(("no bound", None))
@@ -71,45 +72,39 @@ def _lines(found: Certificate) -> Lines:
 
 def _lowest(found: Certificate) -> float:
     """Return where the axis begins: a power of ten below the least error, or what no error on test data guarantees."""
-    values = [bound.error for bound in found.bounds if bound.kind != FACT and bound.error > 0]
+    values = [bound.error for bound in found.bounds if bound.kind != FACT and bound.error]
     values += [each.rate or each.guaranteed(found.delta) for each in found.measured.values()]
-    least = min((v for v in values if math.isfinite(v)), default=0.1)
-    return float(min(0.01, 10.0 ** math.floor(math.log10(least))))
+    return float(min(0.01, 10.0 ** math.floor(math.log10(min(values, default=0.1)))))
 
 
-def _line(ax: Any, found: Certificate, y: int, entry: Any, low: float) -> None:
-    if entry is None:
-        return
-    if isinstance(entry, Measured):
-        _measured(ax, y, entry, found.delta, low)
-        return
-    strength = 1.0 if entry.applies else FADED
-    colour = COLOURS[entry.kind]
-    filled = colour if entry.kind == GUARANTEE else "white"
-    x, mark = (1.0, ">") if entry.vacuous else (entry.error, "o")
+def _bound(ax: Axes, y: int, bound: Bound, low: float) -> None:
+    strength = 1.0 if bound.applies else FADED
+    colour = COLOURS[bound.kind]
+    filled = colour if bound.kind == GUARANTEE else "white"
+    x, mark = (1.0, ">") if bound.vacuous or bound.error is None else (bound.error, "o")
     ax.plot([low, x], [y, y], color=colour, alpha=0.35 * strength, linewidth=2)
     ax.plot([x], [y], mark, color=colour, markerfacecolor=filled, alpha=strength, markersize=7, clip_on=False)
-    _note(ax, x, y, percent(entry.error), strength)
+    _note(ax, x, y, percent(bound.error), INK if bound.applies else MUTED)
 
 
-def _measured(ax: Any, y: int, measured: Measured, delta: float, low: float) -> None:
+def _measured(ax: Axes, y: int, measured: Measured, delta: float, low: float) -> None:
     """Draw a measured error and, as a whisker, what the test data guarantee; no errors are an arrow off the axis."""
     limit = measured.guaranteed(delta)
     ax.plot([max(measured.rate, low), limit], [y, y], color=MEASURED, linewidth=1.2)
     ax.plot([limit], [y], "|", color=MEASURED, markersize=9)
     mark = "D" if measured.rate >= low else "<"
     ax.plot([max(measured.rate, low)], [y], mark, color=MEASURED, markersize=6.5, clip_on=False)
-    _note(ax, limit, y, f"{percent(measured.rate)}, at most {percent(limit)}", 1.0)
+    _note(ax, limit, y, f"{percent(measured.rate)}, at most {percent(limit)}", INK)
 
 
-def _note(ax: Any, x: float, y: int, text: str, strength: float) -> None:
+def _note(ax: Axes, x: float, y: int, text: str, colour: str) -> None:
     """Write a value to the right of its mark."""
-    colour = INK if strength == 1 else MUTED
-    place = {"textcoords": "offset points", "va": "center", "annotation_clip": False}
-    ax.annotate(text, (x, y), (9, 0), fontsize=9, color=colour, **place)
+    ax.annotate(
+        text, (x, y), (9, 0), fontsize=9, color=colour, textcoords="offset points", va="center", annotation_clip=False
+    )
 
 
-def _frame(ax: Any, found: Certificate, lines: Lines, low: float) -> None:
+def _frame(ax: Axes, lines: Lines, low: float) -> None:
     plain(ax)
     ax.set_xscale("log")
     ax.set_xlim(low, 1.0)
@@ -121,22 +116,22 @@ def _frame(ax: Any, found: Certificate, lines: Lines, low: float) -> None:
     for label, (text, entry) in zip(ax.get_yticklabels(), lines, strict=True):
         label.set(fontsize=10, fontweight="bold" if entry is None and text != "no bound" else "normal")
     ax.grid(False, axis="y")
-    ax.set_xlabel("error on examples to come, at most")
+    ax.set_xlabel("error on new rows, at most")
 
 
-def _head(ax: Any, found: Certificate, lines: Lines, of: str) -> None:
+def _head(ax: Axes, found: Certificate, lines: Lines, of: str) -> None:
     """Write the title, which is short where others have made the axes, and a note beneath it."""
     classes = f", {len(found.labels)} classes together" if len(found.labels) > 1 else ""
-    pale = any(entry is not None and not isinstance(entry, Measured) and not entry.applies for _, entry in lines)
+    pale = any(getattr(entry, "failing", ()) for _, entry in lines)
     note = f"{found.m:,} examples{classes}{'; pale: does not apply to the model as it is' if pale else ''}"
     title(ax, f"What the theorems say{of}", note)
 
 
-def _marks(lines: Lines, delta: float) -> list[Any]:
+def _marks(lines: Lines, delta: float) -> list[Artist]:
     """Return what the marks mean, of those that were drawn."""
     from matplotlib.lines import Line2D
 
-    def mark(shape: str, colour: str, filled: str, label: str) -> Any:
+    def mark(shape: str, colour: str, filled: str, label: str) -> Artist:
         return Line2D([], [], marker=shape, linestyle="", color=colour, markerfacecolor=filled, label=label)
 
     guarantee, estimate = COLOURS[GUARANTEE], COLOURS[ESTIMATE]

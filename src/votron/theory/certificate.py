@@ -1,25 +1,38 @@
-"""The certificate of a fitted model: what the theorems guarantee of it, and what small changes would earn."""
+"""The certificate of a fitted model: what the theorems guarantee, and what small changes would earn."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import numpy as np
+from msgspec import Meta
 
+from votron._util.types import Labels, RowsLike
 from votron.errors import BoundViolatedError, Parameter, VotronError
 from votron.theory import _rendering
-from votron.theory._stored import certificate_from
 from votron.theory._test_data import check_test_data
-from votron.theory.evidence import Assumption, Evidence, Measured
-from votron.theory.evidence.training import unwrapped
-from votron.theory.statements import ESTIMATE, FACT, GUARANTEE, Statement, statements_for
+from votron.theory.evidence import Assumption, Count, Evidence, Measured
+from votron.theory.evidence.wrapped import unwrapped
+from votron.theory.statements import ESTIMATE, FACT, GUARANTEE, Kind, Quantity, Statement, statements_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
 
 __all__ = ["Bound", "Certificate", "certify"]
 
 SLACK = 1e-6
 """Relative distance that a mistake bound may lie below the mistakes by rounding."""
+HOPELESS = 0.5
+"""Error from which a guarantee says nothing that is of use."""
+
+Value = Annotated[float, Meta(ge=0)] | None
+"""A bound; None where it has no value."""
+Label = str | bool | int | float | None
 
 
 @dataclass(frozen=True)
@@ -31,60 +44,61 @@ class Bound:
     name, formula : str
         Whose it is, and what it says.
     kind : {"fact", "guarantee", "estimate"}
-        About this run; about examples to come, with probability 1 − δ; or with one run's numbers in place of an
+        About this run; about new examples, with probability 1 − δ; or with one run's numbers in place of an
         expectation.
     quantity : {"mistakes", "support", "error"}
         What it bounds.
     predictor : str
         Of which predictor it speaks; empty for facts.
-    values : tuple of float
-        For each vector; NaN where there is none.
+    values : tuple of float or None
+        For each vector; None where there is no value.
     remarks : tuple of str
         Where each value comes from, or why there is none.
-    total : float
+    total : float or None
         For facts the sum. For errors the union bound over all vectors, each guarantee at δ divided by their number;
         for two classes the value itself.
+    assumptions : tuple of Assumption
+        What it needs of the model and the data.
     joint : float or None
         The value for the vectors of several classes together, where the theorem holds for them as for one.
-    assumptions : tuple of Assumption
-        What it wants of the model and the data.
     event : str
         Guarantees with the same word fail on the same samples.
 
     Examples
     --------
-    >>> wants = (Assumption("one epoch", False, "10 epochs were run", "epochs=1"),)
+    >>> needs = (Assumption("one epoch", False, "10 epochs were run", "epochs=1"),)
     >>> bound = Bound("Helmbold & Warmuth", "2 k/(m+1)", "estimate", "error", "vote after one epoch", (0.2,), ("",),
-    ...     0.2, wants)
+    ...     0.2, needs)
     >>> bound.applies, bound.vacuous, bound.changes
     (False, False, ('epochs=1',))
     """
 
     name: str
     formula: str
-    kind: str
-    quantity: str
+    kind: Kind
+    quantity: Quantity
     predictor: str
-    values: tuple[float, ...]
+    values: tuple[Value, ...]
     remarks: tuple[str, ...]
-    total: float
+    total: Value
     assumptions: tuple[Assumption, ...]
-    joint: float | None = None
+    joint: Value = None
     event: str = ""
 
     def __str__(self) -> str:
-        value = f"{100 * self.error:.3g} %" if self.quantity == "error" else f"{self.error:,.0f} {self.quantity}"
+        error = math.nan if self.error is None else self.error
+        value = f"{100 * error:.3g} %" if self.quantity == "error" else f"{error:,.0f} {self.quantity}"
         return f"{self.name}: at most {value} ({self.kind}{f', {self.predictor}' if self.predictor else ''})"
 
     @property
-    def error(self) -> float:
+    def error(self) -> float | None:
         """The bound on the share of wrong labels: ``joint`` where there is one, else ``total``."""
         return self.total if self.joint is None else self.joint
 
     @property
     def applies(self) -> bool:
-        """True if it has a value, and the model has all that it wants, as far as the model can tell."""
-        return math.isfinite(self.error) and not self.failing
+        """True if it has a value, and the model has all that it needs, as far as the model can tell."""
+        return self.error is not None and not self.failing
 
     @property
     def failing(self) -> tuple[Assumption, ...]:
@@ -104,21 +118,19 @@ class Bound:
     @property
     def vacuous(self) -> bool:
         """True for a bound on an error of 1 or more, which says nothing."""
-        return self.quantity == "error" and self.error >= 1
+        return self.quantity == "error" and self.error is not None and self.error >= 1
 
 
 @dataclass(frozen=True)
 class Certificate:
     """The bounds that hold for a fitted model, and those that do not; made by `certify`.
 
-    Printed, it is a table; notebooks show it as one.
+    Printed, it fits a screen; `describe` has everything, and notebooks show that as tables.
 
     Attributes
     ----------
-    model : str
-        The name of the model's class.
-    predictor : str
-        What the model predicts by.
+    model, predictor : str
+        The name of the model's class, and what the model predicts by.
     labels : tuple
         The class of each vector; for two classes, the second of them.
     m : int
@@ -134,7 +146,7 @@ class Certificate:
     mistakes : tuple of int or None
         Of each vector; None for a model that was not trained by mistakes.
     support : tuple of int
-        ‖α‖₀ of each vector, or no less than it where ``support_known`` is false.
+        ‖α‖₀ of each vector, or an upper limit where ``support_known`` is false.
     support_known : bool
         Whether ``support`` is exact.
     margins, normalized_margins : dict of tuple of float
@@ -162,14 +174,14 @@ class Certificate:
 
     model: str
     predictor: str
-    labels: tuple[Any, ...]
-    m: int
+    labels: tuple[Label, ...]
+    m: Count
     epochs: float
-    delta: float
+    delta: Annotated[float, Meta(gt=0, lt=1)]
     tau: float
     radius: float
-    mistakes: tuple[int, ...] | None
-    support: tuple[int, ...]
+    mistakes: tuple[Count, ...] | None
+    support: tuple[Count, ...]
     support_known: bool
     margins: dict[str, tuple[float, ...]]
     normalized_margins: dict[str, tuple[float, ...]]
@@ -178,7 +190,7 @@ class Certificate:
     test_data: Assumption | None = None
     trained_jointly: bool = False
 
-    def best(self, kind: str = GUARANTEE, *, applies: bool = True) -> Bound | None:
+    def best(self, kind: Kind = GUARANTEE, *, applies: bool = True) -> Bound | None:
         """Return the least bound on an error.
 
         Parameters
@@ -200,30 +212,57 @@ class Certificate:
                 f" must be {GUARANTEE!r} or {ESTIMATE!r}. Got {kind!r} instead.",
             )
         found = [
-            bound
-            for bound in self.bounds
-            if bound.kind == kind and bound.quantity == "error" and math.isfinite(bound.error)
+            (bound.error, i)
+            for i, bound in enumerate(self.bounds)
+            if bound.kind == kind and bound.quantity == "error" and bound.error is not None
             if bound.applies or not applies
         ]
-        return min(found, key=lambda bound: bound.error, default=None)
+        return self.bounds[min(found)[1]] if found else None
+
+    @property
+    def useful(self) -> Bound | None:
+        """The best guarantee that applies, if it is below 50 %."""
+        best = self.best()
+        return best if best is not None and best.error is not None and best.error < HOPELESS else None
 
     @property
     def claims(self) -> tuple[Assumption, ...]:
-        """Assumptions taken on somebody's word, yours or a file's: those that nothing here could check."""
+        """Assumptions that nothing here could verify: your claims, or a file's."""
         found = [a for bound in self.bounds for a in bound.claims]
         if self.test_data is not None:
             found.append(self.test_data)
         return tuple({(a.name, a.because): a for a in found}.values())
 
+    @property
+    def summary(self) -> str:
+        """What is guaranteed by theorem and by test data, in a sentence or two."""
+        return _rendering.summary(self)
+
     def advice(self) -> list[str]:
         """Return which changes would earn which guarantees, the fewest changes first."""
         return _rendering.advice(self)
+
+    def describe(self, *, verbose: bool = False) -> str:
+        """Return the certificate as text.
+
+        Parameters
+        ----------
+        verbose : bool, default=False
+            All bounds with their assumptions; otherwise what is guaranteed, what was measured, and what would have to
+            change for a better guarantee.
+
+        Returns
+        -------
+        str
+            The text, of at most 24 lines of 80 characters unless it is verbose.
+        """
+        return _rendering.in_full(self) if verbose else _rendering.in_short(self)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a dict for each bound and class, and one for all classes together: the rows of `to_frame`."""
         return _rendering.rows(self)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> DataFrame:
         """Return the bounds as a pandas DataFrame, one row for each bound and class.
 
         Returns
@@ -240,16 +279,23 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, text, lists and dicts, as JSON takes them; None stands for no value."""
-        return _rendering.as_dict(self)
+        plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        for bound, entry in zip(self.bounds, plain["bounds"], strict=True):
+            error = None if bound.kind == FACT else bound.error
+            entry.update(applies=bound.applies, vacuous=bound.vacuous, error=error, changes=list(bound.changes))
+        for name, measured in self.measured.items():
+            plain["measured"][name].update(rate=measured.rate, guaranteed=measured.guaranteed(self.delta))
+        claims = [{"name": a.name, "because": a.because} for a in self.claims]
+        return {**plain, "claims": claims, "advice": self.advice(), "summary": self.summary}
 
     @classmethod
-    def from_dict(cls, found: Any) -> Certificate:
-        """Return the certificate that `to_dict` made a dict of, such as the one in a model file.
+    def from_dict(cls, found: Mapping[str, Any]) -> Certificate:
+        """Return the certificate that `to_dict` made a dict of.
 
         Parameters
         ----------
         found : dict
-            What `to_dict` returned, or JSON has kept of it. Labels that are no numbers or texts have become texts.
+            What `to_dict` returned, or JSON has kept of it.
 
         Returns
         -------
@@ -267,12 +313,15 @@ class Certificate:
         >>> from votron import VotedPerceptronClassifier
         >>> X, y = load_iris(return_X_y=True)
         >>> found = certify(VotedPerceptronClassifier(random_state=0).fit(X, y), X, y)
-        >>> Certificate.from_dict(found.to_dict()).to_dict() == found.to_dict()
+        >>> Certificate.from_dict(found.to_dict()) == found
         True
         """
-        return certificate_from(found)
+        try:
+            return msgspec.convert(found, cls)
+        except msgspec.ValidationError as error:
+            raise VotronError(f"This is not a certificate as to_dict returns it: {error}.") from None
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the bounds on errors by predictor, beside the measured errors where there are any.
 
         Parameters
@@ -290,7 +339,7 @@ class Certificate:
         return draw(self, ax)
 
     def __str__(self) -> str:
-        return _rendering.as_text(self)
+        return f"{self.describe()}\n\ndescribe(verbose=True) lists all bounds with their assumptions."
 
     def __repr__(self) -> str:
         best = self.best()
@@ -303,13 +352,13 @@ class Certificate:
 
 def certify(
     model: Any,
-    X: Any,
-    y: Any,
+    X: RowsLike,
+    y: Labels,
     delta: float = 0.05,
     *,
     comparators: Any = "auto",
-    X_test: Any = None,
-    y_test: Any = None,
+    X_test: RowsLike = None,
+    y_test: Labels | None = None,
 ) -> Certificate:
     """Compute what the theorems guarantee of a fitted model, and check it against its record.
 
@@ -319,9 +368,8 @@ def certify(
         `VotedPerceptronClassifier`, `AveragedPerceptronClassifier` or `KernelAdatronClassifier`; or a Pipeline that
         ends in one, or a search of scikit-learn's over them.
     X, y : data and labels
-        The training data, as they were given to ``fit``. They are compared with the record as far as it goes: where
-        the order of presentation is known (no shuffle, or an int for ``random_state``) and presentations are no more
-        than 200,000, training is repeated. What was not compared is listed among the claims.
+        The training data, as they were given to ``fit``, or to all calls of ``partial_fit`` one after another. They
+        are compared with the fingerprint in ``model.history_``: labels exactly, rows up to rounding.
     delta : float, default=0.05
         δ: the probability with which a guarantee may fail.
     comparators : "auto" or sequence, default="auto"
@@ -365,17 +413,26 @@ def certify(
             Parameter("delta", of="certify", short=True),
             f" must be a number in the range (0, 1). Got {delta!r} instead.",
         )
-    estimator, transform, broken = unwrapped(model, "_evidence")
+    estimator, transform, touched = unwrapped(model, "_evidence")
     rows = transform(X)
-    evidence: Evidence = _with_assumptions(estimator._evidence(rows, y, comparators), broken)
-    test_data = None
-    if X_test is not None:
-        X_test = transform(X_test)
-        test_data = check_test_data(rows, X_test)
+    evidence: Evidence = _with(touched, estimator._evidence(rows, y, comparators))
+    measured, test_data = {}, None
     bounds = tuple(_bound(statement, evidence, float(delta)) for statement in statements_for(evidence))
     _check(evidence, bounds)
-    measured = {} if X_test is None else estimator._measured(X_test, y_test)
+    if X_test is not None:
+        tested = transform(X_test)
+        test_data = check_test_data(rows, tested)
+        measured = estimator._measured(tested, y_test)
     return replace(_certificate(evidence, float(delta), bounds), measured=measured, test_data=test_data)
+
+
+def _with(touched: list[Assumption], evidence: Evidence) -> Evidence:
+    """Return the evidence with what pipelines and searches around the model break, and what they claim."""
+    broken = [each for each in touched if each.holds is False]
+    names = {each.name for each in broken}
+    others = [each for each in evidence.assumptions if each.holds is not None or each.name not in names]
+    claimed = [each for each in touched if each.holds is None]
+    return replace(evidence, assumptions=(*others, *broken), around=(*evidence.around, *claimed))
 
 
 def _certificate(evidence: Evidence, delta: float, bounds: tuple[Bound, ...]) -> Certificate:
@@ -384,7 +441,7 @@ def _certificate(evidence: Evidence, delta: float, bounds: tuple[Bound, ...]) ->
     return Certificate(
         model=evidence.model,
         predictor=evidence.uses,
-        labels=tuple(run.label for run in evidence.runs),
+        labels=tuple(_plain(run.label) for run in evidence.runs),
         m=evidence.m,
         epochs=evidence.epochs,
         delta=delta,
@@ -403,7 +460,7 @@ def _certificate(evidence: Evidence, delta: float, bounds: tuple[Bound, ...]) ->
 def _bound(statement: Statement, evidence: Evidence, delta: float) -> Bound:
     n = len(evidence.runs)
     found = [statement.value(evidence, c, delta) for c in range(n)]
-    # of δ only guarantees depend
+    # only guarantees depend on δ
     shared = [statement.value(evidence, c, delta / n) for c in range(n)] if statement.kind == GUARANTEE else found
     joint = statement.together(evidence, delta)
     return Bound(
@@ -412,45 +469,35 @@ def _bound(statement: Statement, evidence: Evidence, delta: float) -> Bound:
         kind=statement.kind,
         quantity=statement.quantity,
         predictor=statement.predictor,
-        values=tuple(float(value) for value, _ in found),
+        values=tuple(_finite(value) for value, _ in found),
         remarks=tuple(remark for _, remark in found),
-        total=float(sum(value for value, _ in shared)),
+        total=_finite(sum(value for value, _ in shared)),
         assumptions=statement.assumptions(evidence),
-        joint=None if joint is None else float(joint[0]),
+        joint=None if joint is None else _finite(joint[0]),
         event=statement.event,
     )
 
 
-def _check(evidence: Evidence, bounds: tuple[Bound, ...]) -> None:
-    """Compare the mistakes with what they cannot exceed."""
+def _plain(label: Any) -> Label:
+    return label if isinstance(label, str | bool | int | float | None) else str(label)
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _check(evidence: Evidence, bounds: Iterable[Bound]) -> None:
+    """Compare the mistakes with what they cannot exceed; ‖α‖₀ ≤ ‖α‖₁ = mistakes."""
+    sentence = "this cannot be, and is an error in Votron. Please report it, with the data and the parameters."
     for bound in bounds:
         if bound.kind != FACT or bound.failing:
             continue
         for run, value in zip(evidence.runs, bound.values, strict=True):
-            # ‖α‖₁, the mistakes, lies between ‖α‖₀ and its bound, so it is what to compare
             count = run.mistakes or 0
-            if count > value * (1 + SLACK):  # never, where there is no value
+            if value is not None and count > value * (1 + SLACK):
                 raise BoundViolatedError(
-                    f"{count} mistakes for class {run.label!r} exceed {value:.6g}, the bound of {bound.name}: this "
-                    "cannot be, and is an error in Votron. Please report it, with the data and the parameters."
+                    f"{count} mistakes for class {run.label!r} exceed {value:.6g}, the bound of {bound.name}: "
+                    f"{sentence}"
                 )
-        if any(run.support > (run.mistakes or 0) for run in evidence.runs):
-            raise BoundViolatedError(
-                "A vector depends on more examples than it made mistakes: this cannot be, and is an error in Votron. "
-                "Please report it, with the data and the parameters."
-            )
-
-
-def _with_assumptions(evidence: Evidence, broken: list[Assumption]) -> Evidence:
-    """Return the evidence with what surrounds the model: what is claimed of it, and what breaks, in one assumption."""
-    claimed = tuple(a for a in broken if a.holds is None)
-    broken = [a for a in broken if a.holds is False]
-    evidence = replace(evidence, around=(*evidence.around, *claimed))
-    mine = evidence.assumptions["kernel fixed"]
-    failing = [*([mine] if mine.holds is False else []), *broken]
-    if not failing:
-        return evidence
-    because = ", and ".join(a.because for a in failing)
-    change, another_run = " + ".join(a.change for a in failing), any(a.another_run for a in failing)
-    whole = Assumption(mine.name, False, because, change, another_run)
-    return replace(evidence, assumptions={**evidence.assumptions, mine.name: whole})
+            if run.support > count:
+                raise BoundViolatedError(f"A vector depends on more examples than it made mistakes: {sentence}")

@@ -29,7 +29,7 @@ from votron.blocks import expansion_scores
 from votron.errors import Parameter, VotronError
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
-from votron.theory.evidence.training import unwrapped
+from votron.theory.evidence.wrapped import unwrapped
 
 __all__ = ["Margins", "margins"]
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -48,14 +48,11 @@ from votron.theory.evidence import AVERAGE, LAST, MAXIMAL, MEAN_RANDOM, ONE_RAND
 
 __all__ = ["ESTIMATE", "FACT", "GUARANTEE", "STATEMENTS", "Statement", "register_bound"]
 
-FACT, GUARANTEE, ESTIMATE = "fact", "guarantee", "estimate"
-ASSUMPTIONS = (
-    *("i.i.d.", "kernel fixed", "labels known", "R known", "draws"),
-    *("one epoch", "τ = 0", "planned end", "its rule", "consistent", "exact", "unit length", "K(x, x) > 0"),
-    *("unweighted", "weights fixed"),
-)
-"""What bounds may want."""
-
+Kind = Literal["fact", "guarantee", "estimate"]
+Quantity = Literal["mistakes", "support", "error"]
+FACT: Kind = "fact"
+GUARANTEE: Kind = "guarantee"
+ESTIMATE: Kind = "estimate"
 PLAIN, OWN_WEIGHTS, ANY_VECTOR = ("unweighted",), ("weights fixed",), ()
 """What a bound wants in addition of a model whose mistakes were weighted, by its proof:
 
@@ -104,27 +101,14 @@ class Statement:
 
     name: str
     formula: str
-    kind: str
-    quantity: str
+    kind: Kind
+    quantity: Quantity
     predictor: str
     wants: tuple[str, ...]
     value: Callable[[Evidence, int, float], Value]
     joint: bool = False
     event: str = "(7)"
     if_weighted: tuple[str, ...] = PLAIN
-
-    def __post_init__(self) -> None:
-        """Refuse what certificates do not know."""
-        for what, value, known in (
-            ("kind", self.kind, (FACT, GUARANTEE, ESTIMATE)),
-            ("quantity", self.quantity, ("mistakes", "support", "error")),
-            *(("wants", want, ASSUMPTIONS) for want in (*self.wants, *self.if_weighted)),
-        ):
-            if value not in known:
-                raise VotronError(
-                    f"The {what!r} of the bound {self.name!r} must be among {', '.join(map(repr, known))}. "
-                    f"Got {value!r} instead."
-                )
 
     def together(self, evidence: Evidence, delta: float) -> Value | None:
         """Return the value for all vectors as one predictor, where there are several and it holds for them so."""
@@ -134,14 +118,12 @@ class Statement:
 
     def assumptions(self, evidence: Evidence) -> tuple[Assumption, ...]:
         """Return what it wants, and whether the run has it."""
-        wants = (*self.wants, *(self.if_weighted if evidence.weighted else ()))
+        wants = [*self.wants, *(self.if_weighted if evidence.weighted else ())]
         if self.quantity == "error":
-            wants = (
-                *wants,
-                *(["labels known"] if len(evidence.runs) > 1 or evidence.trained_jointly else []),
-                *(["K(x, x) > 0"] if evidence.left_out else []),
-            )
-        return (*(_assumption(name, evidence, self.predictor) for name in wants), *evidence.around)
+            wants += ["labels known"] * (len(evidence.runs) > 1 or evidence.trained_jointly)
+            wants += ["K(x, x) > 0"] * bool(evidence.left_out)
+        found = [each for name in wants for each in _assumptions(name, evidence, self.predictor)]
+        return (*found, *evidence.around)
 
 
 def statements_for(evidence: Evidence) -> tuple[Statement, ...]:
@@ -152,11 +134,13 @@ def statements_for(evidence: Evidence) -> tuple[Statement, ...]:
     return tuple(found)
 
 
-def _assumption(name: str, evidence: Evidence, predictor: str) -> Assumption:
-    if name in evidence.assumptions:
-        return evidence.assumptions[name]
+def _assumptions(name: str, evidence: Evidence, predictor: str) -> list[Assumption]:
+    """Return what is known of an assumption: by the history, or else by the numbers."""
+    known = [each for each in evidence.assumptions if each.name == name]
+    if known:
+        return known
     if name == "its rule":
-        return _right_predictor(evidence, predictor)
+        return [_right_predictor(evidence, predictor)]
     consistent = all(run.consistent for run in evidence.runs)
     found: dict[str, tuple[bool | None, str]] = {
         "i.i.d.": (None, "examples are drawn independently from one distribution: your claim"),
@@ -169,21 +153,21 @@ def _assumption(name: str, evidence: Evidence, predictor: str) -> Assumption:
         "draws": (
             None,
             "the hash of a row and the seed is as good as a draw for each row, by a seed that these data did not "
-            "choose: taken on trust",
+            "choose: not verified",
         ),
-        "labels known": (None, "no label is to come that training did not have: your claim"),
+        "labels known": (None, "new rows have no label that training did not have: your claim"),
         "K(x, x) > 0": (
             False,
             f"{evidence.left_out} rows of length 0 were left out, and of such examples nothing is said",
         ),
         "R known": (
             True if evidence.lengths_known else None,
-            "no example to come is longer than R" + ("" if evidence.lengths_known else ": your claim"),
+            "no new example is longer than R" + ("" if evidence.lengths_known else ": your claim"),
         ),
     }
     holds, because = found.get(name, (False, f"nothing is known of {name!r} for such a model"))
     change = "" if holds else evidence.switches.get(name, "")
-    return Assumption(name, holds, because, change, name == "K(x, x) > 0", name == "consistent")
+    return [Assumption(name, holds, because, change, name == "K(x, x) > 0", name == "consistent")]
 
 
 def _right_predictor(evidence: Evidence, predictor: str) -> Assumption:
@@ -215,19 +199,15 @@ def _inseparable(evidence: Evidence, c: int, delta: float) -> Value:
 
 def _least_inseparable(evidence: Evidence, c: int, times: int) -> tuple[float, str, str, float]:
     """Return the least ((R + D)/γ)² over candidates and γ, where it comes from, and the candidate and γ themselves."""
-    key = "inseparable", c, times
-    if key not in evidence.known:
-        evidence.known[key] = _search_inseparable(evidence, c, times)
-    found: tuple[float, str, str, float] = evidence.known[key]
-    return found
-
-
-def _search_inseparable(evidence: Evidence, c: int, times: int) -> tuple[float, str, str, float]:
+    if (c, times) in evidence.known:
+        return evidence.known[c, times]
     radius = evidence.radius * evidence.stretch
     found = [(best_inseparable_bound(each[:, c], radius, times), name) for name, each in evidence.candidates.items()]
     best, name = min(found, key=lambda pair: pair[0].bound)
     remark = f"γ = {best.margin:.3g}, D = {best.deviation:.3g} of {name}"
-    return best.bound, "no γ says more than their number" if math.isinf(best.margin) else remark, name, best.margin
+    remark = "no γ says more than their number" if math.isinf(best.margin) else remark
+    evidence.known[c, times] = best.bound, remark, name, best.margin
+    return evidence.known[c, times]
 
 
 def _inseparable_mistakes(evidence: Evidence, c: int, delta: float) -> Value:
@@ -418,9 +398,7 @@ STATEMENTS: tuple[Statement, ...] = (
     Statement("Block & Novikoff", "k ≤ (R/γ)²", FACT, "mistakes", "", (), _novikoff),
     Statement("unit length (Columbia)", "k ≤ 1/γ²", FACT, "mistakes", "", ("unit length",), _unit_length),
     Statement("Freund & Schapire, theorem 2", "k ≤ ((R + D)/γ)²", FACT, "mistakes", "", (), _inseparable),
-    Statement(
-        "the same, R and D of mistakes only", "k ≤ ((R + D)/γ)²", FACT, "mistakes", "", (), _inseparable_mistakes
-    ),
+    Statement("theorem 2, of mistakes only", "k ≤ ((R + D)/γ)²", FACT, "mistakes", "", (), _inseparable_mistakes),
     Statement("Graepel et al., sparsity", "‖α‖₀ ≤ ‖α‖₁ ≤ (R/γ)²", FACT, "support", "", (), _novikoff),
     Statement(
         "Helmbold & Warmuth", "2 k/(m+1)", ESTIMATE, "error", ONE_VOTE, _ONE, _leave_one_out(True), True,
@@ -501,6 +479,11 @@ def _admitted(statement: Any) -> tuple[str, Statement]:
     """Return a bound's name and the bound, or refuse what is none, or has the name of one of Votron's."""
     if not isinstance(statement, Statement):
         raise VotronError(f"A bound to register must be a Statement. Got {statement!r} instead.")
+    if statement.kind not in get_args(Kind) or statement.quantity not in get_args(Quantity):
+        raise VotronError(
+            f"The 'kind' and 'quantity' of the bound {statement.name!r} must be those of a Statement. "
+            f"Got {statement.kind!r} and {statement.quantity!r} instead."
+        )
     if any(statement.name == known.name for known in (*STATEMENTS, OWN)):
         raise VotronError(f"There is a bound of the name {statement.name!r} already: it is one of Votron's.")
     return statement.name, statement

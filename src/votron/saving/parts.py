@@ -1,0 +1,255 @@
+"""What classifiers and steps are made of in a model file: dataclasses, kernels, parameters and records."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import types
+import typing
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._util.resources import available_memory
+from votron._util.types import Floats, Rows
+from votron.errors import ModelFileError, Parameter
+from votron.kernels import Kernel
+from votron.kernels.base import KERNELS, MADE_OF_KERNELS, is_precomputed
+from votron.record import MistakeRecord
+from votron.saving.tensors import WIDEST, Tensors
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+_DEEPEST = 8
+"""Kernels that may stand over one another."""
+_MOST_THREADS = 4096
+_REFUSED = (
+    "; skops.io saves pipelines of any parts, and names those that whoever opens the file has to trust "
+    "(docs/interoperability.md)."
+)
+
+
+class State(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A part of a manifest: it has these fields, of these types, and no others."""
+
+
+def refused(what: str) -> ModelFileError:
+    """Return the error of something that model files do not hold."""
+    return ModelFileError(f"{what} cannot be saved in a model file{_REFUSED}")
+
+
+def strict(hint: Any) -> Any:
+    """Return what a type is in JSON: a dataclass becomes a struct that forbids other fields."""
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        hints = typing.get_type_hints(hint)
+        fields = [(each.name, strict(hints[each.name]), _default(each)) for each in dataclasses.fields(hint)]
+        return msgspec.defstruct(hint.__name__, fields, bases=(State,), kw_only=True)
+    origin, args = typing.get_origin(hint), tuple(map(strict, typing.get_args(hint)))
+    if origin is types.UnionType:
+        return typing.Union[args]  # noqa: UP007  # of types that are known when this runs
+    return origin[args] if origin in (tuple, list, dict) else hint
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return msgspec.field(default_factory=field.default_factory)
+    return msgspec.NODEFAULT if field.default is dataclasses.MISSING else field.default
+
+
+# -- kernels ----------------------------------------------------------------------------------------------------------
+
+
+class KernelState(State):
+    """A kernel: its name, and the fields of its dataclass."""
+
+    name: str
+    fields: dict[str, bool | int | float | str | KernelState]
+
+
+def kernel_state(kernel: Kernel) -> KernelState:
+    """Return the state of a kernel that has a name."""
+    if _kernel_class(kernel.name) is not type(kernel):
+        raise ModelFileError(
+            "The kernel of a model in a file must be one of Votron's, or registered with register_kernel, since a file "
+            f"cannot hold a function. Got {kernel!r} instead."
+        )
+    values = {field.name: getattr(kernel, field.name) for field in dataclasses.fields(kernel)}  # type: ignore[arg-type]
+    return KernelState(
+        name=kernel.name,
+        fields={name: kernel_state(each) if isinstance(each, Kernel) else plain(each) for name, each in values.items()},
+    )
+
+
+def kernel_from(state: KernelState, depth: int = 0) -> Kernel:
+    """Return a kernel; each of its fields must have the type of its default, or be a kernel where there is none."""
+    cls = _kernel_class(state.name)
+    if cls is None:
+        raise ModelFileError(
+            f"its kernel {state.name[:60]!r} is not known: import the package that brings it before the file is opened."
+        )
+    if depth > _DEEPEST:
+        raise ModelFileError(f"it has a kernel over more than {_DEEPEST} others.")
+    defaults = {field.name: field.default for field in dataclasses.fields(cls)}
+    values: dict[str, Any] = {}
+    for name, value in state.fields.items():
+        default = defaults.get(name, ...)
+        kind = KernelState if default is dataclasses.MISSING else type(default)
+        if type(value) is not kind and not (kind is float and type(value) is int):
+            raise ModelFileError(f"its kernel {state.name!r} has no parameter {name[:60]!r} of this type.")
+        values[name] = kernel_from(value, depth + 1) if isinstance(value, KernelState) else value
+    made: Kernel = cls(**values)
+    return made
+
+
+def _kernel_class(name: str) -> Any:
+    """Return the class of a kernel by name, if it is known already: opening a file imports nothing."""
+    return dict.get(KERNELS, name) or MADE_OF_KERNELS.get(name)
+
+
+# -- parameters -------------------------------------------------------------------------------------------------------
+
+Scalar = None | bool | int | float | str
+Params = dict[str, Scalar | KernelState]
+
+
+def plain(value: Any) -> Any:
+    """Return a number of numpy as one of Python."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def objects(values: Sequence[Any]) -> NDArray[Any]:
+    """Return values as an array of objects."""
+    made = np.empty(len(values), dtype=object)
+    made[:] = values
+    return made
+
+
+def params_state(model: Any, tensors: Tensors, leave_out: Sequence[str] = ()) -> Params:
+    """Return the constructor's parameters; of lists and dicts the entries become arrays.
+
+    A generator of random numbers becomes None: it has been used, and the model has what came of it.
+    """
+    found: Params = {}
+    for name, value in model.get_params(deep=False).items():
+        if isinstance(value, dict | list | tuple | np.ndarray) and name not in leave_out:
+            tensors.put_values(f"params.{name}", objects(list(value)))
+            if isinstance(value, dict):
+                tensors.put_values(f"params.{name}.by_label", objects(list(value.values())))
+        elif isinstance(value, Kernel):
+            found[name] = kernel_state(value)
+        elif name not in leave_out:
+            is_generator = name == "random_state" and not isinstance(value, int | np.integer)
+            found[name] = None if is_generator else _scalar(model, name, plain(value))
+    return found
+
+
+def _scalar(model: Any, name: str, value: Any) -> Scalar:
+    if isinstance(value, Scalar) and not (isinstance(value, float) and not np.isfinite(value)):
+        return value
+    what = "a file cannot hold a function" if callable(value) else "a file holds numbers and texts"
+    raise ModelFileError(Parameter(name, of=type(model).__name__), f" cannot be saved, since {what}. Got {value!r}.")
+
+
+def params_from(cls: Any, params: Params, tensors: Tensors) -> Any:
+    """Return an unfitted object with these parameters, which its class judges."""
+    values: dict[str, Any] = {}
+    signature = inspect.signature(cls).parameters
+    for name, value in params.items():
+        if name not in signature:
+            raise ModelFileError(f"{name[:60]!r} is not a parameter of {cls.__name__}.")
+        values[name] = kernel_from(value) if isinstance(value, KernelState) else value
+    for name, parameter in signature.items():
+        if f"params.{name}" in tensors:
+            listed = tensors.values(f"params.{name}").tolist()
+            values[name] = tuple(listed) if isinstance(parameter.default, tuple) else listed
+            if f"params.{name}.by_label" in tensors:
+                values[name] = dict(zip(listed, tensors.values(f"params.{name}.by_label").tolist(), strict=False))
+    made = cls(**values)
+    if hasattr(made, "_parameter_constraints"):
+        _refuse_unknown_names(made)
+        made._validate_params()
+    if not -_MOST_THREADS <= (values.get("n_jobs") or 1) <= _MOST_THREADS:
+        raise ModelFileError(f"its 'n_jobs' must be a number of threads up to {_MOST_THREADS:,}.")
+    return made
+
+
+def _refuse_unknown_names(made: Any) -> None:
+    """Refuse names of kernels and rules that are not registered: looking for them would import what a file names."""
+    for name, constraints in made._parameter_constraints.items():
+        value = getattr(made, name, None)
+        for constraint in constraints:
+            registry = getattr(constraint, "registry", None)
+            if registry is not None and isinstance(value, str) and value not in {*registry, *constraint.also}:
+                known = ", ".join(map(repr, registry))
+                raise ModelFileError(
+                    f"its {name} must be one of {known}, or registered by the package that brings it, which has to be "
+                    f"imported first. Got {value[:60]!r} instead."
+                )
+
+
+# -- records and support vectors --------------------------------------------------------------------------------------
+
+_COLUMNS = {"example": "i8", "vector": "i4", "sign": "i1", "time": "i8", "score": "f8", "norm2": "f8"}
+
+
+class RecordState(State):
+    """What a record has beside its columns."""
+
+    n_examples: Count
+    n_steps: Count
+
+
+def record_state(record: MistakeRecord, tensors: Tensors) -> RecordState:
+    """Return the state of a record; scores and lengths that are all 0, as compact models have them, are left out."""
+    for name in (*_COLUMNS, "weight"):
+        column = getattr(record, name)
+        if column is not None and (name not in ("score", "norm2") or column.any()):
+            tensors.put(name, column)
+    return RecordState(n_examples=int(record.n_examples), n_steps=int(record.n_steps))
+
+
+def record_from(state: RecordState, tensors: Tensors, n_vectors: int, n_named: int) -> MistakeRecord:
+    """Return a record of some of ``n_named`` examples."""
+    columns = {"example": tensors.take("example", "i8", (None,), least=0)}
+    k = len(columns["example"])
+    for name, kind in list(_COLUMNS.items())[1:]:
+        absent = name in ("score", "norm2") and name not in tensors
+        columns[name] = np.zeros(k) if absent else tensors.take(name, kind, (k,))
+    if k and columns["example"].max() >= n_named:
+        raise tensors.wrong("example", f"numbers of examples below {n_named}")
+    if k and columns["norm2"].min() < -1e-6 * max(0.0, columns["norm2"].max()):  # rounding may leave a little below 0
+        raise tensors.wrong("norm2", "squared lengths")
+    weight = tensors.take_if_there("weight", "f8", (k,))
+    return MistakeRecord(
+        **columns, n_vectors=n_vectors, n_examples=state.n_examples, n_steps=state.n_steps, weight=weight
+    )
+
+
+def support_rows(tensors: Tensors, kernel: Kernel, n_support: int, n_features: int) -> Rows:
+    """Return support vectors that the kernel takes; of a precomputed one, the diagonal."""
+    if is_precomputed(kernel):
+        return tensors.take("support_rows", "f8", (n_support, 1))
+    rows = tensors.rows("support_rows", (n_support, n_features))
+    if not n_support and n_features >= WIDEST:
+        raise tensors.wrong("support_rows", f"fewer than {WIDEST:,} features where there are no rows")
+    kernel.check(rows)
+    return rows
+
+
+def check_room(n_vectors: int, n_support: int) -> None:
+    """Refuse coefficients that take more memory than there is: a small file can have many classes and examples."""
+    if (needed := 8 * n_vectors * n_support) > (free := available_memory()):
+        raise ModelFileError(
+            f"the coefficients of {n_support:,} support vectors and {n_vectors:,} vectors take {needed / 1e9:.1f} GB, "
+            f"and {free / 1e9:.1f} GB are free."
+        )
+
+
+def divisor_from(tensors: Tensors, n_vectors: int) -> Floats | None:
+    """Return what scores are divided by, if anything."""
+    found = tensors.take_if_there("divisor", "f8", (n_vectors,))
+    if found is not None and not (found >= np.finfo(np.float64).tiny).all():
+        raise tensors.wrong("divisor", "positive numbers")
+    return found

@@ -1,0 +1,279 @@
+"""Steps before a classifier in model files: encoders of tables, scalers, imputers and vectorizers of text.
+
+A transformer is made again by its constructor and given what it had learnt; nothing is fitted on what a file says.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
+
+from votron.errors import ModelFileError
+from votron.saving.parts import Params, Scalar, State, objects, params_from, params_state, plain, refused
+from votron.saving.tensors import WIDEST, Tensors
+from votron.tables import Column, TableEncoder
+from votron.tables.encoder import KINDS
+
+Positive = Annotated[int, msgspec.Meta(ge=1, le=2**48)]
+_A_WORD = 120
+"""Bytes that a vocabulary takes for a word, beside the word."""
+_LONGEST_NGRAM = 20
+_SAFE = {
+    "input": ("content",),
+    "encoding": ("utf-8",),
+    "decode_error": ("strict",),
+    "token_pattern": (r"(?u)\b\w\w+\b", r"(?u)\b\w+\b"),
+}
+"""What vectorizers may have, so that they open no files, and no pattern of a stranger keeps them busy for ever."""
+
+
+def put_names(made: Any, tensors: Tensors) -> None:
+    """Write the names of features, if there are any."""
+    if hasattr(made, "feature_names_in_"):
+        tensors.put_texts("feature_names", [str(name) for name in made.feature_names_in_])
+
+
+def set_names(made: Any, n_features: int | None, tensors: Tensors) -> None:
+    """Set number and names of features, as far as they are known."""
+    if n_features is not None:
+        made.n_features_in_ = n_features
+    if "feature_names" in tensors:
+        made.feature_names_in_ = objects(tensors.texts("feature_names", n_features))
+
+
+# -- what transformers have learnt ------------------------------------------------------------------------------------
+
+_LEARNT: dict[type, dict[str, str]] = {
+    StandardScaler: {"mean_": "with_mean", "var_": "with_std", "scale_": "with_std"},
+    MinMaxScaler: dict.fromkeys(("data_min_", "data_max_", "data_range_", "scale_", "min_"), ""),
+    MaxAbsScaler: dict.fromkeys(("scale_", "max_abs_"), ""),
+    RobustScaler: {"center_": "with_centering", "scale_": "with_scaling"},
+    Normalizer: {},
+    TfidfTransformer: {"idf_": "use_idf"},
+}
+"""What each class learns of every feature: always, or where a parameter says so."""
+
+
+def _put_scaler(step: Any, tensors: Tensors) -> None:
+    for name in (*_LEARNT[type(step)], "n_samples_seen_"):
+        if getattr(step, name, None) is not None:
+            tensors.put(name, np.atleast_1d(getattr(step, name)))
+
+
+def _set_scaler(made: Any, tensors: Tensors) -> None:
+    for name, asked in _LEARNT[type(made)].items():
+        if name in tensors or not asked or getattr(made, asked):
+            setattr(made, name, tensors.take(name, "f4 f8", (getattr(made, "n_features_in_", None),)))
+        elif name != "idf_":
+            setattr(made, name, None)
+    if "n_samples_seen_" in tensors:
+        seen = tensors.take("n_samples_seen_", "i4 i8 f8", (None,), least=0)
+        made.n_samples_seen_ = seen[0] if len(seen) == 1 else seen  # of a feature each, where numbers were missing
+
+
+def _put_imputer(step: SimpleImputer, tensors: Tensors) -> None:
+    missing, kind = step.missing_values, np.dtype(step._fit_dtype).kind
+    if step.add_indicator or kind != "f" or not (isinstance(missing, float) and np.isnan(missing)):
+        raise refused("A SimpleImputer of other values than NaN, or with add_indicator=True,")
+    tensors.put("statistics", np.asarray(step.statistics_, dtype=step._fit_dtype))
+
+
+def _set_imputer(made: SimpleImputer, tensors: Tensors) -> None:
+    statistics = tensors.take("statistics", "f4 f8", (made.n_features_in_,), finite=False)
+    names = vars(made).get("feature_names_in_")
+    made.fit(np.zeros((1, len(statistics)), dtype=statistics.dtype))  # of ours, which makes what it has beside these
+    made.statistics_ = statistics.astype(made.statistics_.dtype)
+    if names is not None:
+        made.feature_names_in_ = names
+
+
+def _check_texts(step: Any, tensors: Tensors | None = None) -> None:
+    """Refuse what would open files, or could keep whoever opens the model busy for ever."""
+    shortest, longest = step.ngram_range if len(step.ngram_range) == 2 else (0, 0)
+    words = step.stop_words if isinstance(step.stop_words, list) else []
+    odd = [name for name, safe in _SAFE.items() if getattr(step, name) not in safe]
+    odd += ["dtype"] * (step.dtype is not type(step)().dtype)
+    odd += ["stop_words"] * (not all(isinstance(word, str) for word in words))
+    odd += ["ngram_range"] * (
+        not (type(shortest) is type(longest) is int and 1 <= shortest <= longest <= _LONGEST_NGRAM)
+    )
+    if isinstance(step, HashingVectorizer) and step.n_features >= WIDEST:
+        odd.append("n_features")
+    if odd:
+        raise refused(f"A {type(step).__name__} with {odd[0]}={str(getattr(step, odd[0]))[:60]!r}")
+
+
+def _put_words(step: Any, tensors: Tensors) -> None:
+    _check_texts(step)
+    tensors.put_texts("words", sorted(step.vocabulary_, key=step.vocabulary_.__getitem__))
+    if getattr(step, "use_idf", False):
+        tensors.put("idf", step.idf_)
+
+
+def _set_words(made: Any, tensors: Tensors) -> None:
+    _check_texts(made)
+    words = tensors.texts("words")
+    tensors.spend(_A_WORD * len(words))
+    made.vocabulary_, made.fixed_vocabulary_ = {word: i for i, word in enumerate(words)}, False
+    if not len(words) == len(made.vocabulary_) > 0:
+        raise tensors.wrong("words", "one or more words, each once")
+    if isinstance(made, TfidfVectorizer):
+        made._tfidf = TfidfTransformer(
+            norm=made.norm, use_idf=made.use_idf, smooth_idf=made.smooth_idf, sublinear_tf=made.sublinear_tf
+        )
+        made._tfidf.n_features_in_ = len(words)
+        if made.use_idf:
+            made._tfidf.idf_ = tensors.take("idf", "f8", (len(words),))
+
+
+_Hook = Callable[[Any, Tensors], None]
+_HOOKS: dict[type, tuple[_Hook, _Hook]] = {
+    **dict.fromkeys(_LEARNT, (_put_scaler, _set_scaler)),
+    SimpleImputer: (_put_imputer, _set_imputer),
+    **dict.fromkeys((CountVectorizer, TfidfVectorizer), (_put_words, _set_words)),
+    HashingVectorizer: (_check_texts, _check_texts),
+}
+"""What writes and sets what each class has beside parameters and names of features."""
+_CLASSES = {cls.__name__: cls for cls in _HOOKS}
+_COLUMNS = {cls.__name__: cls for cls in KINDS}
+_LEFT_OUT = ("dtype", "vocabulary", "missing_values")
+"""Parameters that have their defaults in a file."""
+
+
+# -- states -----------------------------------------------------------------------------------------------------------
+
+
+class Transformer(State, tag_field="kind"):
+    """A step of one of the classes above."""
+
+    name: Literal[tuple(_CLASSES)]  # type: ignore[valid-type]
+    params: Params
+    n_features: Positive | None
+
+    def build(self, tensors: Tensors) -> Any:
+        cls = _CLASSES[self.name]
+        made = params_from(cls, self.params, tensors)
+        set_names(made, self.n_features, tensors)
+        _HOOKS[cls][1](made, tensors)
+        return made
+
+
+class Named(State):
+    """A step of a pipeline."""
+
+    name: str
+    step: Step
+
+
+class Steps(State, tag_field="kind"):
+    """Steps after one another."""
+
+    steps: list[Named]
+
+    def build(self, tensors: Tensors) -> Any:
+        return Pipeline(named_from(self.steps, tensors))
+
+
+class ColumnState(State):
+    """A column of a table: its class, and those of its fields that are single values; None is NaN."""
+
+    name: Literal[tuple(_COLUMNS)]  # type: ignore[valid-type]
+    fields: dict[str, Scalar]
+
+
+class Table(State, tag_field="kind"):
+    """An encoder of tables."""
+
+    params: Params
+    columns: list[ColumnState]
+
+    def build(self, tensors: Tensors) -> TableEncoder:
+        made: TableEncoder = params_from(TableEncoder, self.params, tensors)
+        made.columns_ = [_column_from(each, tensors.at(str(i))) for i, each in enumerate(self.columns)]
+        names = [column.name for column in made.columns_]
+        if not names or len(set(names)) < len(names):
+            raise ModelFileError("the columns of its encoder must have different names.")
+        return made
+
+
+Step = Transformer | Steps | Table
+
+
+def step_state(step: Any, tensors: Tensors) -> Step:
+    """Return the state of a fitted step."""
+    if type(step) is Pipeline:
+        return Steps(steps=named_states(step.steps, tensors))
+    if type(step) is TableEncoder:
+        columns = [_column_state(column, tensors.at(str(i))) for i, column in enumerate(step.columns_)]
+        return Table(params=params_state(step, tensors), columns=columns)
+    if type(step) not in _HOOKS:
+        raise refused(f"A step of type {type(step).__name__}")
+    _HOOKS[type(step)][0](step, tensors)
+    put_names(step, tensors)
+    return Transformer(
+        name=type(step).__name__,
+        params=params_state(step, tensors, leave_out=_LEFT_OUT),
+        n_features=getattr(step, "n_features_in_", None),
+    )
+
+
+def _column_state(column: Column, tensors: Tensors) -> ColumnState:
+    """Return the state of a column, whose lists and arrays are tensors."""
+    fields: dict[str, Scalar] = {}
+    for each in dataclasses.fields(column):
+        value = getattr(column, each.name)
+        if isinstance(value, tuple):
+            tensors.put_values(each.name, objects(value))
+        elif isinstance(value, np.ndarray):
+            tensors.put(each.name, value)
+        elif value != each.default:
+            fields[each.name] = None if value != value else plain(value)  # NaN
+    return ColumnState(name=type(column).__name__, fields=fields)
+
+
+def _column_from(state: ColumnState, tensors: Tensors) -> Column:
+    """Return a column, each field of the type that its class declares."""
+    cls = _COLUMNS[state.name]
+    hints, values = typing.get_type_hints(cls), dict[str, Any](state.fields)
+    for each in dataclasses.fields(cls):
+        hint = hints[each.name]
+        if typing.get_origin(hint) is tuple:
+            values[each.name] = tuple(tensors.values(each.name).tolist())
+            tensors.spend(_A_WORD * len(values[each.name]))
+        elif hint not in (bool, int, float, str):
+            values[each.name] = tensors.take(each.name, "f8", (None,))
+        elif each.name in values or each.default is dataclasses.MISSING:
+            given = values.get(each.name, ...)
+            values[each.name] = {type(None): np.nan, int: given}.get(type(given), given) if hint is float else given
+            if type(values[each.name]) is not hint and not (hint is float and type(given) is int):
+                raise ModelFileError(f"its column of kind {state.name} has no field {each.name!r} of this type.")
+    if not values.keys() <= hints.keys():
+        raise ModelFileError(f"its column of kind {state.name} has unknown fields.")
+    made: Column = cls(**values)
+    try:
+        made.check()
+    except (ValueError, TypeError) as error:
+        raise ModelFileError(f"its column of kind {state.name} is not one: {error}") from None
+    return made
+
+
+def named_states(steps: list[tuple[str, Any]], tensors: Tensors) -> list[Named]:
+    """Return the states of the steps of a pipeline, without those that do nothing."""
+    working = [(name, step) for name, step in steps if step is not None and not isinstance(step, str)]
+    return [Named(name=name, step=step_state(each, tensors.at(str(i)))) for i, (name, each) in enumerate(working)]
+
+
+def named_from(steps: list[Named], tensors: Tensors) -> list[tuple[str, Any]]:
+    """Return the steps of a pipeline."""
+    if not steps or len({each.name for each in steps}) < len(steps):
+        raise ModelFileError("the steps of its pipeline must have different names.")
+    return [(each.name, each.step.build(tensors.at(str(i)))) for i, each in enumerate(steps)]

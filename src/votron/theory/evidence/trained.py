@@ -1,0 +1,194 @@
+"""A fitted model on its training data, and what its history says about the assumptions of theorems."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from votron._util.types import Array, Classes, Floats, Labels, Rows
+from votron.errors import Phrase, VotronError
+from votron.history import Fingerprint, TrainingHistory
+from votron.theory.evidence import Assumption, Evidence
+from votron.theory.geometry import Margins
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Trained:
+    """A fitted model and its vectors on its training data, as `votron.estimators` hands them over.
+
+    ``vectors`` has the model's own vectors by name, the final ones first; ``comparators`` returns y (u·x), ‖u‖ = 1, of
+    other vectors by name, and is told whether the data are known to be separable. ``row_hashes`` are equal for equal
+    rows, or None where rows cannot be compared. The other attributes are as in `Evidence`.
+    """
+
+    name: str
+    predictor: str
+    classes: Classes
+    history: TrainingHistory
+    vectors: Mapping[str, Margins]
+    comparators: Callable[[bool], Mapping[str, Floats]]
+    lengths_known: bool
+    has_kernel: bool
+    switches: Mapping[str, str]
+    row_hashes: Array | None = None
+
+    @property
+    def last(self) -> Margins:
+        """The final vectors."""
+        return next(iter(self.vectors.values()))
+
+    @property
+    def kept(self) -> Array:
+        """Which rows can be learnt."""
+        return np.asarray(self.last.lengths > 0)
+
+    @property
+    def labels(self) -> list[Any]:
+        """The class of each vector; two classes have one, for the second of them."""
+        labels: list[Any] = self.classes.tolist()
+        return labels[1:] if len(labels) == 2 else labels
+
+    @property
+    def presentations(self) -> int:
+        """How often an example was presented, at most."""
+        return math.ceil(self.history.n_epochs) if self.history.rows_repeated else 1
+
+    def candidates(self) -> dict[str, Floats]:
+        """Return y (u·x) for all vectors at hand, on the rows that can be learnt."""
+        separable = bool(np.max([found.unnormalized for found in self.vectors.values()], axis=0).min() > 0)
+        own = {name: found.each for name, found in self.vectors.items()}
+        return {name: each[self.kept] for name, each in {**own, **self.comparators(separable)}.items()}
+
+    def evidence(self, assumptions: list[Assumption], **more: Any) -> Evidence:
+        """Return the evidence, with what depends on the kind of model."""
+        history = self.history
+        around = []
+        if history.fingerprint is None:
+            because = "these are the rows and labels of training, which was on a cluster: your claim"
+            around.append(Assumption("same data", None, because))
+        if history.from_file:
+            around.append(Assumption("model file", None, "training went as the model file says: not verified"))
+        hashes = None if self.row_hashes is None else self.row_hashes[self.kept]
+        return Evidence(
+            model=self.name,
+            uses=self.predictor,
+            left_out=int((~self.kept).sum()),
+            lengths=self.last.lengths[self.kept],
+            lengths_known=self.lengths_known,
+            assumptions=(*_kernel_fixed(history, self.has_kernel), *assumptions),
+            switches=self.switches,
+            around=tuple(around),
+            most_repeated=None if hashes is None else int(np.unique(hashes, return_counts=True)[1].max()),
+            weighted=history.weighted,
+            **more,
+        )
+
+
+def check_training_data(history: TrainingHistory, rows: Rows, codes: Labels) -> None:
+    """Refuse data that the model was not trained on, and a training for which no theorem holds."""
+    if history.presented_unequally:
+        raise VotronError(
+            "A model that was trained by fit for several epochs and then by partial_fit has no certificate: its "
+            "examples were presented unequally often. Train it by one of the two."
+        )
+    if history.n_zero_weight:
+        raise VotronError(
+            f"A model that was given rows of weight 0, here {history.n_zero_weight:,}, has no certificate: train it "
+            "without them, for the same model, which then has one."
+        )
+    if history.fingerprint is None:
+        if rows.shape[0] != history.n_rows:
+            _refuse(f"there are {rows.shape[0]:,} rows, and training had {history.n_rows:,}")
+        return
+    difference = history.fingerprint.difference(Fingerprint.of(rows, np.asarray(codes)))
+    if difference is not None:
+        _refuse(difference)
+
+
+def _refuse(difference: str) -> None:
+    raise VotronError(
+        Phrase(
+            "training data",
+            "The X and y of certify must be the training data, as they were given to fit, or "
+            "to all calls of partial_fit one after another",
+        ),
+        f". Got others: {difference}.",
+    )
+
+
+# -- assumptions ------------------------------------------------------------------------------------------------------
+
+
+def _kernel_fixed(history: TrainingHistory, has_kernel: bool) -> list[Assumption]:
+    """Return whether the kernel was fixed before the data were seen."""
+    name, found = "kernel fixed", []
+    if history.gamma_from == "scale":
+        because = "gamma='scale' was computed from these data"
+        found.append(Assumption(name, False, because, "gamma=a number not taken from these data", another_run=True))
+    if history.n_settings:
+        because = "kernel and parameters were chosen by cross-validation on these data"
+        found.append(Assumption(name, False, because, "parameters chosen without these data", another_run=True))
+    if not found:
+        what = "kernel, parameters, seed and features" if has_kernel else "features, parameters and seed"
+        found.append(Assumption(name, None, f"{what} were chosen without these data: your claim"))
+    return found
+
+
+def one_epoch(history: TrainingHistory) -> Assumption:
+    """Return whether no example was presented twice."""
+    if history.rows_repeated:
+        return Assumption("one epoch", False, f"{history.n_epochs:g} epochs were run", "epochs=1")
+    return Assumption("one epoch", True, "no example was presented twice")
+
+
+def planned_end(history: TrainingHistory, chosen: str = "", change: str = "") -> list[Assumption]:
+    """Return whether the end of training was settled beforehand and all examples are independent draws.
+
+    ``chosen`` says what held-out rows chose, if anything, and ``change`` how to have it otherwise.
+    """
+    name, found = "planned end", []
+    if history.interrupted:
+        found.append(Assumption(name, False, "training was interrupted", "training to its end"))
+    if chosen:
+        found.append(Assumption(name, False, f"the {chosen} chosen by held-out rows", change))
+    if chosen or history.n_held_out:
+        because = "a share of every class was held out, so the other rows are not independent draws"
+        found.append(Assumption("i.i.d.", False, because, change or "another rule in training"))
+    if not history.interrupted and not chosen:
+        found.append(_ended_as_planned(history))
+    return found
+
+
+def _ended_as_planned(history: TrainingHistory) -> Assumption:
+    if history.n_batches > 1:
+        because = f"training ended after {history.n_batches} calls of partial_fit, whatever they showed: your claim"
+        return Assumption("planned end", None, because)
+    return Assumption("planned end", True, "when training ends was settled before it began")
+
+
+def about_weights(trained: Trained, balanced: bool, tau: float) -> list[Assumption]:
+    """Return that updates were not plain, and whether their weights were fixed; nothing without weights."""
+    if not trained.history.weighted:
+        return []
+    because = "mistakes were added with weights, and the proof counts updates of weight 1"
+    switch = trained.switches.get("unweighted", "")
+    return [Assumption("unweighted", False, because, switch, another_run=True), weights_fixed(balanced, tau)]
+
+
+def weights_fixed(balanced: bool, tau: float = 0.0) -> Assumption:
+    """Return whether the weight of an example depends on no other example, as far as the parameters tell.
+
+    That all are divided by their mean matters only with a margin: without one, scaling all changes no mistake.
+    """
+    name = "weights fixed"
+    if balanced:
+        because = "class_weight='balanced' counted the labels of these data"
+        return Assumption(name, False, because, "class_weight=a dict not taken from these data", another_run=True)
+    if tau > 0:
+        because = "weights were divided by their mean over these data, and with a margin their scale matters"
+        return Assumption(name, False, because, "margin=0", another_run=True)
+    return Assumption(name, None, "the weight of an example was settled without the others: your claim")

@@ -1,0 +1,61 @@
+"""Models inside pipelines and searches, and what these break."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+
+from votron._util.types import RowsLike
+from votron.errors import Phrase, VotronError
+from votron.theory.evidence import Assumption
+
+
+def unwrapped(model: Any, method: str) -> tuple[Any, Callable[[RowsLike], RowsLike], list[Assumption]]:
+    """Return the model, which has a method, a function that transforms data for it, and assumptions that it touches."""
+    if hasattr(model, "best_estimator_"):
+        estimator, transform, touched = unwrapped(model.best_estimator_, method)
+        because = f"{type(model).__name__} chose parameters by these data"
+        chosen = Assumption("kernel fixed", False, because, "parameters chosen on others", another_run=True)
+        return estimator, transform, [*touched, chosen]
+    if isinstance(model, Pipeline):
+        estimator, inner, touched = unwrapped(model.steps[-1][1], method)
+        if len(model.steps) == 1:
+            return estimator, inner, touched
+        steps = [_of_step(name, step) for name, step in model.steps[:-1] if hasattr(step, "fit")]
+        return estimator, lambda X: inner(model[:-1].transform(X)), [*filter(None, steps), *touched]
+    if not hasattr(model, method) or isinstance(model, type):
+        what = f"the class {model.__name__}" if isinstance(model, type) else f"an object of type {type(model).__name__}"
+        raise VotronError(
+            "Margins and certificates are those of ",
+            Phrase(
+                "certified",
+                "a fitted VotedPerceptronClassifier, AveragedPerceptronClassifier or KernelAdatronClassifier, or of a "
+                "Pipeline or search around one",
+            ),
+            f". Got {what} instead.",
+        )
+    return model, lambda X: X, []
+
+
+def _of_step(name: str, step: Any) -> Assumption | None:
+    """Return what a step breaks or claims; None for scikit-learn's that learn nothing.
+
+    A FrozenEstimator was fitted before the pipeline was, on data that are not known; it counts as one if it is
+    scikit-learn's own, whose ``fit`` is known to learn nothing.
+    """
+    learns = get_tags(step).requires_fit
+    if learns and type(step) is FrozenEstimator:
+        because = f"the frozen step {name!r} of the pipeline was fitted on other data than these: your claim"
+        return Assumption("frozen step", None, because)
+    if learns:
+        because = f"the step {name!r} of the pipeline learns from the data that it is fitted to"
+        change = f"a FrozenEstimator, fitted to others, for {name!r}"
+        return Assumption("kernel fixed", False, because, change, another_run=True)
+    if type(step).__module__.split(".")[0] not in ("sklearn", "votron"):
+        because = f"the step {name!r} of the pipeline learns nothing from data, as its class says: not verified"
+        return Assumption("fixed step", None, because)
+    return None
