@@ -135,7 +135,7 @@ def test_holes_are_refused_by_the_name_of_their_column(library):
     rows = {"sky": ["sun", None, "rain", "sun"], "temp": [1.0, None, None, 4.0], "wind": [None, 2, 3, 4]}
     holes, whole = library(rows), library({**rows, "temp": [1.0, 2, 3, 4], "wind": [1, 2, 3, 4]})
     model = table_classifier(holes, AveragedPerceptronClassifier(random_state=0))
-    sentence = r"'temp' has 2, and 1 more column some: fill them in, as table_classifier does with missing='mean'"
+    sentence = r"The column 'temp' has 2 missing values: fill them in with missing='mean'"
     with pytest.raises(DataError, match=sentence):
         model.fit(holes, [0, 1, 0, 1])
     model.fit(whole, [0, 1, 0, 1])
