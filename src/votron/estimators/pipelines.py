@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.utils import get_tags
 
 from votron._util.frames import Frame, in_pandas, is_frame
 from votron._util.types import RowsLike
@@ -133,6 +134,7 @@ def table_classifier(
     ['no', 'yes', 'yes', 'no']
     """
     choices = {"numeric": numeric, "text_features": text_features, "dates": dates}
+    options.setdefault("missing", "keep" if get_tags(estimator).input_tags.allow_nan else "refuse")
     encoder = TableEncoder(**table_options(estimator, choices), **options)
     encoder.check(frame)
     return ClassifierPipeline([("encoder", encoder), ("model", estimator)])
