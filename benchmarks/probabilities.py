@@ -31,6 +31,7 @@ from votron import AveragedPerceptronClassifier, VotedPerceptronClassifier
 from votron._util.plotting import STYLE, plain, pyplot, save, title
 from votron.estimators import averaged
 from votron.estimators._progressive import columns_of, slope_of
+from votron.estimators._training import RowWeights, TrainingData, second_half
 from votron.plots.predictions import reliability_points
 
 ROWS = 5_000
@@ -175,14 +176,15 @@ def costs(args: Any) -> Iterator[dict[str, Any]]:
         model = VotedPerceptronClassifier(epochs=1, random_state=0, n_jobs=args.threads)
         seconds, _ = best_of(5, lambda: model.fit(X[:n], y[:n]))  # noqa: B023 (called at once)
         order, codes = np.random.default_rng(0).permutation(n), y[:n].astype(np.int64)
-        sampling, _ = best_of(5, lambda: model._sample_pass(X[:n], codes, order, n))  # noqa: B023
+        data = TrainingData(X[:n], codes, RowWeights(n), None)
+        sampling, _ = best_of(5, lambda: model._sample_of(data, order, second_half(order, n, X[:n]), 0, False))  # noqa: B023
         model.fit(X[:n], y[:n])
         first, _ = timed(lambda: model.predict_proba(X[:1]))  # noqa: B023
         yield cost(f"VotedPerceptronClassifier, MNIST, {n:,}", seconds, sampling, first)
     for n, classes in ((1000, 2), (1000, 60), (40_000, 2), (40_000, 60)):
         X, y = zipf_documents(n, 20_000, classes)
         model = AveragedPerceptronClassifier(epochs=1, random_state=0, n_jobs=args.threads)
-        with mock.patch.object(averaged, "SampleOnTheWay", Nothing), mock.patch.object(model, "_sampling", Nothing):
+        with mock.patch.object(averaged, "ScoredRows", Nothing):
             without, _ = best_of(9, lambda: model.fit(X, y))  # noqa: B023
         seconds, _ = best_of(9, lambda: model.fit(X, y))  # noqa: B023
         first, _ = timed(lambda: model.predict_proba(X[:1]))  # noqa: B023
@@ -195,7 +197,7 @@ class Nothing:
     def __init__(self, *args: Any) -> None:
         self.pauses: dict[int, Any] = {}
 
-    def sample(self) -> None:
+    def sample(self, **how: Any) -> None:
         return None
 
 

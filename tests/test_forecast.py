@@ -7,7 +7,8 @@ import pytest
 
 from votron import VotedPerceptronClassifier
 from votron._util import forecast
-from votron._util.forecast import Forecast, announcing_long_work, seconds_left
+from votron._util.forecast import Forecast, seconds_left
+from votron.estimators._watching import announcing_long_work
 
 N_ROWS, PASSES, BLOCK = 20_000, 10, 250
 RATES = {  # of mistakes, by the number of passes so far
@@ -93,8 +94,7 @@ def test_a_long_run_keeps_few_moments_and_foretells_the_same():
 def announced(seconds_a_block, n_blocks=40):
     heard = []
     clock = itertools.count(0.0, seconds_a_block)
-    with announcing_long_work(lambda *span: heard.append(span)):
-        forecast = Forecast(1000, 100_000, clock=lambda: next(clock))
+    forecast = Forecast(1000, 100_000, lambda *span: heard.append(span), clock=lambda: next(clock))
     for block in range(1, n_blocks + 1):
         forecast.update(10 * block, block)
         if (say := forecast.long()) is not None:
@@ -114,9 +114,10 @@ def test_training_announces_only_where_somebody_wants_to_hear(monkeypatch):
     rng = np.random.RandomState(0)
     X, y = rng.normal(size=(6000, 3)), rng.randint(0, 2, 6000)
     heard = []
-    with announcing_long_work(lambda *span: heard.append(span)):
-        first = VotedPerceptronClassifier(epochs=3, random_state=0).fit(X, y)
-        assert len(heard) == 1
+    first = VotedPerceptronClassifier(epochs=3, random_state=0)
+    with announcing_long_work(first, lambda *span: heard.append(span)):
+        first.fit(X, y)
+    assert len(heard) == 1
     again = VotedPerceptronClassifier(epochs=3, random_state=0).fit(X, y)
     assert len(heard) == 1
     assert again.record_.equals(first.record_)

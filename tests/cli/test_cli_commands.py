@@ -258,15 +258,6 @@ def test_compressed_input_is_not_expanded_without_limit(here, capsys):
     assert not (here / "bomb.votron").exists()
 
 
-def test_data_that_do_not_fit_into_memory(here, capsys, monkeypatch):
-    (here / "large.csv").write_bytes(DAYS.encode() + b"Rainy,1,True,no\n" * 20_000)
-    monkeypatch.setattr("votron.data._sources.available_memory", lambda: 1_000_000)
-    for limit in ([], ["--max-expanded", "1TB"]):
-        err = run(capsys, "train", "large.csv", "--label", "Play", "-o", "large.votron", *limit, status=1).err
-        assert "80% of what is free: train from it with --stream, or where more memory is free." in err
-    assert not (here / "large.votron").exists()
-
-
 # -- streams ----------------------------------------------------------------------------------------------------------
 
 

@@ -318,6 +318,7 @@ TYPED = {
     "--na-values": ["-", "--na-values", "none at all"],
     "--only-na-values": [],
     "--part": ["test"],
+    "--decimal": [","],
     "--encoding": ["latin-1"],
     "--no-header": [],
     "--delimiter": ["tab"],

@@ -40,11 +40,13 @@ def test_texts_in_any_encoding(tmp_path, encoding, name):
 
 def test_encodings_that_are_none_or_wrong(tmp_path):
     (tmp_path / "t.csv").write_bytes("a,y\né,1\n".encode("latin-1"))
-    with pytest.raises(DataError, match=r"line 2 is not .* say how it is encoded, such as with encoding='latin-1'\."):
+    with pytest.raises(
+        DataError, match=r"line 2 has the byte .* say how it is encoded, such as with encoding='latin-1'\."
+    ):
         read_examples(tmp_path / "t.csv", label="y")
-    with pytest.raises(DataError, match="must be text in ascii, and what stands about line 2 is not"):
+    with pytest.raises(DataError, match="is not text in ascii: say how it is encoded"):
         read_examples(tmp_path / "t.csv", label="y", encoding="ascii")
-    for bad in ("klingon", "rot13", "hex", "idna", 7):
+    for bad in ("klingon", "rot13", "hex", 7):
         with pytest.raises(VotronError, match="must be an encoding of text that Python knows"):
             read_examples(tmp_path / "t.csv", label="y", encoding=bad)
     np.save(tmp_path / "t.npy", np.ones((2, 2)))
@@ -143,7 +145,6 @@ def test_words_are_features_of_their_own_unless_there_are_too_many(tmp_path, cap
         ("t.csv", "a,b,y\n1,2,x\nk.A.,3,y\n5,6,x\n", "a", "'k.A.' in line 3"),
         ("t.csv", "a,b,y\n1,2,x\n3,n.d.,y\nk.A.,5,x\n7,6,x\n", "ab", "'k.A.' in line 4"),
         ("t.csv", "a,b,y\n1,2,x\ninf,3,y\n5,6,x\n1,2,y\n2,3,y\n", "a", "because of inf in line 3, since"),
-        ("t.csv", "a;b;y\n1,234;2;x\n2,345;3;y\n", "a", "'1,234' in line 2"),
         ("t.csv", "a;b;y\n1.00;2;x\n0,64;3;y\n", "a", "because of '1.00' in line 2 and '0,64' in line 3, since"),
         ("t.json", '[{"a": 1, "b": 2}, {"a": "k.A.", "b": 3}, {"a": 4, "b": 3}]', "a", "'k.A.' in row 2"),
     ],

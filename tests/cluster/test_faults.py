@@ -23,7 +23,7 @@ from votron.cluster.client import results_of
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer
 from votron.errors import VotronError
-from votron.estimators._validation import checked_chunk
+from votron.estimators._collections import checked_chunk
 from votron.kernels import PolynomialKernel
 
 pytestmark = pytest.mark.slow

@@ -25,7 +25,7 @@ from requirements import requires
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from votron.data import ImageSet, load_image_set
+from votron.data import load_image_set
 from votron.data.formats.image_sets import _KNOWN
 from votron.errors import DataError
 
@@ -249,20 +249,6 @@ def test_any_folder(tmp_path_factory, seed, n_train, n_test, shape, n_classes, c
     assert f"{n_train} images to train on, {n_test} to test with, of {shape[0]} x {shape[1]} pixels" in repr(images)
 
 
-@given(part=st.integers(0, 3), row=st.integers(0, 2), by=st.integers(1, 255))
-def test_the_digest_tells_sets_apart(part, row, by):
-    arrays = [array.reshape(len(array), -1) for array in make_set(3, 4, 3, (2, 3))]
-    X, y, X_test, y_test = arrays
-    changed = [array.copy() for array in arrays]
-    changed[part][row, 0] ^= by
-    first, same, other = (
-        ImageSet("a set", a, b.ravel().astype(np.int64), c, d.ravel().astype(np.int64), (2, 3), "here")
-        for a, b, c, d in ((X, y, X_test, y_test), (np.asfortranarray(X), y, X_test, y_test), changed)
-    )
-    assert first.digest == same.digest
-    assert first.digest != other.digest
-
-
 def test_a_folder_called_mnist_is_any_folder(monkeypatch, places):
     arrays = make_set(5)
     write_folder(places / "mnist", arrays)
@@ -284,20 +270,6 @@ def test_what_is_no_set_is_refused(monkeypatch, tmp_path, which):
 def test_a_folder_that_lacks_a_file_is_refused(tmp_path, stem):
     (write_folder(tmp_path, make_set(0)) / stem).unlink()
     assert_refused(tmp_path, rf"^The folder '.*' has no '{stem}': it must have the files '{STEMS[0]}', .* '.gz'")
-
-
-def test_a_folder_with_images_of_two_sizes_is_refused(tmp_path):
-    arrays = make_set(0, shape=(2, 6))
-    arrays[2] = arrays[2].reshape(-1, 3, 4)
-    write_folder(tmp_path, arrays)
-    assert_refused(tmp_path, "must be of one size. Got 2 x 6 and 3 x 4 pixels instead")
-
-
-def test_a_folder_with_a_damaged_file_is_refused(tmp_path):
-    path = write_folder(tmp_path, make_set(0)) / STEMS[2]
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(DataError, match=STEMS[2]):
-        load_image_set(tmp_path)
 
 
 # Known sets on this machine.
@@ -335,14 +307,6 @@ def test_votron_data_with_another_set_is_named_in_the_error(monkeypatch, places,
     assert "Debian" not in assert_refused("mnist", rf"\('{places}' has the files of another set\)", fetch=False)
 
 
-def test_votron_data_with_missing_or_damaged_files_is_named_in_the_error(monkeypatch, places, mnist):
-    monkeypatch.setenv("VOTRON_DATA", str(write_folder(places, mnist)))
-    (places / STEMS[1]).write_bytes(b"")
-    assert_refused("mnist", rf"'{places / STEMS[1]}' is not an IDX file", fetch=False)
-    (places / STEMS[1]).unlink()
-    assert_refused("mnist", rf"\('{places}' has no '{STEMS[1]}'\)", fetch=False)
-
-
 def test_debians_folder(monkeypatch, places, fashion):
     write_folder(_KNOWN["fashion"].debian[1], fashion, compress=True)
     images = load_image_set("fashion", fetch=False)
@@ -365,25 +329,32 @@ def test_the_true_fashion_mnist(monkeypatch):
 @pytest.mark.parametrize("encoding", ["gzip", "none"])
 def test_what_is_fetched_is_what_was_given(places, openml, mnist, encoding):
     openml.encoding = encoding
-    calls = []
-    images = load_image_set("mnist", progress=lambda done, total: calls.append((done, total)))
+    images = load_image_set("mnist")
     assert_is(images, mnist)
     assert images.source == "OpenML's data set mnist_784, version 1"
-    done, totals = zip(*calls, strict=True)
-    assert done[0] == 0
-    assert done[-1] == openml.sent
-    assert len(done) > 3
-    assert list(done) == sorted(set(done))
-    assert set(totals) == {openml.sent if encoding == "gzip" else None}
     assert [path.name for path in (places / "home" / "votron").iterdir()] == ["mnist.npz"]
     assert not (places / "home" / "openml").exists()
+
+
+@pytest.mark.parametrize("missing", ["/list/", "/download/"])
+def test_what_is_not_found_is_not_kept(places, openml, missing):
+    openml.missing = missing
+    assert_refused("mnist", r"^MNIST is not on this machine, and OpenML did not give it \(.*404.*\): set VOTRON")
+    assert not list((places / "home" / "votron").glob("*"))
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "none"])
+def test_a_download_that_breaks_off_is_not_kept(places, openml, encoding):
+    openml.cut, openml.encoding = 100_000, encoding
+    assert_refused("mnist", r"OpenML did not give it \(.*\): set VOTRON_DATA")
+    assert not list((places / "home" / "votron").glob("*"))
 
 
 def test_the_second_time_it_comes_from_the_cache(places, openml, mnist):
     cache = places / "a" / "cache"
     load_image_set("mnist", cache=cache)
     openml.shut()
-    images = load_image_set("mnist", cache=str(cache), progress=lambda done, total: pytest.fail("no download"))
+    images = load_image_set("mnist", cache=str(cache))
     assert_is(images, mnist)
     assert images.source == "OpenML's data set mnist_784, version 1, kept in the cache"
     assert_is(load_image_set("mnist", cache=cache, fetch=False), mnist)
@@ -411,13 +382,6 @@ def test_a_damaged_cache_is_made_again(places, openml, mnist, damage):
     assert_is(load_image_set("mnist", cache=places, fetch=False), mnist)
 
 
-def test_a_cache_with_another_set_is_made_again(places, openml, mnist):
-    X, y, X_test, y_test = make_set(7)
-    np.savez(places / "mnist.npz", X=X.reshape(N_TRAIN, -1), y=y, X_test=X_test.reshape(N_TEST, -1), y_test=y_test)
-    assert_is(load_image_set("mnist", cache=places), mnist)
-    assert len(openml.downloads()) == 1
-
-
 def test_a_wrong_checksum_keeps_nothing(places, openml, mnist):
     other = [array.copy() for array in mnist]
     other[2][-1, -1, -1] ^= 1
@@ -433,94 +397,16 @@ def test_a_wrong_checksum_keeps_nothing(places, openml, mnist):
     assert_is(load_image_set("mnist", cache=places / "cache"), mnist)
 
 
-@pytest.mark.parametrize("pixel", [lambda value: f"{value + 0.5}", lambda value: f"{value + 256}", lambda value: "?"])
-def test_pixels_that_are_no_bytes_are_refused(places, openml, mnist, pixel):
-    openml.offer("mnist_784", mnist, pixel)
-    assert_refused(
-        "mnist", r"OpenML did not give it \(its pixels are not whole numbers from 0 to 255\): set VOTRON_DATA"
-    )
-    assert not list((places / "home" / "votron").glob("*"))
-
-
-@pytest.mark.parametrize(
-    ("missing", "reason"),
-    [("/list/", "HTTP Error 404: Not Found"), ("/features/", "404"), ("/download/", "404"), ("/data/554", "404")],
-)
-def test_not_found(places, openml, missing, reason):
-    openml.missing = missing
-    assert_refused("mnist", rf"^MNIST is not on this machine, and OpenML did not give it \(.*{reason}.*\): set VOTRON")
-    assert not list((places / "home" / "votron").glob("*"))
-
-
-@pytest.mark.parametrize("encoding", ["gzip", "none"])
-def test_a_download_that_breaks_off(places, openml, encoding):
-    openml.cut, openml.encoding = 100_000, encoding
-    reason = r"the download broke off after 100,000 of [\d,]+ bytes" if encoding == "gzip" else "md5 checksum"
-    assert_refused("mnist", rf"OpenML did not give it \(.*{reason}.*\): set VOTRON_DATA")
-    assert not list((places / "home" / "votron").glob("*"))
-
-
 def test_no_server(places, openml):
     openml.shut()
     assert_refused(
-        "mnist", r"OpenML did not give it \(Connection refused\): set VOTRON_DATA to a folder with the files"
+        "mnist", r"OpenML did not give it \(.*Connection refused.*\): set VOTRON_DATA to a folder with the files"
     )
-
-
-def test_a_server_that_says_nothing(monkeypatch, places, openml):
-    monkeypatch.setattr("votron.data.formats._openml._SECONDS_OF_SILENCE", 0.05)
-    released = threading.Event()
-    answer = openml.answer
-    openml.answer = lambda path: answer(path) if "/download/" not in path else released.wait(20) and None
-    try:
-        assert_refused("mnist", r"OpenML did not give it \(.*timed out.*\): set VOTRON_DATA")
-    finally:
-        released.set()
 
 
 def test_without_fetching_the_network_is_not_used(places, openml):
     assert_refused("mnist", "and fetching it is switched off: set VOTRON_DATA", fetch=False)
     assert openml.asked == []
-
-
-def test_a_folder_is_preferred_to_the_network(monkeypatch, places, openml, mnist):
-    monkeypatch.setenv("VOTRON_DATA", str(write_folder(places / "here", mnist)))
-    assert_is(load_image_set("mnist"), mnist)
-    assert openml.asked == []
-
-
-def test_the_progress_of_a_caller_may_fail(places, openml, mnist):
-    def progress(done, total):
-        if done:
-            raise LookupError("no terminal")
-
-    with pytest.raises(LookupError, match="no terminal"):
-        load_image_set("mnist", progress=progress)
-    assert not list((places / "home" / "votron").glob("*"))
-    assert sklearn_openml.urlopen is urlopen
-    assert_is(load_image_set("mnist"), mnist)
-
-
-def test_others_who_fetch_meanwhile_are_left_alone(places, openml):
-    """Another thread's download is neither counted nor disturbed, and nothing stays behind."""
-    calls, seen = [], []
-
-    def progress(done, total):
-        calls.append(done)
-        if len(calls) == 2:
-            other = threading.Thread(target=lambda: seen.append(fetch_elsewhere()))
-            other.start()
-            other.join()
-
-    def fetch_elsewhere():
-        with sklearn_openml.urlopen(f"{openml.root}/data/v1/download/52667") as response:
-            return len(response.read())
-
-    load_image_set("mnist", progress=progress)
-    assert seen == [openml.sent]
-    assert calls == sorted(set(calls))
-    assert calls[-1] == openml.sent
-    assert sklearn_openml.urlopen is urlopen
 
 
 def test_threads_that_want_the_same_set_fetch_it_once(openml, mnist):
@@ -534,24 +420,6 @@ def test_threads_that_want_the_same_set_fetch_it_once(openml, mnist):
     for images in sets:
         assert_is(images, mnist)
     assert len(openml.downloads()) == 1
-
-
-def test_a_scikit_learn_that_opens_addresses_otherwise(monkeypatch, openml, mnist):
-    """Without the name that progress hooks into, the set comes all the same."""
-    calls = []
-    original = sklearn_openml._open_openml_url
-
-    def open_without_it(*args, **options):
-        sklearn_openml.urlopen = urlopen
-        try:
-            return original(*args, **options)
-        finally:
-            del sklearn_openml.urlopen
-
-    monkeypatch.delattr(sklearn_openml, "urlopen")
-    monkeypatch.setattr(sklearn_openml, "_open_openml_url", open_without_it)
-    assert_is(load_image_set("mnist", progress=lambda *numbers: calls.append(numbers)), mnist)
-    assert calls == []
 
 
 def test_a_cache_that_cannot_be_written_to(places, openml, mnist):

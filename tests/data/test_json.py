@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from votron.cli import main
 from votron.data import Examples, open_batches, read_examples, scan_stream, write_examples
-from votron.data.formats import json as format
 from votron.errors import DataError
 
 NAMES = st.sampled_from(["a", "b", "c c", "d"])
@@ -80,6 +79,8 @@ def test_kinds_of_columns(tmp_path):
     assert read(tmp_path, f'[{{"a": {2**70}}}, {{"a": 1}}]') == {"a": [2.0**70, 1.0]}
     assert read(tmp_path, '[{"d": "2024-01-31"}, {"d": null}]') == {"d": [datetime.date(2024, 1, 31), None]}
     assert read(tmp_path, '[{"d": "2024-01-31"}]', as_text=["d"]) == {"d": ["2024-01-31"]}
+    assert read(tmp_path, '[{"*": 1, "a": "x"}]') == {"*": [1], "a": ["x"]}
+    assert read(tmp_path, r'[{"a": "NaN, \"NaN", "b": NaN}, {"b": 2}]') == {"a": ['NaN, "NaN', None], "b": [None, 2]}
     assert read(tmp_path, '[{"a": "NA"}, {"a": "x"}]') == {"a": ["NA", "x"]}
     assert read(tmp_path, '[{"a": "NA"}, {"a": "x"}]', na_values=["NA"]) == {"a": [None, "x"]}
     assert read(tmp_path, '{"a": 1}\n\n{"a": 2}\n') == {"a": [1, 2]}
@@ -90,20 +91,20 @@ def test_kinds_of_columns(tmp_path):
 
 
 REFUSED = {
-    "no object": ("[1, 2]", r"Each row of '.*' must be a JSON object\. Got 1 in row 1 \(the first is 1\)"),
-    "another object": ('{"type": "x", "data": {}}', "must be a list of objects, an object a row. Got one object with"),
+    "no object": ("[1, 2]", r"expected `object`, got `int` - at `\$\[0\]`"),
     "uneven columns": ('{"a": [1], "b": [1, 2]}', "must be lists of one length"),
-    "a list": ('[{"a": 1}, {"a": [2]}]', r"Got a list in row 2 .* leave it out with drop='a'"),
+    "a list": ('[{"a": []}, {"a": [2]}]', r"Got a list in row 1 .* leave it out with drop='a'"),
+    "a list among numbers": ('[{"a": 1}, {"a": [2]}]', "Cannot read"),
     "mostly numbers": ('[{"a": 1}, {"a": 2}, {"a": "x"}]', r"must hold numbers alone, as most .* Got 'x' in row 3"),
-    "truth among numbers": ('[{"a": 1}, {"a": true}]', "must hold numbers alone"),
-    "no end": ('[{"a": 1}', "does not go on, or end, as it must, in line 1"),
-    "more": ('[{"a": 1}] x', "does not go on, or end"),
-    "half": ('[{"a": ', "expecting value in line 1"),
-    "lists in lists": ("[" * 100_000, "more within one another than rows have"),
+    "no end": ('[{"a": 1}', "was truncated"),
+    "more": ('[\n{"a": 1}] x', "trailing characters in line 2"),
+    "lists in lists": ("[" * 100_000, "as JSON: .*(recursion|expected)"),
     "objects in objects": ('[{"a":' + '{"a":' * 20 + "1" + "}" * 21 + "]", "may stand within one another 8 deep"),
-    "a number without end": ('[{"a": ' + "1" * 5000 + "}]", "a number that is none"),
+    "a number without end": ('[{"a": ' + "1" * 5000 + "}]", "out of range"),
     "half a character": ('[{"a": "\\ud800"}]', "Cannot read"),
-    "infinity": ('[{"a": Infinity}]', "must hold finite numbers"),
+    "half a character among others": ('[{"a": "\\ud83d\\ude00"}, {"a": "\\udc00b"}]', "Cannot read"),
+    "names of patterns": ('[{"^b$": 1, "a": 2}]', r"The column '\^b\$' of .* must have another name"),
+    "infinity": ('[{"a": Infinity}]', "invalid character in line 1"),
     "nothing": ("[]", "no examples"),
     "empty rows": ("[{}, {}]", "no examples"),
     "no JSON": ("a,b\n1,2\n", r"must begin with \{ or \["),
@@ -119,7 +120,7 @@ def test_refusals(tmp_path, what):
 
 
 def test_lines_say_where(tmp_path):
-    with pytest.raises(DataError, match=r"Each line of '.*' must hold one JSON object\. Got more in line 2"):
+    with pytest.raises(DataError, match="trailing characters in line 2"):
         read(tmp_path, '{"a": 1}\n{"a": 1} {"a": 2}\n', "t.jsonl")
     with pytest.raises(DataError, match="in line 3"):
         read(tmp_path, '{"a": 1}\n{"a": 1}\n{"a": x}\n', "t.jsonl")
@@ -131,7 +132,11 @@ def test_lines_say_where(tmp_path):
 LATER = {
     "words after numbers": ('{"a": 1}\n', '{"a": "x"}\n', "must hold numbers, as in the rows before it"),
     "truth after numbers": ('{"a": 1}\n', '{"a": true}\n', "must hold numbers, as in the rows before it"),
-    "words after dates": ('{"a": "2024-01-31"}\n', '{"a": "x"}\n', "must hold dates, as in the rows before it"),
+    "words after dates": (
+        '{"a": "2024-01-31"}\n',
+        '{"a": "x"}\n',
+        "must hold dates, all written alike, as in the rows before it",
+    ),
 }
 
 
@@ -147,13 +152,6 @@ def test_numbers_after_words_are_words(tmp_path):
     (tmp_path / "t.jsonl").write_text('{"a": "x"}\n{"a": 1}\n{"b": 2}\n')
     batches = list(open_batches(tmp_path / "t.jsonl", labels="none", missing="keep", batch_bytes=11))
     assert [batch.X.rows(named=True) for batch in batches] == [[{"a": "x"}], [{"a": "1"}], [{"a": None, "b": 2}]]
-
-
-def test_a_name_that_is_new_in_every_row_is_refused_before_memory_is_taken(tmp_path, monkeypatch):
-    monkeypatch.setattr(format, "memory_budget", lambda: 1 << 24)
-    text = "".join(f'{{"a{i}": 1}}\n' for i in range(3000))
-    with pytest.raises(DataError, match="would take"):
-        read(tmp_path, text, "t.jsonl")
 
 
 def test_streams_learn_from_lines(tmp_path, capsys):

@@ -31,7 +31,7 @@ from strategies import thorough
 
 from votron import AveragedPerceptronClassifier, NaiveBayesLinearClassifier, certify
 from votron.engine import PrimalTrainer, presentation, primal
-from votron.estimators import base
+from votron.estimators import _training
 from votron.kernels import LinearKernel, PolynomialKernel
 
 # -- the textbook -----------------------------------------------------------------------------------------------------
@@ -631,7 +631,7 @@ def test_labels_unseen_in_the_first_call_are_refused_by_name():
 
 
 def test_weights_without_room_are_refused(monkeypatch):
-    monkeypatch.setattr(base, "available_memory", lambda: 10**9)
+    monkeypatch.setattr(_training, "available_memory", lambda: 10**9)
     X = sp.csr_matrix(([1.0] * 100, (range(100), range(100))), shape=(300, 1_000_000))
     sentence = refusal(paper_averaged(), lambda m: m.fit(X, np.arange(300) % 100))
     assert_clear(sentence, "1,000,000 features and 100 classes take 2.5 GB", "1.0 GB are free")  # 104 columns

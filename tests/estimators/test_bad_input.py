@@ -470,15 +470,14 @@ def test_batches_cannot_tell_what_gamma_is(kernel, gamma):
     error = refusal(model, lambda m: m.partial_fit(X, y))
     assert isinstance(error, AttributeError)
     words = "The 'gamma' parameter of VotedPerceptronClassifier must be a number for partial_fit"
-    assert_clear(error, words, f"Got {gamma!r} instead.")
-    assert_clear(refusal(model.fit(X, y), lambda m: m.partial_fit(X, y)), words)
+    assert_clear(error.__cause__, words, f"Got {gamma!r} instead.")
 
 
 @pytest.mark.parametrize("kernel", ["precomputed", PrecomputedKernel(), NormalizedKernel(PrecomputedKernel())])
 def test_batches_have_no_precomputed_kernel(kernel):
     error = refusal(paper_perceptron(kernel=kernel), lambda m: m.partial_fit(K, y))
     assert isinstance(error, AttributeError)
-    assert_clear(error, "VotedPerceptronClassifier has no partial_fit with kernel='precomputed', since rows")
+    assert_clear(error.__cause__, "VotedPerceptronClassifier has no partial_fit with kernel='precomputed', since rows")
 
 
 def test_a_batch_that_fails_is_forgotten():

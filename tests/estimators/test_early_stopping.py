@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import polynomial_kernel
 from sklearn.utils import check_random_state
 
 from votron import VotedPerceptronClassifier, VotronError, certify, load, save
-from votron.estimators._validation import validation_split
+from votron.estimators._training import validation_split
 from votron.rules import RULES
 
 DIGITS = load_digits(return_X_y=True)

@@ -16,7 +16,7 @@ from strategies import thorough
 
 from votron import AveragedPerceptronClassifier, MistakeRecord, VotedPerceptronClassifier
 from votron.errors import VotronError
-from votron.estimators._validation import held_out_split, validation_split
+from votron.estimators._training import held_out_split, validation_split
 from votron.kernels import KERNELS, NormalizedKernel, PolynomialKernel, PrecomputedKernel
 from votron.rules import RULES, Vectors
 

@@ -171,7 +171,7 @@ def test_what_is_no_table_of_the_columns_is_refused_by_every_method(method, libr
     for model in (made, load(tmp_path / "m.votron")):
         call = getattr(model, method)
         for rows in (pd.DataFrame(people).iloc[1], np.zeros((4, 3))):
-            with pytest.raises(ValueError, match="must be a (DataFrame|table of rows)"):
+            with pytest.raises(ValueError, match=r"must be a (DataFrame|table of rows)"):
                 call(rows, *more)
         if method != "fit":
             with pytest.raises(DataError, match="without 'age', 'income' instead: add them"):

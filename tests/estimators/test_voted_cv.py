@@ -1,5 +1,7 @@
 """The voted perceptron by cross-validation: its table is that of plain fits, its grids go on, its time is kept to."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,12 +28,25 @@ from votron import (
 )
 from votron.estimators._grid import LIMITS, Setting, beyond, moments_until, rank, steady_scores
 from votron.estimators._search import Folds
-from votron.estimators.base import Deadline, OutOfTime
+from votron.estimators._watching import OutOfTime, fit_until
 from votron.saving.models import read_manifest
 
 IRIS = load_iris(return_X_y=True)
 NOISY = make_classification(300, 8, n_informative=4, flip_y=0.2, random_state=0)
 FEW = {"kernels": ["rbf"], "gammas": [0.1, 1.0], "margins": [0.0, 1.0], "epochs": 4, "cv": 3, "random_state": 0}
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """A list that grows with each fit."""
+    fit, made = VotedPerceptronClassifier.fit, []
+
+    def counted(self, *args, **more):
+        made.append(self)
+        return fit(self, *args, **more)
+
+    monkeypatch.setattr(VotedPerceptronClassifier, "fit", counted)
+    return made
 
 
 def test_the_table_is_that_of_plain_cross_validation():
@@ -328,6 +343,15 @@ def test_the_training_at_the_end_is_complete_when_time_is_over():
     assert model.best_estimator_.record_.equals(again.record_)
 
 
+def test_time_for_the_training_at_the_end_is_kept_free(fits, monkeypatch):
+    monkeypatch.setattr(time, "monotonic", lambda: 10.0 * len(fits))
+    monkeypatch.setattr(time, "perf_counter", lambda: 10.0 * len(fits))  # each fit takes ten seconds
+    for refit, n_settings in ((True, 2), (False, 3)):  # it is expected to take 1.2 * 10 * 1.5² = 27 seconds
+        fits.clear()
+        with pytest.warns(UserWarning, match=f"The time limit of 98 s ended the search after {n_settings} settings"):
+            VotedPerceptronClassifierCV(**FEW, time_limit=98, refit=refit).fit(*NOISY)
+
+
 def test_time_is_kept_to():
     X, y = make_classification(6000, 20, flip_y=0.3, random_state=0)
     VotedPerceptronClassifierCV(**FEW).fit(X[:200], y[:200])  # compiles
@@ -457,19 +481,6 @@ def test_a_file_holds_the_best_and_says_what_was_searched(tmp_path):
         save(VotedPerceptronClassifierCV(), path)
 
 
-@pytest.fixture
-def fits(monkeypatch):
-    """A list that grows with each fit."""
-    fit, made = VotedPerceptronClassifier.fit, []
-
-    def counted(self, *args, **more):
-        made.append(self)
-        return fit(self, *args, **more)
-
-    monkeypatch.setattr(VotedPerceptronClassifier, "fit", counted)
-    return made
-
-
 def test_a_search_goes_on_where_it_ended(tmp_path, fits, monkeypatch):
     X, y = IRIS
     whole, counted = VotedPerceptronClassifierCV(**FEW).fit(X, y), VotedPerceptronClassifier.fit
@@ -518,14 +529,14 @@ def test_other_data_are_tried_anew(tmp_path, fits):
         assert len(fits) == 3
 
 
-def test_a_deadline_ends_training_with_what_was_learnt():
-    X, y = NOISY
-    for model in (VotedPerceptronClassifier(epochs=1000, random_state=0), KernelAdatronClassifier(C=100.0, tol=1e-9)):
-        with Deadline(0.0) as deadline:
-            model.fit(X, y)
-        assert deadline.passed
-        assert model.predict(X).shape == y.shape
+@pytest.mark.parametrize(
+    "model", [VotedPerceptronClassifier(epochs=1000, random_state=0), KernelAdatronClassifier(C=1.0, tol=0.1)]
+)
+def test_at_a_deadline_training_is_given_up_and_the_model_is_as_before(model):
+    X, y = IRIS
+    model.fit(X, y)
     kept = model.support_
-    with pytest.raises(OutOfTime), Deadline(0.0, gives_up=True):
-        model.fit(X, y)
+    with pytest.raises(OutOfTime):
+        fit_until(model, *NOISY, 0.0)
     assert model.support_ is kept
+    assert model.fit(X, y).predict(X).shape == y.shape

@@ -23,7 +23,7 @@ from votron.engine import TrainingRun, WinnowTrainer, boolean
 from votron.engine import winnow as engine
 from votron.engine.boolean import active_rows
 from votron.errors import NotRepresentableError, VotronError
-from votron.estimators import base
+from votron.estimators import _training
 from votron.estimators.winnow import WinnowClassifier
 from votron.theory import disjunction_mistake_bound
 
@@ -375,7 +375,7 @@ def test_no_room_for_the_weights(monkeypatch, complement):
     X, codes = sp.csr_matrix((4, 3_000_000)), [0, 1, 2, 1]
     weights = 8 * 3 * 3_000_000 * (2 if complement else 1)
     made = 8 * 3_000_000 * (3 + 1) if complement else 0  # coefficients of three classes, and the literals of a row
-    monkeypatch.setattr(base, "available_memory", lambda: weights + made - 1)
+    monkeypatch.setattr(_training, "available_memory", lambda: weights + made - 1)
 
     def full(*_, **__):
         raise AssertionError("weights were made")
@@ -386,14 +386,14 @@ def test_no_room_for_the_weights(monkeypatch, complement):
         message = refusal(model, act)
         assert f"3,000,000 features and 3 classes take {(weights + made) / 1e6:.0f} MB in training" in message
     monkeypatch.undo()
-    monkeypatch.setattr(base, "available_memory", lambda: weights + made)
+    monkeypatch.setattr(_training, "available_memory", lambda: weights + made)
     model.partial_fit(X, codes)
-    monkeypatch.setattr(base, "available_memory", lambda: weights - 1)  # it trains a copy of the weights
+    monkeypatch.setattr(_training, "available_memory", lambda: weights - 1)  # it trains a copy of the weights
     refusal(model, lambda m: m.partial_fit(X, codes))
 
 
 def test_two_thousand_million_features(monkeypatch):
-    monkeypatch.setattr(base, "available_memory", lambda: 8 << 30)
+    monkeypatch.setattr(_training, "available_memory", lambda: 8 << 30)
     message = refusal(WinnowClassifier(), lambda m: m.fit(sp.csr_matrix((3, 2_000_000_000)), [0, 1, 1]))
     assert message.startswith("The weights of 2,000,000,000 features and 2 classes take 16 GB in training")
 

@@ -5,7 +5,6 @@ import math
 import pickle
 import subprocess
 import sys
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,6 @@ import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from paper import paper_perceptron
 from refusals import assert_clear
 from river import (
     base,
@@ -85,49 +83,15 @@ def streams(draw, low=-5, high=5, max_rows=30):
     return table[picks], labels
 
 
-def textbook(X, labels, rate):
-    """The perceptron in exact arithmetic, its rate inside: (score, prediction, mistake, v, ‖v‖²) of every round."""
-    eta, v, rounds = Fraction(rate), [Fraction(0)] * X.shape[1], []
-    for x, y in zip(X.tolist(), labels, strict=True):
-        score = sum(w * value for w, value in zip(v, x, strict=True))
-        mistake = y * score <= 0
-        if mistake:
-            v = [w + eta * y * value for w, value in zip(v, x, strict=True)]
-        rounds.append((score, 1 if score >= 0 else -1, mistake, v, sum(w * w for w in v)))
-    return rounds
-
-
 # -- the learner ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", FORMS)
-@thorough(25)
-@given(stream=streams(), rate=RATES)
-def test_the_textbook(form, stream, rate):
-    X, labels = stream
-    learner, k = learner_for(form, learning_rate=rate), 0
-    for i, (score, prediction, mistake, v, norm2) in enumerate(textbook(X, labels, rate)):
-        x = held(X[i], form, i)
-        assert learner.decision(x) == pytest.approx(float(score), rel=1e-14, abs=0)
-        assert learner.predict(x) == prediction
-        assert learner.update(x, labels[i]) is mistake
-        k += mistake
-        assert (learner.k, learner.t) == (k, i + 1)
-        assert np.allclose(as_weights(learner.v, X.shape[1]), [float(w) for w in v], rtol=1e-14, atol=1e-12 * rate)
-        assert learner.norm2 == pytest.approx(float(norm2), rel=1e-14, abs=0)
-    assert learner.radius2 == (X**2).sum(axis=1).max()
-
-
-@thorough(40)
-@given(streams())
-def test_the_running_norm_is_exact_on_integers(stream):
-    X, labels = stream
-    for form in FORMS:
-        learner = learner_for(form)
-        for i, (x, y) in enumerate(zip(X, labels, strict=True)):
-            learner.update(held(x, form, i), y)
-            v = as_weights(learner.v, X.shape[1])
-            assert learner.norm2 == v @ v
+def test_series_of_pandas_and_polars():
+    learner = OnlinePerceptron()
+    learner.update(pd.Series({"a": 1.0, "b": 0.0}), 1)
+    assert learner.decision(pd.Series({"b": 5.0, "a": 1.0})) == 1
+    for vector in (pd.Series([1, 2]), pd.Series([1, 2], index=[7, 3]), pl.Series("x", [1, 2])):
+        assert taught(OnlinePerceptron(), vector).v.tolist() == [1, 2]
 
 
 REALS = hnp.arrays(np.float64, (20, 3), elements=st.floats(-3, 3))
@@ -188,24 +152,6 @@ def test_the_order_of_names_does_not_matter(order, X):
     assert one.v == other.v
 
 
-def test_series_of_pandas_and_polars():
-    learner = OnlinePerceptron()
-    learner.update(pd.Series({"a": 1.0, "b": 0.0}), 1)
-    assert learner.decision(pd.Series({"b": 5.0, "a": 1.0})) == 1
-    mixed = pd.DataFrame({"b": [True], "a": [2], "c": pd.Series([0.5], dtype=object)}).iloc[0]
-    assert learner.decision(mixed) == 2
-    by_pair = taught(OnlinePerceptron(), pd.Series([3.0], index=pd.MultiIndex.from_tuples([("a", 1)])))
-    assert by_pair.v == {("a", 1): 3.0}
-    for vector in (
-        pd.Series([1, 2]),
-        pd.Series([1, 2], index=[7, 3]),
-        pd.Series([1, 2], index=pd.Index([0, 1], dtype=object)),
-        pl.Series("x", [1, 2]),
-    ):
-        assert taught(OnlinePerceptron(), vector).v.tolist() == [1, 2]
-        assert taught(OnlinePerceptron("linear"), vector).decision([1, 1]) == 3
-
-
 @pytest.mark.parametrize("kernel", [None, "poly"])
 def test_what_is_given_and_what_is_returned_stay_apart(kernel):
     learner = OnlinePerceptron(kernel, keep_history=True)
@@ -250,36 +196,6 @@ def target_for(form, u):
     return held(u, form, 1)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@thorough(25)
-@given(stream=streams(), rate=RATES, data=st.data())
-def test_the_lemmas_hold_in_every_round(form, stream, rate, data):
-    """Exactly, not up to rounding; with labels by the target, by its opposite now and then, and with any."""
-    X, labels = stream
-    u = data.draw(hnp.arrays(np.int64, X.shape[1], elements=st.integers(-5, 5)))
-    assume(u.any())
-    if data.draw(st.booleans()):
-        labels = np.where(X @ u >= 0, 1, -1).tolist()
-    learner, length = learner_for(form, learning_rate=rate, target=target_for(form, u)), np.linalg.norm(u)
-    assert (learner.v_dot_u, learner.lemma1, learner.lemma2, learner.mistake_bound) == (0, 0, 0, 0)
-    assert learner.margin == math.inf
-    for t, (x, y) in enumerate(zip(X, labels, strict=True), 1):
-        learner.update(held(x, form, t), y)
-        assert learner.lemma1 <= learner.v_dot_u
-        assert learner.norm2 <= learner.lemma2
-        assert learner.k <= learner.mistake_bound
-        margin = (np.array(labels[:t]) * (X[:t] @ u)).min()
-        radius2 = (X[:t] ** 2).sum(axis=1).max()
-        assert learner.margin == pytest.approx(margin / length)
-        assert learner.radius2 == radius2
-        projection = as_weights(learner.v, X.shape[1]) @ u / length
-        assert learner.v_dot_u == pytest.approx(projection, abs=1e-12 * rate)
-        assert learner.lemma1 == pytest.approx(rate * learner.k * margin / length)
-        assert learner.lemma2 == pytest.approx(rate**2 * learner.k * radius2)
-        bound = radius2 * (u @ u) / margin**2 if margin > 0 else math.inf
-        assert learner.mistake_bound == pytest.approx(bound)
-
-
 @thorough(30)
 @given(streams(-3, 3), st.data())
 def test_the_lemmas_hold_in_feature_space(stream, data):
@@ -300,15 +216,6 @@ def test_the_lemmas_hold_in_feature_space(stream, data):
         assert learner.k <= learner.mistake_bound
         assert learner.v_dot_u**2 <= learner.norm2 * (1 + 1e-12)
     assert learner.margin == pytest.approx(np.abs(scores).min() / math.sqrt(first.norm2))
-
-
-def test_the_length_of_the_target_does_not_matter():
-    near, far = OnlinePerceptron(target=[3, 4]), OnlinePerceptron(target=[0.6, 0.8])
-    for x, y in (([1, 1], 1), ([2, -1], 1), ([-1, -2], -1)):
-        near.update(x, y)
-        far.update(x, y)
-    for name in ("v_dot_u", "margin", "lemma1", "lemma2", "mistake_bound"):
-        assert getattr(near, name) == pytest.approx(getattr(far, name))
 
 
 def test_a_rule_that_was_broken():
@@ -368,30 +275,6 @@ KERNELS = [
     PolynomialKernel(4).of(NormalizedKernel(LinearKernel())),
     ConjunctionKernel(),
 ]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("form", ["vector", "sparse", "mixed"])
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@thorough(8)
-@given(data=st.data())
-def test_the_same_mistakes_as_the_batch_engine(kernel, form, data):
-    """Example, score and ‖v‖² of every mistake of one epoch, to the bit."""
-    span = (0, 1) if isinstance(kernel, ConjunctionKernel) else (-5, 5)
-    X, labels = data.draw(streams(*span, max_rows=60))
-    keep = X.any(axis=1)
-    X, labels = X[keep], np.array(labels)[keep]
-    assume(len(set(labels.tolist())) == 2)
-    model = paper_perceptron(kernel, epochs=1, shuffle=False, rule="last").fit(X, labels)
-    learner = OnlinePerceptron(kernel, keep_history=True)
-    for i, (x, y) in enumerate(zip(X, labels, strict=True)):
-        learner.update(held(x, form, i), y)
-    mistakes = [r for r in learner.history if r.mistake]
-    assert [r.t - 1 for r in mistakes] == model.record_.example.tolist()
-    assert [r.y for r in mistakes] == model.record_.sign.tolist()
-    assert [r.score for r in mistakes] == model.record_.score.tolist()
-    assert [r.norm2 for r in mistakes] == model.record_.norm2.tolist()
-    assert [learner.predict(x) for x in X] == model.predict(X).tolist()
 
 
 def dotted(A, B):
@@ -471,19 +354,6 @@ def same_weights(learner, perceptron):
     v = dict(learner.v)
     assert v.pop("bias", 0.0) == perceptron.intercept
     assert v == {name: weight for name, weight in perceptron.weights.items() if weight}
-
-
-def test_rivers_perceptron_in_their_pipeline():
-    """Step by step on their data: the same predictions and weights; the bias feature is their intercept.
-
-    The first example alone is predicted otherwise: with a score of 0 river says False.
-    """
-    ours, theirs = ours_and_theirs()
-    for t, (x, y) in enumerate(datasets.Phishing()):
-        assert ours.predict_one(x) is (theirs.predict_one(x) if t else True)
-        assert ours.learn_one(x, y) is theirs.learn_one(x, y) is None
-        same_weights(ours["OnlinePerceptron"], theirs["Perceptron"])
-    assert ours["OnlinePerceptron"].t == 1250
 
 
 def test_rivers_evaluation():
@@ -700,22 +570,6 @@ def test_numbers_beyond_float64(kernel):
     assert_clear(caught.value, "float64")
     assert pickle.dumps(learner) == before
     assert learner.predict([-1.0, -1.0]) == (1 if kernel == "rbf" else -1)
-
-
-def test_more_numbers_beyond_float64():
-    by_name = taught(OnlinePerceptron(), {"a": 1e150, "b": 1e150})
-    for x in ({"a": 1e300, "b": -1e300}, {"a": 1e300, "b": 1e300}):
-        for error in refusals(by_name, x):
-            assert isinstance(error, NotRepresentableError)
-    fast = taught(OnlinePerceptron(learning_rate=1e150), [1.0])
-    assert fast.norm2 == pytest.approx(1e300)
-    with pytest.raises(NotRepresentableError) as caught:
-        fast.update([-1e5], 1)
-    assert_clear(caught.value, "A number that the learner keeps exceeds the largest float64", "or the learning rate.")
-    assert fast.predict([-1e5]) == -1
-    assert (fast.k, fast.v.tolist()) == (1, [1e150])
-    far = taught(OnlinePerceptron(target=[1e-150, 0]), [1e-9, 1.0])
-    assert far.mistake_bound == pytest.approx(1e18)
 
 
 def test_what_is_no_kernel_is_found_out():

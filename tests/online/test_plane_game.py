@@ -33,8 +33,6 @@ def test_the_rules(angle, margin, a, b, y):
     if abs(math.hypot(a, b) - 1) > 1e-9 and abs(towards - margin) > 1e-9 and abs(towards) > 1e-9:
         expected = "R" if math.hypot(a, b) > 1 else "u" if towards < 0 else "γ" if towards < margin else None
         assert (None if broken is None else broken.name) == expected
-    own = rules.label((a, b))
-    assert bool(rules.allowed(np.array([[a, b]]))[0]) == (rules.broken((a, b), own) is None)
     if broken is not None:
         assert broken.sentence.startswith(f"Rule {broken.name}: ")
         assert broken.sentence.endswith(".")

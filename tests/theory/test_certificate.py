@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paper import paper_averaged, paper_perceptron
 from refusals import assert_clear
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
@@ -193,17 +193,6 @@ def test_the_comparators(digits):
     assert list(certify(model.fit(*hard), *hard).margins)[2:] == ["adatron", "svm"]
 
 
-def test_a_machine_as_written_out(digits):
-    X, y = digits[0][:100, 20:28], digits[1][:100] == 3
-    kernel = PolynomialKernel(2)
-    model = paper_perceptron(kernel=kernel, epochs=1).fit(X, y)
-    machine = SVC(kernel="poly", degree=2, gamma=1.0, coef0=1.0).fit(X, y)
-    Phi = kernel.feature_map(X.shape[1])(X)
-    w = machine.dual_coef_[0] @ Phi[machine.support_]
-    found = certify(model, X, y, comparators=machine)
-    assert found.margins["SVC"][0] == pytest.approx((np.where(y, 1, -1) * (Phi @ w)).min() / np.sqrt(w @ w))
-
-
 # -- what the numbers rest on -----------------------------------------------------------------------------------------
 
 
@@ -299,25 +288,6 @@ def test_the_support_at_its_own_steps_makes_the_same_record(sample, steps, tau):
 
 
 @thorough(40)
-@given(sample=samples(), epochs=st.integers(1, 4))
-def test_the_support_alone_makes_the_same_last_vectors(sample, epochs):
-    """The same in whole epochs, by the classifier itself."""
-    X, y = sample
-    X, y = X[X.any(axis=1)], y[X.any(axis=1)]
-    if len(np.unique(y)) < 2:
-        return
-    model = paper_perceptron(degree=2, gamma=1.0, epochs=epochs, shuffle=False).fit(X, y)
-    support = np.sort(model.support_)
-    if len(np.unique(y[support])) < len(model.classes_):
-        return  # training on the support alone would not know all classes
-    again = paper_perceptron(degree=2, gamma=1.0, epochs=epochs, shuffle=False).fit(X[support], y[support])
-    whole, part = np.zeros((2, model.dual_coef_.shape[0], len(X)))
-    whole[:, model.support_] = model.dual_coef_
-    part[:, support[again.support_]] = again.dual_coef_
-    assert (whole == part).all()
-
-
-@thorough(40)
 @given(sample=samples(), seed=st.integers(0, 999))
 def test_vote_and_random_err_no_more_often_than_the_vectors_of_the_pass(sample, seed):
     """From the mean error of the vectors at times 0..m-1, of which the theorem speaks, to our rules' predictors."""
@@ -341,34 +311,6 @@ def test_vote_and_random_err_no_more_often_than_the_vectors_of_the_pass(sample, 
     ]
     expected = np.mean([np.mean(found != answers) for found in labels])  # of the random rule
     assert expected <= (m * mean + 1) / (m + 1) + 1e-12
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("rule", "epochs", "name"),
-    [
-        ("last", 3, "(7) with errors"),
-        ("vote", 2.5, "(7) with errors"),
-        ("vote", 1, "Cesa-Bianchi, Conconi & Gentile"),
-        ("random", 1, "(7) with errors"),
-    ],
-)
-def test_guarantees_fail_no_more_often_than_they_may(rule, epochs, name):
-    """On data with noise, against the error on many more; and a tenth of them would."""
-    rng, m, delta = np.random.default_rng(0), 80, 0.2
-    fails, tenth = [], []
-    for seed in range(60):
-        X = rng.normal(size=(m + 3000, 2))
-        y = np.where(rng.random(m + 3000) < 0.05, -1, 1) * np.where(X[:, 0] + 0.2 > 0, 1, -1)
-        model = voted(degree=1, epochs=epochs, rule=rule, random_state=seed).fit(X[:m], y[:m])
-        error = np.mean(model.predict(X[m:]) != y[m:])
-        found = certify(model, X[:m], y[:m], delta, comparators=())
-        value = bound(found, name, found.predictor).error
-        if value is not None:
-            fails.append(error > value)
-            tenth.append(error > value / 10)
-    assert len(fails) > 30
-    assert np.mean(fails) <= delta < np.mean(tenth)
 
 
 # -- assumptions ------------------------------------------------------------------------------------------------------
@@ -406,15 +348,6 @@ def test_which_bounds_apply(digits, params, applies):
         mistakes = [b for b in found.bounds if "τ = 0" in {a.name for a in b.assumptions}]
         assert len(mistakes) == 8
         assert not any(b.applies for b in mistakes)
-
-
-def test_errors_in_training_break_what_wants_none(digits):
-    X, y = digits[0][:, 20:24], digits[1] == 2
-    found = certify(voted(epochs=2, rule="last").fit(X, y), X, y)
-    assert not found.margins["last"][0] > 0
-    applying = {b.name for b in found.bounds if b.applies and b.predictor == LAST}
-    assert applying == {"(7) with errors"}
-    assert any("epochs=None" in line and "not known yet" in line for line in found.advice())
 
 
 CHANGES = {
@@ -779,15 +712,6 @@ def test_what_training_used_counts_not_what_was_set_since(digits):
     assert certify(slack, X, y).tau > 0.1
 
 
-def test_another_matrix_is_not_the_training_matrix(digits):
-    X, y = digits[0][:100], digits[1][:100] == 1
-    K = PolynomialKernel(2)(X, X)
-    model = paper_perceptron(kernel="precomputed", epochs=3, random_state=0).fit(K, y)
-    for other in (np.eye(100), PolynomialKernel(1)(X, X), 2 * K):
-        with pytest.raises(VotronError, match="must be the training data"):
-            certify(model, other, y)
-
-
 def test_an_interrupted_training_is_no_planned_one(digits):
     X, y = digits[0], digits[1] == 2
     model = voted(epochs=1).fit(X, y)
@@ -795,19 +719,3 @@ def test_an_interrupted_training_is_no_planned_one(digits):
     assert [a.name for a in certify(model, X, y).bounds[-1].failing] != []
     assert certify(model, X, y).best() is None
     assert "training was interrupted" in flat(certify(model, X, y))
-
-
-def test_bounds_are_plain_values(digits):
-    X, y = digits[0][:100], digits[1][:100] == 0
-    found = certify(voted(epochs=1).fit(X, y), X, y)
-    assert all(isinstance(value, float | None) for b in found.bounds for value in (*b.values, b.total))
-
-
-@pytest.mark.parametrize("model", [paper_perceptron(gamma=0.1), paper_averaged()])
-def test_batches_of_new_rows_are_one_epoch(model):
-    X, y = load_iris(return_X_y=True)
-    for start in range(0, 150, 50):
-        model.partial_fit(X[start : start + 50], y[start : start + 50], classes=[0, 1, 2])
-    certificate = certify(model, X, y)
-    assert certificate.epochs == 1.0
-    assert "1 epoch" in str(certificate)

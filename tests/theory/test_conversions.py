@@ -11,7 +11,6 @@ from votron import OnlinePerceptron
 from votron.errors import VotronError
 from votron.theory import (
     deterministic_leave_one_out,
-    leave_one_out_bound,
     prefix_votes,
     randomized_leave_one_out,
     survival_counts,
@@ -40,18 +39,6 @@ def test_the_deterministic_conversion_is_the_voted_perceptron_but_for_one_vote(s
         assert votes[0] == 1  # v = 0
         assert sum(votes) == round(score * len(X)) + 1
         assert deterministic_leave_one_out(OnlinePerceptron, X, y, x) == (1 if sum(votes) >= 0 else -1)
-
-
-@thorough(20)
-@given(sample=samples())
-def test_a_prefix_is_a_learner_that_saw_nothing_else(sample):
-    X, y, test = sample
-    votes = prefix_votes(OnlinePerceptron, X, y, test[0])
-    for r, vote in enumerate(votes):
-        learner = OnlinePerceptron()
-        for i in range(r):
-            learner.update(X[i], y[i])
-        assert learner.predict(test[0]) == vote
 
 
 def test_the_randomised_conversion_draws_all_prefixes():
@@ -89,24 +76,6 @@ def test_counts_are_those_of_the_record():
     counts = survival_counts(record.time, 40)
     assert counts[0] == 0  # the first example is always a mistake
     assert counts[1:].tolist() == record.survival.tolist()
-
-
-def test_the_bound_holds_on_average():
-    """Mean error of both conversions over samples of a line in the plane, against the mean mistakes in m + 1 steps."""
-    rng, m, n_draws = np.random.default_rng(0), 15, 300
-    errors, mistakes = np.zeros(2), 0
-    for draw in range(n_draws):
-        X = rng.normal(size=(m + 1, 2))
-        y = np.where(X[:, 0] > 0, 1, -1)
-        learner = OnlinePerceptron()
-        mistakes += sum(learner.update(x, int(label)) for x, label in zip(X, y, strict=True))
-        sample = OnlinePerceptron, X[:m], y[:m].tolist(), X[m]
-        errors += [
-            randomized_leave_one_out(*sample, random_state=draw) != y[m],
-            deterministic_leave_one_out(*sample) != y[m],
-        ]
-    assert errors[0] / n_draws <= leave_one_out_bound(mistakes / n_draws, m, deterministic=False)
-    assert errors[1] / n_draws <= leave_one_out_bound(mistakes / n_draws, m)
 
 
 def test_bad_input_is_refused_in_words():

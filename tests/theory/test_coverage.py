@@ -143,14 +143,6 @@ def test_the_value_for_fixed_draws_as_written_out():
     assert unknown.error is None
 
 
-def test_one_row_alone_with_a_part_held_out():
-    """More rows are the same than were trained on."""
-    X, y = np.ones((60, 2)), np.arange(60) % 3 == 0
-    model = paper_perceptron(kernel="linear", epochs=1, rule="holdout", random_state=0).fit(X, y)
-    (fixed,) = [b for b in certify(model, X, y, comparators=()).bounds if b.name == FIXED]
-    assert fixed.vacuous
-
-
 @thorough(60)
 @example(mean=2.2250738585e-313, p=1.0, delta=0.5, more=1.0)
 @given(mean=st.floats(0, 1), p=st.floats(1e-6, 1), delta=st.floats(1e-6, 0.999), more=st.floats(1, 3))
@@ -163,18 +155,6 @@ def test_fixed_draws_are_bounded_monotonically(mean, p, delta, more):
     if bound > mean > 0:  # the equation of its docstring
         found = bound * (math.log(bound) - math.log(mean)) - bound + mean
         assert found == pytest.approx(p * math.log(1 / delta), abs=1e-9)
-
-
-def test_fixed_draws_fail_no_more_often_than_they_may():
-    """With the probabilities and the vectors known: rows of 0.01 to 0.2, on each of which a share of vectors errs."""
-    rng = np.random.default_rng(0)
-    p = rng.dirichlet(np.full(20, 0.5))
-    share = rng.beta(0.3, 1.0, 20)
-    errors = (rng.random((20_000, 20)) < share) @ p
-    for delta in (0.3, 0.1, 0.02):
-        bound = fixed_draw_bound(float(p @ share), float(p.max()), delta)
-        assert np.mean(errors > bound) <= delta
-        assert np.mean(errors > float(p @ share) + (bound - p @ share) / 10) > delta  # a tenth of what is added
 
 
 def test_draws_of_rows_are_like_independent_ones():

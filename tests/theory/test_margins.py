@@ -65,13 +65,6 @@ def test_as_written_out(data, vector, n_classes, kernel):
         assert found.radius == pytest.approx(radius[0])
 
 
-def test_last_norms_are_those_of_the_record(data):
-    X, y = data
-    model = paper_perceptron(degree=3, gamma=1.0, random_state=0).fit(X, y)
-    last = [model.record_.norm2[model.record_.vector == c][-1] for c in range(3)]
-    assert np.allclose(margins(model, X, y).norms ** 2, last)
-
-
 def test_normalising_only_lowers_the_bound(separable):
     X, y = separable
     model = KernelAdatronClassifier(degree=4, gamma=1.0).fit(X, y)

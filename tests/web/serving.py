@@ -7,7 +7,7 @@ import time
 import uvicorn
 
 from votron.web._app import make_app
-from votron.web._limits import Limits
+from votron.web._schemas import Limits
 from votron.web._security import Guard
 from votron.web._server import listening
 from votron.web._workshop import Workshop

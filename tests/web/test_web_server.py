@@ -12,6 +12,7 @@ import time
 import httpx
 import pytest
 import schemathesis
+from fastapi import HTTPException
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
@@ -25,9 +26,8 @@ from votron.web import _server as server
 from votron.web import export_lecture, pieces, play
 from votron.web._app import STATIC
 from votron.web._game import PlaneGame
-from votron.web._games import Games, NoSuchGameError, TooManyGamesError
-from votron.web._limits import Limits
-from votron.web._schemas import Setup
+from votron.web._games import Games
+from votron.web._schemas import Limits, Setup
 from votron.web._workshop import Piece, Trained, Workshop, bundled_pieces
 
 load_all_checks()
@@ -103,7 +103,7 @@ def test_a_token_is_asked_for_where_others_can_come():
         let_in = client.get("/?token=a-token-of-sixteen")
         assert (let_in.status_code, let_in.headers["location"]) == (303, "/")
         assert "HttpOnly" in let_in.headers["set-cookie"]
-        assert "SameSite=Strict" in let_in.headers["set-cookie"]
+        assert "SameSite=strict" in let_in.headers["set-cookie"]
         assert client.get("/api/runs").status_code == 200
         assert httpx.get(f"{address}/api/runs", headers={"cookie": "votron=wrong"}).status_code == 401
         assert httpx.get(f"{address}/api/runs", headers={"cookie": ";;=,"}).status_code == 401
@@ -136,14 +136,14 @@ def test_games_are_forgotten():
     now = [0.0]
     games = Games(Limits(games=2, idle=100), clock=lambda: now[0])
     first, second = games.add(PlaneGame(Setup())), games.add(PlaneGame(Setup()))
-    with pytest.raises(TooManyGamesError):
+    with pytest.raises(HTTPException):
         games.add(PlaneGame(Setup()))
     now[0] = 60.0
     assert games[first].rounds == []
     now[0] = 120.0
     assert len(games) == 1
     assert games[first].rounds == []
-    with pytest.raises(NoSuchGameError):
+    with pytest.raises(HTTPException):
         games[second]
     games.end(first)
     games.end(first)

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -41,27 +39,7 @@ Moment = tuple[float, int, int]
 
 
 def seconds_left(moments: Sequence[Moment], n_rows: int, n_steps: int) -> tuple[float, float] | None:
-    """Return how many seconds training still takes, at least and at most, from moments of it; None if these are few.
-
-    Parameters
-    ----------
-    moments : sequence of (seconds, step, mistakes)
-        What was seen so far, in order.
-    n_rows : int
-        Steps of a pass.
-    n_steps : int
-        Steps of the whole training.
-
-    Examples
-    --------
-    A fifth of the rows are mistakes, and each row takes a microsecond for every mistake before it:
-
-    >>> moments = [(1e-7 * step**2, step, step // 5) for step in range(100, 5001, 100)]
-    >>> low, high = seconds_left(moments, n_rows=10_000, n_steps=20_000)
-    >>> truth = 1e-7 * 10_000**2 - 2.5 + 1e-6 * 2_000 * 10_000
-    >>> low < truth < high, high < 1.5 * low
-    (True, True)
-    """
+    """Return how many seconds training still takes, at least and at most, from moments of it; None if these are few."""
     if len(moments) < _FEWEST or moments[-1][1] <= moments[0][1]:
         return None
     seconds, steps, mistakes = np.array(moments, dtype=np.float64).T
@@ -104,31 +82,29 @@ def _prices(seconds: Floats, steps: Floats, work: Floats) -> list[Floats]:
 
 
 class Forecast:
-    """Watches a training, and says how long it still takes.
+    """Watches training, and estimates how long it still takes.
 
     Parameters
     ----------
     n_rows, n_steps : int
         Steps of a pass, and of the whole training.
+    say : callable, optional
+        Called once, with the least and the most seconds left, if training takes long.
     clock : callable, default=time.monotonic
         Gives the time in seconds.
-
-    Examples
-    --------
-    >>> seconds = iter(range(100))
-    >>> forecast = Forecast(100, 1000, clock=lambda: next(seconds))
-    >>> for step in range(10, 110, 10):
-    ...     forecast.update(step, mistakes=0)
-    >>> [round(end) for end in forecast.left()]
-    [81, 99]
     """
 
-    def __init__(self, n_rows: int, n_steps: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._n_rows, self._n_steps, self._clock = n_rows, n_steps, clock
+    def __init__(
+        self,
+        n_rows: int,
+        n_steps: int,
+        say: Callable[[float, float], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._n_rows, self._n_steps, self._say, self._clock = n_rows, n_steps, say, clock
         self._start, self._updates, self._every = clock(), 0, 1
         self._asked = 0.0
         self._moments: list[Moment] = []
-        self._say = _LONG_WORK.get()
 
     def update(self, step: int, mistakes: int) -> None:
         """Take note of a moment."""
@@ -140,11 +116,11 @@ class Forecast:
             self._moments, self._every = self._moments[1::2], 2 * self._every
 
     def left(self) -> tuple[float, float] | None:
-        """Return the seconds that are left, at least and at most, where something can be said."""
+        """Return the least and the most seconds left, once they can be estimated."""
         return seconds_left(self._moments, self._n_rows, self._n_steps)
 
     def long(self) -> Callable[[], None] | None:
-        """Return what tells whoever wants to hear of it that training takes long; once, and None if it does not."""
+        """Return the announcement that training takes long, to be made now; None if there is none."""
         if self._say is None or len(self._moments) < _FEWEST:
             return None
         watched = self._moments[-1][0] - self._moments[0][0]
@@ -155,31 +131,3 @@ class Forecast:
             return None
         say, self._say = self._say, None
         return lambda: say(*left)
-
-
-_LONG_WORK: ContextVar[Callable[[float, float], None] | None] = ContextVar("votron_long_work", default=None)
-
-
-@contextmanager
-def announcing_long_work(say: Callable[[float, float], None]) -> Iterator[None]:
-    """Have it said once, with the seconds at least and at most, if a training in this block takes long."""
-    token = _LONG_WORK.set(say)
-    try:
-        yield
-    finally:
-        _LONG_WORK.reset(token)
-
-
-def announce_long_work(low: float, high: float) -> None:
-    """Have it said that work takes so many seconds, at least and at most, if that is long and somebody wants to know.
-
-    Examples
-    --------
-    >>> with announcing_long_work(lambda low, high: print(low, high)):
-    ...     announce_long_work(40, 90)
-    ...     announce_long_work(0, 1)
-    40 90
-    """
-    say = _LONG_WORK.get()
-    if say is not None and high >= LONG_SECONDS:
-        say(low, high)

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import io
 import re
-import struct
-import zlib
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from votron._util.files import write_bytes
+from votron._util.types import Array
 from votron.errors import VotronError
 
 INK, MUTED, GRID, AXIS = "#333333", "#666666", "#e6e6e6", "#999999"
@@ -29,9 +27,6 @@ COLOURS = ("#1f4e9c", "#3f9a6a", "#dd8330", "#a3a3a3", "#7a4ea3", "#b03a5b", "#0
 """Of several lines, in their order."""
 IMAGE_SHAPES = {784: (28, 28), 64: (8, 8)}
 """Rows without names of so many features are taken for images."""
-
-_PNG_KINDS = {1: 0, 3: 2, 4: 6}
-"""What a PNG file calls so many values a pixel."""
 
 STYLE = {
     "font.family": "DejaVu Sans",
@@ -53,25 +48,6 @@ def plain(axes: Any) -> None:
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.spines["bottom"].set_color(AXIS)
     axes.tick_params(length=0, pad=7, colors=INK)
-
-
-def contrast(one: Any, other: Any) -> float:
-    """Return how far two colours are apart, from 1 to 21, as WCAG counts it.
-
-    Examples
-    --------
-    >>> round(contrast("white", "black")), round(contrast("#777777", "white"), 1)
-    (21, 4.5)
-    """
-    from matplotlib.colors import to_rgb
-
-    low, high = sorted(_lightness(np.array(to_rgb(each))) for each in (one, other))
-    return (high + 0.05) / (low + 0.05)
-
-
-def _lightness(rgb: NDArray[np.float64]) -> float:
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    return float(linear @ (0.2126, 0.7152, 0.0722))
 
 
 def title(axes: Any, text: str, note: str, *, size: float = 12.5, pad: float = 24, lift: float = 8) -> None:
@@ -109,13 +85,7 @@ def name_ends(axes: Any, ends: Mapping[str, tuple[float, str]], gap: float = 0.0
 
 
 def spread_out(heights: Sequence[float], gap: float) -> list[float]:
-    """Return heights, which ascend, moved up and down so that no two are closer than a gap.
-
-    Examples
-    --------
-    >>> spread_out([0.0, 1.0, 1.0], 0.5)
-    [0.0, 0.75, 1.25]
-    """
+    """Return heights, which ascend, moved up and down so that no two are closer than a gap."""
     groups: list[list[float]] = []
     for height in heights:
         groups.append([height])
@@ -164,16 +134,7 @@ def as_bytes(figure: Any, kind: str, **style: Any) -> bytes:
 
 
 def save(figure: Any, out: Path) -> list[Path]:
-    """Write a figure as ``out`` with .svg and .png, each whole or not at all, close it, and return the files.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from matplotlib.figure import Figure
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [path.name for path in save(Figure(), Path(folder) / "empty")]
-    ['empty.svg', 'empty.png']
-    """
+    """Write a figure as ``out`` with .svg and .png, each whole or not at all, close it, and return the files."""
     written = []
     try:
         for kind in ("svg", "png"):
@@ -184,25 +145,14 @@ def save(figure: Any, out: Path) -> list[Path]:
     return written
 
 
-def png(pixels: NDArray[Any]) -> bytes:
-    """Return a picture as a PNG file: grey values as ink, zero white and the greatest black, or colours as they are.
+def png(pixels: Array) -> bytes:
+    """Return a picture as a PNG file: grey values as ink, zero white and the greatest black, or colours as they are."""
+    from PIL import Image  # with matplotlib, and with the readers of images
 
-    Examples
-    --------
-    >>> png(np.eye(2))[1:4], png(np.zeros((2, 2, 3)))[25]
-    (b'PNG', 2)
-    """
     strength = np.round(255.0 * pixels / max(float(pixels.max()), 1.0)).clip(0, 255).astype(np.uint8)
-    values = 255 - strength if pixels.ndim == 2 else strength
-    lines = b"".join(b"\0" + line.tobytes() for line in values)
-
-    def chunk(kind: bytes, content: bytes) -> bytes:
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
-
-    kind = _PNG_KINDS[1 if values.ndim == 2 else values.shape[2]]
-    head = struct.pack(">IIBBBBB", values.shape[1], values.shape[0], 8, kind, 0, 0, 0)
-    parts = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(lines, 9)) + chunk(b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + parts
+    out = io.BytesIO()
+    Image.fromarray(255 - strength if pixels.ndim == 2 else strength).save(out, "PNG", optimize=True)
+    return out.getvalue()
 
 
 # -- pages -------------------------------------------------------------------------------------------------------------
@@ -214,25 +164,8 @@ VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", AXIS: "axis", "#ffffff": 
 def svg_for_page(figure: Any, name: str, description: str) -> str:
     """Return a figure as an SVG element for a page: its text is text, its colours are the page's.
 
-    Parameters
-    ----------
-    figure : matplotlib Figure
-        What to show.
-    name : str
-        Put before every id in it, so that no two figures of a page share one.
-    description : str
-        What those hear who do not see it.
-
-    Returns
-    -------
-    str
-        An element that refers to nothing outside it. Colours are CSS variables with matplotlib's as the default.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> svg_for_page(Figure(), "empty", "Nothing")[:46]
-    '<svg role="img" aria-label="Nothing" viewBox="'
+    ``name`` is put before every id in it, so that no two figures of a page share one; ``description`` is for those who
+    do not see it.
     """
     text = as_bytes(figure, "svg", **{"svg.fonttype": "none"}).decode()
     pyplot().close(figure)

@@ -14,7 +14,7 @@ from typing import Any
 
 from votron._util.text import counted, on_one_line, percent, plain_number, shortened
 from votron.cli import _options
-from votron.cli._output import Notes, check_output_path, downloading, pairs, print_json, printable, table
+from votron.cli._output import Notes, check_output_path, pairs, print_json, printable, table
 from votron.cli._parser import Parser, UsageError, file_argument, rewording, whole_number
 from votron.cli._reading import base_name, left_out, typed_reading
 from votron.data.formats import KNOWN_SETS, written_formats
@@ -183,8 +183,7 @@ def run_fetch(args: argparse.Namespace) -> int:
     """Load a known set, which fetches it where it is not there."""
     from votron.data import load_image_set
 
-    with downloading(Notes(args.quiet)) as progress:
-        images = load_image_set(args.name, progress=progress)
+    images = load_image_set(args.name)
     if args.json:
         print_json({"name": args.name, "rows": [len(images.X), len(images.X_test)], "where": images.source})
     else:

@@ -29,7 +29,7 @@ from votron.cli._parser import UsageError
 from votron.cli._reading import base_name, file_digest, hold_out, read_batches, read_labelled, typed_reading
 from votron.cli._weights import WeightColumn, without_weight_0
 from votron.data.formats import KNOWN_SETS, format_named, format_of_suffix
-from votron.data.options import options_of
+from votron.data.options import KEPT, ReadOptions
 from votron.data.tables import list_names
 from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, VotronError
@@ -259,8 +259,8 @@ def reading_for_model(
     before = section(provenance, "reading")
     if getattr(args, "missing", None) is None:
         reading["missing"] = "keep" if _takes_holes(model, provenance) else "refuse"
-    for name, option in options_of().items():
-        if option.kept and name not in reading and option.fits(before.get(name)):
+    for name in KEPT:
+        if name not in reading and before.get(name) is not None and _fits(name, before[name]):
             reading[name] = tuple(before[name]) if isinstance(before[name], list) else before[name]
     columns = columns_of(model)
     if beside:
@@ -269,6 +269,15 @@ def reading_for_model(
     reading |= {"labels": labels, "label_kind": label_kind(np.asarray(classifier_of(model).classes_))}
     reading["label"] = _label(args, path, provenance, labels, named=columns is not None, beside=beside)
     return {name: value for name, value in reading.items() if value is not None}
+
+
+def _fits(name: str, value: Any) -> bool:
+    """Tell whether an option of reading may have this value; model files may come from strangers."""
+    try:
+        ReadOptions(**{name: value})
+    except (VotronError, TypeError):
+        return False
+    return True
 
 
 def _takes_holes(model: Any, provenance: Mapping[str, Any]) -> bool:

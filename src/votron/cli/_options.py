@@ -32,8 +32,8 @@ from votron.cli._parser import (
     values_typed,
     whole_number,
 )
+from votron.cli._read_options import READ_OPTIONS
 from votron.data.formats import Format, choosable_formats, format_named
-from votron.data.options import options_of
 from votron.data.vocabulary import DATES, NUMERIC, STRATEGIES
 from votron.errors import VotronError
 
@@ -127,15 +127,14 @@ def add_reading(
 ) -> argparse._ArgumentGroup:
     """Add how data are read, ``for_model`` as in training where nothing is said; return the group of options."""
     group = parser.add_argument_group("reading data")
-    for name, option in options_of().items():
-        command = option.command
-        if command is None or (command.main_only and for_model) or (name == "missing" and not missing):
+    for option in READ_OPTIONS:
+        if (option.main_only and for_model) or (option.name == "missing" and not missing):
             continue
-        if command.of_labels and not labels:
+        if option.of_labels and not labels:
             continue
-        words = command.words(kept=for_model and option.kept).replace("{formats}", ", ".join(choosable_formats()))
-        settings = _SETTINGS[command.takes] | ({} if command.metavar is None else {"metavar": command.metavar})
-        group.add_argument(command.flag, help=words, **settings)
+        words = option.words(for_model).replace("{formats}", ", ".join(choosable_formats()))
+        settings = _SETTINGS[option.takes] | ({} if option.metavar is None else {"metavar": option.metavar})
+        group.add_argument(option.flag, help=words, **settings)
     return group
 
 
@@ -203,6 +202,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "size": {"type": size},
     "character": {"type": delimiter},
     "quote": {"type": quote},
+    "decimal mark": {"choices": (".", ",")},
     "height and width": {"type": height_and_width},
 }
 """What argparse is told of an option, by what comes after it."""

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from votron._util.files import replacing, write_bytes
-from votron._util.progress import Progress
 from votron._util.text_tables import as_text, wants_colour
 from votron.cli._parser import UsageError
 from votron.errors import MissingPackageError, VotronError
@@ -136,18 +135,6 @@ class Notes:
             if text not in self._said:
                 self._said.add(text)
                 self(text)
-
-
-@contextmanager
-def downloading(notes: Notes) -> Iterator[Callable[[int, int | None], None]]:
-    """Show how far a download is, if there is one; yield what is told so."""
-    with Progress(None, notes.live, label="Downloading") as progress:
-
-        def tell(done: int, total: int | None) -> None:
-            progress.total = total
-            progress.update(done, f"{done / 1e6:.0f}{f' of {total / 1e6:.0f}' if total else ''} MB")
-
-        yield tell
 
 
 # -- for machines -----------------------------------------------------------------------------------------------------

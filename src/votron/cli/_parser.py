@@ -307,19 +307,19 @@ def size(text: str) -> int:
 
 def delimiter(text: str) -> str:
     """Return the value of --delimiter, where a tab may be written as one types it."""
-    from votron.data.options import stands_between
+    from votron.data.options import is_separator
 
     found = {"\\t": "\t", "tab": "\t"}.get(text, text)
-    if not stands_between(found) or found in "\"'":
+    if not is_separator(found) or found in "\"'":
         raise argparse.ArgumentTypeError(f"must be one character such as ; or tab. Got {text!r} instead.")
     return found
 
 
 def quote(text: str) -> str:
     """Return the value of --quote."""
-    from votron.data.options import stands_between
+    from votron.data.options import is_separator
 
-    if text and not stands_between(text):
+    if text and not is_separator(text):
         raise argparse.ArgumentTypeError(f"must be one character, or '' for none. Got {text!r} instead.")
     return text
 

@@ -20,7 +20,8 @@ from votron import __version__
 from votron._util.text import counted, utc_now
 from votron.cli._output import Notes
 from votron.cli._parser import UsageError
-from votron.data.options import options_of
+from votron.cli._read_options import READ_OPTIONS
+from votron.data.options import KEPT, RECORDED
 from votron.data.vocabulary import STRATEGIES, TRUTH
 from votron.errors import DataError, VotronError
 
@@ -41,8 +42,7 @@ _SHARE_OF_TEXTS = 0.5
 
 def typed_reading(args: argparse.Namespace) -> dict[str, Any]:
     """Return how to read data, as `votron.data.read_examples` takes it, from what was typed."""
-    commands = {name: option.command for name, option in options_of().items() if option.command is not None}
-    typed = {name: getattr(args, command.dest, None) for name, command in commands.items()}
+    typed = {option.name: getattr(args, option.dest, None) for option in READ_OPTIONS}
     if typed["missing"] in STRATEGIES:
         typed["missing"] = "keep"
     typed["label"] = getattr(args, "label", None)
@@ -268,10 +268,8 @@ def provenance_of(args: argparse.Namespace, data: Any, rows: int) -> dict[str, A
     """Return which command made a model, when, with which versions, of which data, and how it read them."""
     reading = typed_reading(args)
     reading["missing"] = None if args.missing == "refuse" else args.missing
-    options = options_of().items()
-    kept = [name for name, option in options if option.kept]
-    reading |= {name: getattr(data, name) for name in kept if hasattr(data, name)}  # as it was found to be
-    recorded = [name for name, option in options if option.recorded and reading.get(name) is not None]
+    reading |= {name: getattr(data, name) for name in KEPT if hasattr(data, name)}  # as it was found to be
+    recorded = [name for name in RECORDED if reading.get(name) is not None]
     digest = file_digest(args.data)
     return {
         "votron": __version__,

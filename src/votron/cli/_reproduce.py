@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from votron._util.text_tables import wants_colour
-from votron.cli._output import Notes, downloading
+from votron.cli._output import Notes
 from votron.cli._parser import Parser, UsageError
 from votron.errors import VotronError
 from votron.papers.settings import WHAT, Settings, parse_degrees
@@ -83,8 +83,7 @@ def run(args: argparse.Namespace) -> int:
     from votron.papers import report
     from votron.papers.reproduce import reproduce
 
-    with downloading(Notes(args.quiet)) as progress:
-        data = load_image_set(args.data, progress=progress)
+    data = load_image_set(args.data)
     out = args.out or Path("reports") / data.name
     _check_out(out)
     with _workers(args) as client:

@@ -13,7 +13,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from votron._util.forecast import announcing_long_work
 from votron._util.pipelines import classifier_of, rows_for_classifier, steps_before, weighs_classes
 from votron._util.text import counted, did_you_mean, duration, first_of, percent, percent_range, rounded_bytes
 from votron._util.types import Labels, RowsLike
@@ -52,6 +51,7 @@ from votron.cli._reading import (
 )
 from votron.cli._weights import WeightColumn, about_holes, settle_labels, weight_column, weights_in_words
 from votron.errors import Phrase, VotronError
+from votron.estimators._watching import announcing_long_work
 from votron.evaluate.confusion import beside_majority, rarest_in_words
 
 STREAM_BATCH_BYTES = 16_000_000
@@ -318,7 +318,7 @@ def _train(args: argparse.Namespace, estimator: Any, seed: int, notes: Notes) ->
         estimator = search = _tune.search_for_training(args, seed, notes)
     model = make_model(args, estimator, data, X)
     telling_where = rewording({"cell": lambda cell: _place_of(cell, model, X, rows)})
-    with announcing_long_work(lambda low, high: notes(long_work(low, high, estimator))), telling_where:
+    with announcing_long_work(estimator, lambda low, high: notes(long_work(low, high, estimator))), telling_where:
         if args.tune is None:
             _fit(model, X, y, weights)
         else:

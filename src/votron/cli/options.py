@@ -193,6 +193,7 @@ _how = (
     _read("--header/--no-header", default=None, help="Whether the first line of CSV names the columns."),
     _read("--delimiter", metavar="C", callback=tab, help="Character between CSV fields (default: detected)."),
     _read("--quote", metavar="C", help="Character around CSV fields; '' for none (default: detected)."),
+    _read("--decimal", metavar="C", help="Decimal mark of CSV, . or , (default: as each column shows)."),
     _read("--rgb", is_flag=True, default=None, help="Read images in colour instead of grey."),
     _read("--resize", metavar="HxW", type=HeightWidth(), help="Resize images to this height and width."),
 )

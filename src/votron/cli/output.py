@@ -20,7 +20,6 @@ from typing import Any, BinaryIO
 import click
 
 from votron._util.files import replacing, write_bytes
-from votron._util.progress import Progress
 from votron._util.text_tables import as_text, wants_colour
 from votron.errors import MissingPackageError, VotronError
 
@@ -116,18 +115,6 @@ class Notes:
     def once(self, texts: Iterable[str]) -> None:
         """Print sentences, each once."""
         self(*texts)
-
-
-@contextmanager
-def downloading(notes: Notes) -> Iterator[Callable[[int, int | None], None]]:
-    """Show the progress of a download; yield the function that is called with bytes done and in all."""
-    with Progress(None, notes.live, label="Downloading") as progress:
-
-        def tell(done: int, total: int | None) -> None:
-            progress.total = total
-            progress.update(done, f"{done / 1e6:.0f}{f' of {total / 1e6:.0f}' if total else ''} MB")
-
-        yield tell
 
 
 # -- for machines -----------------------------------------------------------------------------------------------------

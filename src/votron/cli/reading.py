@@ -36,6 +36,7 @@ KEPT = {
     "encoding": str,
     "header": bool,
     "quote": str,
+    "decimal": str,
     "rgb": bool,
     "resize": list,
 }

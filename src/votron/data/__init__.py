@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from votron.data.examples import Examples
     from votron.data.formats.idx import load_mnist_folder, read_idx
     from votron.data.formats.image_sets import ImageSet, load_image_set
+    from votron.data.options import ReadOptions
     from votron.data.reading import ExampleBatches, open_batches, read_examples
     from votron.data.streaming import StreamFacts, scan_stream
     from votron.data.writing import write_examples
@@ -18,6 +19,7 @@ _HOMES = {  # loaded when asked for: most need scikit-learn, and the names in vo
     "ExampleBatches": "reading",
     "Examples": "examples",
     "ImageSet": "formats.image_sets",
+    "ReadOptions": "options",
     "StreamFacts": "streaming",
     "describe_examples": "describing",
     "load_mnist_folder": "formats.idx",
@@ -33,6 +35,7 @@ __all__ = [
     "ExampleBatches",
     "Examples",
     "ImageSet",
+    "ReadOptions",
     "StreamFacts",
     "describe_examples",
     "load_image_set",

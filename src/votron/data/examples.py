@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._util.text import on_one_line, shortened
-from votron.data._sources import check_memory
 from votron.data.vocabulary import TRUTH
 from votron.errors import DataError
 
@@ -21,7 +20,6 @@ __all__ = ["Examples"]
 _SHOWN = 40
 _LOOKED_AT = 400
 _MAX_CHARACTERS = 200
-_BYTES_A_TEXT = 64  # as an object of Python
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -311,13 +309,12 @@ def _number(value: Any) -> float:
         raise ValueError(short_repr(value)) from None
 
 
-def check_length(n_characters: int, what: str, n_labels: int = 0) -> None:
-    """Refuse labels that are no names: NumPy gives every one of `n_labels` the space of the longest."""
+def check_length(n_characters: int, what: str) -> None:
+    """Refuse labels that are no names: NumPy gives every label the space of the longest."""
     if n_characters > _MAX_CHARACTERS:
         raise DataError(
             f"{what} must hold names of classes, of at most {_MAX_CHARACTERS} characters. Got {n_characters} instead."
         )
-    check_memory((4 * n_characters + _BYTES_A_TEXT) * n_labels, f"{what[:1].lower()}{what[1:]}")
 
 
 def _from_floats(y: NDArray[np.float64], what: str) -> NDArray[Any]:

@@ -1,20 +1,12 @@
-"""Data of users, whatever they are in, at once or in batches: one path from a source to examples for all formats.
-
-Of data larger than memory no more than a batch is kept. Text is cut at ends of lines outside of quotes, and each part
-read as a file of its own, with the types of the first part.
-"""
+"""Data of users, whatever they are in, at once or in batches: one path from a source to examples for all formats."""
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
-import textwrap
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar, get_type_hints
+from typing import Any, Unpack
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,70 +15,31 @@ from votron.data._sources import STDIN, Location, Source
 from votron.data.examples import Examples, array_examples, convert_labels, with_numbers_of
 from votron.data.formats import FORMATS, Format, Part, format_named, format_of_suffix
 from votron.data.formats.images import ENDINGS as IMAGE_ENDINGS
-from votron.data.options import BatchOptions, ReadOptions, options_of
+from votron.data.options import BatchKeywords, ReadKeywords, ReadOptions
 from votron.data.tables import frame_examples, polars, polars_errors
 from votron.errors import DataError, Parameter, Phrase
 
 __all__ = ["ExampleBatches", "open_batches", "read_examples"]
 
 _UNLIMITED = 1 << 62
-Given = ParamSpec("Given")
-Where = TypeVar("Where")
-Result = TypeVar("Result")
-Options = TypeVar("Options", bound=ReadOptions)
-
-
-# -- functions whose keyword arguments are options --------------------------------------------------------------------
-
-
-def takes(
-    options: Callable[Given, Options],
-) -> Callable[[Callable[[Where, Options], Result]], Callable[Concatenate[Where, Given], Result]]:
-    """Make a function of a path and of options take the options as its own keyword arguments, documented as such."""
-    cls: Any = options
-
-    def decorate(function: Callable[[Where, Options], Result]) -> Callable[Concatenate[Where, Given], Result]:
-        @functools.wraps(function)
-        def taking(path: Where, *nothing: Given.args, **given: Given.kwargs) -> Result:
-            if nothing:
-                raise TypeError(f"{function.__name__}() takes 1 positional argument but {1 + len(nothing)} were given")
-            return function(path, cls.of(function.__name__, given))
-
-        about, types = inspect.signature(function), get_type_hints(cls)
-        path, *_ = about.parameters.values()
-        keywords = [each.replace(annotation=types[name]) for name, each in inspect.signature(cls).parameters.items()]
-        described: Any = taking
-        described.__signature__ = about.replace(parameters=[path, *keywords])
-        described.__doc__ = (function.__doc__ or "").replace("    {options}\n", _described(cls))
-        return described  # type: ignore[no-any-return]
-
-    return decorate
-
-
-def _described(cls: type[ReadOptions]) -> str:
-    lines = []
-    for name, option in options_of(cls).items():
-        lines.append(f"    {name} : {option.kind}")
-        lines += textwrap.wrap(option.words, 112, initial_indent=" " * 8, subsequent_indent=" " * 8)
-    return "\n".join(lines) + "\n"
 
 
 # -- at once, and in batches ------------------------------------------------------------------------------------------
 
 
-@takes(ReadOptions)
-def read_examples(path: str | os.PathLike[str], options: ReadOptions) -> Examples:
+def read_examples(path: str | os.PathLike[str], **options: Unpack[ReadKeywords]) -> Examples:
     r"""Read examples from a file, a folder or standard input.
 
-    The format is recognised by the first bytes of a file, then by its name, then by its first line. Text and IDX
-    files, and ``.npy``, may be compressed with gzip, bzip2, xz or zstd.
+    The format is recognised by the first bytes of a file, then by its name, then by its first line. Files may be
+    compressed with gzip, bzip2, xz or zstd.
 
     Parameters
     ----------
     path : str or path-like
         A file; a folder, of images in folders called after their classes, or with the four files of MNIST; ``"-"`` for
         standard input; or ``"digits"``, ``"mnist"`` or ``"fashion"``, as in `load_image_set`.
-    {options}
+    **options
+        How to read it: the parameters of `ReadOptions`, such as ``label``, ``missing`` and ``na_values``.
 
     Returns
     -------
@@ -99,7 +52,7 @@ def read_examples(path: str | os.PathLike[str], options: ReadOptions) -> Example
         If there is no such file, or it is not what it should be. Lines of text files are counted from 1, the header
         being the first; rows of other files are counted from 1 too.
     VotronError
-        If a parameter cannot be meant.
+        If a parameter is not valid.
 
     Examples
     --------
@@ -114,26 +67,25 @@ def read_examples(path: str | os.PathLike[str], options: ReadOptions) -> Example
     >>> days.y.tolist()
     ['no', 'yes']
     """
-    format, source = recognise(location_of(path), options)
-    return read_whole(format, source, options)
+    how = ReadOptions(**options)
+    format, source = recognise(location_of(path), how)
+    return next(read_parts(format, source, how, None))
 
 
-@takes(BatchOptions)
-def open_batches(path: str | os.PathLike[str], options: BatchOptions) -> ExampleBatches:
+def open_batches(path: str | os.PathLike[str], **options: Unpack[BatchKeywords]) -> ExampleBatches:
     """Open data to read them a batch at a time.
 
     CSV and TSV, JSON Lines, svmlight and IDX are read from files, compressed files and standard input in bounded
-    memory; plain files of ``.npy``, Parquet and Arrow as well, by rows. Everything else is read as a whole and then cut
-    into batches.
+    memory; plain files of ``.npy``, Parquet and Arrow as well. Everything else is read as a whole and then cut into
+    batches.
 
     Parameters
     ----------
     path : str or path-like
-        As in `read_examples`. What the first batch shows (types of columns, whether features count from 0) holds
-        for the others, and what does not fit is refused. Text and IDX may be of any length whatever ``max_bytes`` says,
-        since no more than a batch is kept. A record of text may have 64 MiB; of Parquet and Arrow, a group of rows,
-        once expanded, must fit into 80 % of the memory that is free.
-    {options}
+        As in `read_examples`. What the first batch shows (types of columns, whether features count from 0) holds for
+        the others, and what does not fit is refused. Where no more than a batch is kept, ``max_bytes`` is no limit.
+    **options
+        How to read it: the parameters of `ReadOptions`, ``batch_bytes`` among them.
 
     Returns
     -------
@@ -151,7 +103,7 @@ def open_batches(path: str | os.PathLike[str], options: BatchOptions) -> Example
     >>> sum(len(batch) for batch in open_batches("digits", batch_bytes=10_000))
     1200
     """
-    return ExampleBatches(location_of(path), options)
+    return ExampleBatches(location_of(path), ReadOptions(**options))
 
 
 class ExampleBatches:
@@ -164,9 +116,7 @@ class ExampleBatches:
     format : str
         What it is.
     n_features : int or None
-        How many features there are, where that was said.
-    rewindable : bool
-        Whether iterating a second time reads it again from the beginning: not for standard input.
+        The number of features, where it was given.
     bounded : bool
         Whether a batch is all that is in memory; false for what can only be read as a whole, such as ``.npz``.
 
@@ -182,11 +132,10 @@ class ExampleBatches:
     [(0, ['no']), (1, ['yes', 'yes'])]
     """
 
-    def __init__(self, location: str, options: BatchOptions) -> None:
+    def __init__(self, location: str, options: ReadOptions) -> None:
         self.source = location
         self._options = options
         self.n_features = None if options.n_features is None else int(options.n_features)
-        self._used = False
         self._format, self._location = recognise(location, options)
         self.format = self._format.name
         self.bounded = self._format.in_bounded_memory(self._location)
@@ -195,53 +144,25 @@ class ExampleBatches:
 
     @property
     def rewindable(self) -> bool:
-        """Whether iterating a second time reads it again from the beginning.
-
-        Examples
-        --------
-        >>> from votron.data import open_batches
-        >>> open_batches("digits").rewindable
-        True
-        """
+        """Whether iterating a second time reads it again from the beginning: not for standard input."""
         return bool(self._location.rewindable)
 
     @property
     def zero_based_unknown(self) -> bool:
-        """Whether features may count from 0 or from 1, as in svmlight, and nobody said which.
-
-        Examples
-        --------
-        >>> from votron.data import open_batches
-        >>> open_batches("digits").zero_based_unknown
-        False
-        """
+        """Whether features may count from 0 or from 1, as in svmlight, and it was not given which."""
         return "zero_based" in self._format.options and self._options.zero_based is None
 
     def from_feature_zero(self) -> Iterator[Examples]:
-        r"""Yield batches whose column 0 is feature 0, whether or not there is one.
+        """Yield batches whose column 0 is feature 0, whether or not there is one.
 
         Where it is not known, the first batch cannot tell; one pass with these can.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> from votron.data import open_batches
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder, "data.svm")
-        ...     _ = path.write_text("1 1:5\n-1 0:7\n")
-        ...     batches = open_batches(path, batch_bytes=6)
-        ...     [batch.X.toarray().tolist() for batch in batches.from_feature_zero()]
-        [[[0.0, 5.0]], [[7.0]]]
         """
         return self._read(replace(self._options, zero_based=True, n_features=None))
 
     def __iter__(self) -> Iterator[Examples]:
         return self._read(self._options)
 
-    def _read(self, options: BatchOptions) -> Iterator[Examples]:
-        if self._used and not self.rewindable:
-            raise DataError("Standard input, or a pipe, can be read once only: give a file.")
-        self._used = True
+    def _read(self, options: ReadOptions) -> Iterator[Examples]:
         found = False
         for batch in self._batches(options):
             if batch.n_rows:
@@ -251,11 +172,11 @@ class ExampleBatches:
         if not found:
             raise DataError(f"There are no examples in {self.source!r}, or none is left.")
 
-    def _batches(self, options: BatchOptions) -> Iterator[Examples]:
+    def _batches(self, options: ReadOptions) -> Iterator[Examples]:
         n_bytes = int(options.batch_bytes)
         if self.bounded:
             return read_parts(self._format, self._location, options, n_bytes)
-        return _slices(read_whole(self._format, self._location, options), n_bytes)
+        return _slices(next(read_parts(self._format, self._location, options, None)), n_bytes)
 
 
 def location_of(path: Any) -> str:
@@ -293,9 +214,6 @@ def recognise(location: str, options: ReadOptions) -> tuple[Format, Any]:
         )
     if options.part is not None and not format.has_parts(source):
         raise DataError(f"There is no part {options.part!r} of {source.name}: only image sets have parts.")
-    if format.needs_end and source.size is None and not source.head.startswith(format.magic):
-        # a pipe, or a compressed file, before all of it is read
-        raise DataError(f"Cannot read {source.name} as {format.name}: it does not begin like that.")
     return format, source
 
 
@@ -312,41 +230,20 @@ def _format_of_folder(source: Location, options: ReadOptions) -> Format:
 
 
 def _refuse_tables(folder: Path, name: str) -> None:
-    """Say of a folder with files of data, and no image, that it is one, and what to do with it."""
+    """Say of a folder with files of data, and no image, what it is, and what to do with it."""
     data = {suffix for format in FORMATS.values() if format.reads == "file" for suffix in format.suffixes}
-    first = None
-    for path in _files_within(folder):
-        if path.suffix.lower() in IMAGE_ENDINGS:
-            return
-        if first is None and data & {suffix.lower() for suffix in path.suffixes[-2:]}:  # it may be compressed
-            first = path.relative_to(folder).as_posix()
-    if first is not None:
+    files = sorted(path for pattern in ("[!.]*", "[!.]*/[!.]*") for path in folder.glob(pattern))
+    tables = [path for path in files if data & {suffix.lower() for suffix in path.suffixes[-2:]}]  # or compressed
+    if tables and not any(path.suffix.lower() in IMAGE_ENDINGS for path in files):
         raise DataError(
-            f"{name} is a folder of tables, such as {first!r}, and has no images: ",
+            f"{name} is a folder of tables, such as {tables[0].relative_to(folder).as_posix()!r}, and has no images: ",
             Phrase("folder of tables", "name one of its files, or join them into one"),
             ".",
         )
 
 
-def _files_within(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder, and then those of its folders, hidden ones apart; nothing of what cannot be read."""
-    folders = [folder]
-    for level in (0, 1):
-        inner = []
-        for each in folders:
-            with suppress(OSError), os.scandir(each) as entries:  # said where its images are read
-                for entry in entries:
-                    if entry.name.startswith("."):
-                        continue
-                    if entry.is_file():
-                        yield Path(entry.path)
-                    elif level == 0:
-                        inner.append(Path(entry.path))
-        folders = sorted(inner)
-
-
 def _format_of_file(source: Source, asked: str | None) -> Format:
-    """Return the format: as told, or by the first bytes, the name, or the first line."""
+    """Return the format: as given, or by the first bytes, the name, or the first line."""
     if asked is not None:
         format = format_named(asked)
         if format is None or format.reads != "file":
@@ -362,10 +259,8 @@ def _format_of_file(source: Source, asked: str | None) -> Format:
         return named
     if not source.head.strip():
         raise DataError(f"Cannot read {source.name}: the file is empty.")
-    found = next((format for format in reversed(FORMATS.values()) if format.looks_like(source.head)), None)
-    if found is None:
-        raise DataError(f"Cannot read {source.name}: its format is not known. Say which it is with format.")
-    return found
+    # CSV, which takes any text, comes last.
+    return next(format for format in reversed(FORMATS.values()) if format.looks_like(source.head))
 
 
 def _refuse_foreign(source: Source) -> None:
@@ -384,21 +279,23 @@ def _refuse_foreign(source: Source) -> None:
 # -- reading it -------------------------------------------------------------------------------------------------------
 
 
-def read_whole(format: Format, source: Any, options: ReadOptions) -> Examples:
-    """Return all examples."""
-    return next(read_parts(format, source, options, None))
-
-
 def read_parts(format: Format, source: Any, options: ReadOptions, batch_bytes: int | None) -> Iterator[Examples]:
     """Yield examples, checked, in parts of about so many bytes; without a number, all of them joined."""
     parts, row = format.read(source, options, batch_bytes), 0
-    for part in parts if batch_bytes is not None else _join_parts(parts, source.name):
-        n_rows = part.n_rows
-        examples = _check_part(part, format, source, options, row, may_be_empty=batch_bytes is not None)
-        del part  # not to be in memory while the next is read
-        yield examples
-        del examples
-        row += n_rows
+    try:
+        for part in parts if batch_bytes is not None else _join_parts(parts, source.name):
+            n_rows = part.n_rows
+            examples = _check_part(part, format, source, options, row, may_be_empty=batch_bytes is not None)
+            del part  # not to be in memory while the next is read
+            yield examples
+            del examples
+            row += n_rows
+    except MemoryError:
+        raise DataError(
+            f"There is not enough memory to read {source.name}: ",
+            Phrase("in batches", "read it in batches with open_batches"),
+            ".",
+        ) from None
 
 
 def _check_part(
@@ -408,8 +305,8 @@ def _check_part(
     about = replace(Examples(None, None, format.name, source.location, first_row=first_row), **part.about)
     if hasattr(part.X, "columns"):
         place = part.place or (lambda row: f"row {first_row + row + 1} (the first is 1)")
-        table = replace(options.table, may_be_empty=may_be_empty)
-        return _finish(frame_examples(part.X, table, place, about, source.name), options)
+        found = frame_examples(part.X, options, place, about, source.name, may_be_empty=may_be_empty)
+        return _finish(found, options)
     y = None if options.labels == "none" else part.y
     if y is None and options.labels == "required":
         raise DataError(f"There are no labels in {source.name}.")

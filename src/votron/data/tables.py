@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,18 @@ from votron._util import frames
 from votron._util.text import did_you_mean
 from votron.data.dates import dates_in, first_undated
 from votron.data.examples import Examples, check_length, short_repr, tidy_labels, with_numbers_of
+from votron.data.options import ReadOptions
 from votron.errors import DataError, Parameter, Phrase
 
 Place = Callable[[int], str]
 _MAX_LISTED = 12
-_MAX_DIGITS = 20
 _LOOKED_AT = 1000
 _QUICK = {"String": "text", "Boolean": "boolean", "Float64": "number", "Float32": "number"} | {
     f"{sign}Int{bits}": "number" for sign in ("", "U") for bits in (8, 16, 32, 64)
 }
+_WHAT = {"number": "numbers", "truth": "true and false, or 1 and 0", "date": "dates, all written alike"}
+_TRAINED = "as when the model was trained"
+_BEFORE = "as in the rows before it"
 
 
 # -- polars -----------------------------------------------------------------------------------------------------------
@@ -39,7 +42,7 @@ def polars() -> Any:
 
 @contextmanager
 def polars_errors(what: str) -> Iterator[None]:
-    """Turn the errors of polars into ours: also its panics, which are no Exception."""
+    """Turn the errors of polars into ours: also its panics, which are not an Exception."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, DataError):
@@ -59,44 +62,19 @@ def kind_of(column: Any) -> str:
     return quick if column.null_count() < len(column) else "nothing"
 
 
-# -- what users say of a table ----------------------------------------------------------------------------------------
+def select(frame: Any, names: Iterable[str]) -> Any:
+    """Return some columns of a frame, by their names and not by what polars reads into names such as ``*``."""
+    return polars().DataFrame([frame.get_column(name) for name in names])
 
 
-@dataclass(frozen=True)
-class TableOptions:
-    """What the user says about a table, checked as far as it can be without the table."""
+def check_names(names: Iterable[str], name: str) -> None:
+    """Refuse names of columns that polars takes for patterns."""
+    for each in names:
+        if each.startswith("^") and each.endswith("$"):
+            raise DataError(f"The column {short_repr(each)} of {name} must have another name: it reads as a pattern.")
 
-    label: str | int | None = None
-    labels: str = "required"
-    label_kind: str | None = None
-    drop: Sequence[str | int] = ()
-    missing: str = "refuse"
-    drop_unlabelled: bool = False
-    columns: Mapping[str, str] | None = None
-    as_text: frozenset[str] = field(default_factory=frozenset)
-    may_be_empty: bool = False
-    """Whether all rows may be dropped: those of a batch may."""
 
-    def label_in(self, names: Sequence[str]) -> str | None:
-        """Return the column of the labels, if it can be found."""
-        with suppress(DataError):  # said later, with the table at hand
-            return None if self.label is None else find_column(self.label, names, "", "")
-        return None
-
-    def kinds(self, names: Sequence[str]) -> dict[str, str]:
-        """Return what columns must hold, as far as that is said; those that are left out may hold anything."""
-        label = self.label_in(names)
-        others = self.columns is not None
-        said = {name: "text" for name in names if name in self.as_text or (others and name != label)}
-        if label is not None and self.labels == "none":
-            said[label] = "text"
-        elif label is not None and self.label_kind is not None:
-            said[label] = self.label_kind
-        said |= self.columns or {}
-        for key in self.drop:
-            with suppress(DataError):
-                said[find_column(key, names, "", "")] = "text"
-        return said
+# -- columns by name --------------------------------------------------------------------------------------------------
 
 
 def find_column(key: str | int, names: Sequence[str], what: str, name: str) -> str:
@@ -106,17 +84,15 @@ def find_column(key: str | int, names: Sequence[str], what: str, name: str) -> s
     """
     if isinstance(key, str) and key in names:
         return key
-    number = None
-    is_text = isinstance(key, str) and key.removeprefix("-").isdecimal() and len(key) < _MAX_DIGITS
-    if is_text or (isinstance(key, int | np.integer) and not isinstance(key, bool)):
+    with suppress(ValueError):
         number = int(key)
-    if number is not None and -len(names) <= number < len(names):
-        n = len(names) - (1 if len(names) > 1 and is_nameless(names[-1]) else 0)
-        if number >= -n:
+        n = len(names) - (len(names) > 1 and is_nameless(names[-1]))
+        if -n <= number < len(names) and not isinstance(key, bool):
             return names[number] if number >= 0 else names[n + number]
     raise DataError(
-        f"The {what} must be a column of {name}, which has {list_names(names)}. Got {short_repr(key)} instead.",
-        Phrase("meant", did_you_mean(key, names), parameter="label" if what == "label" else "drop"),
+        f"The {what} must be a column of {name}, which has {list_names(names)}. Got {short_repr(key)} instead."
+        f"{did_you_mean(key, names)}",
+        parameter="label" if what == "label" else "drop",
     )
 
 
@@ -131,30 +107,50 @@ def list_names(names: Sequence[str]) -> str:
     return ", ".join(short_repr(name) for name in names[:_MAX_LISTED]) + more
 
 
+def label_in(options: ReadOptions, names: Sequence[str]) -> str | None:
+    """Return the column of the labels, if it can be found."""
+    with suppress(DataError):  # raised later, where all is known
+        return None if options.label is None else find_column(_label_key(options), names, "", "")
+    return None
+
+
+def as_written(options: ReadOptions, names: Sequence[str]) -> set[str]:
+    """Return the columns whose values are read as they are written: texts, and those that nobody asks for."""
+    label = label_in(options, names)
+    found = {name for name in names if options.kind_of(name) == "text"}
+    if options.columns is not None:
+        found |= {name for name in names if name not in options.columns and name != label}
+    if label is not None and (options.labels == "none" or options.label_kind is not None):
+        found.add(label)
+    for key in options.drop:
+        with suppress(DataError):
+            found.add(find_column(key, names, "", ""))
+    return found
+
+
 # -- examples ---------------------------------------------------------------------------------------------------------
 
 
-def frame_examples(frame: Any, options: TableOptions, place: Place, about: Examples, name: str) -> Examples:
+def frame_examples(
+    frame: Any, options: ReadOptions, place: Place, about: Examples, name: str, *, may_be_empty: bool = False
+) -> Examples:
     """Return the examples of a frame; `about` says where they are from, `name` is what sentences call it."""
-    texts = [one for one in frame.columns if one in options.as_text and kind_of(frame[one]) in ("number", "date")]
-    if texts:
-        frame = frame.with_columns(polars().col(texts).cast(polars().String))
     label = _label_column(options, list(frame.columns), name)
     y = None if label is None or options.labels == "none" else frame[label]
-    wanted = _feature_columns(frame, options, label, name)
-    X = frame.select(wanted)
-    if options.columns is not None:
-        X = convert_columns(X, options.columns, place, name)
+    if y is not None and options.label_kind in ("truth", "number"):
+        y = _converted(y, options.label_kind, place, name, _TRAINED)
+    X = select(frame, _feature_columns(frame, options, label, name))
+    X = convert_columns(X, dict.fromkeys(options.as_text, "text") | dict(options.columns or {}), place, name)
     unlabelled = None if y is None else missing_cells(y)
-    kept = _rows_to_keep(X, y, unlabelled, options, place, name)
+    kept = _rows_to_keep(X, y, unlabelled, options, place, name, may_be_empty)
+    for column in X.get_columns():
+        _check_finite(column, place, name)
     n_dropped = n_unlabelled = 0
     if kept is not None:
         about = with_numbers_of(about, kept.to_numpy())
         n_dropped, n_unlabelled = int((~kept).sum()), 0 if unlabelled is None else int(unlabelled.sum())
         X, y = X.filter(kept), None if y is None else y.filter(kept)
-    for column in frame.select(wanted).get_columns():
-        check_finite_column(column, place, name)
-    labels = None if y is None else tidy_labels(label_array(y, name), f"The label column {label!r} of {name}")
+    labels = None if y is None else tidy_labels(_label_array(y, name), f"The label column {label!r} of {name}")
     return replace(
         about, X=X, y=labels, label=label if labels is not None else None, dropped=n_dropped, unlabelled=n_unlabelled
     )
@@ -165,13 +161,14 @@ class OddValueError(DataError):
 
     def __init__(self, *parts: Any, column: str = "", got: str = "") -> None:
         super().__init__(*parts)
-        self.column = column
-        self.got = got
-        """The value, and where it is."""
+        self.column, self.got = column, got
 
 
-def check_finite_column(column: Any, place: Place, name: str) -> None:
-    """Refuse infinite numbers."""
+class UnlabelledError(DataError):
+    """No row has a label."""
+
+
+def _check_finite(column: Any, place: Place, name: str) -> None:
     infinite = column.is_infinite() if column.dtype.is_float() else None
     if infinite is not None and infinite.any():
         row = int(infinite.arg_true()[0])
@@ -183,7 +180,11 @@ def check_finite_column(column: Any, place: Place, name: str) -> None:
         )
 
 
-def _label_column(options: TableOptions, names: list[str], name: str) -> str | None:
+def _label_key(options: ReadOptions) -> str | int:
+    return options.label if isinstance(options.label, str | int) else str(options.label)
+
+
+def _label_column(options: ReadOptions, names: list[str], name: str) -> str | None:
     if options.label is None:
         if options.labels == "required":
             raise DataError(
@@ -193,9 +194,9 @@ def _label_column(options: TableOptions, names: list[str], name: str) -> str | N
             )
         return None
     if options.labels != "required":
-        found = options.label_in(names)
+        found = label_in(options, names)
         return None if found in (options.columns or ()) else found
-    label = find_column(options.label, names, "label", name)
+    label = find_column(_label_key(options), names, "label", name)
     if label in (options.columns or ()):
         raise DataError(
             f"The label must be another column of {name} than those that the model learns from. Got {label!r} instead."
@@ -203,12 +204,10 @@ def _label_column(options: TableOptions, names: list[str], name: str) -> str | N
     return label
 
 
-def _feature_columns(frame: Any, options: TableOptions, label: str | None, name: str) -> list[str]:
-    """Return the columns that are features."""
+def _feature_columns(frame: Any, options: ReadOptions, label: str | None, name: str) -> list[str]:
     names = list(frame.columns)
     if options.columns is not None:
-        there = set(names)
-        absent = next((one for one in options.columns if one not in there), None)
+        absent = next((one for one in options.columns if one not in names), None)
         if absent is not None:
             raise DataError(
                 f"There must be a column {absent!r} in {name}",
@@ -220,15 +219,10 @@ def _feature_columns(frame: Any, options: TableOptions, label: str | None, name:
     wanted = [one for one in names if one != label and one not in dropped]
     if not wanted:
         raise DataError(f"There must be a column of features in {name}. Got {list_names(names)} instead.")
-    return _without_unnamed(frame, wanted, name)
-
-
-def _without_unnamed(frame: Any, names: list[str], name: str) -> list[str]:
-    """Leave out a nameless last column without values, as a delimiter at the end of each line makes; refuse others."""
-    for one in [one for one in names if is_nameless(one)]:
-        number = list(frame.columns).index(one)
+    for one in [one for one in wanted if is_nameless(one)]:
+        number = names.index(one)
         if number == frame.width - 1 and frame[one].null_count() == frame.height:
-            names.remove(one)
+            wanted.remove(one)  # as a delimiter at the end of each line makes
             continue
         raise DataError(
             f"Each column of {name} must have a name. Got none for column {number + 1} (numbers of rows, perhaps) "
@@ -236,10 +230,10 @@ def _without_unnamed(frame: Any, names: list[str], name: str) -> list[str]:
             Parameter("drop", number),
             ".",
         )
-    return names
+    return wanted
 
 
-def label_array(column: Any, name: str) -> NDArray[Any]:
+def _label_array(column: Any, name: str) -> NDArray[Any]:
     """Return the labels of a column without missing values."""
     pl = polars()
     kind = kind_of(column)
@@ -252,48 +246,45 @@ def label_array(column: Any, name: str) -> NDArray[Any]:
         )
     if kind == "text":
         texts = column.cast(pl.String)
-        check_length(int(texts.str.len_chars().max() or 0), f"The label column {column.name!r} of {name}", len(texts))
+        check_length(int(texts.str.len_chars().max() or 0), f"The label column {column.name!r} of {name}")
         return np.array(texts.to_list(), dtype=np.str_)
     return np.asarray(column.to_numpy())
 
 
-class UnlabelledError(DataError):
-    """No row has a label."""
-
-
-def _rows_to_keep(X: Any, y: Any, unlabelled: Any, options: TableOptions, place: Place, name: str) -> Any | None:
-    """Return which rows to keep, or None if all; refuse missing values if they are not to be dropped or kept."""
-    kept = None
-    if unlabelled is not None and unlabelled.any():
-        if not options.drop_unlabelled:
-            raise _missing_label(y, unlabelled, place, name)
-        if unlabelled.all() and not options.may_be_empty:
-            raise UnlabelledError(f"None of the {len(y):,} rows of {name} has a label in column {y.name!r}.")
-        kept = ~unlabelled
-    holes = [] if options.missing == "keep" else [column for column in X.get_columns() if _has_holes(column)]
-    if not holes:
-        return kept
-    gone = missing_cells(holes[0])
-    for column in holes[1:]:
-        gone = gone | missing_cells(column)
-    there = ~gone if kept is None else kept & ~gone
-    if options.missing == "drop":
-        if not there.any() and not options.may_be_empty:
-            raise DataError(f"There is no row of {name} without a missing value: nothing is left after dropping them.")
-        return there
-    left = gone if kept is None else gone & kept
-    if left.any():
-        raise _missing_values(holes, left, X.height if kept is None else int(kept.sum()), place, name)
-    return kept
-
-
-def _has_holes(column: Any) -> bool:
-    return bool(column.null_count() or (column.dtype.is_float() and column.is_nan().any()))
+# -- missing values ---------------------------------------------------------------------------------------------------
 
 
 def missing_cells(column: Any) -> Any:
     """Tell which values of a column are missing: null, or NaN."""
     return column.is_null() | column.is_nan().fill_null(False) if column.dtype.is_float() else column.is_null()
+
+
+def _rows_to_keep(
+    X: Any, y: Any, unlabelled: Any, options: ReadOptions, place: Place, name: str, may_be_empty: bool
+) -> Any | None:
+    """Return which rows to keep, or None if all; refuse missing values that are neither to be dropped nor kept."""
+    kept = None
+    if unlabelled is not None and unlabelled.any():
+        if not options.drop_unlabelled:
+            raise _missing_label(y, unlabelled, place, name)
+        if unlabelled.all() and not may_be_empty:
+            raise UnlabelledError(f"None of the {len(y):,} rows of {name} has a label in column {y.name!r}.")
+        kept = ~unlabelled
+    gone = None
+    for column in X.get_columns() if options.missing != "keep" else ():
+        if column.null_count() or (column.dtype.is_float() and column.is_nan().any()):
+            gone = missing_cells(column) if gone is None else gone | missing_cells(column)
+    if gone is None:
+        return kept
+    there = ~gone if kept is None else kept & ~gone
+    if options.missing == "refuse":
+        left = gone if kept is None else gone & kept
+        if left.any():
+            raise _missing_values(X, left, X.height if kept is None else int(kept.sum()), place, name)
+        return kept
+    if not there.any() and not may_be_empty:
+        raise DataError(f"There is no row of {name} without a missing value: nothing is left after dropping them.")
+    return there
 
 
 def _missing_label(y: Any, unlabelled: Any, place: Place, name: str) -> DataError:
@@ -307,10 +298,9 @@ def _missing_label(y: Any, unlabelled: Any, place: Place, name: str) -> DataErro
     )
 
 
-def _missing_values(holes: list[Any], gone: Any, n_rows: int, place: Place, name: str) -> DataError:
-    row = int(gone.arg_true()[0])
-    first = next(column.name for column in holes if missing_cells(column)[row])
-    n = int(gone.sum())
+def _missing_values(X: Any, gone: Any, n_rows: int, place: Place, name: str) -> DataError:
+    row, n = int(gone.arg_true()[0]), int(gone.sum())
+    first = next(column.name for column in X.get_columns() if missing_cells(column)[row])
     return DataError(
         f"There must be no missing values in {name}, and {n} of {n_rows} rows {'has' if n == 1 else 'have'} some: "
         f"the first is in {place(row)}, column {first!r}. ",
@@ -318,48 +308,82 @@ def _missing_values(holes: list[Any], gone: Any, n_rows: int, place: Place, name
     )
 
 
-def convert_columns(X: Any, columns: Mapping[str, str], place: Place, name: str) -> Any:
-    """Return a frame whose columns hold what they must: numbers as text where names are wanted, and the reverse."""
-    pl = polars()
+# -- kinds that are known ---------------------------------------------------------------------------------------------
+
+
+def convert_columns(X: Any, kinds: Mapping[str, str], place: Place, name: str, why: str = _TRAINED) -> Any:
+    """Return a frame whose columns hold what they must: numbers as text where texts are wanted, and the reverse."""
     changed = []
     for column in X.get_columns():
-        kind, wanted = kind_of(column), columns.get(column.name)
-        if wanted == "text" and kind in ("number", "boolean", "date"):
-            changed.append(column.cast(pl.String))
-        elif wanted == "date" and kind == "text":
-            changed.append(_parse_dates(column.cast(pl.String), place, name))
-        elif wanted in ("number", "truth") and kind == "text":
-            changed.append(_parse_texts(column.cast(pl.String), str(wanted), place, name))
-    return X.with_columns(changed) if changed else X
+        wanted = kinds.get(column.name)
+        changed.append(column if wanted is None else _converted(column, wanted, place, name, why))
+    return polars().DataFrame(changed)
 
 
-def _parse_dates(column: Any, place: Place, name: str) -> Any:
-    """Return texts as dates."""
-    found = dates_in(column)
-    if found is None:
-        row = first_undated(column)
-        raise DataError(
-            f"The column {column.name!r} of {name} must hold dates, as when the model was trained. "
-            f"Got {short_repr(column[row])} in {place(row)} instead."
-        )
-    return found
-
-
-def _parse_texts(column: Any, wanted: str, place: Place, name: str) -> Any:
-    """Return texts as numbers or truth values."""
+def _converted(column: Any, wanted: str, place: Place, name: str, why: str) -> Any:
     pl = polars()
-    numbers = column.cast(pl.Float64, strict=False)
-    if wanted == "truth":
-        lower = column.str.to_lowercase()
-        numbers = pl.DataFrame({"a": lower == "true", "b": lower == "false", "c": numbers}).select(
-            pl.when("a").then(1.0).when("b").then(0.0).otherwise("c").alias(column.name)
-        )[column.name]
-    bad = ~numbers.is_finite().fill_null(False) & column.is_not_null()
-    if bad.any():
-        row = int(bad.arg_true()[0])
-        what = "numbers" if wanted == "number" else "true and false, or 1 and 0"
-        raise DataError(
-            f"The column {column.name!r} of {name} must hold {what}, as when the model was trained. "
-            f"Got {short_repr(column[row])} in {place(row)} instead."
-        )
-    return numbers
+    kind = kind_of(column)
+    if kind == "nothing":
+        types = {"number": pl.Float64, "truth": pl.Boolean, "date": pl.Date, "text": pl.String}
+        return pl.Series(column.name, [None] * len(column), dtype=types[wanted])
+    if wanted == "text":
+        return column if kind in ("text", "other") else column.cast(pl.String)
+    texts = column.cast(pl.String) if kind in ("text", "boolean") else column
+    found, bad = column, None
+    if why == _BEFORE and {kind, wanted} in ({"boolean", "number"}, {"number", "truth"}):
+        bad = int(column.is_not_null().arg_true()[0])
+    elif wanted == "date" and kind != "date":
+        dates = dates_in(texts) if kind == "text" else None
+        if dates is not None:
+            return dates
+        bad = first_undated(texts) if kind == "text" else int(column.is_not_null().arg_true()[0])
+    elif wanted == "number" and kind == "text":
+        found = _numbers(texts)
+    elif wanted == "truth" and kind != "boolean":
+        found = _truth_values(texts.str.to_lowercase() if kind == "text" else column.cast(pl.Float64), pl)
+    if bad is None and (wrong := found.is_null() & column.is_not_null()).any():
+        bad = int(wrong.arg_true()[0])
+    if bad is None:
+        return found
+    raise DataError(
+        f"The column {column.name!r} of {name} must hold {_WHAT[wanted]}, {why}. Got {short_repr(column[bad])} in "
+        f"{place(bad)} instead",
+        *([": say with ", Parameter("as_text"), " if it is a column of names."] if why == _BEFORE else ["."]),
+    )
+
+
+def _numbers(texts: Any) -> Any:
+    pl = polars()
+    found = texts.cast(pl.Float64, strict=False)
+    return found.set(~found.is_finite().fill_null(True), None)
+
+
+def _truth_values(column: Any, pl: Any) -> Any:
+    """Return truth values for true, false, 1 and 0, null for other values."""
+    true, false = (["true", "1"], ["false", "0"]) if column.dtype == pl.String else ([1.0], [0.0])
+    truth = column.is_in(true)
+    return truth.set(~(truth | column.is_in(false)).fill_null(False), None).rename(column.name)
+
+
+def settled(frame: Any, seen: dict[str, str], told: Collection[str], place: Place, name: str) -> Any:
+    """Return a part whose columns hold what they did in the parts before; remember what they hold, unless told."""
+    for column in frame.get_columns():
+        if seen.get(column.name) == "number" and kind_of(column) == "text" and (codes := is_code(column)).any():
+            row = int(codes.arg_true()[0])
+            raise DataError(
+                f"The column {column.name!r} of {name} must hold numbers, {_BEFORE}. Got the code {column[row]!r} in "
+                f"{place(row)} instead: say with ",
+                Parameter("as_text"),
+                " if it is a column of names.",
+            )
+    frame = convert_columns(frame, seen, place, name, _BEFORE)
+    for column in frame.get_columns():
+        kind = {"boolean": "truth"}.get(kind_of(column), kind_of(column))
+        if kind not in ("nothing", "other") and column.name not in told:
+            seen[column.name] = kind
+    return frame
+
+
+def is_code(column: Any) -> Any:
+    """Tell which texts begin as no number is written, such as 007."""
+    return column.str.contains(r"^[+-]?0\d").fill_null(False)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from votron.estimators._by_name import ESTIMATORS
-from votron.estimators._validation import held_out_split
+from votron.estimators._training import held_out_split
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.averaged import AveragedPerceptronClassifier
 from votron.estimators.compact import CompactClassifier

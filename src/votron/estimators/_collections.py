@@ -1,31 +1,72 @@
-"""Prediction on Dask arrays and frames: lazy, a chunk at a time, where the chunks are."""
+"""Dask collections: rows of training that stay where they are, and lazy predictions, a chunk at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import wraps
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
-from votron.cluster.client import is_collection
+from votron._util.types import Rows
+from votron.cluster.client import results_of
+from votron.cluster.rows import SpreadRows
+from votron.errors import DataError, VotronError
+from votron.estimators._validation import in_form, is_collection, listed, refuse_text
+from votron.kernels.base import is_precomputed
 
 
-def on_collections(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a method of a classifier that predicts rows take Dask collections: then it returns a lazy Dask array."""
+def spread(estimator: BaseEstimator, X: Any, y: Any, *, kernel: Any, reset: bool) -> tuple[SpreadRows, Any]:
+    """Return the rows of a Dask collection, which stay where they are, and the labels, which come here."""
+    owner = type(estimator).__name__
+    if is_precomputed(kernel):
+        raise VotronError(
+            f"{owner} takes no Dask collections with kernel='precomputed': give it the rows and a kernel."
+        )
+    validate_data(
+        estimator, getattr(X, "_meta_nonempty", np.empty((1, *X.shape[1:]))), reset=reset, skip_check_array=True
+    )
+    rows = SpreadRows(X, checked_chunk, owner)
+    if not rows.shape[0]:
+        raise VotronError(
+            f"Found array with 0 sample(s) (shape={rows.shape}) while a minimum of 1 is required by {owner}."
+        )
+    return rows, None if isinstance(y, str) else column_or_1d(gathered(y, rows, "labels"), warn=True)
 
-    @wraps(method)
-    def predicted(self: Any, X: Any) -> Any:
-        if not is_collection(X):
-            return method(self, X)
-        from dask.delayed import delayed
 
-        one = getattr(self, method.__name__)(_one_row(X))  # refuses what no chunk could be predicted with
-        model = delayed(self, pure=True)
-        parts = [delayed(getattr(type(self), method.__name__))(model, part) for part in _parts(X)]
-        return _as_array(parts, X, one)
+def checked_chunk(chunk: Any, owner: str) -> Rows:
+    """Return a chunk as the engine takes it, or refuse it; this runs on a worker."""
+    if not isinstance(chunk, np.ndarray):
+        refuse_text(chunk, owner)
+    return in_form(check_array(chunk, accept_sparse="csr", ensure_min_samples=0, estimator=owner, input_name="X"))
 
-    return predicted
+
+def gathered(values: Any, rows: SpreadRows, what: str) -> Any:
+    """Return one number or word for each row, such as its label, here; refuse those that do not go with the rows."""
+    if is_collection(values):
+        parts = results_of(rows.client, rows.client.compute(np.ravel(values.to_delayed()).tolist()))
+        lengths = [len(part) for part in parts]
+        if sum(lengths) == rows.shape[0] and lengths != rows.lengths:
+            raise DataError(
+                f"The {what} must have chunks as long as those of X, so that each goes with its row: "
+                f"{listed(np.array(rows.lengths))}. Got {listed(np.array(lengths))} instead."
+            )
+        values = np.concatenate([np.asarray(part) for part in parts])
+    values = np.asarray(values)
+    if values.ndim and len(values) != rows.shape[0]:
+        raise DataError(f"The {what} must be as many as the rows of X, {rows.shape[0]}. Got {len(values)} instead.")
+    return values
+
+
+def predicted(model: Any, method: str, X: Any) -> Any:
+    """Return a lazy Dask array of what a method of a model returns for the rows of a collection."""
+    from dask.delayed import delayed
+
+    one = getattr(model, method)(_one_row(X))  # refuses what no chunk could be predicted with
+    lazy = delayed(model, pure=True)
+    parts = [delayed(getattr(type(model), method))(lazy, part) for part in _parts(X)]
+    return _as_array(parts, X, one)
 
 
 def staged(model: Any, X: Any, at: Any, rules: Any) -> Iterator[tuple[float, dict[Any, Any]]]:

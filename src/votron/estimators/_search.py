@@ -30,7 +30,7 @@ from votron._util.types import Array, Classes, Floats, Index, Rows, Scores
 from votron._version import __version__
 from votron.errors import Parameter, VotronError
 from votron.estimators._grid import Params, Setting, beyond, moments_until, rank, steady_scores
-from votron.estimators.base import Deadline, OutOfTime
+from votron.estimators._watching import OutOfTime, fit_until
 from votron.estimators.voted import VotedPerceptronClassifier
 from votron.record import labels_of
 
@@ -46,10 +46,6 @@ _ONE_THREAD = 2048
 """Training rows up to which a second thread does not pay."""
 _CAUTION = 1.2
 """Factor on the estimated time of the training at the end."""
-
-Score = Callable[[Any, Rows, Array, Floats | None], float]
-"""Makes a number, the higher the better, of a model, rows, labels and weights."""
-
 
 Part = tuple[Rows, Array, Floats | None]
 """Some rows, their labels and weights."""
@@ -92,7 +88,7 @@ class Folds:
         return str(joblib.hash([data, labels, self._codes, self.weight, self.test_weight, self.splits]))
 
 
-def with_every_class_first(rows: Index, codes: NDArray[np.int64], rng: Any, least: int = 1) -> Index:
+def with_every_class_first(rows: Index, codes: NDArray[np.int64], rng: np.random.RandomState, least: int = 1) -> Index:
     """Return rows in random order, ``least`` of every class at the head, so that the first few are a sample of all.
 
     Examples
@@ -179,11 +175,15 @@ class _Scored(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[labels_of(self.scores)])
 
 
-def _accuracy(model: Any, X: Rows, y: Array, weight: Floats | None) -> float:
+Score = Callable[[_Scored, Rows, Array, Floats | None], float]
+"""Makes a number, the higher the better, of a model, rows, labels and weights."""
+
+
+def _accuracy(model: _Scored, X: Rows, y: Array, weight: Floats | None) -> float:
     return float(np.average(model.predict(X) == y, weights=weight))
 
 
-def score_by(scoring: Any) -> Score:
+def score_by(scoring: str | Callable[..., float] | None) -> Score:
     """Return the score by a scorer of scikit-learn, or its name; None: accuracy."""
     if scoring is None or scoring == "accuracy":
         return _accuracy
@@ -197,7 +197,7 @@ def score_by(scoring: Any) -> Score:
     known = inspect.signature(getattr(scorer, "_score_func", scorer)).parameters
     weighs = "sample_weight" in known or any(each.kind is each.VAR_KEYWORD for each in known.values())
 
-    def score(model: Any, X: Rows, y: Array, weight: Floats | None) -> float:
+    def score(model: _Scored, X: Rows, y: Array, weight: Floats | None) -> float:
         return float(scorer(model, X, y, **({"sample_weight": weight} if weighs and weight is not None else {})))
 
     return score
@@ -214,7 +214,7 @@ class Search:
     fixed: Params
     """Parameters that are the same for all settings."""
     rules: list[str]
-    scoring: Any
+    scoring: str | Callable[..., float] | None
     halving: bool
     grows: frozenset[str]
     """Parameters whose lists go on at their edges."""
@@ -314,12 +314,14 @@ class Search:
         return max(self.trials, key=lambda trial: (trial.rung, trial.best_score))
 
     def _end(self) -> float:
-        """Return when to begin the training at the end: it takes time with the square of the rows, half at most."""
+        """Return when to begin the training at the end, whose time grows with the square of the rows."""
         if not self.trials or math.isinf(self.time_limit):
             return math.inf
         best = self._leader
         expected = _CAUTION * float(best.fit_times.mean()) * (self.refit_rows / best.n_rows) ** 2
-        return self._started + self.time_limit - min(expected, self.time_limit / 2)
+        if self.refit_rows > 2 * best.n_rows:  # a rough guess
+            expected = min(expected, self.time_limit / 2)
+        return self._started + self.time_limit - expected
 
     def _tried(self, setting: Setting, rung: int, n_rows: int) -> Trial | None:
         """Cross-validate a setting; None if it cannot be fitted on these data."""
@@ -337,7 +339,7 @@ class Search:
 
 
 def fold_result(
-    search: Search, end: float, params: Params, epochs: float, fold: int, n_rows: int, same: Any
+    search: Search, end: float, params: Params, epochs: float, fold: int, n_rows: int, same: list[Any]
 ) -> tuple[list[list[float]], float, float]:
     """Fit a setting on a fold; return its score at each moment by each rule, and the seconds that both took.
 
@@ -350,9 +352,9 @@ def fold_result(
         params["n_jobs"] = 1
     model = VotedPerceptronClassifier(**params, epochs=epochs)
     start = time.perf_counter()
-    with warnings.catch_warnings(), Deadline(end, gives_up=True):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the scores tell what that cost
-        model.fit(X, y, sample_weight=weight)
+        fit_until(model, X, y, end, sample_weight=weight)
     fitted = time.perf_counter()
     least = 1 / model.record_.n_examples  # before the first row there is nothing
     at = [max(moment, least) for moment in moments_until(epochs)]

@@ -1,29 +1,19 @@
-"""Weights of rows: those that users give and those of classes, checked and multiplied; rows of weight 0 left out.
-
-Margins by class are here too, which are given in the same way.
-"""
+"""Weights of rows, by ``sample_weight`` and ``class_weight``; margins by class, which are given in the same way."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from votron._util.types import Floats, Index, Rows
-from votron.cluster.rows import SpreadRows
+from votron._util.types import Array, Classes, Floats, Index
 from votron.errors import Parameter, Phrase, VotronError
+from votron.estimators._training import RowWeights, outside_votron
 from votron.estimators._validation import encode_labels
-from votron.estimators.base import ScoreClassifier, outside_votron
-from votron.history import Fingerprint
-from votron.kernels.base import is_precomputed
-from votron.kernels.precomputed import check_gram
-from votron.record import MistakeRecord
 
 CLASS_WEIGHT_CONSTRAINTS: list[Any] = [StrOptions({"balanced"}), dict, None]
 """Values that the parameter ``class_weight`` may have."""
@@ -31,133 +21,30 @@ MARGIN_CONSTRAINTS: list[Any] = [Interval(Real, 0, None, closed="left"), dict]
 """Values that the parameter ``margin`` may have, where it may differ by class."""
 
 
-@dataclass(frozen=True, eq=False)
-class RowWeights:
-    """The weights of the rows to train on.
-
-    Attributes
-    ----------
-    n_given : int
-        Rows that there were.
-    kept : int array or None
-        Those with a weight above 0, in their order; None: all.
-    each : float array or None
-        The weights of these; None: all are 1.
-    fingerprint : Fingerprint or None
-        Of all rows and labels that were given.
-
-    Examples
-    --------
-    >>> weights = RowWeights(3, kept=np.array([0, 2]), each=None)
-    >>> weights.of(np.eye(3), np.array(["a", "b", "c"]), kernel="linear")[1]
-    array(['a', 'c'], dtype='<U1')
-    """
-
-    n_given: int
-    kept: Index | None = None
-    each: Floats | None = None
-    fingerprint: Fingerprint | None = None
-
-    def recognising(self, rows: Rows | SpreadRows, codes: NDArray[np.int64], first: int = 0) -> RowWeights:
-        """Return these with the fingerprint of the rows as given; the classes of rows of weight 0 do not count."""
-        if isinstance(rows, SpreadRows):
-            return self
-        if self.kept is not None:
-            given = np.full(self.n_given, -1)
-            given[self.kept] = codes
-            codes = given
-        return replace(self, fingerprint=Fingerprint.of(rows, codes, first=first))
-
-    @property
-    def n_left_out(self) -> int:
-        """Rows of weight 0."""
-        return 0 if self.kept is None else self.n_given - len(self.kept)
-
-    def of(self, rows: Rows, labels: Any, kernel: Any) -> tuple[Rows, Any]:
-        """Return the rows and labels to train on; of kernel values, those of such rows with each other."""
-        if self.kept is None:
-            return rows, labels
-        if is_precomputed(kernel):
-            check_gram(rows)
-            return rows[np.ix_(self.kept, self.kept)], labels[self.kept]
-        return rows[self.kept], labels[self.kept]
-
-    def widened(self, rows: Rows, kernel: Any) -> Rows:
-        """Return rows with a column for every row that was given, where columns are kernel values with rows."""
-        if self.kept is None or not is_precomputed(kernel):
-            return rows
-        wide = np.zeros((rows.shape[0], self.n_given), dtype=rows.dtype)
-        wide[:, self.kept] = rows
-        return wide
-
-    def named(self, record: MistakeRecord) -> MistakeRecord:
-        """Return a record of the rows to train on with the numbers of the rows that were given."""
-        return record if self.kept is None else replace(record, example=self.kept[record.example])
-
-
-class WeightedFit(ScoreClassifier):
-    """A classifier whose `fit` takes weights of rows."""
-
-    class_weight: Any
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on data and labels.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            The examples; with ``kernel="precomputed"`` their kernel values with each other.
-        y : array of shape (n_samples,)
-            The labels: whole numbers, text, or anything else that can be sorted.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the rows, 0 or more; the class says what they do. Rows of weight 0 are left out, as if they had
-            not been given.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
-        return self._fit(X, y, sample_weight=sample_weight)
-
-
-def why_not_in_parts(model: Any) -> VotronError | None:
-    """Return why a model with this ``class_weight`` has no ``partial_fit``, or None."""
-    if not isinstance(model.class_weight, str) or model.class_weight != "balanced":
-        return None
-    return VotronError(
-        Parameter("class_weight", of=type(model).__name__),
-        " must ",
-        Phrase("weights in parts", "be a dict or None for partial_fit"),
-        f", since how many rows the classes have is not known yet. Got {model.class_weight!r} instead.",
-    )
+def learns_in_batches(model: Any) -> bool:
+    """Tell that a model has ``partial_fit``; refuse with the reason why its ``class_weight`` allows none."""
+    if isinstance(model.class_weight, str) and model.class_weight == "balanced":
+        raise VotronError(
+            Parameter("class_weight", of=type(model).__name__),
+            " must ",
+            Phrase("weights in parts", "be a dict or None for partial_fit"),
+            f", since how many rows the classes have is not known yet. Got {model.class_weight!r} instead.",
+        )
+    return True
 
 
 def weighed(
     model: Any,
-    y: NDArray[Any],
+    y: Array,
     sample_weight: Any,
     *,
     scaled: bool,
-    classes: NDArray[Any] | None = None,
+    classes: Classes | None = None,
     least: int = 1,
 ) -> RowWeights:
-    """Return the weights of rows with these labels, by ``sample_weight`` and the model's ``class_weight``.
+    """Return the weights of rows with these labels; ``scaled`` divides them by their mean, ``least`` rows must be left.
 
-    Parameters
-    ----------
-    model : estimator
-        Whose weights they are.
-    y : array
-        The labels.
-    sample_weight : array or None
-        What the user gave.
-    scaled : bool
-        Whether they are divided by their mean.
-    classes : array, optional
-        The classes that there are, if the labels may lack some.
-    least : int, default=1
-        Rows that must be left.
+    The ``classes`` are those that there are, if the labels may lack some.
     """
     if sample_weight is None and model.class_weight is None:
         return RowWeights(len(y))
@@ -200,7 +87,7 @@ def _given(sample_weight: Any, n: int, owner: str) -> Floats:
     return weights
 
 
-def _of_classes(model: Any, classes: NDArray[Any], places: NDArray[np.int64]) -> Floats:
+def _of_classes(model: Any, classes: Classes, places: Index) -> Floats:
     """Return the weight of each class, by its code; those that a dict does not name have 1."""
     class_weight, who = model.class_weight, Parameter("class_weight", of=type(model).__name__)
     labels = classes.tolist()
@@ -238,15 +125,7 @@ def margins_of(model: Any) -> float | Floats:
 
 
 def margins_by_label(model: Any, margins: float | Floats) -> Any:
-    """Return what `margins_of` returns as the parameter has it.
-
-    Examples
-    --------
-    >>> from votron import AveragedPerceptronClassifier
-    >>> model = AveragedPerceptronClassifier(margin={"yes": 2}).fit([[1.0], [2.0]], ["no", "yes"])
-    >>> margins_by_label(model, margins_of(model))
-    {'no': 0.0, 'yes': 2.0}
-    """
+    """Return what `margins_of` returns as the parameter has it."""
     if not isinstance(margins, np.ndarray):
         return margins
     in_order = margins[::-1] if len(margins) == 2 else margins
@@ -263,7 +142,7 @@ def _with_mean_1(weights: Floats, owner: str) -> Floats:
     return scaled
 
 
-def _check_classes_left(y: NDArray[Any], kept: Index) -> None:
+def _check_classes_left(y: Array, kept: Index) -> None:
     """Say which classes have no row left, and refuse to go on with one alone."""
     left = set(y[kept].tolist())
     lost = [label for label in dict.fromkeys(y.tolist()) if label not in left]

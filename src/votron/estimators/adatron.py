@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import math
 import warnings
-from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.resources import effective_threads
 from votron._util.types import Floats, Index, Labels, Rows, RowsLike
-from votron.engine import MaximalMargin, TrainingRun, solve_adatron
+from votron.engine import MaximalMargin, solve_adatron
 from votron.errors import Parameter, VotronError
-from votron.estimators import _validation
 from votron.estimators._evidence import trained_on
-from votron.estimators._explanations import SupportedClassifier
+from votron.estimators._kernels import kernel_on, learnable_rows, set_tags
 from votron.estimators._score_functions import Expansion, Form
-from votron.estimators._validation import KERNEL_CONSTRAINTS, learnable_rows, set_tags
-from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, RowWeights, WeightedFit, weighed
-from votron.estimators.base import Deadline, Watch, WatchedClassifier, outside_votron
+from votron.estimators._support import SupportVectorMixin
+from votron.estimators._training import (
+    TrainingData,
+    check_learnable,
+    gamma_from,
+    outside_votron,
+    training_data,
+    unchanged_on_error,
+)
+from votron.estimators._watching import CallbackSupportMixin, Watch, watched
+from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS
+from votron.estimators.base import VotronClassifier
+from votron.estimators.parameters import KERNEL_CONSTRAINTS
 from votron.history import TrainingHistory
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
@@ -43,7 +50,7 @@ _SWITCHES = {
 """Parameters to set for assumptions of bounds."""
 
 
-class KernelAdatronClassifier(SupportedClassifier, WeightedFit, WatchedClassifier):
+class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronClassifier):
     """Kernel adatron: the vector of maximal margin, by steps like the perceptron's.
 
     It finds, through the origin of the kernel's feature space, the vector with the largest margin that any has on these
@@ -169,67 +176,87 @@ class KernelAdatronClassifier(SupportedClassifier, WeightedFit, WatchedClassifie
         self.n_jobs = n_jobs
         self.class_weight = class_weight
 
-    def _learn(self, rows: Rows, codes: NDArray[np.int64], weights: RowWeights) -> TrainingRun:
-        """Find the vectors, and set the attributes."""
-        most, words = int(self.max_sweeps), "{:,} examples at work, {:,} support vectors".format
-        solve = partial(self._solve, rows, codes, weights.each)
-        found, interrupted = self._watched(solve, most * self._n_vectors, most, part="class", unit="", words=words)
-        self._keep(rows, found)
-        if weights.kept is not None:
-            self.support_ = weights.kept[self.support_]
-        learnable = int((self.kernel_.diag(rows) != 0).sum())
-        self.history_ = TrainingHistory(
-            n_rows=weights.n_given,
-            n_zero_weight=weights.n_left_out,
-            n_unlearnable=weights.n_given - weights.n_left_out - learnable,
-            fingerprint=weights.fingerprint,
-            weighted=weights.each is not None,
-            converged=self.converged_,
-            interrupted=interrupted,
-            gamma_from=_validation.gamma_from(self),
-        )
-        return TrainingRun(0, self.converged_, interrupted)
+    def fit(self, X: RowsLike, y: Labels, sample_weight: Any = None) -> Self:
+        """Train on data and labels.
 
-    def _checked(self, X: Any, y: Any, *, sample_weight: Any = None) -> tuple[Rows, NDArray[np.int64], RowWeights]:
-        """Validate parameters and data; set ``classes_`` and ``kernel_``."""
-        self._validate_params()
-        effective_threads(self.n_jobs, type(self).__name__)
-        X, y = _validation.validated(self, X, y, kernel=self.kernel, reset=True)
-        weights = weighed(self, y, sample_weight, scaled=False)
-        if self.C is None and weights.each is not None and (weights.each != weights.each[0]).any():
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            The examples; with ``kernel="precomputed"`` their kernel values with each other.
+        y : array of shape (n_samples,)
+            The labels: whole numbers, text, or anything else that can be sorted.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows, 0 or more; the class says what they do. Rows of weight 0 are left out, as if they had
+            not been given.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        with unchanged_on_error(self):
+            self._validate_params()
+            effective_threads(self.n_jobs, type(self).__name__)
+            data = training_data(self, X, y, sample_weight, kernel=self.kernel, scaled=False)
+            self._check_weights(data)
+            self.kernel_ = kernel_on(self, data.rows)
+            n, learnable = len(data.codes), learnable_rows(data.rows, self.kernel_)
+            check_learnable(n, learnable, 1, "K(x, x) = 0", repr(self.kernel_))
+            found, interrupted = self._solve(data)
+            self._keep(data.rows, found)
+            self.history_ = self._history(data, n - len(learnable), interrupted)
+            if data.weights.kept is not None:
+                self.support_ = data.weights.kept[self.support_]
+            self._name_rows_as(X, y)
+        self._tell_of_end(interrupted)
+        return self
+
+    def _check_weights(self, data: TrainingData) -> None:
+        each = data.weights.each
+        if self.C is None and each is not None and (each != each[0]).any():
             raise VotronError(
                 f"The weights of {type(self).__name__} are factors of C, so that they need one. Got ",
                 Parameter("C", None),
                 " instead.",
             )
-        given = X
-        X, y = weights.of(X, y, self.kernel)
-        kernel = _validation.kernel_on(self, X)
-        self.classes_, codes = _validation.encode_labels(y)
-        _validation.check_two_classes(self.classes_, X.shape)
-        self._learnable_of(X, learnable_rows(X, kernel), 1, "K(x, x) = 0", repr(kernel))
-        self.kernel_ = kernel
-        return X, codes, weights.recognising(given, codes)
 
-    def _solve(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None, watch: Watch) -> list[MaximalMargin]:
-        """Find the vector of each class, one after another."""
-        found = []
-        for c in range(self._n_vectors):
-            watch.before = c * int(self.max_sweeps)
-            found.append(
-                solve_adatron(
-                    self.kernel_,
-                    rows,
-                    np.where(codes == c, 1, -1),
-                    cap=math.inf if self.C is None else float(self.C),
-                    weights=None if self.C is None else weights,
-                    tolerance=float(self.tol),
-                    max_sweeps=int(self.max_sweeps),
-                    n_threads=effective_threads(self.n_jobs),
-                    watcher=watch,
+    def _solve(self, data: TrainingData) -> tuple[list[MaximalMargin], bool]:
+        """Find the vector of each class, one after another; tell whether Ctrl-C ended that."""
+        most = int(self.max_sweeps)
+
+        def train(watch: Watch) -> list[MaximalMargin]:
+            found = []
+            for c in range(self._n_vectors):
+                watch.before = c * most
+                found.append(
+                    solve_adatron(
+                        self.kernel_,
+                        data.rows,
+                        np.where(data.codes == c, 1, -1),
+                        cap=math.inf if self.C is None else float(self.C),
+                        weights=None if self.C is None else data.weights.each,
+                        tolerance=float(self.tol),
+                        max_sweeps=most,
+                        n_threads=effective_threads(self.n_jobs),
+                        watcher=watch,
+                    )
                 )
-            )
-        return found
+            return found
+
+        words = "{:,} examples at work, {:,} support vectors".format
+        return watched(self, train, most * self._n_vectors, most, part="class", unit="", words=words)
+
+    def _history(self, data: TrainingData, n_unlearnable: int, interrupted: bool) -> TrainingHistory:
+        return TrainingHistory(
+            n_rows=data.weights.n_given,
+            n_zero_weight=data.weights.n_given - len(data.codes),
+            n_unlearnable=n_unlearnable,
+            fingerprint=data.fingerprint,
+            weighted=data.weights.each is not None,
+            converged=self.converged_,
+            interrupted=interrupted,
+            gamma_from=gamma_from(self),
+        )
 
     def _keep(self, rows: Rows, found: list[MaximalMargin]) -> None:
         """Set the attributes."""
@@ -255,11 +282,11 @@ class KernelAdatronClassifier(SupportedClassifier, WeightedFit, WatchedClassifie
         found: Floats = self._dual_coef
         return found
 
-    def _after_fit(self, run: TrainingRun) -> None:
-        """Tell of Ctrl-C, or that the margin is not as near to the best as was asked for."""
-        if run.converged or Deadline.ended_training():
+    def _tell_of_end(self, interrupted: bool) -> None:
+        """Hand Ctrl-C on, or warn that the margin is not as near to the best as was asked for."""
+        if self.converged_:
             return
-        if run.interrupted:
+        if interrupted:
             raise KeyboardInterrupt("Training stopped; the model has what it found until then.")
         names = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         hard = [
@@ -283,7 +310,7 @@ class KernelAdatronClassifier(SupportedClassifier, WeightedFit, WatchedClassifie
         """Return the vectors, and what is given up by keeping no more."""
         return self._expansion(), ("the margins that were found, and the certificate (votron.certify)",)
 
-    def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
+    def _in_feature_space(self, X: RowsLike, y: Labels, vector: str) -> Margins:
         """Return what `votron.theory.margins` asks for; there is one vector, whatever is asked for."""
         check_is_fitted(self)
         rows, codes = self._labelled(X, y)
@@ -312,7 +339,7 @@ class KernelAdatronClassifier(SupportedClassifier, WeightedFit, WatchedClassifie
             balanced=isinstance(self.class_weight, str),
         )
 
-    def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
+    def _measured(self, X: RowsLike, y: Labels) -> dict[str, Measured]:
         """Return the errors on test data."""
         rows, codes = self._labelled(X, y)
         return {MAXIMAL: Measured.of(self._scores(rows), self._signs(codes))}

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.resources import effective_threads
@@ -21,26 +21,39 @@ from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
 from votron.engine import PrimalTrainer, TrainingRun
 from votron.estimators import _validation
-from votron.estimators._best_moment import counted
 from votron.estimators._evidence import trained_on
-from votron.estimators._probabilities import WeightProbabilities
-from votron.estimators._progressive import SampleOnTheWay
+from votron.estimators._kernels import learnable_rows
+from votron.estimators._probabilities import ProbabilisticClassifier
 from votron.estimators._score_functions import Form, Linear, linear_scores
-from votron.estimators._validation import check_unchanged
+from votron.estimators._training import (
+    Sample,
+    TrainingData,
+    check_is_trained,
+    check_learnable,
+    check_room,
+    class_numbers,
+    come_grouped,
+    evenly,
+    history_of_fit,
+    history_with_batch,
+    in_epochs,
+    n_steps_of,
+    presentation,
+    second_half,
+    tell_of_end,
+    training_data,
+    unchanged_on_error,
+)
+from votron.estimators._watching import CallbackSupportMixin
 from votron.estimators._weights import (
     CLASS_WEIGHT_CONSTRAINTS,
     MARGIN_CONSTRAINTS,
-    RowWeights,
-    WeightedFit,
+    learns_in_batches,
     margins_by_label,
     margins_of,
-    weighed,
-    why_not_in_parts,
 )
-from votron.estimators.base import EpochClassifier
 from votron.kernels import Kernel, LinearKernel, PolynomialKernel
 from votron.products import squares as squared_lengths
-from votron.record import labels_of
 from votron.theory.evidence import AVERAGE, LAST, ONE_RANDOM, ONE_VOTE, Evidence, Measured
 from votron.theory.evidence.weights import evidence_of_weights
 from votron.theory.geometry import Margins
@@ -60,11 +73,13 @@ _SWITCHES = {
     "K(x, x) > 0": "fit_intercept=True",
 }
 """Parameters to set for predictors and assumptions of bounds."""
+_SCORED, _PAUSES = 512, 4
+"""Rows that are scored before they are learnt, and moments at which training pauses for that."""
 _NOT_JOINTLY = (ONE_VOTE, ONE_RANDOM)
 """Predictors that no model has whose classes were trained together."""
 
 
-class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassifier):
+class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier):
     """Averaged perceptron for dense and sparse data, many features and many classes.
 
     The perceptron adds an example to its class's weight vector where it made a mistake; the average of its vectors over
@@ -183,7 +198,8 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
     True
     """
 
-    _REMEDY = "the data may not be separable; give a number of epochs"
+    MAX_EPOCHS: ClassVar[int] = 1000
+    """Passes after which ``epochs=None`` gives up, with a warning."""
 
     PATIENCE: ClassVar[int] = 3
     """Passes without a better prediction of the held-out part after which ``early_stopping`` ends training."""
@@ -233,38 +249,44 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def _learn(self, rows: Rows, codes: NDArray[np.int64], weights: RowWeights) -> TrainingRun:
-        """Train, and set the attributes."""
-        rng = check_random_state(self.random_state)
-        order, held_out = self._presentation(
-            self._learnable(rows, at_least=1), codes, rng, hold_out=self.early_stopping
-        )
-        n_steps = self._n_steps(len(order))
-        trainer = self._new_trainer()
-        sampled = self._sampling(trainer, rows, codes, order, min(n_steps, len(order)))
-        if self.early_stopping:
-            _validation.refuse_spread(rows, "Early stopping")
-            run, trainer = self._train_until_best(trainer, rows, codes, order, n_steps, held_out, weights.each, sampled)
-        else:
-            run = self._train(trainer, rows, codes, order, n_steps, weights.each, sampled)
-            self.__dict__.pop("validation_scores_", None)
-            if self.epochs is not None and not run.interrupted:
-                trainer.time = n_steps  # after convergence the vectors only grow older
-        self._keep(trainer, run.steps / len(order), run.converged)
-        self._take_pass(sampled.sample())
-        if len(held_out):
-            self._sample_held_out(rows[held_out], codes[held_out])
-        self.history_ = self._history_of_fit(weights, order, held_out, run)
-        return run
+    def fit(self, X: RowsLike, y: Labels, sample_weight: Any = None) -> Self:
+        """Train on data and labels.
 
-    def _after_fit(self, run: TrainingRun) -> None:
-        """Tell what happened; early stopping is no failure to converge."""
-        super()._after_fit(replace(run, converged=run.converged or bool(self.early_stopping)))
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            The examples.
+        y : array of shape (n_samples,)
+            The labels: whole numbers, text, or anything else that can be sorted.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows, 0 or more; the class says what they do. Rows of weight 0 are left out, as if they had
+            not been given.
 
-    @partial(_validation.AvailableWhere, why_not_in_parts)
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> AveragedPerceptronClassifier:
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        with unchanged_on_error(self):
+            self._check_settings()
+            data = training_data(self, X, y, sample_weight)
+            order, held_out = self._split(data)
+            n_steps, trainer = n_steps_of(self, len(order)), self._new_trainer()
+            scored = ScoredRows(trainer, data, order, min(n_steps, len(order)))
+            if self.early_stopping:
+                run, trainer = self._train_until_best(trainer, data, order, n_steps, held_out, scored)
+            else:
+                run = self._train_to_the_end(trainer, data, order, n_steps, scored)
+            self._trainer, self.n_mistakes_ = trainer, trainer.n_mistakes
+            self._set_history(history_of_fit(self, data, order, held_out, run))
+            self._take_sample(scored.sample(grouped=not self.shuffle))
+            if len(held_out):
+                self._take_held_out(data.rows[held_out], data.codes[held_out], trainer.time)
+        tell_of_end(self, run, "the data may not be separable; give a number of epochs")
+        return self
+
+    @available_if(learns_in_batches)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: RowsLike, y: Labels, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning: one pass over new data, in their order.
 
         Earlier data need not be kept. One call after another gives exactly the weights of one unshuffled pass over all
@@ -299,55 +321,41 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
         >>> bool((stream.coef_ == whole.coef_).all())
         True
         """
-        first = not hasattr(self, "_trainer")
-        with _validation.unchanged_on_error(self):
-            rows, codes, weights = self._checked(
-                X, y, sample_weight=sample_weight, classes=classes, first=first, whole=False
-            )
-            order = self._learnable(rows, at_least=0)
+        with unchanged_on_error(self):
+            first = not hasattr(self, "_trainer")
+            self._check_settings()
+            fixed = {} if first else self._trained_with
+            data = training_data(self, X, y, sample_weight, batch=True, classes=classes, fixed=fixed)
+            order = self._learnable(data.rows, at_least=0)
             trainer = self._new_trainer() if first else self._trainer
             run, sample = TrainingRun(0, False, False), None
             if len(order):
-                with trainer.undone_on_error(rows):
-                    sampled = self._sampling(trainer, rows, codes, order, len(order))
-                    run = self._train(trainer, rows, codes, order, len(order), weights.each, sampled)
-                sample = sampled.sample()
+                with trainer.undone_on_error(data.rows):
+                    scored = ScoredRows(trainer, data, order, len(order))
+                    run = self._train(trainer, data, order, len(order), scored)
+                sample = scored.sample(grouped=True)
             self._add_to_sample(sample)
-            self._keep(trainer, 1.0 if first else self.n_epochs_ + 1.0, False)
-            self.history_ = self._history_with_batch(weights, order, run, first=first)
-        self._raise_if(run.interrupted, run.steps)
+            self._trainer, self.n_mistakes_ = trainer, trainer.n_mistakes
+            self._set_history(history_with_batch(self, data, order, run))
+        if run.interrupted:
+            tell_of_end(self, run, "")
         return self
 
-    def _checked(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sample_weight: Any = None,
-        classes: Any = None,
-        first: bool = True,
-        whole: bool = True,
-    ) -> tuple[Rows, NDArray[np.int64], RowWeights]:
-        """Validate parameters and data, the ``whole`` or a part; set ``classes_``."""
+    def _check_settings(self) -> None:
         self._validate_params()
         effective_threads(self.n_jobs, type(self).__name__)
-        X, y = _validation.validated(self, X, y, kernel=None, reset=first)
-        if not first:
-            self._check_same_classes(classes)
-            check_unchanged(self, self._trained_with)
-        known = classes if first else self.classes_
-        weights = weighed(self, y, sample_weight, scaled=whole, classes=known, least=int(whole))
-        given = X
-        X, y = weights.of(X, y, kernel=None)
-        self.classes_, codes = _validation.encode_labels(y, known)
-        _validation.check_two_classes(self.classes_, X.shape)
-        return X, codes, weights.recognising(given, codes, first=0 if first else self.history_.n_rows)
+
+    def _split(self, data: TrainingData) -> tuple[Index, Index]:
+        """Return the rows to present, in order, and the rows held out."""
+        if self.early_stopping:
+            _validation.refuse_spread(data.rows, "Early stopping")
+        learnable, rng = self._learnable(data.rows, at_least=1), check_random_state(self.random_state)
+        return presentation(self, learnable, data.codes, rng, hold_out=bool(self.early_stopping))
 
     def _new_trainer(self) -> PrimalTrainer:
         """Return weights of 0, if there is room for them."""
         trainers = 3 if self.early_stopping else 1  # the one that learns, the best so far, and a better one
-        n_bytes = PrimalTrainer.n_bytes(self.n_features_in_, self._n_vectors)
-        self._check_room(trainers * n_bytes)
+        check_room(self, trainers * PrimalTrainer.n_bytes(self.n_features_in_, self._n_vectors))
         return PrimalTrainer(
             self.n_features_in_,
             self._n_vectors,
@@ -365,70 +373,94 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
             margin = margins_by_label(self, trainer.margin)
         return {"fit_intercept": trainer.bias, "margin": margin, "multiclass": multiclass}
 
-    def _learnable(self, rows: Rows, at_least: int) -> Index:
-        """Return the numbers of the rows that can be learnt, and tell of the others."""
+    def _learnable(self, rows: Rows | SpreadRows, at_least: int) -> Index:
+        """Return the numbers of the rows that can be learnt; warn of the others."""
         if self.fit_intercept:
             return np.arange(rows.shape[0])
         if isinstance(rows, SpreadRows):
-            return self._learnable_of(
-                rows, _validation.learnable_rows(rows, LinearKernel()), at_least, "no value but 0"
-            )
-        nonzero = (rows != 0).sum(axis=1) if sp.issparse(rows) else (rows != 0).any(axis=1)
-        return self._learnable_of(rows, np.flatnonzero(np.asarray(nonzero)), at_least, "no value but 0")
+            learnable = learnable_rows(rows, LinearKernel())
+        else:
+            nonzero = (rows != 0).sum(axis=1) if sp.issparse(rows) else (rows != 0).any(axis=1)
+            learnable = np.flatnonzero(np.asarray(nonzero))
+        return check_learnable(rows.shape[0], learnable, at_least, "no value but 0")
 
     def _train(
         self,
         trainer: PrimalTrainer,
-        rows: Rows,
-        codes: NDArray[np.int64],
+        data: TrainingData,
         order: Index,
         n_steps: int,
-        weights: Floats | None,
-        sampled: SampleOnTheWay,
+        scored: ScoredRows,
         after_pass: Callable[[], bool] | None = None,
     ) -> TrainingRun:
         """Run the engine."""
+        rows, codes, weights = data.rows, data.codes, data.weights.each
         if isinstance(rows, SpreadRows):
             run: Callable[..., TrainingRun] = rows.presenter(trainer, weights=weights)
         else:
             run = partial(trainer.run, weights=weights, n_threads=effective_threads(self.n_jobs), after_pass=after_pass)
-            run = partial(run, pauses=sampled.pauses)
-        return self._in_epochs(n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
+            run = partial(run, pauses=scored.pauses)
+        return in_epochs(self, n_steps, len(order), lambda watch: run(rows, codes, order, n_steps, watcher=watch))
+
+    def _train_to_the_end(
+        self, trainer: PrimalTrainer, data: TrainingData, order: Index, n_steps: int, scored: ScoredRows
+    ) -> TrainingRun:
+        run = self._train(trainer, data, order, n_steps, scored)
+        self.__dict__.pop("validation_scores_", None)
+        if self.epochs is not None and not run.interrupted:
+            trainer.time = n_steps  # after convergence the vectors only grow older
+        return run
 
     def _train_until_best(
         self,
         trainer: PrimalTrainer,
-        rows: Rows,
-        codes: NDArray[np.int64],
+        data: TrainingData,
         order: Index,
         n_steps: int,
         held_out: Index,
-        weights: Floats | None,
-        sampled: SampleOnTheWay,
+        scored: ScoredRows,
     ) -> tuple[TrainingRun, PrimalTrainer]:
         """Run the engine; return what happened, and where the held-out part was predicted best."""
-        unseen, answers = rows[held_out], codes[held_out]
+        from votron.estimators._best_moment import codes_of, counted
+
+        unseen, answers, weights = data.rows[held_out], data.codes[held_out], data.weights.each
         count = None if weights is None else weights[held_out]
         in_all = len(answers) if count is None else float(count.sum())
         scores: list[float] = []
         best = [trainer]
 
         def no_better() -> bool:
-            found = self._codes(linear_scores(unseen, *self._linear(trainer)))
+            found = codes_of(linear_scores(unseen, *self._linear(trainer)))
             scores.append(min(counted(found == answers, count) / in_all, 1.0))
             if scores[-1] > max(scores[:-1], default=-1.0):
                 best[0] = trainer.copy()
             return len(scores) - 1 - scores.index(max(scores)) >= self.PATIENCE
 
-        run = self._train(trainer, rows, codes, order, n_steps, weights, sampled, no_better)
+        run = self._train(trainer, data, order, n_steps, scored, no_better)
         self.validation_scores_ = scores
         return replace(run, converged=run.converged and best[0].time == trainer.time), best[0]
 
     def _keep(self, trainer: PrimalTrainer, n_epochs: float, converged: bool) -> None:
-        """Set the attributes."""
-        self._trainer = trainer
-        self.n_mistakes_ = trainer.n_mistakes
+        """Set the attributes of a model from a file."""
+        self._trainer, self.n_mistakes_ = trainer, trainer.n_mistakes
         self.n_epochs_, self.converged_ = n_epochs, converged
+
+    # -- probabilities ------------------------------------------------------------------------------------------------
+
+    def _predictor_key(self) -> str:
+        return "average" if self.average else "last"
+
+    def _predictor_keys(self) -> list[str]:
+        return ["average", "last"]
+
+    def _computed_slopes(self, keys: list[str]) -> dict[str, float]:
+        from votron.estimators._progressive import slope_of
+
+        assert self._sample is not None
+        made = {"average": self._trainer.average, "last": self._trainer.last}
+        after = {key: linear_scores(self._sample.rows, *made[key]()) for key in keys}
+        before = {key: self._sample.before.get(key, after[key]) for key in keys}
+        return {key: slope_of(before[key], after[key], self._sample.labels) for key in keys}
 
     # -- prediction ---------------------------------------------------------------------------------------------------
 
@@ -445,7 +477,7 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
     def _linear(self, trainer: PrimalTrainer | None = None) -> tuple[Any, Floats]:
         """Return the weights that predict; made when they are first asked for after training."""
         if trainer is None:
-            self._check_trained()
+            check_is_trained(self)
             trainer = self._trainer
         return trainer.average() if self.average else trainer.last()
 
@@ -453,11 +485,7 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
         self._validate_params()
         return linear_scores(rows, *self._linear())
 
-    def _codes(self, scores: Floats) -> NDArray[np.int64]:
-        """Return the numbers of the vectors for which rows are positive, as training has them."""
-        return 1 - labels_of(scores) if scores.shape[1] == 1 else labels_of(scores)
-
-    def _in_feature_space(self, X: Any, y: Any, vector: str) -> Margins:
+    def _in_feature_space(self, X: RowsLike, y: Labels, vector: str) -> Margins:
         """Return what `votron.theory.margins` asks for; the feature that is always one counts."""
         check_is_fitted(self)
         rows, codes = self._labelled(X, y)
@@ -493,7 +521,7 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
             balanced=isinstance(self.class_weight, str),
         )
 
-    def _measured(self, X: Any, y: Any) -> dict[str, Measured]:
+    def _measured(self, X: RowsLike, y: Labels) -> dict[str, Measured]:
         """Return the errors of both predictors on test data."""
         rows, codes = self._labelled(X, y)
         made = {LAST: self._trainer.last(), AVERAGE: self._trainer.average()}
@@ -539,3 +567,30 @@ class AveragedPerceptronClassifier(WeightProbabilities, WeightedFit, EpochClassi
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+class ScoredRows:
+    """Rows that are scored before they are learnt, in the first pass, by weights that are gone when it ends.
+
+    Of a first batch the second half is scored, of a further one rows all along.
+    """
+
+    def __init__(self, trainer: PrimalTrainer, data: TrainingData, order: Index, n_steps: int) -> None:
+        self._trainer, self._data, self._order, self._first = trainer, data, order, trainer.time
+        self._scored: list[tuple[Index, Floats, Floats]] = []
+        at = evenly(n_steps, _SCORED) if trainer.time else second_half(order, n_steps, data.rows, _SCORED)
+        self.pauses = {int(part[0]): partial(self._score, part) for part in np.array_split(at, _PAUSES) if len(part)}
+
+    def _score(self, at: Index) -> None:
+        average, last = self._trainer.scores(self._data.rows[self._order[at]])
+        self._scored.append((at, average, last))
+
+    def sample(self, *, grouped: bool) -> Sample | None:
+        """Return the rows that were scored, ``grouped`` if their classes are; None if training ended before."""
+        if not self._scored:
+            return None
+        at, average, last = (np.concatenate(parts) for parts in zip(*self._scored, strict=True))
+        rows, codes = self._order[at], self._data.codes
+        labels = class_numbers(codes[rows], self._trainer.n_vectors)
+        grouped = grouped and come_grouped(codes[self._order])
+        return Sample(self._data.rows[rows], labels, self._first + at, {"average": average, "last": last}, grouped)

@@ -10,14 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 from votron._util.resources import effective_threads
 from votron._util.types import Floats, Rows
 from votron.errors import VotronError
-from votron.estimators._probabilities import WithProbabilities
+from votron.estimators._probabilities import ProbabilisticClassifier
 from votron.estimators._score_functions import Expansion, Form, Linear, Sequence
 from votron.kernels.base import is_precomputed
 
 __all__ = ["CompactClassifier"]
 
 
-class CompactClassifier(WithProbabilities):
+class CompactClassifier(ProbabilisticClassifier):
     """A fitted classifier that can predict, and nothing else; made by its method ``compact``.
 
     The rule of the model is settled. Rules that score by one vector a class ("last", "average", "pocket", "holdout")
@@ -145,7 +145,7 @@ def compacted(model: Any) -> CompactClassifier:
     made.made_from_ = getattr(model, "made_from_", type(model).__name__)
     made.rule_ = rule_of(model)
     made._ties_to_first = getattr(model, "_ties_to_first", False)
-    if isinstance(model, WithProbabilities) and hasattr(model, "predict_proba"):
+    if isinstance(model, ProbabilisticClassifier) and hasattr(model, "predict_proba"):
         made._slopes = {made.form_: model._slope()}
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(model, name):

@@ -16,21 +16,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.types import Floats
+from votron._util.types import Array, Classes, Floats, Labels, Rows, RowsLike, Scores
 from votron.errors import Parameter, VotronError
-from votron.estimators import _validation
 from votron.estimators._score_functions import Form, Linear
-from votron.estimators._validation import binarized, check_unchanged
-from votron.estimators.base import SavableClassifier
-from votron.history import Fingerprint, TrainingHistory
+from votron.estimators._training import training_data, unchanged_on_error
+from votron.estimators._validation import binarized, validated
+from votron.estimators.base import VotronClassifier
+from votron.history import TrainingHistory
 
 __all__ = ["NaiveBayesLinearClassifier"]
 
@@ -38,7 +37,7 @@ _FIXED = ("alpha", "binarize")
 """The parameters that may not change between calls of partial_fit."""
 
 
-class NaiveBayesLinearClassifier(SavableClassifier, BernoulliNB):
+class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
     """Naive Bayes for binary features, with the weights of the linear classifier that it is.
 
     Learning, probabilities and predictions are those of scikit-learn's `BernoulliNB`, on which this class is built; it
@@ -105,7 +104,6 @@ class NaiveBayesLinearClassifier(SavableClassifier, BernoulliNB):
     A class that partial_fit has been told of and not yet shown has the log-odds -inf, unless the priors are given.
     """
 
-    classes_: NDArray[Any]
     class_count_: Floats
     class_log_prior_: Floats
     feature_count_: Floats
@@ -136,7 +134,7 @@ class NaiveBayesLinearClassifier(SavableClassifier, BernoulliNB):
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NaiveBayesLinearClassifier:
+    def fit(self, X: RowsLike, y: Labels, sample_weight: Any = None) -> Self:
         """Count the features of each class.
 
         Parameters
@@ -153,14 +151,14 @@ class NaiveBayesLinearClassifier(SavableClassifier, BernoulliNB):
         self : NaiveBayesLinearClassifier
             The fitted model.
         """
-        with _validation.unchanged_on_error(self), np.errstate(all="ignore"):  # what is no number is refused in words
-            rows, labels, _, batch = self._checked(X, y, None, sample_weight, first=True)
+        with unchanged_on_error(self), np.errstate(all="ignore"):  # what is no number is refused in words
+            rows, labels, batch = self._checked(X, y, None, sample_weight, first=True)
             super().fit(rows, labels, sample_weight)
-            self.history_ = replace(batch, n_batches=0)
             self._check_finite()
+            self.history_ = replace(batch, n_batches=0)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> NaiveBayesLinearClassifier:
+    def partial_fit(self, X: RowsLike, y: Labels, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on counting, with new examples.
 
         Parameters
@@ -179,48 +177,43 @@ class NaiveBayesLinearClassifier(SavableClassifier, BernoulliNB):
         self : NaiveBayesLinearClassifier
             The model.
         """
-        first = not hasattr(self, "classes_")
-        with _validation.unchanged_on_error(self), np.errstate(all="ignore"):
-            rows, labels, known, batch = self._checked(X, y, classes, sample_weight, first=first)
+        with unchanged_on_error(self), np.errstate(all="ignore"):
+            first = not hasattr(self, "history_")
+            rows, labels, batch = self._checked(X, y, classes, sample_weight, first=first)
             if not first:  # BernoulliNB adds to these in place, and they are to be as before if something fails
                 self.feature_count_, self.class_count_ = self.feature_count_.copy(), self.class_count_.copy()
-            super().partial_fit(rows, labels, known if first else None, sample_weight)
-            self.history_ = batch if first else self.history_.then(batch)
+            known = self.__dict__.pop("classes_") if first else None  # without them BernoulliNB begins anew
+            super().partial_fit(rows, labels, known, sample_weight)
             self._check_finite()
+            self.history_ = batch if first else self.history_.then(batch)
         return self
 
     def _checked(
-        self, X: Any, y: Any, classes: Any, weights: Any, *, first: bool
-    ) -> tuple[Any, NDArray[Any], NDArray[Any], TrainingHistory]:
-        """Refuse what BernoulliNB would pass over in silence; return 0/1 data, labels, classes and the history."""
+        self, X: RowsLike, y: Labels, classes: Any, weights: Any, *, first: bool
+    ) -> tuple[Rows, Array, TrainingHistory]:
+        """Refuse what BernoulliNB would pass over in silence; return 0/1 data, labels and the history of the batch."""
         self._validate_params()
-        if not first:
-            check_unchanged(self, self._fixed)
-            if classes is not None:
-                _validation.check_same_classes(_validation.read_classes(classes), self.classes_)
-        rows, labels = _validation.validated(self, X, y, kernel=None, reset=first)
-        known, codes = _validation.encode_labels(labels, classes if first else self.classes_)
-        _validation.check_two_classes(known, rows.shape)
-        history = TrainingHistory(
-            n_rows=len(codes),
-            fingerprint=Fingerprint.of(rows, codes, first=0 if first else self.history_.n_rows),
+        data = training_data(self, X, y, batch=not first, classes=classes, fixed={} if first else self._fixed)
+        labels = self.classes_[1 - data.codes if len(self.classes_) == 2 else data.codes]
+        self._check_class_prior(self.classes_)
+        if weights is not None:
+            _check_weights(weights)
+        self._fixed = {name: getattr(self, name) for name in _FIXED}
+        batch = TrainingHistory(
+            n_rows=len(labels),
+            fingerprint=data.fingerprint,
             n_epochs=1.0,
             n_batches=1,
             weighted=weights is not None,
             converged=None,
         )
-        rows = self._binary(rows)
-        self._check_class_prior(known)
-        if weights is not None:
-            _check_weights(weights)
-        self._fixed = {name: getattr(self, name) for name in _FIXED}
-        return rows, labels, known, history
+        return self._binary(data.rows), labels, batch
 
     def _check_X_y(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, Any]:
         """Tell BernoulliNB that `_checked` has seen to its data: a second look would warn a second time."""
         return X, y
 
-    def _check_class_prior(self, classes: NDArray[Any]) -> None:
+    def _check_class_prior(self, classes: Classes) -> None:
         if self.class_prior is None:
             return
         try:
@@ -335,7 +328,9 @@ class NaiveBayesLinearClassifier(SavableClassifier, BernoulliNB):
 
     # -- prediction ---------------------------------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> Floats:
+    predict = BernoulliNB.predict
+
+    def decision_function(self, X: RowsLike) -> Scores:
         """Return the scores w·x + w_0.
 
         Parameters
@@ -362,7 +357,7 @@ class NaiveBayesLinearClassifier(SavableClassifier, BernoulliNB):
         gave_up = ("learning on (partial_fit)", "probabilities (predict_proba), counts and log-ratios")
         return Linear(self.coef_, self.intercept_, True, self.binarize), gave_up
 
-    def log_odds(self, X: Any, positive: Any, negative: Any) -> Floats:
+    def log_odds(self, X: RowsLike, positive: Any, negative: Any) -> Floats:
         """Return the log-odds of one class against another.
 
         Parameters
@@ -390,12 +385,12 @@ class NaiveBayesLinearClassifier(SavableClassifier, BernoulliNB):
         w, w_0 = self.weights(positive, negative)
         return np.asarray(self._check_X(X) @ w + w_0)
 
-    def _check_X(self, X: Any) -> Any:
+    def _check_X(self, X: RowsLike) -> Rows:
         """Return data to predict as 0/1 data; BernoulliNB asks here as well, whatever it predicts."""
         check_is_fitted(self)
-        return self._binary(_validation.validated(self, X, kernel=None, reset=False)[0])
+        return self._binary(validated(self, X, kernel=None, reset=False)[0])
 
-    def _binary(self, rows: Any) -> Any:
+    def _binary(self, rows: Rows) -> Rows:
         """Return data cut where ``binarize`` says, or refuse what is not cut already."""
         return binarized(rows, self.binarize)
 

@@ -1,78 +1,94 @@
-"""Parameters of the estimators: what they may be, and whether those that were given are."""
+"""Parameters of the estimators: their constraints, and checks of given values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from numbers import Real
+from collections.abc import Callable, Iterable
+from numbers import Integral, Real
 from typing import Any
 
-from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
+from sklearn.utils._param_validation import (
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    validate_parameter_constraints,
+)
 
+from votron._util.registry import Registry
 from votron._util.resources import effective_threads, parse_memory_limit
 from votron._util.text import did_you_mean
 from votron.errors import Parameter, VotronError
+from votron.kernels import KERNELS, Kernel
+from votron.kernels.base import kernel_class
 
 __all__ = ["check_parameters", "parameter_constraints"]
 
 
-def parameter_constraints(cls: Any) -> dict[str, tuple[Any, ...]]:
-    """Return what each parameter of an estimator may be, in scikit-learn's terms.
+class NameIn(StrOptions):
+    """The constraint that a text be a name in a registry, or of something that another package brings to it.
 
-    Parameters
-    ----------
-    cls : type
-        The class of the estimator.
-
-    Returns
-    -------
-    dict of str to tuple
-        The alternatives of each parameter.
-
-    Examples
-    --------
-    >>> from votron import VotedPerceptronClassifier
-    >>> from votron.estimators.parameters import parameter_constraints
-    >>> parameter_constraints(VotedPerceptronClassifier)["shuffle"]
-    ('boolean',)
+    ``also`` are words that leave the choice to the model,
+    ``for_rows`` tells whether a thing can predict rows to come.
     """
+
+    def __init__(
+        self,
+        registry: Registry[Any],
+        for_rows: Callable[[Any], bool] = lambda thing: True,
+        also: tuple[str, ...] = (),
+    ) -> None:
+        self.registry, self._for_rows, self.also = registry, for_rows, also
+        super().__init__(set())
+
+    @property
+    def options(self) -> set[str]:
+        """The names that are known now."""
+        return {*self.registry, *self.also}
+
+    @options.setter
+    def options(self, names: set[str]) -> None:
+        """Names are registered elsewhere."""
+
+    @property
+    def options_for_rows(self) -> set[str]:
+        """Those of things that can predict rows to come."""
+        return {name for name, thing in self.registry.items() if self._for_rows(thing)} | set(self.also)
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Tell whether it is such a name."""
+        return isinstance(val, str) and (val in self.also or self.registry.find(val) is not None)
+
+    def __str__(self) -> str:
+        return f"a str among {{{', '.join(map(repr, [*self.registry, *self.also]))}}}"
+
+
+KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
+    "kernel": [NameIn(KERNELS, for_rows=lambda cls: not cls.pairwise), Kernel, callable],
+    "degree": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+    "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "normalize_kernel": ["boolean"],
+}
+"""Values that the parameters ``kernel``, ``degree``, ``gamma``, ``coef0`` and ``normalize_kernel`` may have."""
+
+
+def reads_gamma(kernel: Any) -> bool:
+    """Tell whether a model's ``gamma`` matters to what its parameter ``kernel`` stands for."""
+    cls = kernel_class(kernel)
+    return cls is not None and "gamma" in cls.parameters()
+
+
+def parameter_constraints(cls: Any) -> dict[str, tuple[Any, ...]]:
+    """Return what each parameter of an estimator may be, in scikit-learn's terms."""
     return {name: tuple(allowed) for name, allowed in cls._parameter_constraints.items()}
 
 
 def meant_among(allowed: Iterable[Any], value: Any) -> str:
-    """Return the question whether another of the names that constraints allow was meant; nothing if none is near.
-
-    Examples
-    --------
-    >>> from votron import VotedPerceptronClassifier
-    >>> meant_among(parameter_constraints(VotedPerceptronClassifier)["kernel"], "polly")
-    " Did you mean 'poly'?"
-    """
+    """Return the question whether another of the names that constraints allow was meant; nothing if none is near."""
     return did_you_mean(value, [name for each in allowed for name in getattr(each, "options", ())])
 
 
 def check_parameters(estimator: Any) -> None:
-    """Refuse parameters that ``fit`` would refuse, with an error that carries the parameter.
-
-    Parameters
-    ----------
-    estimator : estimator
-        An estimator of Votron, fitted or not.
-
-    Raises
-    ------
-    VotronError
-        If one is out of its range, or of another type.
-
-    Examples
-    --------
-    >>> from votron import VotedPerceptronClassifier, VotronError
-    >>> from votron.estimators.parameters import check_parameters
-    >>> try:
-    ...     check_parameters(VotedPerceptronClassifier(kernel="poly", margin=0.0, degree=0))
-    ... except VotronError as error:
-    ...     print(error.parameter)
-    degree
-    """
+    """Refuse parameters that ``fit`` would refuse, with a `VotronError` that has the parameter."""
     owner, params = type(estimator).__name__, estimator.get_params(deep=False)
     for name, allowed in parameter_constraints(type(estimator)).items():
         if name not in params:

@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 
 from votron._util.frames import Frame, in_pandas, is_frame
 from votron._util.types import RowsLike
-from votron.estimators.base import SavableClassifier
+from votron.estimators.base import VotronClassifier
 from votron.tables import TableEncoder
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class ClassifierPipeline(Pipeline):
     ('ClassifierPipeline', 'last')
     """
 
-    save = SavableClassifier.save
+    save = VotronClassifier.save
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Fit the steps, as those of scikit-learn's Pipeline; a model that keeps rows calls them as the index of X."""

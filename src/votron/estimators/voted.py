@@ -4,79 +4,87 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections import abc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.arrays import n_bytes
 from votron._util.resources import effective_threads, parse_memory_limit
-from votron._util.types import Floats, Index, Labels, Rows, RowsLike
-from votron.cluster.client import is_collection
+from votron._util.types import Floats, Index, Labels, Rows, RowsLike, Scores
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import Parameter, Phrase, VotronError
-from votron.estimators import _validation
-from votron.estimators._best_moment import (
-    EarlyStop,
-    HeldOutRows,
-    codes_of,
-    counted,
-    first_best,
-    moments_within,
-    validation_table,
+from votron.estimators._kernels import kernel_on, learnable_rows, set_tags
+from votron.estimators._probabilities import ProbabilisticClassifier
+from votron.estimators._support import SupportVectorMixin
+from votron.estimators._training import (
+    SAMPLE,
+    Sample,
+    TrainingData,
+    check_learnable,
+    class_numbers,
+    come_grouped,
+    evenly,
+    history_of_fit,
+    history_with_batch,
+    in_epochs,
+    n_steps_of,
+    presentation,
+    second_half,
+    tell_of_end,
+    training_data,
+    unchanged_on_error,
 )
-from votron.estimators._collections import staged
-from votron.estimators._evidence import recorded_errors, recorded_evidence, recorded_margins
-from votron.estimators._explanations import RecordReasons
-from votron.estimators._probabilities import RecordProbabilities
-from votron.estimators._score_functions import Form, Sequence, form_of_vectors
-from votron.estimators._weights import (
-    CLASS_WEIGHT_CONSTRAINTS,
-    MARGIN_CONSTRAINTS,
-    RowWeights,
-    WeightedFit,
-    margins_of,
-    weighed,
-    why_not_in_parts,
-)
-from votron.estimators.base import EpochClassifier, Watch
+from votron.estimators._validation import examples_of, is_collection, refuse_spread, rows_at, validated
+from votron.estimators._watching import CallbackSupportMixin, Watch
+from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, MARGIN_CONSTRAINTS, learns_in_batches, margins_of
+from votron.estimators.parameters import KERNEL_CONSTRAINTS, NameIn, reads_gamma
+from votron.history import TrainingHistory
 from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
 from votron.rules import RULES, Vectors
 from votron.rules.vectors import choices_of, moments_of
-from votron.theory.evidence import Evidence, Measured
-from votron.theory.geometry import Margins
+
+if TYPE_CHECKING:
+    from votron.estimators._best_moment import EarlyStop
+    from votron.estimators._score_functions import Form
+    from votron.explanations import Suspects
+    from votron.theory.evidence import Evidence, Measured
+    from votron.theory.geometry import Margins
 
 __all__ = ["VotedPerceptronClassifier"]
 
+_UNIT = ", vectors of length 1"
+_REMEDY = "the data may not be separable with this kernel; give a number of epochs, or raise the degree"
 
-def _why_no_partial_fit(model: Any) -> VotronError | None:
+
+def _learns_in_batches(model: Any) -> bool:
+    """Tell whether a model has ``partial_fit``; refuse with the reason."""
     name = type(model).__name__
     if is_precomputed(model.kernel):
-        return VotronError(
+        raise VotronError(
             f"{name} has no partial_fit with kernel='precomputed', "
             "since rows that arrive later have no kernel values with earlier ones."
         )
-    if isinstance(model.gamma, str) and _validation.reads_gamma(model.kernel):
-        return VotronError(
+    if isinstance(model.gamma, str) and reads_gamma(model.kernel):
+        raise VotronError(
             Parameter("gamma", of=name),
             " must be a number ",
             Phrase("in parts", "for partial_fit"),
             f", since the data that decide what {model.gamma!r} stands for are not all there. Got {model.gamma!r} "
             "instead.",
         )
-    return why_not_in_parts(model)
+    return learns_in_batches(model)
 
 
-class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordReasons, EpochClassifier):
+class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, ProbabilisticClassifier):
     """Voted perceptron with kernels (Freund & Schapire, 1999).
 
     Training presents the examples in turn; each mistake adds the example to its class's vector. One training run yields
@@ -212,12 +220,17 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordReasons,
     AUTO_RULES: ClassVar[tuple[str, ...]] = ("vote", "average", "last")
     """What ``rule="auto"`` chooses among; of equally good ones the first."""
 
-    _REMEDY = "the data may not be separable with this kernel; give a number of epochs, or raise the degree"
+    MAX_EPOCHS: ClassVar[int] = 1000
+    """Passes after which ``epochs=None`` gives up, with a warning."""
+
+    kernel_: Kernel
+    record_: MistakeRecord
+    _vectors: Vectors
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_validation.KERNEL_CONSTRAINTS,
+        **KERNEL_CONSTRAINTS,
         "epochs": [Interval(Real, 0, None, closed="neither"), None],
-        "rule": [_validation.NameIn(RULES, also=("auto",))],
+        "rule": [NameIn(RULES, also=("auto",))],
         "normalize_vectors": ["boolean"],
         "margin": MARGIN_CONSTRAINTS,
         "class_weight": CLASS_WEIGHT_CONSTRAINTS,
@@ -268,52 +281,48 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordReasons,
         self.class_weight = class_weight
         self.early_stopping = early_stopping
 
-    kernel_: Kernel
-    record_: MistakeRecord
-
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def _learn(self, rows: Rows, codes: NDArray[np.int64], weights: RowWeights) -> TrainingRun:
-        """Train, and set the attributes."""
-        rng = check_random_state(self.random_state)
-        learnable, hold_out = self._learnable(rows, at_least=1), self.early_stopping or needs_held_out(self.rule)
-        if hold_out:
-            _validation.refuse_spread(rows, "Early stopping and the rules 'holdout' and 'auto'")
-        order, held_out = self._presentation(learnable, codes, rng, hold_out=hold_out)
-        n_steps, seed = self._n_steps(len(order)), _new_seed(rng)
-        trainer = self._new_trainer(rows, n_steps, weighted=weights.each is not None)
-        self._forget_choices()
-        chosen_rule = None
-        if self.early_stopping:
-            run, record, chosen_rule = self._train_until_best(
-                trainer, rows, codes, order, n_steps, held_out, seed, weights.each
-            )
-            self._keep(trainer.support_rows[: len(record.support)], weights.named(record), seed)
-        else:
-            run = self._train(trainer, rows, codes, order, n_steps, weights=weights.each)
-            length = run.steps if self.epochs is None or run.interrupted else n_steps
-            self._keep(trainer.support_rows, weights.named(trainer.record(len(order), length)), seed)
-        self.n_epochs_, self.converged_ = run.steps / len(order), run.converged
-        history = self._history_of_fit(weights, order, held_out, run)
-        repeated = min(run.steps, self.record_.n_steps) > len(order)
-        self.history_ = dataclasses.replace(history, rows_repeated=repeated, chosen_rule=chosen_rule)
-        if self.rule == "auto" and not self.early_stopping:
-            of_held_out = None if weights.each is None else weights.each[held_out]
-            self._choose_rule(weights.widened(rows[held_out], self.kernel_), codes[held_out], of_held_out)
-        elif needs_held_out(self.rule) and self.rule != "auto":
-            self._set_holdout(weights.widened(rows[held_out], self.kernel_), codes[held_out])
-        sample = self._sample_pass(rows, codes, order, min(run.steps, self.record_.n_steps))
-        self._take_pass(dataclasses.replace(sample, rows=weights.widened(sample.rows, self.kernel_)))
-        if len(held_out):
-            self._sample_held_out(weights.widened(rows[held_out], self.kernel_), codes[held_out])
-        return run
+    def fit(self, X: RowsLike, y: Labels, sample_weight: Any = None) -> Self:
+        """Train on data and labels.
 
-    def _after_fit(self, run: TrainingRun) -> None:
-        """Tell what happened; early stopping is no failure to converge."""
-        super()._after_fit(dataclasses.replace(run, converged=run.converged or bool(self.early_stopping)))
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            The examples; with ``kernel="precomputed"`` their kernel values with each other.
+        y : array of shape (n_samples,)
+            The labels: whole numbers, text, or anything else that can be sorted.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the rows, 0 or more; the class says what they do. Rows of weight 0 are left out, as if they had
+            not been given.
 
-    @partial(_validation.AvailableWhere, _why_no_partial_fit)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> VotedPerceptronClassifier:
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        with unchanged_on_error(self):
+            self._check_settings()
+            data = training_data(self, X, y, sample_weight, kernel=self.kernel)
+            self.kernel_ = self._suited_kernel(data.rows)
+            rng = check_random_state(self.random_state)
+            order, held_out = self._split(data, rng)
+            n_steps, seed = n_steps_of(self, len(order)), _new_seed(rng)
+            trainer = self._new_trainer(data.rows, n_steps, weighted=data.weights.each is not None)
+            if self.early_stopping:
+                run, record, rule = self._train_until_best(trainer, data, order, held_out, n_steps, seed)
+            else:
+                run, record, rule = self._train_to_the_end(trainer, data, order, n_steps)
+            self._keep(trainer.support_rows[: len(record.support)], data.as_given(record), seed)
+            self._set_history(self._history(data, order, held_out, run, rule))
+            self._choose_by_held_out(data, held_out)
+            self._sample_for_probabilities(data, order, held_out, run)
+            self._name_rows_as(X, y)
+        tell_of_end(self, run, _REMEDY)
+        return self
+
+    @available_if(_learns_in_batches)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: RowsLike, y: Labels, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning: one pass over new data, in their order, from where the record ends.
 
         Earlier data need not be kept. One call after another gives exactly the record of one unshuffled pass over all
@@ -339,179 +348,108 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordReasons,
         self : VotedPerceptronClassifier
             The model.
         """
-        with _validation.unchanged_on_error(self):
-            first = not hasattr(self, "record_")
-            rows, codes, weights = self._checked(
-                X, y, sample_weight=sample_weight, classes=classes, first=first, whole=False
-            )
-            order = self._learnable(rows, at_least=0)
-            trainer = self._resumed(rows)
-            steps = trainer.time
-            first_id = 0 if first else max(trainer.time, self.history_.n_numbered)
-            ids = np.zeros(rows.shape[0], dtype=np.int64)
-            ids[order] = first_id + np.arange(len(order))
-            run = self._train(trainer, rows, codes, order, len(order), ids, weights.each)
+        with unchanged_on_error(self):
+            first = not hasattr(self, "history_")
+            self._check_settings()
+            data = training_data(self, X, y, sample_weight, kernel=self.kernel, batch=True, classes=classes)
+            self.kernel_ = self._suited_kernel(data.rows, first=first)
+            order = self._learnable(data.rows, at_least=0)
+            trainer = self._resumed(data.rows)
+            steps, numbered = trainer.time, 0 if first else max(trainer.time, self.history_.n_numbered)
+            ids = np.zeros(data.rows.shape[0], dtype=np.int64)
+            ids[order] = numbered + np.arange(len(order))
+            run = self._train(trainer, data, order, len(order), ids)
             seed = _new_seed(check_random_state(self.random_state)) if first else self._vectors.seed
             self._keep(trainer.support_rows, trainer.record(max(1, trainer.time)), seed)
-            self._add_to_sample(self._sample_pass(rows, codes, order, run.steps, first=steps))
-            self.n_epochs_, self.converged_ = 1.0 if first else self.n_epochs_ + 1.0, False
-            history = self._history_with_batch(weights, order, run, first=first)
-            self.history_ = dataclasses.replace(history, n_numbered=first_id + len(order))
-        self._raise_if(run.interrupted, self.record_.n_steps)
+            at = evenly(min(run.steps, len(order)), SAMPLE) if steps else second_half(order, run.steps, data.rows)
+            self._add_to_sample(self._sample_of(data, order, at, steps, come_grouped(data.codes[order])))
+            history = history_with_batch(self, data, order, run)
+            self._set_history(dataclasses.replace(history, n_numbered=numbered + len(order)))
+        if run.interrupted:
+            tell_of_end(self, dataclasses.replace(run, steps=self.record_.n_steps), "")
         return self
 
-    def _new_trainer(self, rows: Rows, n_steps: int, weighted: bool = False) -> DualTrainer | LinearTrainer:
+    def _check_settings(self) -> None:
+        self._validate_params()
+        parse_memory_limit(self.memory_limit, type(self).__name__)
+        effective_threads(self.n_jobs, type(self).__name__)
+
+    def _suited_kernel(self, rows: Rows | SpreadRows, *, first: bool = True) -> Kernel:
+        """Return the kernel of these rows, with the arithmetic that suits them; a further batch may not change it."""
+        kernel = kernel_on(self, rows)
+        if not first and kernel != self.kernel_:  # its vectors are in another feature space
+            raise VotronError(
+                f"The kernel must be the same at every call of partial_fit: {self.kernel_!r}. Got {kernel!r} instead."
+            )
+        if isinstance(self.kernel, Kernel):  # one that was given is taken as it is
+            return kernel
+        some = examples_of(rows)
+        return kernel.suited_to(some) if first else self.kernel_.still_suited_to(some)
+
+    def _split(self, data: TrainingData, rng: np.random.RandomState) -> tuple[Index, Index]:
+        """Return the rows to present, in order, and the rows held out."""
+        hold_out = self.early_stopping or needs_held_out(self.rule)
+        if hold_out:
+            refuse_spread(data.rows, "Early stopping and the rules 'holdout' and 'auto'")
+        learnable = self._learnable(data.rows, at_least=1)
+        return presentation(self, learnable, data.codes, rng, hold_out=bool(hold_out))
+
+    def _learnable(self, rows: Rows | SpreadRows, at_least: int) -> Index:
+        """Return the numbers of the rows that can be learnt; warn of the others."""
+        learnable = learnable_rows(rows, self.kernel_)
+        return check_learnable(rows.shape[0], learnable, at_least, "K(x, x) = 0", repr(self.kernel_))
+
+    def _new_trainer(
+        self, rows: Rows | SpreadRows, n_steps: int, weighted: bool = False
+    ) -> DualTrainer | LinearTrainer:
         """Return the engine that is fastest on these data; the record is the same. The linear one knows no weights."""
         # early stopping asks for the record on the way, which the linear engine has at the end only
         exact = not (self.early_stopping or self._largest_margin or weighted or isinstance(rows, SpreadRows))
         linear = exact and self.kernel_.affine() is not None
         if linear and LinearTrainer.suits(self.kernel_, rows, self._n_vectors, n_steps):
             return LinearTrainer(self.kernel_, self._n_vectors)
-        return DualTrainer(self.kernel_, self._n_vectors, self._margins)
-
-    @property
-    def _margins(self) -> float | Floats:
-        """τ, or where it differs by class, for the rows of each code."""
-        return margins_of(self)
+        return DualTrainer(self.kernel_, self._n_vectors, margins_of(self))
 
     @property
     def _largest_margin(self) -> float:
         """The largest τ of a class."""
-        return float(np.max(self._margins))
+        return float(np.max(margins_of(self)))
 
-    def _resumed(self, rows: Rows) -> DualTrainer:
+    def _resumed(self, rows: Rows | SpreadRows) -> DualTrainer:
         """Return a trainer that stands where the record ends, if there is one."""
         if hasattr(self, "record_"):
-            return DualTrainer.resume(self.kernel_, self._margins, self.record_, self.support_vectors_)
-        trainer = DualTrainer(self.kernel_, self._n_vectors, self._margins)
-        trainer.support_rows = _validation.examples_of(rows)[:0]
+            return DualTrainer.resume(self.kernel_, margins_of(self), self.record_, self.support_vectors_)
+        trainer = DualTrainer(self.kernel_, self._n_vectors, margins_of(self))
+        trainer.support_rows = examples_of(rows)[:0]
         return trainer
-
-    def _checked(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sample_weight: Any = None,
-        classes: Any = None,
-        first: bool = True,
-        whole: bool = True,
-    ) -> tuple[Rows, NDArray[np.int64], RowWeights]:
-        """Validate parameters and data, the ``whole`` or a part; set ``classes_`` and ``kernel_``."""
-        self._validate_params()
-        parse_memory_limit(self.memory_limit, type(self).__name__)
-        effective_threads(self.n_jobs, type(self).__name__)
-        X, y = _validation.validated(self, X, y, kernel=self.kernel, reset=first)
-        if not first:
-            self._check_same_classes(classes)
-        known = classes if first else self.classes_
-        weights = weighed(self, y, sample_weight, scaled=whole, classes=known, least=int(whole))
-        given = X
-        X, y = weights.of(X, y, self.kernel)
-        kernel = _validation.kernel_on(self, X)
-        if not first and kernel != self.kernel_:  # its vectors are in another feature space
-            raise VotronError(
-                f"The kernel must be the same at every call of partial_fit: {self.kernel_!r}. Got {kernel!r} instead."
-            )
-        self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
-        _validation.check_two_classes(self.classes_, X.shape)
-        if not isinstance(self.kernel, Kernel):  # one that was given is taken as it is
-            some = _validation.examples_of(X)
-            kernel = kernel.suited_to(some) if first else self.kernel_.still_suited_to(some)
-        self.kernel_ = kernel
-        return X, codes, weights.recognising(given, codes, first=0 if first else self.history_.n_rows)
-
-    def _learnable(self, rows: Rows, at_least: int) -> Index:
-        """Return the numbers of the rows that can be learnt, and tell of the others."""
-        learnable = _validation.learnable_rows(rows, self.kernel_)
-        return self._learnable_of(rows, learnable, at_least, "K(x, x) = 0", repr(self.kernel_))
 
     def _train(
         self,
         trainer: DualTrainer | LinearTrainer,
-        rows: Rows,
-        codes: NDArray[np.int64],
+        data: TrainingData,
         order: Index,
         n_steps: int,
         ids: Index | None = None,
-        weights: Floats | None = None,
         stop: EarlyStop | None = None,
     ) -> TrainingRun:
         """Run the engine, which may be told to stop early."""
         if not n_steps:
             return TrainingRun(0, False, False)
-        run = self._runner(trainer, rows, order, n_steps, ids, weights)
+        rows, codes = data.rows, data.codes
+        run = self._runner(trainer, rows, order, n_steps, ids, data.weights.each)
 
         def train(watch: Watch) -> TrainingRun:
             return run(rows, codes, order, n_steps, watcher=watch if stop is None else stop.beside(watch))
 
-        done = self._in_epochs(n_steps, len(order), train)
+        done = in_epochs(self, n_steps, len(order), train)
         if isinstance(rows, SpreadRows):
             self.cluster_account_ = rows.account
         return done
 
-    def _train_until_best(
-        self,
-        trainer: DualTrainer | LinearTrainer,
-        rows: Rows,
-        codes: NDArray[np.int64],
-        order: Index,
-        n_steps: int,
-        held_out: Index,
-        seed: int,
-        weights: Floats | None,
-    ) -> tuple[TrainingRun, MistakeRecord, str | None]:
-        """Run the engine; return what happened, the record until the best moment by held-out rows, and the rule."""
-        n, looks_for_itself = len(order), self.rule != "auto" and RULES[self.rule].needs_held_out
-        unseen = HeldOutRows(
-            self.kernel_,
-            rows,
-            rows[held_out],
-            codes[held_out],
-            self._choices("last" if looks_for_itself else self.rule),
-            seed,
-            effective_threads(self.n_jobs),
-            None if weights is None else weights[held_out],
-        )
-        stop = EarlyStop(unseen, partial(trainer.record, n), n, n_steps, self.PATIENCE)
-        run = self._train(trainer, rows, codes, order, n_steps, weights=weights, stop=stop)
-        stop.look(run.steps)
-        if self.epochs is not None and run.converged and not run.interrupted:
-            stop.look_on(n_steps)
-        whole = trainer.record(n, stop.looked)
-        record = whole if looks_for_itself else whole.until(unseen.times[unseen.best[0]])
-        self.validation_moments_, self.validation_scores_ = validation_table(unseen, n)
-        chosen = unseen.choices[unseen.best[1]][0] if self.rule == "auto" else None
-        return dataclasses.replace(run, converged=run.converged and len(record) == len(whole)), record, chosen
-
-    def _choices(self, rule: str) -> list[tuple[str, bool]]:
-        """Return what may predict, by rule: one, or those that "auto" stands for."""
-        return [(name, bool(self.normalize_vectors)) for name in (self.AUTO_RULES if rule == "auto" else (rule,))]
-
-    def _choose_rule(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None = None) -> None:
-        """Choose what "auto" stands for, by held-out rows at the end of training."""
-        chosen = self._looked_at(rows, codes, [self.record_.n_steps], "auto", weights)[1]
-        self.history_ = dataclasses.replace(self.history_, chosen_rule=chosen)
-
-    def _looked_at(
-        self, rows: Rows, codes: NDArray[np.int64], times: list[int], rule: str, weights: Floats | None = None
-    ) -> tuple[int, str]:
-        """Return of some moments and rules the best by held-out rows, from one scan over the record."""
-        choices, right = self._choices(rule), []
-        for stage in self._vectors.staged(rows, times, choices, n_threads=effective_threads(self.n_jobs)):
-            right.append([counted(codes_of(stage.scores[choice]) == codes, weights) for choice in choices])
-        i, j = first_best(right)
-        return times[i], choices[j][0]
-
-    def _forget_choices(self) -> None:
-        """Forget what an earlier fit chose by held-out rows."""
-        for name in ("validation_moments_", "validation_scores_"):
-            self.__dict__.pop(name, None)
-
     def _runner(
         self,
         trainer: DualTrainer | LinearTrainer,
-        rows: Rows,
+        rows: Rows | SpreadRows,
         order: Index,
         n_steps: int,
         ids: Index | None = None,
@@ -529,6 +467,49 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordReasons,
             run = partial(run, ids=ids, weights=weights, memory=memory)
         return run
 
+    def _train_to_the_end(
+        self, trainer: DualTrainer | LinearTrainer, data: TrainingData, order: Index, n_steps: int
+    ) -> tuple[TrainingRun, MistakeRecord, None]:
+        run = self._train(trainer, data, order, n_steps)
+        self.__dict__.pop("validation_moments_", None)
+        self.__dict__.pop("validation_scores_", None)
+        length = run.steps if self.epochs is None or run.interrupted else n_steps
+        return run, trainer.record(len(order), length), None
+
+    def _train_until_best(
+        self,
+        trainer: DualTrainer | LinearTrainer,
+        data: TrainingData,
+        order: Index,
+        held_out: Index,
+        n_steps: int,
+        seed: int,
+    ) -> tuple[TrainingRun, MistakeRecord, str | None]:
+        """Run the engine; return what happened, the record until held-out rows were predicted best, and the rule."""
+        from votron.estimators._best_moment import EarlyStop, HeldOutRows, validation_table
+
+        n, looks_for_itself = len(order), self.rule != "auto" and RULES[self.rule].needs_held_out
+        unseen = HeldOutRows(
+            self.kernel_,
+            data.rows,
+            data.rows[held_out],
+            data.codes[held_out],
+            self._choices("last" if looks_for_itself else self.rule),
+            seed,
+            effective_threads(self.n_jobs),
+            None if data.weights.each is None else data.weights.each[held_out],
+        )
+        stop = EarlyStop(unseen, partial(trainer.record, n), n, n_steps, self.PATIENCE)
+        run = self._train(trainer, data, order, n_steps, stop=stop)
+        stop.look(run.steps)
+        if self.epochs is not None and run.converged and not run.interrupted:
+            stop.look_on(n_steps)
+        whole = trainer.record(n, stop.looked)
+        record = whole if looks_for_itself else whole.until(unseen.times[unseen.best[0]])
+        self.validation_moments_, self.validation_scores_ = validation_table(unseen, n)
+        rule = unseen.choices[unseen.best[1]][0] if self.rule == "auto" else None
+        return dataclasses.replace(run, converged=run.converged and len(record) == len(whole)), record, rule
+
     def _keep(self, rows: Rows, record: MistakeRecord, seed: int) -> None:
         """Set the attributes that follow from the record and its examples."""
         self.record_ = record
@@ -538,6 +519,120 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordReasons,
         self.n_support_ = np.bincount(used // (len(record.support) + 1), minlength=record.n_vectors)
         self.n_mistakes_ = record.n_mistakes
         self._vectors = Vectors(record, self.kernel_, rows, seed)
+
+    def _history(
+        self, data: TrainingData, order: Index, held_out: Index, run: TrainingRun, rule: str | None
+    ) -> TrainingHistory:
+        repeated = min(run.steps, self.record_.n_steps) > len(order)
+        history = history_of_fit(self, data, order, held_out, run)
+        return dataclasses.replace(history, rows_repeated=repeated, chosen_rule=rule)
+
+    def _choose_by_held_out(self, data: TrainingData, held_out: Index) -> None:
+        """Choose the rule that "auto" stands for, unless early stopping has, or the vectors of "holdout"."""
+        if not needs_held_out(self.rule) or (self.rule == "auto" and self.early_stopping):
+            return
+        rows, codes = data.with_all_columns(data.rows[held_out], self.kernel_), data.codes[held_out]
+        if self.rule == "auto":
+            self._choose_rule(rows, codes, None if data.weights.each is None else data.weights.each[held_out])
+        else:
+            self._set_holdout(rows, codes)
+
+    def _choose_rule(self, rows: Rows, codes: Index, weights: Floats | None = None) -> None:
+        """Choose what "auto" stands for, by held-out rows at the end of training."""
+        chosen = self._best_by(rows, codes, [self.record_.n_steps], "auto", weights)[1]
+        self.history_ = dataclasses.replace(self.history_, chosen_rule=chosen)
+
+    def _choices(self, rule: str) -> list[tuple[str, bool]]:
+        """Return what may predict, by rule: one, or those that "auto" stands for."""
+        return [(name, bool(self.normalize_vectors)) for name in (self.AUTO_RULES if rule == "auto" else (rule,))]
+
+    def _best_by(
+        self, rows: Rows, codes: Index, times: list[int], rule: str, weights: Floats | None = None
+    ) -> tuple[int, str]:
+        """Return of some moments and rules the best by held-out rows, from one scan over the record."""
+        from votron.estimators._best_moment import codes_of, counted, first_best
+
+        choices, right = self._choices(rule), []
+        for stage in self._vectors.staged(rows, times, choices, n_threads=effective_threads(self.n_jobs)):
+            right.append([counted(codes_of(stage.scores[choice]) == codes, weights) for choice in choices])
+        i, j = first_best(right)
+        return times[i], choices[j][0]
+
+    def _set_holdout(self, rows: Rows, codes: Index) -> None:
+        curve = self._vectors.holdout_curve(rows, codes, n_threads=effective_threads(self.n_jobs))
+        self._vectors = dataclasses.replace(self._vectors, holdout=curve)
+
+    # -- probabilities ------------------------------------------------------------------------------------------------
+
+    def _sample_for_probabilities(self, data: TrainingData, order: Index, held_out: Index, run: TrainingRun) -> None:
+        """Keep rows from which `predict_proba` learns how far scores can be trusted."""
+        at = second_half(order, min(run.steps, self.record_.n_steps), data.rows)
+        grouped = not self.shuffle and come_grouped(data.codes[order])  # shuffled ones come so by chance only
+        sample = self._sample_of(data, order, at, 0, grouped)
+        self._sample, self._slopes = sample or None, {}
+        if len(held_out):
+            rows = data.with_all_columns(data.rows[held_out], self.kernel_)
+            self._take_held_out(rows, data.codes[held_out], self.record_.n_steps)
+
+    def _sample_of(self, data: TrainingData, order: Index, at: Index, first: int, grouped: bool) -> Sample:
+        """Return rows presented at some steps, when so many steps were over before the first."""
+        rows = data.with_all_columns(rows_at(data.rows, order[at]), self.kernel_)
+        return Sample(rows, class_numbers(data.codes[order[at]], self._n_vectors), first + at, grouped=grouped)
+
+    def _predictor_key(self) -> str:
+        return _key(self._predicting_rule(), bool(self.normalize_vectors))
+
+    def _predictor_keys(self) -> list[str]:
+        names = [name for name, rule in RULES.items() if self._vectors.holdout is not None or not rule.needs_held_out]
+        quick = [name for name in names if getattr(RULES[name], "compiled", ()) is not None]  # the others take long
+        every = [_key(name, normalized) for name in quick for normalized in (False, True)]
+        return list(dict.fromkeys([*every, self._predictor_key()]))
+
+    def _computed_slopes(self, keys: list[str]) -> dict[str, float]:
+        from votron.estimators._progressive import progressive_scores, slope_of
+
+        assert self._sample is not None
+        choices = {key: (key.removesuffix(_UNIT), key.endswith(_UNIT)) for key in keys}
+        n_threads = effective_threads(self.n_jobs)
+        found = progressive_scores(self._vectors, self._sample, choices.values(), n_threads) if keys else {}
+        return {key: slope_of(*found[choice], self._sample.labels) for key, choice in choices.items()}
+
+    def agreement(self, X: RowsLike) -> Floats:
+        """Return which share of the votes the predicted label has: how much the vectors of training agree on it.
+
+        A measure of doubt by the record alone. Whatever the rule, it is the votes that are counted: of two classes,
+        those for the predicted one; of more, those of the predicted class's own vectors, each of which says yes or no.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Shares, from 0 to 1; 1 where all vectors since the first mistake agree.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from votron import VotedPerceptronClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = VotedPerceptronClassifier(random_state=0).fit(X[:1000], y[:1000])
+        >>> sure = model.agreement(X[1000:]) > 0.9
+        >>> wrong = model.predict(X[1000:]) != y[1000:]
+        >>> bool(wrong[sure].mean() < 0.03 < 0.15 < wrong[~sure].mean())
+        True
+        """
+        check_is_fitted(self)
+        rows, _ = validated(self, X, kernel=self.kernel_, reset=False)
+        numbers, votes = self._numbers(self._shaped(self._scores(rows))), ("vote", False)
+        [stage] = self._vectors.staged(
+            rows, [self._vectors.record.n_steps], [votes], n_threads=effective_threads(self.n_jobs)
+        )
+        scores = stage.scores[votes]
+        signed = np.where(numbers == 1, 1, -1) * scores[:, 0] if scores.shape[1] == 1 else None
+        return (1 + (scores[np.arange(len(numbers)), numbers] if signed is None else signed)) / 2
 
     @property
     def dual_coef_(self) -> Floats:
@@ -570,14 +665,39 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordReasons,
         choice = self._predicting_rule(), bool(self.normalize_vectors)
         return self._vectors.scores(rows, *choice, n_threads=effective_threads(self.n_jobs))
 
+    def suspects(self, top: int | None = None, *, first: int = 0) -> Suspects:
+        """Return the training rows that were mistaken again and again, by much, and late: their labels may be wrong.
+
+        From the record alone, without the data. `votron.explanations.Suspects` says how rows are ranked; a margin and
+        some ten epochs help: ``VotedPerceptronClassifier(kernel="rbf", margin=2.0, epochs=10)``.
+
+        Parameters
+        ----------
+        top : int, optional
+            How many, the most suspicious; by default all that were ever mistaken.
+        first : int, default=0
+            Number of the first row, where rows have no names.
+
+        Returns
+        -------
+        Suspects
+            The rows, ranked, with how often, when last, and for which class they were taken.
+        """
+        from votron.explanations.suspicion import suspects_of
+
+        check_is_fitted(self)
+        if top is not None and (isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0):
+            raise VotronError(f"The 'top' must be a number of rows, 0 or more, or None for all. Got {top!r} instead.")
+        return suspects_of(self.record_, self.classes_, top, getattr(self, "row_names_", {}), first)
+
     def with_rule(
         self,
         rule: str,
         normalize_vectors: bool = False,
         *,
-        X_val: Any = None,
-        y_val: Any = None,
-    ) -> VotedPerceptronClassifier:
+        X_val: RowsLike | None = None,
+        y_val: Labels | None = None,
+    ) -> Self:
         """Return a shallow copy of the fitted model that predicts by another rule from the same record.
 
         Parameters
@@ -616,14 +736,14 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordReasons,
             raise VotronError(
                 f"X_val and y_val are for the rules 'holdout' and 'auto' only. Got the rule {rule!r} instead."
             )
+        held_out = None if X_val is None or y_val is None else self._labelled(X_val, y_val)
         if rule == "auto":
-            if X_val is not None:
-                other._choose_rule(*self._labelled(X_val, y_val))
+            if held_out is not None:
+                other._choose_rule(*held_out)
             other._predicting_rule()  # refuses where none was chosen
-        elif X_val is not None:
-            held_out = self._labelled(X_val, y_val)
+        elif held_out is not None:
             other._set_holdout(*held_out)
-            other._sample_held_out(*held_out)
+            other._take_held_out(*held_out, self.record_.n_steps)
         elif RULES[rule].needs_held_out and self._vectors.holdout is None:
             raise VotronError(
                 f"The rule {rule!r} needs held-out data: ",
@@ -632,7 +752,7 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordReasons,
             )
         return other
 
-    def with_best_moment(self, X_val: Any, y_val: Any, rule: str | None = None) -> VotedPerceptronClassifier:
+    def with_best_moment(self, X_val: RowsLike, y_val: Labels, rule: str | None = None) -> Self:
         """Return a shallow copy of the fitted model whose training ends at the moment that predicts given data best.
 
         What ``early_stopping`` does with rows that it sets aside, for data at hand: of all moments, four to a pass, the
@@ -660,6 +780,8 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordReasons,
         >>> bool(best.score(X[1000:1400], y[1000:1400]) >= model.score(X[1000:1400], y[1000:1400]))
         True
         """
+        from votron.estimators._best_moment import moments_within
+
         check_is_fitted(self)
         other = copy.copy(self)
         other.rule = self.rule if rule is None else rule
@@ -669,42 +791,32 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordReasons,
         m = self.record_.n_examples
         times = moments_within(0, min(self.record_.n_steps, round(max(1.0, self.n_epochs_) * m)), m)
         held_out = self._labelled(X_val, y_val)
-        time, chosen = other._looked_at(*held_out, times, other.rule)
+        time, chosen = other._best_by(*held_out, times, other.rule)
         record, rows, seed = self.record_.until(time), self._vectors.support_rows, self._vectors.seed
         other._keep(rows[: len(record.support)], record, seed)
-        other.converged_ = self.converged_ and len(record) == len(self.record_)
-        other.history_ = dataclasses.replace(
-            self.history_,
-            rows_repeated=self.history_.rows_repeated and time > m,
-            converged=other.converged_,
-            end_chosen_by=self.history_.end_chosen_by or "with_best_moment",
-            chosen_rule=chosen if other.rule == "auto" else self.history_.chosen_rule,
+        other._set_history(
+            dataclasses.replace(
+                self.history_,
+                rows_repeated=self.history_.rows_repeated and time > m,
+                converged=self.converged_ and len(record) == len(self.record_),
+                end_chosen_by=self.history_.end_chosen_by or "with_best_moment",
+                chosen_rule=chosen if other.rule == "auto" else self.history_.chosen_rule,
+            )
         )
-        return other._sample_held_out(*held_out)
-
-    def _in_feature_space(self, X: RowsLike, y: Labels, vector: str) -> Margins:
-        """Return what `votron.theory.margins` asks for."""
-        return recorded_margins(self, X, y, vector)
-
-    def _evidence(self, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
-        """Return what `votron.theory.certify` asks for."""
-        return recorded_evidence(self, X, y, comparators)
-
-    def _measured(self, X: RowsLike, y: Labels) -> dict[str, Measured]:
-        """Return the errors of all predictors on test data."""
-        return recorded_errors(self, X, y)
-
-    def _set_holdout(self, rows: Rows, codes: NDArray[np.int64]) -> None:
-        curve = self._vectors.holdout_curve(rows, codes, n_threads=effective_threads(self.n_jobs))
-        self._vectors = dataclasses.replace(self._vectors, holdout=curve)
+        other._take_held_out(*held_out, record.n_steps)
+        return other
 
     def _explained_form(self) -> Form:
         """Return all vectors, and the rule, which knows what makes its scores."""
+        from votron.estimators._score_functions import Sequence
+
         self._validate_params()
         return Sequence(self._vectors, self._predicting_rule(), bool(self.normalize_vectors))
 
     def _form(self) -> tuple[Form, tuple[str, ...]]:
         """Return what the model's rule needs, and what is given up by keeping no more."""
+        from votron.estimators._score_functions import form_of_vectors
+
         self._validate_params()
         chosen = self._predicting_rule()
         others = [rule for rule in RULES if rule != chosen]
@@ -717,10 +829,10 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordReasons,
 
     def staged_decision_function(
         self,
-        X: Any,
+        X: RowsLike,
         at: Iterable[float] | None = None,
-        rules: abc.Sequence[str | tuple[str, bool]] | None = None,
-    ) -> Iterator[tuple[float, dict[Any, Floats]]]:
+        rules: Sequence[str | tuple[str, bool]] | None = None,
+    ) -> Iterator[tuple[float, dict[Any, Scores]]]:
         """Yield the scores of any rules at any moments of training, from one scan over the record.
 
         Parameters
@@ -752,8 +864,10 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordReasons,
         """
         check_is_fitted(self)
         if is_collection(X):
+            from votron.estimators._collections import staged
+
             return staged(self, X, at, rules)
-        rows, _ = _validation.validated(self, X, kernel=self.kernel_, reset=False)
+        rows, _ = validated(self, X, kernel=self.kernel_, reset=False)
         moments = moments_of(self.record_, self.n_epochs_, at)
         times = [round(moment * self.record_.n_examples) for moment in moments]
         choices = choices_of([(self._predicting_rule(), bool(self.normalize_vectors))] if rules is None else rules)
@@ -763,16 +877,41 @@ class VotedPerceptronClassifier(RecordProbabilities, WeightedFit, RecordReasons,
             for moment, stage in zip(moments, stages, strict=True)
         )
 
+    # -- theory -------------------------------------------------------------------------------------------------------
+
+    def _in_feature_space(self, X: RowsLike, y: Labels, vector: str) -> Margins:
+        """Return what `votron.theory.margins` asks for."""
+        from votron.estimators._evidence import recorded_margins
+
+        return recorded_margins(self, X, y, vector)
+
+    def _evidence(self, X: RowsLike, y: Labels, comparators: Any) -> Evidence:
+        """Return what `votron.theory.certify` asks for."""
+        from votron.estimators._evidence import recorded_evidence
+
+        return recorded_evidence(self, X, y, comparators)
+
+    def _measured(self, X: RowsLike, y: Labels) -> dict[str, Measured]:
+        """Return the errors of all predictors on test data."""
+        from votron.estimators._evidence import recorded_errors
+
+        return recorded_errors(self, X, y)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # The last vector of a linear kernel gets 0.8 to 0.9 of the checks' data right; the other rules do better.
-        _validation.set_tags(tags, self.kernel, poor_if_linear=self.rule in RULES and RULES[self.rule].unsteady)
+        set_tags(tags, self.kernel, poor_if_linear=self.rule in RULES and RULES[self.rule].unsteady)
         return tags
 
 
 def needs_held_out(rule: str) -> bool:
     """Tell whether a rule, or the choice of one, is by rows that training has not seen."""
     return rule == "auto" or RULES[rule].needs_held_out
+
+
+def _key(rule: str, normalized: bool) -> str:
+    """Return the name of a rule, and whether normalising vectors makes another of it."""
+    return rule + _UNIT if normalized and RULES[rule].needs_lengths else rule
 
 
 def _new_seed(rng: np.random.RandomState) -> int:

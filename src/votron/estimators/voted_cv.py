@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
@@ -26,9 +27,11 @@ from votron._util.types import Array, Floats, Index, Labels, Rows, RowsLike
 from votron.errors import Parameter, VotronError
 from votron.estimators import _validation
 from votron.estimators._grid import EPOCHS, Params, Setting, first_settings, moments_until, multiple_of_scale
+from votron.estimators._kernels import resolved_gamma
 from votron.estimators._search import Folds, Point, Search, with_every_class_first
-from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, WeightedFit, weighed
-from votron.estimators.base import outside_votron
+from votron.estimators._training import outside_votron, unchanged_on_error
+from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, weighed
+from votron.estimators.base import VotronClassifier
 from votron.estimators.voted import VotedPerceptronClassifier, needs_held_out
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
@@ -44,7 +47,7 @@ _FIXED = ("coef0", "normalize_kernel", "class_weight", "memory_limit", "n_jobs")
 """Parameters that are the same for all settings."""
 
 
-class VotedPerceptronClassifierCV(WeightedFit):
+class VotedPerceptronClassifierCV(VotronClassifier):
     """Voted perceptron whose kernel, margin, epochs and rule are chosen by cross-validation.
 
     Each setting of kernel, degree, gamma and margin is fitted once per fold, and that one fit gives the scores of all
@@ -54,12 +57,12 @@ class VotedPerceptronClassifierCV(WeightedFit):
     Parameters
     ----------
     kernels : "auto" or list, default="auto"
-        Kernels to try, as `VotedPerceptronClassifier` takes them, except "precomputed". "auto": "rbf".
+        Kernels of `VotedPerceptronClassifier`, except "precomputed". "auto": "rbf".
     gammas : "auto" or list, default="auto"
-        Values of gamma: numbers, "scale", "auto", or multiples such as "scale*0.1", all computed from the rows given to
-        `fit`. "auto" begins with 1/4, 1 and 4 times "scale" for the Gaussian kernel, and with "scale" for the
-        polynomial one. Where the best value is the smallest or the largest tried, a fourth of it or four times as much
-        is tried as well, from 1/1024 to 1024 times "scale".
+        Numbers, "scale", "auto", or multiples such as "scale*0.1", of all rows given to `fit`. "auto" begins with 1/4,
+        1 and 4 times "scale" for the Gaussian kernel and with "scale" for the polynomial one. Where the best value is
+        the smallest or the largest tried, a fourth of it or four times as much is tried as well, from 1/1024 to 1024
+        times "scale".
     degrees : "auto" or list of int, default="auto"
         Degrees of the polynomial kernel. "auto" begins with 1, 2 and 3, and goes on to at most 6 where the best is the
         largest.
@@ -86,8 +89,8 @@ class VotedPerceptronClassifierCV(WeightedFit):
         Rows that the search uses at most, drawn at random with some of every class. None: all.
     time_limit : float or None, default=None
         Seconds for the search and the training at the end. The search stops, with a warning, when only the estimated
-        time of that training is left, or half of the limit. The training at the end is always complete, and one setting
-        is always tried, even if that takes longer.
+        time of that training is left. That training is always complete, and one setting is always tried, even if it
+        takes longer.
     refit : bool, default=True
         Train the best on all rows at the end. Without it there is no ``best_estimator_``, and no prediction.
     random_state : int, RandomState instance or None, default=None
@@ -165,10 +168,6 @@ class VotedPerceptronClassifierCV(WeightedFit):
     True
     """
 
-    stopped_: str
-    _kept: Index | None
-    """Rows with a weight above 0, if some have none."""
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernels": [_AUTO, "array-like"],
         "gammas": [_AUTO, "array-like"],
@@ -194,26 +193,26 @@ class VotedPerceptronClassifierCV(WeightedFit):
 
     def __init__(
         self,
-        kernels: Any = "auto",
-        gammas: Any = "auto",
-        degrees: Any = "auto",
-        margins: Any = "auto",
-        rules: Any = ("vote", "average"),
+        kernels: str | Sequence[Any] = "auto",
+        gammas: str | Sequence[float | str] = "auto",
+        degrees: str | Sequence[int] = "auto",
+        margins: str | Sequence[float | dict[Any, float]] = "auto",
+        rules: Sequence[str] = ("vote", "average"),
         epochs: float | str = "auto",
         coef0: float = 1.0,
         normalize_kernel: bool = False,
         cv: Any = 5,
-        scoring: Any = None,
+        scoring: str | Callable[..., float] | None = None,
         halving: bool = True,
         max_rows: int | None = None,
         time_limit: float | None = None,
         refit: bool = True,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         memory_limit: int | str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
-        class_weight: Any = None,
-        resume: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
+        resume: str | os.PathLike[str] | None = None,
     ) -> None:
         self.kernels = kernels
         self.gammas = gammas
@@ -238,7 +237,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: RowsLike, y: Labels, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> Self:
         """Choose parameters by cross-validation, and train with them on all rows.
 
         Parameters
@@ -256,7 +255,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         self : VotedPerceptronClassifierCV
             The fitted model.
         """
-        with _validation.unchanged_on_error(self):
+        with unchanged_on_error(self):
             self._validate_params()
             seed = self.random_state
             if not isinstance(seed, Integral):
@@ -276,7 +275,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         self._tell(search)
         return self
 
-    def _folds(self, X: RowsLike, y: Labels, sample_weight: Any, seed: int) -> tuple[Folds, Index | None]:
+    def _folds(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None, seed: int) -> tuple[Folds, Index | None]:
         """Validate data and set ``classes_``; return the rows with a weight and, if there are others, their numbers."""
         effective_threads(self.n_jobs, type(self).__name__)
         rows, labels = _validation.validated(self, X, y, kernel=None, reset=True)
@@ -334,7 +333,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         del given["rule"]
         settings = first_settings(given, EPOCHS if _is_auto(self.epochs) else float(self.epochs))
         texts = {gamma for each in settings if isinstance(gamma := each.params.get("gamma"), str)}
-        scale = float(_validation.resolved_gamma("scale", rows)) if texts - {"auto"} else 1.0
+        scale = float(resolved_gamma("scale", rows)) if texts - {"auto"} else 1.0
         for each in settings:
             if (gamma := each.params.get("gamma")) in texts:
                 each.params["gamma"] = 1.0 / rows.shape[1] if gamma == "auto" else multiple_of_scale(gamma) * scale
@@ -396,7 +395,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
     def _scores(self, rows: Rows) -> Floats:
         return self.best_estimator_._scores(rows)
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: RowsLike) -> Floats:
         """Return how probable each class is, as `VotedPerceptronClassifier.predict_proba` of ``best_estimator_`` does.
 
         Parameters
@@ -412,7 +411,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.predict_proba(X))
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: RowsLike) -> Floats:
         """Return the logarithms of the probabilities.
 
         Parameters
@@ -432,7 +431,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         """Return what predicts."""
         return self.best_estimator_
 
-    def _name_rows_as(self, X: Any, y: Any) -> None:
+    def _name_rows_as(self, X: RowsLike, y: Labels) -> None:
         """Call the rows of training by their index: those with a weight above 0, which are all that it was given."""
         index = labels_of_rows(X, y)
         self.best_estimator_.name_rows(index if index is None or self._kept is None else index[self._kept])
@@ -447,7 +446,7 @@ class VotedPerceptronClassifierCV(WeightedFit):
         facts = {"folds": self.n_splits_, "settings": self.n_settings_, "stopped": self.stopped_}
         return self.best_estimator_, {"search": facts | {"score": self.best_score_, "params": params}}
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: RowsLike, y: Labels, sample_weight: ArrayLike | None = None) -> float:
         """Return the score by ``scoring``, accuracy by default.
 
         Parameters

@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from votron._util.types import Floats, Index
+from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.engine import TrainingRun, WinnowTrainer
-from votron.engine.boolean import ActiveRows, active_rows
+from votron.engine.boolean import active_rows
 from votron.errors import NotRepresentableError
-from votron.estimators import _validation
 from votron.estimators._score_functions import Form, Linear
-from votron.estimators._validation import check_unchanged
-from votron.estimators._weights import RowWeights
-from votron.estimators.base import EpochClassifier
+from votron.estimators._training import (
+    TrainingData,
+    check_is_trained,
+    check_room,
+    history_of_fit,
+    history_with_batch,
+    in_epochs,
+    n_steps_of,
+    tell_of_end,
+    training_data,
+    unchanged_on_error,
+)
+from votron.estimators._watching import CallbackSupportMixin
+from votron.estimators.base import VotronClassifier
 from votron.theory.winnow import CONSTRAINTS
 
 __all__ = ["WinnowClassifier"]
 
 _FIXED = ("promotion", "threshold", "demotion", "complement", "binarize")
 """The parameters that make weights what they are, and may not change between calls of partial_fit."""
+_REMEDY = (
+    "it may be that no threshold over these features tells the classes apart; give a number of epochs, or try "
+    "complement=True"
+)
 
 
-class WinnowClassifier(EpochClassifier):
+class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
     """Winnow: linear thresholds over Boolean features, learnt by multiplication (Littlestone, 1988).
 
     Training presents the examples in turn. Where a positive example is missed, the weights of its active features
@@ -123,13 +137,11 @@ class WinnowClassifier(EpochClassifier):
     Learning 2, 285-318.
     """
 
-    _REMEDY = (
-        "it may be that no threshold over these features tells the classes apart; give a number of epochs, or try "
-        "complement=True"
-    )
+    MAX_EPOCHS: ClassVar[int] = 1000
+    """Passes after which ``epochs=None`` gives up, with a warning."""
 
-    n_features_in_: int
     _fixed: dict[str, Any]
+    _trainer: WinnowTrainer
 
     _tables: ClassVar[dict[str, str]] = {"numeric": "keep", "dates": "onehot"}  # it wants 0 and 1
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -166,17 +178,33 @@ class WinnowClassifier(EpochClassifier):
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def _learn(self, rows: ActiveRows, codes: NDArray[np.int64], given: RowWeights) -> TrainingRun:
-        """Train, and set the attributes."""
-        n = len(codes)
-        order = check_random_state(self.random_state).permutation(n) if self.shuffle else np.arange(n)
-        trainer = self._new_trainer()
-        run = self._train(trainer, rows, codes, order, self._n_steps(n))
-        self._keep(trainer, run.steps / n, run.converged)
-        self.history_ = self._history_of_fit(given, order, order[:0], run)
-        return run
+    def fit(self, X: RowsLike, y: Labels) -> Self:
+        """Train on data and labels.
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> WinnowClassifier:
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame of shape (n_samples, n_features)
+            The examples.
+        y : array of shape (n_samples,)
+            The labels: whole numbers, text, or anything else that can be sorted.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        with unchanged_on_error(self):
+            self._validate_params()
+            data = training_data(self, X, y)
+            n = len(data.codes)
+            order = check_random_state(self.random_state).permutation(n) if self.shuffle else np.arange(n)
+            self._trainer = self._new_trainer()
+            run = self._train(data, order, n_steps_of(self, n))
+            self._set_history(history_of_fit(self, data, order, order[:0], run))
+        tell_of_end(self, run, _REMEDY)
+        return self
+
+    def partial_fit(self, X: RowsLike, y: Labels, classes: Any = None) -> Self:
         """Go on learning: one pass over new data, in their order, from the weights there are.
 
         One call after another gives exactly the weights and counts of one unshuffled pass over all of the data.
@@ -195,36 +223,21 @@ class WinnowClassifier(EpochClassifier):
         self : WinnowClassifier
             The model.
         """
-        first = not hasattr(self, "_trainer")
-        with _validation.unchanged_on_error(self):
-            rows, codes, given = self._checked(X, y, first=first, classes=classes)
-            trainer = self._new_trainer() if first else self._copied_trainer()
-            order = np.arange(len(codes))
-            run = self._train(trainer, rows, codes, order, len(codes))
-            self._keep(trainer, 1.0 if first else self.n_epochs_ + 1.0, False)
-            self.history_ = self._history_with_batch(given, order, run, first=first)
-        self._raise_if(run.interrupted, run.steps)
+        with unchanged_on_error(self):
+            first = not hasattr(self, "_trainer")
+            self._validate_params()
+            data = training_data(self, X, y, batch=True, classes=classes, fixed={} if first else self._fixed)
+            self._trainer = self._new_trainer() if first else self._copied_trainer()
+            order = np.arange(len(data.codes))
+            run = self._train(data, order, len(order))
+            self._set_history(history_with_batch(self, data, order, run))
+        if run.interrupted:
+            tell_of_end(self, run, "")
         return self
-
-    def _checked(
-        self, X: Any, y: Any, *, classes: Any = None, first: bool = True
-    ) -> tuple[ActiveRows, NDArray[np.int64], RowWeights]:
-        """Validate parameters and data; set ``classes_`` and what may not change from here on."""
-        self._validate_params()
-        if not first:
-            self._check_same_classes(classes)
-            check_unchanged(self, self._fixed)
-        X, y = _validation.validated(self, X, y, kernel=None, reset=first)
-        rows = active_rows(X, self.binarize, type(self).__name__)
-        self.classes_, codes = _validation.encode_labels(y, classes if first else self.classes_)
-        _validation.check_two_classes(self.classes_, X.shape)
-        self._fixed = {name: getattr(self, name) for name in _FIXED}
-        given = RowWeights(len(codes)).recognising(X, codes, first=0 if first else self.history_.n_rows)
-        return rows, codes, given
 
     def _new_trainer(self) -> WinnowTrainer:
         """Return weights of 1, if there is room for them."""
-        self._check_room(self._n_bytes)
+        check_room(self, self._n_bytes)
         return WinnowTrainer(
             self.n_features_in_,
             self._n_vectors,
@@ -236,30 +249,31 @@ class WinnowClassifier(EpochClassifier):
 
     def _copied_trainer(self) -> WinnowTrainer:
         """Return a copy of the weights, if there is room for it: they are to be as before if something fails."""
-        self._check_room(self._n_bytes)
+        check_room(self, self._n_bytes)
         return self._trainer.copy()
 
     @property
     def _n_bytes(self) -> int:
         return WinnowTrainer.n_bytes(self.n_features_in_, self._n_vectors, complement=bool(self.complement))
 
-    def _train(
-        self, trainer: WinnowTrainer, rows: ActiveRows, codes: NDArray[np.int64], order: Index, n_steps: int
-    ) -> TrainingRun:
+    def _train(self, data: TrainingData, order: Index, n_steps: int) -> TrainingRun:
         """Run the engine."""
-        return self._in_epochs(
-            n_steps, len(order), lambda watch: trainer.run(rows, codes, order, n_steps, watcher=watch)
+        self._fixed = {name: getattr(self, name) for name in _FIXED}
+        rows, trainer = active_rows(data.rows, self.binarize, type(self).__name__), self._trainer
+        self.threshold_ = trainer.threshold
+        return in_epochs(
+            self, n_steps, len(order), lambda watch: trainer.run(rows, data.codes, order, n_steps, watcher=watch)
         )
 
     def _keep(self, trainer: WinnowTrainer, n_epochs: float, converged: bool) -> None:
-        """Set the attributes."""
+        """Set the attributes of a model from a file."""
         self._trainer, self.threshold_ = trainer, trainer.threshold
         self.n_epochs_, self.converged_ = n_epochs, converged
 
     # -- what was learnt ----------------------------------------------------------------------------------------------
 
     def _trained(self) -> WinnowTrainer:
-        self._check_trained()
+        check_is_trained(self)
         return self._trainer
 
     @property
@@ -294,7 +308,7 @@ class WinnowClassifier(EpochClassifier):
 
     # -- prediction ---------------------------------------------------------------------------------------------------
 
-    def _scores(self, rows: Any) -> Floats:
+    def _scores(self, rows: Rows) -> Floats:
         scores = self._trainer.scores(active_rows(rows, self._fixed["binarize"], type(self).__name__))
         if not np.isfinite(scores).all():
             raise NotRepresentableError("Scores exceed the largest float64 on these rows: lower 'promotion'.")

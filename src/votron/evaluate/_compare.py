@@ -3,75 +3,27 @@
 from __future__ import annotations
 
 import math
-import pickle
-import signal
-import tempfile
-import threading
 import time
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import count
-from numbers import Real
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import cross_validate
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from votron._util.frames import is_frame
 from votron._util.pipelines import classifier_of
 from votron._util.resources import effective_threads
-from votron._util.text import joined, on_one_line, shortened
-from votron._util.types import Array, Floats, Index, Labels, RowsLike
+from votron._util.text import joined
+from votron._util.types import Floats, Labels, RowsLike
 from votron.errors import VotronError
 from votron.estimators.pipelines import ClassifierPipeline, encoder_for
+from votron.evaluate._measuring import Callback, Entry, reporter, run
 from votron.evaluate._result import Comparison, ComparisonRow
-from votron.evaluate._rows import LabelledRows, check_splitting, checked_rows, drawn_rows, stratified_splits
+from votron.evaluate._rows import check_splitting, checked_rows, drawn_rows, out_of_range, stratified_splits
 from votron.evaluate.candidates import CANDIDATES, candidates_for, facts_of
-from votron.evaluate.scores import SCORES, Score
-from votron.saving.models import save
-
-Callback = Callable[[int, int, str], None]
-
-_PREDICTED_AT_ONCE = 1000
-"""Rows whose prediction is timed, at least: with the few of a small fold the time would be that of a call."""
-_LONGEST = 200
-
-
-@dataclass(frozen=True)
-class _Fold:
-    """What was measured on one fold."""
-
-    score: float
-    train_seconds: float
-    predict_seconds: float
-    """For 1,000 rows."""
-
-
-@dataclass
-class _Entry:
-    """A classifier in a comparison, and what was measured of it."""
-
-    name: str
-    model: Any
-    folds: list[_Fold] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-    did_not_converge: str = ""
-    size: tuple[int | None, bool] | None = None
-    left_out: str = ""
-
-    @property
-    def classifier(self) -> Any:
-        """The classifier itself."""
-        return classifier_of(self.model)
+from votron.evaluate.scores import SCORES
 
 
 def compare(
@@ -160,23 +112,27 @@ def compare(
     (['Gaussian', 'voted'], 10)
     """
     start = time.monotonic()
-    _check_options(score, confidence)
+    if not isinstance(score, str) or score not in SCORES:
+        raise out_of_range("score", joined(map(repr, SCORES), "or"), score)
+    if not (isinstance(confidence, float | int) and 0 < confidence < 1):
+        raise out_of_range("confidence", "a number in the range (0, 1)", confidence)
     numbers = {"folds": folds, "repeats": repeats, "random_state": random_state}
-    check_splitting(**numbers, max_rows=max_rows, max_seconds=max_seconds, of="compare")
+    check_splitting(**numbers, max_rows=max_rows, max_seconds=max_seconds)
     threads = effective_threads(n_jobs, owner="compare")
-    rows = checked_rows(X, y, sample_weight, class_weight, of="compare")
+    rows = checked_rows(X, y, sample_weight, class_weight)
     drawn = drawn_rows(rows, max_rows, random_state, folds)
     settings = {"random_state": int(random_state), "n_jobs": threads, "class_weight": class_weight}
     models, not_tried = _models(drawn.X, estimators, sklearn, dict(encoding or {}), settings)
     entries = [_entry(name, model, drawn.weight, class_weight) for name, model in models.items()]
-    splits = (stratified_splits(drawn.y, folds, random_state + k, of="compare") for k in range(repeats))
+    splits = (stratified_splits(drawn.y, folds, random_state + k) for k in range(repeats))
     end = math.inf if max_seconds is None else start + max_seconds
     with threadpool_limits(threads):
-        stopped = _run(entries, drawn, splits, SCORES[score], end, _reporter(callback, len(entries) * folds * repeats))
+        stopped = run(entries, drawn, splits, SCORES[score], end, reporter(callback, len(entries) * folds * repeats))
     found = [each for each in entries if each.folds and not each.left_out]
     if not found and stopped == "interrupted":
         raise KeyboardInterrupt
-    left_out = {each.name: each.left_out or "There was no time left for it." for each in entries if each not in found}
+    unfinished = "It was not finished." if stopped == "interrupted" else "There was no time left for it."
+    left_out = {each.name: each.left_out or unfinished for each in entries if each not in found}
     if not found:
         reasons = " ".join(f"{name}: {why}" for name, why in left_out.items())
         raise VotronError(f"No candidate could be compared. {reasons}")
@@ -202,141 +158,7 @@ def compare(
     )
 
 
-# -- fitting and measuring --------------------------------------------------------------------------------------------
-
-
-def _run(
-    entries: Sequence[_Entry],
-    rows: LabelledRows,
-    splits: Iterable[Sequence[tuple[Index, Index]]],
-    score: Score,
-    end: float,
-    report: Callable[[str], None],
-) -> str:
-    """Measure all classifiers, one repeat after another; return what stopped it, or nothing."""
-    try:
-        with _ctrl_c_at_once():
-            for repeat in splits:
-                for entry in entries:
-                    measured: list[_Fold] = []
-                    for split in repeat if not entry.left_out else ():
-                        if time.monotonic() > end:
-                            return "out of time"
-                        fold = _measured(entry, rows, split, score)
-                        if fold is None:
-                            break
-                        measured.append(fold)
-                        report(entry.name)
-                    entry.folds += measured
-    except KeyboardInterrupt:
-        return "interrupted"
-    return ""
-
-
-def _reporter(callback: Callback | None, total: int) -> Callable[[str], None]:
-    """Return a function that tells the callback of each fit that is done."""
-    done = count(1)
-
-    def report(name: str) -> None:
-        if callback is not None:
-            callback(next(done), total, name)
-
-    return report
-
-
-@contextmanager
-def _ctrl_c_at_once() -> Iterator[None]:
-    """Let Ctrl-C end the fit that runs, also one of Votron's, which would else keep what it has learnt so far."""
-    usual = signal.default_int_handler
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
-        yield
-        return
-    signal.signal(signal.SIGINT, lambda signum, frame: usual(signum, frame))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)
-
-
-def _measured(entry: _Entry, rows: LabelledRows, split: tuple[Index, Index], score: Score) -> _Fold | None:
-    """Return what is measured on a fold; None where the classifier fails, which is then left out."""
-    weights = None if rows.scoring is None else rows.scoring[split[1]]
-
-    def scores(model: Any, X: RowsLike, y: Array) -> dict[str, float]:
-        return {"score": score.measure(model, X, y, weights), "predict": _predict_seconds(model, X, len(y))}
-
-    params = {}
-    if rows.weight is not None:
-        prefix = f"{entry.model.steps[-1][0]}__" if hasattr(entry.model, "steps") else ""
-        params = {f"{prefix}sample_weight": rows.weight}
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            found = cross_validate(
-                entry.model,
-                rows.X,
-                rows.y,
-                cv=[split],
-                scoring=scores,
-                params=params,
-                return_estimator=True,
-                error_score="raise",
-            )
-    except Exception as error:  # of anybody's class: the others go on
-        entry.left_out = _reason(error)
-        return None
-    _remember(entry, caught, found["estimator"][0])
-    return _Fold(float(found["test_score"][0]), float(found["fit_time"][0]), float(found["test_predict"][0]))
-
-
-def _predict_seconds(model: Any, X: RowsLike, n: int) -> float:
-    """Return the seconds that 1,000 rows take, made of the rows of a fold, several times over where these are fewer."""
-    many = _safe_indexing(X, np.resize(np.arange(n), max(n, _PREDICTED_AT_ONCE)))
-    start = time.perf_counter()
-    predicted = model.predict(many)
-    return (time.perf_counter() - start) * _PREDICTED_AT_ONCE / len(predicted)
-
-
-def _remember(entry: _Entry, caught: Sequence[warnings.WarningMessage], model: Any) -> None:
-    """Keep the first warning that a fit did not converge, and the size of the first model."""
-    said = [str(each.message) for each in caught if issubclass(each.category, ConvergenceWarning)]
-    if said and not entry.did_not_converge:
-        entry.did_not_converge = shortened(on_one_line(said[0]).split(". ")[0].removesuffix("."), _LONGEST) + "."
-    if not entry.size:
-        entry.size = size_of(model)
-
-
-def size_of(model: Any) -> tuple[int | None, bool]:
-    """Return the bytes of a fitted model, and whether they are those of a model file: others are pickled.
-
-    Of a model that cannot be stored, such as one with a function without a name, there are none.
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import FunctionTransformer
-    >>> size_of(FunctionTransformer(lambda X: X))
-    (None, False)
-    """
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "model.votron")
-            save(model, path)
-            return path.stat().st_size, True
-    except Exception:  # scikit-learn's, or one that no file can hold
-        try:
-            return len(pickle.dumps(model)), False
-        except Exception:  # whatever the pickling of anybody's class may raise
-            return None, False
-
-
-def _reason(error: Exception) -> str:
-    """Return why a classifier is left out that has failed."""
-    if isinstance(error, VotronError):
-        return on_one_line(str(error))
-    return shortened(f"{type(error).__name__}: {on_one_line(str(error)).removesuffix('.')}", _LONGEST) + "."
-
-
-def _row(entry: _Entry, n_folds: int) -> ComparisonRow:
+def _row(entry: Entry, n_folds: int) -> ComparisonRow:
     folds = entry.folds[:n_folds]
     return ComparisonRow(
         entry.name,
@@ -373,19 +195,16 @@ def _models(
         names = [*map(_known, [estimators] if isinstance(estimators, str) else estimators), *beside]
     models = own | {name: _candidate(name, X, options, settings) for name in names if name not in own}
     if not models:
-        raise VotronError(
-            "The 'estimators' parameter of compare must name at least one candidate. Got none instead.",
-            parameter="estimators",
-        )
+        raise out_of_range("estimators", "names of at least one candidate", [])
     not_tried = {name: why for name, why in unfit.items() if name not in models}
     if estimators is not None:
         not_tried = {name: why for name, why in not_tried.items() if CANDIDATES[name].of_sklearn}
     return models, not_tried
 
 
-def _entry(name: str, model: Any, sample_weight: Floats | None, class_weight: Any) -> _Entry:
+def _entry(name: str, model: Any, sample_weight: Floats | None, class_weight: Any) -> Entry:
     """Return a classifier with what there is to say of weights that it does not take."""
-    entry = _Entry(name, model)
+    entry = Entry(name, model)
     if class_weight is not None and "class_weight" not in entry.classifier.get_params():
         entry.remarks.append("No weights of classes, which it does not take.")
     if sample_weight is not None and not has_fit_parameter(entry.classifier, "sample_weight"):
@@ -395,27 +214,21 @@ def _entry(name: str, model: Any, sample_weight: Floats | None, class_weight: An
 
 def _known(name: Any) -> str:
     if not isinstance(name, str) or name not in CANDIDATES:
-        raise VotronError(
-            f"The 'estimators' parameter of compare must be among {joined(CANDIDATES)}, or a dict of classifiers. "
-            f"Got {name!r} instead.",
-            parameter="estimators",
-        )
+        raise out_of_range("estimators", f"among {joined(CANDIDATES)}, or a dict of classifiers", name)
     return name
 
 
 def _candidate(name: str, X: RowsLike, options: dict[str, Any], settings: dict[str, Any]) -> Any:
     candidate = CANDIDATES[name]
     classifier = candidate.new(**settings)
-    return _model([*_encoder(X, classifier, options), *candidate.steps()], classifier)
+    encoder = [] if _is_baseline(classifier) else _encoder(X, classifier, options)
+    return _model([*encoder, *candidate.steps()], classifier)
 
 
 def _own(name: Any, estimator: Any, X: RowsLike, options: dict[str, Any], settings: dict[str, Any]) -> Any:
     """Return a classifier of the user's, behind an encoder if it is no pipeline; parameters that are None are set."""
     if not isinstance(estimator, BaseEstimator) or not hasattr(estimator, "predict"):
-        raise VotronError(
-            f"The 'estimators' parameter of compare must be classifiers. Got {estimator!r} as {name!r} instead.",
-            parameter="estimators",
-        )
+        raise out_of_range("estimators", f"classifiers, as {name!r} is not", estimator)
     made: Any = clone(estimator)
     classifier = classifier_of(made)
     open_ones = [each for each, value in classifier.get_params(deep=False).items() if value is None]
@@ -432,16 +245,3 @@ def _encoder(X: RowsLike, classifier: Any, options: dict[str, Any]) -> list[tupl
 
 def _model(steps: list[tuple[str, Any]], classifier: Any) -> Any:
     return ClassifierPipeline([*steps, ("model", classifier)]) if steps else classifier
-
-
-def _check_options(score: Any, confidence: Any) -> None:
-    if not isinstance(score, str) or score not in SCORES:
-        raise VotronError(
-            f"The 'score' parameter of compare must be {joined(map(repr, SCORES), 'or')}. Got {score!r} instead.",
-            parameter="score",
-        )
-    if not (isinstance(confidence, Real) and 0 < float(confidence) < 1):
-        raise VotronError(
-            f"The 'confidence' parameter of compare must be a number in the range (0, 1). Got {confidence!r} instead.",
-            parameter="confidence",
-        )

@@ -8,15 +8,13 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from votron._util.types import Floats, Index
-from votron.errors import Parameter, VotronError
-from votron.estimators import _validation
-from votron.estimators._by_name import ESTIMATORS
+from votron._util.types import Array, Floats, Index, Labels, RowsLike
+from votron.errors import VotronError
+from votron.estimators import VotedPerceptronClassifier, _validation
 from votron.estimators._weights import weighed
 
 
@@ -24,8 +22,8 @@ from votron.estimators._weights import weighed
 class LabelledRows:
     """Rows with labels, the weights that were given, and those with which errors are counted."""
 
-    X: Any
-    y: NDArray[Any]
+    X: RowsLike
+    y: Array
     weight: Floats | None
     scoring: Floats | None
 
@@ -35,12 +33,12 @@ class LabelledRows:
         return LabelledRows(_safe_indexing(self.X, at), self.y[at], weight, scoring)
 
 
-def checked_rows(X: Any, y: Any, sample_weight: Any, class_weight: Any, *, of: str) -> LabelledRows:
-    """Return rows and labels, without those of weight 0; ``of`` is the function that takes them, for errors."""
+def checked_rows(X: RowsLike, y: Labels, sample_weight: Any, class_weight: Any) -> LabelledRows:
+    """Return rows and labels, without those of weight 0."""
     y, n = np.asarray(y), _num_samples(X)
     if y.shape != (n,):
-        raise VotronError(f"{of} takes one label for each of the {n} rows of X. Got y of shape {y.shape} instead.")
-    weights = weighed(ESTIMATORS["voted"](class_weight=class_weight), y, sample_weight, scaled=True)
+        raise VotronError(f"compare takes one label for each of the {n} rows of X. Got y of shape {y.shape} instead.")
+    weights = weighed(VotedPerceptronClassifier(class_weight=class_weight), y, sample_weight, scaled=True)
     given = None if sample_weight is None else np.array(np.broadcast_to(sample_weight, n), dtype=np.float64)
     if weights.kept is not None:
         X, y = _safe_indexing(X, weights.kept), y[weights.kept]
@@ -51,68 +49,43 @@ def checked_rows(X: Any, y: Any, sample_weight: Any, class_weight: Any, *, of: s
 
 
 def drawn_rows(rows: LabelledRows, max_rows: int | None, seed: int, folds: int) -> LabelledRows:
-    """Return of too many rows a share of every class, but a row for each fold, where it has so many."""
+    """Return of too many rows the same share of every class, but as many of a rare class as there are folds."""
     n, codes = len(rows.y), np.unique(rows.y, return_inverse=True)[1]
     if max_rows is None or n <= max_rows:
         return rows
-    shares = shares_of_classes(np.bincount(codes), max_rows, folds)
+    counts = np.bincount(codes)
+    shares = np.maximum(np.minimum(counts, folds), counts * max_rows // n)
     order = np.random.RandomState(seed).permutation(n)
-    order = order[np.argsort(codes[order], kind="stable")]  # class by class
-    first = np.searchsorted(codes[order], np.arange(len(shares)))
-    return rows.take(np.sort(np.concatenate([order[at : at + k] for at, k in zip(first, shares, strict=True)])))
+    drawn = [order[codes[order] == code][:share] for code, share in enumerate(shares)]
+    return rows.take(np.sort(np.concatenate(drawn)))
 
 
-def shares_of_classes(counts: Index, total: int, least: int) -> Index:
-    """Return how many rows of each class to draw, of which there are ``counts``: in proportion, but ``least`` or all.
-
-    They are ``total`` together, or more where the least of all classes are.
-
-    Examples
-    --------
-    >>> shares_of_classes(np.array([70_000, 29_992, 6, 2]), 20_000, 5).tolist()
-    [13996, 5997, 5, 2]
-    """
-    shares = np.minimum(counts, least)
-    total, large = max(total, int(shares.sum())), np.arange(len(counts))
-    while True:
-        left = total - int(np.delete(shares, large).sum())
-        found, rest = np.divmod(left * counts[large], counts[large].sum())
-        if (found >= shares[large]).all():
-            break
-        large = large[found >= shares[large]]  # what the small ones have beyond their share, these do not
-    found[np.argsort(-rest, kind="stable")[: left - int(found.sum())]] += 1
-    shares[large] = found
-    return shares
-
-
-def check_splitting(
-    *, folds: Any, random_state: Any, max_rows: Any, max_seconds: Any, repeats: Any = 1, of: str
-) -> None:
-    """Refuse numbers that no cross-validation can be meant with; ``of`` is the function that takes them."""
+def check_splitting(*, folds: Any, repeats: Any, random_state: Any, max_rows: Any, max_seconds: Any) -> None:
+    """Refuse numbers that no cross-validation can be meant with."""
     numbers = [("folds", folds, 2), ("repeats", repeats, 1), ("random_state", random_state, 0)]
     for name, value, least in numbers + ([] if max_rows is None else [("max_rows", max_rows, 4)]):
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise VotronError(Parameter(name, of=of), f" must be an int of at least {least}. Got {value!r} instead.")
+            raise out_of_range(name, f"an int of at least {least}", value)
     if max_seconds is not None and not (isinstance(max_seconds, Real) and float(max_seconds) > 0):
-        raise VotronError(
-            Parameter("max_seconds", of=of), f" must be a positive number or None. Got {max_seconds!r} instead."
-        )
+        raise out_of_range("max_seconds", "a positive number or None", max_seconds)
 
 
-def stratified_splits(y: NDArray[Any], folds: int, seed: int, *, of: str) -> list[tuple[Index, Index]]:
+def out_of_range(name: str, allowed: str, value: Any) -> VotronError:
+    """Return the error about a parameter."""
+    return VotronError(f"The {name!r} parameter of compare must be {allowed}. Got {value!r} instead.", parameter=name)
+
+
+def stratified_splits(y: Array, folds: int, seed: int) -> list[tuple[Index, Index]]:
     """Return for each fold the rows to learn from and those to predict."""
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:
         rare = classes.tolist()[counts.argmin()]
         raise VotronError(
-            "Cross-validation needs two rows of every class at least, one to learn from and one to predict. "
+            "Cross-validation needs at least two rows of every class, one to learn from and one to predict. "
             f"Got one row of class {rare!r} instead: leave it out, or give it the label of another class."
         )
     if counts.max() < folds:
-        raise VotronError(
-            Parameter("folds", of=of),
-            f" must be at most {counts.max()}, the rows of the largest class. Got {folds!r} instead.",
-        )
+        raise out_of_range("folds", f"at most {counts.max()}, the rows of the largest class", folds)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds is in some of them only
         return list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))

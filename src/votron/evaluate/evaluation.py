@@ -13,7 +13,7 @@ from votron._util.text import counted, first_of, percent, percent_range
 from votron._util.text_tables import as_text
 from votron._util.types import Array, Floats, Labels, RowsLike
 from votron.errors import VotronError
-from votron.estimators._probabilities import WithProbabilities
+from votron.estimators._probabilities import ProbabilisticClassifier
 from votron.evaluate.confusion import Confusion, beside_majority, clopper_pearson, rarest_in_words
 from votron.evaluate.scores import mean_auc, without_scores
 from votron.plots.training import RulesOverTime, has_moments, rule_words
@@ -97,7 +97,7 @@ class Evaluation:
             predicted = np.asarray(model.predict(X))
             scores = None if without_scores(model) else np.asarray(model.decision_function(X))
         else:
-            ours = isinstance(model, WithProbabilities)  # which predict the label with the largest probability
+            ours = isinstance(model, ProbabilisticClassifier)  # which predict the label with the largest probability
             predicted = np.asarray(model.classes_[logs.argmax(axis=1)] if ours else model.predict(X))
             scores = logs
             self._add_probabilities(logs, known, predicted == y)
@@ -301,7 +301,7 @@ def _log_probabilities(model: Any, X: RowsLike) -> Floats | None:
     """Return logarithms of probabilities, one column a class; None where there are no probabilities."""
     if not hasattr(model, "predict_proba"):
         return None
-    if isinstance(model, WithProbabilities):  # whose logarithms are exact where probabilities round to 0 or 1
+    if isinstance(model, ProbabilisticClassifier):  # whose logarithms are exact where probabilities round to 0 or 1
         return np.asarray(model.predict_log_proba(X))
     shares: Floats = np.asarray(model.predict_proba(X), dtype=np.float64)
     return np.log(np.maximum(shares, np.finfo(np.float64).eps))

@@ -16,7 +16,7 @@ from votron import __version__
 from votron._util.files import write_bytes
 from votron.errors import VotronError
 from votron.estimators._score_functions import Expansion, Linear
-from votron.estimators.base import LEAST_POSITIVE, SavableClassifier
+from votron.estimators.base import LEAST_POSITIVE, VotronClassifier
 from votron.estimators.compact import CompactClassifier
 from votron.export import _encoders
 from votron.export._expressions import Expression
@@ -127,7 +127,7 @@ def write_onnx(model: Any, path: str | os.PathLike[str], *, probabilities: bool 
 def _taken_apart(model: Any) -> tuple[list[Any], Any]:
     """Return the transformers before the classifier, and the classifier."""
     *before, classifier = _encoders.steps_of(model) or [None]
-    if not isinstance(classifier, SavableClassifier):
+    if not isinstance(classifier, VotronClassifier):
         raise VotronError(
             "to_onnx takes a classifier of Votron, or a scikit-learn Pipeline that ends in one. "
             f"Got {type(model if not isinstance(model, Pipeline) else classifier).__name__} instead."

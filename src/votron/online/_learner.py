@@ -13,7 +13,7 @@ from votron.errors import IndefiniteKernelError, VotronError
 from votron.kernels import KERNELS, Kernel, make_kernel
 from votron.kernels.base import is_precomputed
 from votron.online._game import NotKeptError, Round, RunningNumbers, finite, read_target
-from votron.online._reading import OWNER, read_label, read_number, read_weight
+from votron.online._reading import OWNER, Example, read_label, read_number, read_weight
 from votron.online._river import RiverClassifier, announce
 from votron.online._weights import WeightVector, weights_for
 
@@ -137,7 +137,7 @@ class OnlinePerceptron(RiverClassifier):
 
     # -- the learner --------------------------------------------------------------------------------------------------
 
-    def decision(self, x: Any) -> float:
+    def decision(self, x: Example) -> float:
         """Return the score v·x of an example, whose sign decides the prediction.
 
         Parameters
@@ -148,7 +148,7 @@ class OnlinePerceptron(RiverClassifier):
         guess = self._guess_for(x)
         return finite(self.learning_rate * guess.dot(guess.read(x)), "The score")
 
-    def predict(self, x: Any) -> int:
+    def predict(self, x: Example) -> int:
         """Predict the label of an example.
 
         Parameters
@@ -164,7 +164,7 @@ class OnlinePerceptron(RiverClassifier):
         guess = self._guess_for(x)
         return 1 if finite(guess.dot(guess.read(x)), "The score") >= 0 else -1
 
-    def update(self, x: Any, y: Any, weight: float = 1.0) -> bool:
+    def update(self, x: Example, y: Any, weight: float = 1.0) -> bool:
         """Accept an example with its label.
 
         Parameters
@@ -196,11 +196,11 @@ class OnlinePerceptron(RiverClassifier):
             self._rounds.append(self._round(x, sign, score, 1 if dot >= 0 else -1, weight))
         return mistake
 
-    def _guess_for(self, x: Any) -> WeightVector:
+    def _guess_for(self, x: Example) -> WeightVector:
         """Return the guess, or a new one for examples like this."""
         return weights_for(x, self._kernel) if self._guess is None else self._guess
 
-    def _after(self, guess: WeightVector, x: Any, y: int, dot: float, weight: float) -> RunningNumbers:
+    def _after(self, guess: WeightVector, x: Example, y: int, dot: float, weight: float) -> RunningNumbers:
         """Return the numbers after this example, or refuse it."""
         target = self._numbers.target
         along = None if target is None else target.u.dot(x)
@@ -214,7 +214,7 @@ class OnlinePerceptron(RiverClassifier):
             )
         return after
 
-    def _round(self, x: Any, y: int, score: float, prediction: int, weight: float) -> Round:
+    def _round(self, x: Example, y: int, score: float, prediction: int, weight: float) -> Round:
         before, s = self._rounds[-1:], self._numbers
         mistake = not before or s.k > before[0].k
         v = self.v if mistake else before[0].v

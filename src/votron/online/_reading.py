@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,11 +16,13 @@ from votron._util.types import Floats
 from votron.errors import VotronError
 
 OWNER = "OnlinePerceptron"
-Row = Any
+Example: TypeAlias = Any
+"""One example as users give it: a list, an array, a row of a sparse matrix, a mapping of names to numbers, a Series."""
+Row: TypeAlias = Any
 """One example that was read: a float64 array that cannot be written to, or a CSR matrix of one row."""
 
 
-def has_names(x: Any) -> bool:
+def has_names(x: Example) -> bool:
     """Tell whether features are named: a mapping, what quacks like one as river's VectorDict does, a row of a frame."""
     quacks = hasattr(x, "keys") and not hasattr(x, "__array__") and not sp.issparse(x)
     return isinstance(x, Mapping) or quacks or is_named_series(x)
@@ -61,7 +63,7 @@ def read_weight(weight: Any) -> float:
     raise VotronError(f"The weight of an example of {OWNER} must be a finite number of 0 or more. Got {shown} instead.")
 
 
-def read_named(x: Any) -> dict[Any, float]:
+def read_named(x: Example) -> dict[Any, float]:
     """Return a copy of a mapping of names to finite numbers."""
     # what quacks like a mapping may not iterate like one
     values = {name: x[name] for name in x.keys()}  # noqa: SIM118
@@ -77,7 +79,7 @@ def read_named(x: Any) -> dict[Any, float]:
     return read
 
 
-def read_row(x: Any, n_features: int | None = None) -> Row:
+def read_row(x: Example, n_features: int | None = None) -> Row:
     """Return a copy of a vector, of this many features if it is known, as float64 numbers."""
     row: Row = _sparse_row(x) if sp.issparse(x) else _dense_row(x)
     n = row.shape[-1]
@@ -94,7 +96,7 @@ def read_row(x: Any, n_features: int | None = None) -> Row:
     return row
 
 
-def _dense_row(x: Any) -> Floats:
+def _dense_row(x: Example) -> Floats:
     try:
         given = np.asarray(x)
     except (TypeError, ValueError):  # rows of different lengths, among others
@@ -110,7 +112,7 @@ def _dense_row(x: Any) -> Floats:
     return row
 
 
-def _sparse_row(x: Any) -> Any:
+def _sparse_row(x: Example) -> Row:
     if x.dtype.kind not in "biuf":
         raise VotronError(f"An example of {OWNER} must be a vector of numbers. Got values of type {x.dtype} instead.")
     _check_is_one(x.ndim == 1 or x.shape[0] == 1, x.shape)

@@ -12,7 +12,7 @@ import sys
 from typing import Any, Self
 
 from votron.errors import VotronError
-from votron.online._reading import read_truth
+from votron.online._reading import Example, read_truth
 
 
 class RiverClassifier:
@@ -23,15 +23,15 @@ class RiverClassifier:
     _is_stochastic = False
     _mutable_attributes: frozenset[str] = frozenset()
 
-    def update(self, x: Any, y: Any, weight: float = 1.0) -> bool:
+    def update(self, x: Example, y: Any, weight: float = 1.0) -> bool:
         """Accept an example."""
         raise NotImplementedError
 
-    def predict(self, x: Any) -> int:
+    def predict(self, x: Example) -> int:
         """Predict a label."""
         raise NotImplementedError
 
-    def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: Example, y: Any, w: float = 1.0) -> None:
         """Accept an example, as river's classifiers do.
 
         Parameters
@@ -45,7 +45,7 @@ class RiverClassifier:
         """
         self.update(x, read_truth(y), w)
 
-    def predict_one(self, x: Any) -> bool:
+    def predict_one(self, x: Example) -> bool:
         """Predict a label, as river's classifiers do.
 
         Parameters
@@ -60,7 +60,7 @@ class RiverClassifier:
         """
         return self.predict(x) > 0
 
-    def predict_proba_one(self, x: Any) -> dict[bool, float]:
+    def predict_proba_one(self, x: Example) -> dict[bool, float]:
         """Refuse: a perceptron predicts labels, not probabilities. river takes this for an answer."""
         raise NotImplementedError(
             f"{type(self).__name__} predicts labels, not probabilities, which river's OneVsRestClassifier, its "

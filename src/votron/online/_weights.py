@@ -18,7 +18,7 @@ from votron._util.types import Floats
 from votron.errors import VotronError
 from votron.kernels import Kernel
 from votron.kernels.base import negative_diagonal
-from votron.online._reading import OWNER, Row, as_dense, has_names, read_named, read_row
+from votron.online._reading import OWNER, Example, Row, as_dense, has_names, read_named, read_row
 from votron.products import CallableProducts
 
 
@@ -28,16 +28,16 @@ class WeightVector(Protocol):
     def zero(self) -> Self:
         """Return the zero vector in the same form."""
 
-    def read(self, x: Any) -> Any:
+    def read(self, x: Example) -> Any:
         """Return an example as this form takes it, or refuse it."""
 
-    def dot(self, x: Any) -> float:
+    def dot(self, x: Example) -> float:
         """Return v·x; not finite where it exceeds float64."""
 
-    def square(self, x: Any) -> float:
+    def square(self, x: Example) -> float:
         """Return x·x."""
 
-    def add(self, coefficient: float, x: Any) -> None:
+    def add(self, coefficient: float, x: Example) -> None:
         """Add an example to v."""
 
     def shown(self, scale: float) -> Any:
@@ -57,7 +57,7 @@ class DenseWeights:
         """Return the zero vector in the same form."""
         return type(self)(len(self._v))
 
-    def read(self, x: Any) -> Row:
+    def read(self, x: Example) -> Row:
         """Return an example as this form takes it, or refuse it."""
         refuse_names(x, str(self))
         return read_row(x, len(self._v))
@@ -103,7 +103,7 @@ class NamedWeights:
         """Return the zero vector in the same form."""
         return type(self)()
 
-    def read(self, x: Any) -> dict[Any, float]:
+    def read(self, x: Example) -> dict[Any, float]:
         """Return an example as this form takes it, or refuse it."""
         if not has_names(x):
             raise VotronError(
@@ -154,7 +154,7 @@ class KernelWeights:
         """Return the zero vector in the same form."""
         return type(self)(self.kernel, self.n_features)
 
-    def read(self, x: Any) -> Floats:
+    def read(self, x: Example) -> Floats:
         """Return an example as this form takes it, or refuse it."""
         refuse_names(x, str(self))
         row = as_dense(read_row(x, self.n_features))
@@ -214,7 +214,7 @@ class KernelWeights:
         return products
 
 
-def weights_for(x: Any, kernel: Kernel | None) -> WeightVector:
+def weights_for(x: Example, kernel: Kernel | None) -> WeightVector:
     """Return the zero vector in the form that suits an example."""
     if has_names(x):
         if kernel is not None:
@@ -224,7 +224,7 @@ def weights_for(x: Any, kernel: Kernel | None) -> WeightVector:
     return DenseWeights(n_features) if kernel is None else KernelWeights(kernel, n_features)
 
 
-def refuse_names(x: Any, wanted: str) -> None:
+def refuse_names(x: Example, wanted: str) -> None:
     """Refuse a mapping where vectors are expected."""
     if has_names(x):
         raise VotronError(

@@ -98,11 +98,6 @@ class PlaneRules:
         """Return the label that u gives to an example."""
         return 1 if float(self.u @ np.asarray(x)) >= 0 else -1
 
-    def allowed(self, X: Floats) -> NDArray[np.bool_]:
-        """Tell of each row whether A may give it, with the label that u says."""
-        inside: NDArray[np.bool_] = np.square(X).sum(axis=1) <= self.radius**2
-        return inside & (np.abs(X @ self.u) >= self.margin)
-
     def broken(self, x: tuple[float, float], y: int) -> BrokenRule | None:
         """Return the first rule that an example breaks, if there is one."""
         length, towards = math.hypot(*x), y * float(self.u @ np.asarray(x))

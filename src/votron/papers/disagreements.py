@@ -65,15 +65,6 @@ def disagreements(results: Results) -> list[Disagreement]:
 
     Cases of every kind come before a second of the same: a kind is which rules are right. Within a kind, images with
     more different answers come first, then those where the two best classes are closest in votes.
-
-    Examples
-    --------
-    >>> from votron.data import load_image_set
-    >>> from votron.papers.runs import RunKey, perform
-    >>> data = load_image_set("digits")
-    >>> results = Results(data, {2: [perform(RunKey(data.digest, 2, 0, 1.0), data)]})
-    >>> len(set(disagreements(results)[0].labels.values())) > 1
-    True
     """
     run, data = results.runs[shown_degree(results)][0], results.data
     classes = np.unique(data.y)

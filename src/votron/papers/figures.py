@@ -39,15 +39,6 @@ def figure2(results: Results, degrees: Sequence[int], heading: str = "") -> Figu
 
     Each point is a mean over permutations; the band is from the least to the greatest. Both scales are logarithmic,
     except for errors that reach zero. With a heading, which names the data, the figure has a legend.
-
-    Examples
-    --------
-    >>> from votron.data import load_image_set
-    >>> from votron.papers.runs import RunKey, perform
-    >>> data = load_image_set("digits")
-    >>> results = Results(data, {d: [perform(RunKey(data.digest, d, 0, 0.5), data)] for d in (1, 2)})
-    >>> [axes.get_title(loc="left") for axes in figure2(results, [1, 2]).axes]
-    ['d = 1', 'd = 2']
     """
     several = max(map(len, results.runs.values())) > 1
     band = "; lines: mean over permutations, bands: from least to greatest" if several else ""
@@ -63,17 +54,7 @@ def figure2(results: Results, degrees: Sequence[int], heading: str = "") -> Figu
 
 
 def learning_curves(results: Results, rows: Sequence[str] = tuple(COUNT_TITLES), heading: str = "") -> Figure:
-    """Draw mistakes and support vectors against epochs, one line per degree, both scales logarithmic.
-
-    Examples
-    --------
-    >>> from votron.data import load_image_set
-    >>> from votron.papers.runs import RunKey, perform
-    >>> data = load_image_set("digits")
-    >>> results = Results(data, {d: [perform(RunKey(data.digest, d, 0, 0.5), data)] for d in (1, 2)})
-    >>> [len(axes.lines) for axes in learning_curves(results).axes]
-    [2, 2]
-    """
+    """Draw mistakes and support vectors against epochs, one line per degree, both scales logarithmic."""
     note = "against epochs of training (both log), mean over permutations"
     panels = [partial(_growth, results=results, row=row) for row in rows]
     return _panels(panels, (heading, note) if heading else None)[0]

@@ -121,14 +121,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Point:
-    """What a setting came to: errors in percent, by rule; the SVM has one rule, its own.
-
-    Examples
-    --------
-    >>> point = Point(Setting(), {"vote": 1.5, "average": 1.4, "last": 2.0}, 6000, 60000, 5.0, 0.5)
-    >>> point.error, point.kind
-    (1.5, 'perceptron')
-    """
+    """What a setting came to: errors in percent, by rule; the SVM has one rule, its own."""
 
     setting: Setting
     errors: Mapping[str, float]
@@ -157,13 +150,7 @@ was written down, so its own is a little favoured; by validation alone it shares
 
 
 def settings(*, quick: bool) -> list[Setting]:
-    """Return what is run: on small images, where a fit takes a moment, or on MNIST.
-
-    Examples
-    --------
-    >>> len(settings(quick=True)), len(settings(quick=False))
-    (31, 71)
-    """
+    """Return what is run: on small images, where a fit takes a moment, or on MNIST."""
     degrees: list[int | None] = [2, 4, 6, 9] if quick else list(range(2, 10))
     machines = [
         Setting("SVC", features, degree, gamma)

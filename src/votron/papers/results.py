@@ -24,17 +24,7 @@ DELTA = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Runs by degree, one per permutation, and the support vector machine of each label, if they were trained.
-
-    Examples
-    --------
-    >>> from votron.data import load_image_set
-    >>> from votron.papers.runs import RunKey, perform
-    >>> data = load_image_set("digits")
-    >>> results = Results(data, {2: [perform(RunKey(data.digest, 2, seed, 0.5), data) for seed in (0, 1)]})
-    >>> results.values(2, "Mistake", 0.2), results.mean(2, "Mistake", 0.2)
-    (array([196., 205.]), 200.5)
-    """
+    """Runs by degree, one per permutation, and the support vector machine of each label, if they were trained."""
 
     data: ImageSet
     runs: Mapping[int, Sequence[RunResult]]

@@ -137,13 +137,7 @@ def vector_labels(labels: Labels) -> list[int]:
 
 
 def moments_of(epochs: float, n_examples: int) -> Floats:
-    """Return every tenth of an epoch up to the end, and the end: the moments of Figure 2.
-
-    Examples
-    --------
-    >>> moments_of(0.35, 1000).tolist()
-    [0.1, 0.2, 0.3, 0.35]
-    """
+    """Return every tenth of an epoch up to the end, and the end: the moments of Figure 2."""
     tenths = [k / 10 for k in range(1, int(epochs * 10 + 1e-9) + 1) if round(k / 10 * n_examples) >= 1]
     return np.array(sorted({*tenths, float(epochs)}))
 

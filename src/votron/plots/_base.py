@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Any, Self
 
 from votron._util.plotting import STYLE, pyplot
 from votron.errors import VotronError
 
 
-class Display(ABC):
+class Display:
     """A picture that is drawn on axes of matplotlib."""
 
     ax_: Any
@@ -31,9 +30,9 @@ class Display(ABC):
         """Return width and height of a figure for it, in inches."""
         return 7.2, 4.6
 
-    @abstractmethod
     def _draw(self, ax: Any) -> None:
         """Draw."""
+        raise NotImplementedError
 
 
 def check_offers(model: Any, method: str, display: str, what: str) -> None:

@@ -1,4 +1,4 @@
-"""Learners beside one another: their scores with intervals, and how long they take."""
+"""Classifiers beside one another: scores with intervals, and times."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from votron._util.plotting import AXIS, FOR, GRID, INK, MUTED, plain, title, write_name
 from votron._util.text import shortened
+from votron._util.types import Index
 from votron.plots._base import Display
 
 __all__ = ["ComparisonDisplay"]
@@ -27,19 +28,19 @@ _REACH = 3.0
 
 
 class ComparisonDisplay(Display):
-    """A comparison: a dot with its interval for each learner, the best at the top, and times on a logarithmic axis.
+    """A comparison: a dot with its interval for each classifier, the best at the top, and times on a logarithmic axis.
 
     Dots that are full cannot be told from the best, since the difference may be noise; the others are hollow.
 
     Parameters
     ----------
     names : sequence of str
-        The learners, the best first.
-    scores, lows, highs : arrays of shape (n_learners,)
+        The classifiers, the best first.
+    scores, lows, highs : arrays of shape (n_classifiers,)
         The score of each, and its interval.
     as_good : sequence of bool
         Whether the difference of each to the best may be noise.
-    train_seconds, predict_seconds : arrays of shape (n_learners,)
+    train_seconds, predict_seconds : arrays of shape (n_classifiers,)
         What training takes, and predicting 1,000 rows.
     score_name, note : str
         What the scores are, and what stands beneath the title.
@@ -113,29 +114,25 @@ class ComparisonDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         self.time_ax_ = _beside(ax)
-        height = np.arange(len(self.names))[::-1]
+        places, scale = np.arange(len(self.names))[::-1], 100.0 if self.is_share else 1.0
         low, high = self._limits()
-        for i, y in enumerate(height):
+        for i, y in enumerate(places):
             colour = FOR if self.as_good[i] else AXIS
             if self.highs[i] < low or self.lows[i] > high:
-                self._draw_far_one(ax, i, y, (low, high))
+                self._draw_far_one(ax, i, y, scale * low, scale * high)
                 continue
-            fill, scale = colour if self.as_good[i] else "white", self._scale
+            fill = colour if self.as_good[i] else "white"
             ax.plot([scale * self.lows[i], scale * self.highs[i]], [y, y], color=colour, linewidth=2.2, zorder=2)
             ax.plot([scale * self.scores[i]], [y], "o", color=colour, markerfacecolor=fill, markersize=8, zorder=3)
-        ax.set_xlim(self._scale * low, self._scale * high)
-        _axes(ax, height)
-        ax.set_yticks(height, [shortened(name, _LONGEST) for name in self.names])
+        ax.set_xlim(scale * low, scale * high)
+        _style(ax, places)
+        ax.set_yticks(places, [shortened(name, _LONGEST) for name in self.names])
         for label, good in zip(ax.get_yticklabels(), self.as_good, strict=True):
             label.set_color(INK if good else MUTED)
         ax.set_xlabel(f"{self.score_name}{', %' if self.is_share else ''}")
         noise = "full dots cannot be told from the best"
         title(ax, "Comparison", f"{self.note}; {noise}" if self.note else noise)
-        self._draw_times(self.time_ax_, height)
-
-    @property
-    def _scale(self) -> float:
-        return 100.0 if self.is_share else 1.0
+        self._draw_times(self.time_ax_, places)
 
     def _limits(self) -> tuple[float, float]:
         """Return what the axis of scores shows: the good ones, and others that are not far from them."""
@@ -147,30 +144,27 @@ class ComparisonDisplay(Display):
         pad = 0.06 * max(high - low, 1e-3)
         return low - pad, high + pad
 
-    def _draw_far_one(self, ax: Any, i: int, y: float, limits: tuple[float, float]) -> None:
-        """Draw an arrow to a learner that is far away, with its score."""
-        left = self.highs[i] < limits[0]
-        inside = 0.015 * (limits[1] - limits[0])
-        at = limits[0] + inside if left else limits[1] - inside
-        words = f"{self._scale * self.scores[i]:.{1 if self.is_share else 3}f}"
-        ax.plot([self._scale * at], [y], "<" if left else ">", color=AXIS, markersize=8, clip_on=False, zorder=3)
-        away = (10, 0) if left else (-10, 0)
-        write_name(ax, words, MUTED, (self._scale * at, y), away, ha="left" if left else "right", fontweight="normal")
+    def _draw_far_one(self, ax: Any, i: int, y: float, low: float, high: float) -> None:
+        """Draw an arrow to a classifier that is far away, with its score."""
+        left, inside = self.highs[i] < self._limits()[0], 0.015 * (high - low)
+        at, side = (low + inside, "left") if left else (high - inside, "right")
+        words = f"{100 * self.scores[i]:.1f}" if self.is_share else f"{self.scores[i]:.3f}"
+        ax.plot([at], [y], "<" if left else ">", color=AXIS, markersize=8, clip_on=False, zorder=3)
+        write_name(ax, words, MUTED, (at, y), (10 if left else -10, 0), ha=side, fontweight="normal")
 
-    def _draw_times(self, ax: Any, height: Any) -> None:
+    def _draw_times(self, ax: Any, places: Index) -> None:
         train, predict = (np.maximum(each, _LEAST) for each in (self.train_seconds, self.predict_seconds))
-        for y, ends in zip(height, zip(train, predict, strict=True), strict=True):
-            ax.plot(ends, [y, y], color=GRID, linewidth=2.2, zorder=1)
-        ax.plot(train, height, "o", color=INK, markersize=7, zorder=3)
-        ax.plot(predict, height, "D", color=MUTED, markerfacecolor="white", markersize=6, zorder=3)
+        ax.hlines(places, np.minimum(train, predict), np.maximum(train, predict), color=GRID, linewidth=2.2, zorder=1)
+        ax.plot(train, places, "o", color=INK, markersize=7, zorder=3)
+        ax.plot(predict, places, "D", color=MUTED, markerfacecolor="white", markersize=6, zorder=3)
         ax.set_xscale("log")
-        _axes(ax, height)
+        _style(ax, places)
         ax.set_yticks([])
         times = np.concatenate([train, predict])
         low, high = times.min() / 2, times.max() * 2
         known = [each for each in _TIMES if low <= each[0] <= high]
-        ax.set_xlim(low, high)
         shown = known[:: max(1, -(-len(known) // _MOST_TICKS))]
+        ax.set_xlim(low, high)
         ax.set_xticks([at for at, _ in shown], [words for _, words in shown])
         ax.minorticks_off()
         ax.set_xlabel("● to train   ◇ to predict 1,000 rows")
@@ -188,7 +182,7 @@ def _beside(ax: Any) -> Any:
     return ax.figure.add_subplot(right)
 
 
-def _axes(ax: Any, height: Any) -> None:
+def _style(ax: Any, places: Index) -> None:
     plain(ax)
     ax.grid(False, axis="y")
-    ax.set_ylim(-0.6, len(height) - 0.4)
+    ax.set_ylim(-0.6, len(places) - 0.4)

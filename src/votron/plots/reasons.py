@@ -57,9 +57,6 @@ class CertificateDisplay(Display):
         self.figure_ = self.ax_.figure
         return self
 
-    def _draw(self, ax: Any) -> None:
-        self.certificate.plot(ax)
-
 
 class ExplanationDisplay(Display):
     """An explanation: the examples or features that made the score of a row, and beneath them how the vectors voted.
@@ -115,6 +112,3 @@ class ExplanationDisplay(Display):
         self.ax_ = self.explanation.plot(ax, image_shape=self.image_shape)
         self.figure_ = self.ax_.figure
         return self
-
-    def _draw(self, ax: Any) -> None:
-        self.explanation.plot(ax, image_shape=self.image_shape)

@@ -71,8 +71,9 @@ class RulesOverTime:
         return {rule: wrong / self.n for rule, wrong in self.wrong.items()}
 
     def display(self) -> RulesDisplay:
-        """Return the picture."""
-        return RulesDisplay(self.epochs, self.errors, self.n)
+        """Return the picture, of rules without normalised vectors."""
+        errors = {rule: each for rule, each in self.errors.items() if isinstance(rule, str) or not rule[1]}
+        return RulesDisplay(self.epochs, errors, self.n)
 
 
 class RulesDisplay(Display):

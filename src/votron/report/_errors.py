@@ -59,10 +59,10 @@ def _by_rule(found: Findings) -> list[list[str]]:
     return [
         [
             rule_words(rule) + (" (this model)" if rule == mine else ""),
-            f"{int(wrong):,}",
-            *_error_cells(int(wrong), found.rules.n, found.confidence),
+            f"{wrong[-1]:,}",
+            *_error_cells(int(wrong[-1]), found.rules.n, found.confidence),
         ]
-        for rule, (wrong,) in found.rules.wrong.items()
+        for rule, wrong in found.rules.wrong.items()
     ]
 
 
@@ -128,13 +128,13 @@ def _figures(found: Findings) -> dict[str, Any]:
     return figures
 
 
-def training(found: Findings) -> dict[str, Any]:
+def training(found: Findings) -> dict[str, str]:
     """Return the errors of the rules over the time of training, and mistakes and support."""
-    curve, counts = found.curve(), MistakesDisplay.of(found.classifier)
-    ends = ", ".join(f"{rule_words(rule)} {percent(wrong[-1] / curve.n)}" for rule, wrong in curve.wrong.items())
-    rules = drawn(curve.display(), "rules", f"Errors of rules against epochs of training. At the end: {ends}")
+    assert found.rules is not None
+    curve, counts = found.rules.display(), MistakesDisplay.of(found.classifier)
+    ends = ", ".join(f"{rule_words(rule)} {percent(errors[-1])}" for rule, errors in curve.errors.items())
+    rules = drawn(curve, "rules", f"Errors of rules against epochs of training. At the end: {ends}")
     said = (
         f"Mistakes against epochs of training, {counts.mistakes[-1]:,} at the end, and support, {counts.support[-1]:,}"
     )
-    mistakes = drawn(counts, "mistakes", said)
-    return {"n_drawn": curve.n, "n_rows": found.counts.n, "rules": markup(rules), "mistakes": markup(mistakes)}
+    return {"rules": markup(rules), "mistakes": markup(drawn(counts, "mistakes", said))}

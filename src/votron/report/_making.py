@@ -14,7 +14,7 @@ from typing import Any
 from votron import __version__
 from votron._util.pipelines import steps_before
 from votron._util.text import counted, duration, shortened, utc_now
-from votron.estimators.base import SavableClassifier
+from votron.estimators.base import VotronClassifier
 from votron.report.findings import Findings, Origin
 from votron.saving.models import summary_of
 
@@ -33,7 +33,7 @@ def model(found: Findings, origin: Origin) -> dict[str, Any]:
     facts = {"Classifier": type(classifier).__name__}
     if before := steps_before(found.model):
         facts["Before it"] = ", ".join(type(step).__name__ for step in before)
-    known = summary_of(classifier) if isinstance(classifier, SavableClassifier) else {}
+    known = summary_of(classifier) if isinstance(classifier, VotronClassifier) else {}
     for name in ("kernel", "rule", "features", "support", "examples", "mistakes", "epochs", "converged"):
         if known.get(name) is not None:
             facts[name.capitalize()] = in_words(known[name])

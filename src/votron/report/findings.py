@@ -16,11 +16,12 @@ from votron._util.frames import is_frame, plain_labels
 from votron._util.pipelines import classifier_of, rows_for_classifier
 from votron.data import Examples
 from votron.errors import VotronError
-from votron.evaluate.evaluation import Evaluation, rules_at_the_end
+from votron.evaluate.evaluation import Evaluation
 from votron.plots.batches import PredictedRow, WrongRows, predicted_rows, rows_at
 from votron.plots.predictions import row_margins
 from votron.plots.training import RulesOverTime, has_moments
 from votron.report._description import Description
+from votron.rules.base import rules_that_differ
 from votron.tables import Unseen, encoder_of
 from votron.theory import Certificate
 
@@ -28,61 +29,32 @@ MOST_WRONG = 40
 """Wrong rows that are kept: those that are wrong by the most."""
 _RIGHT_SAMPLE = 200
 """Right rows of a batch among which a typical one is looked for."""
-_MOST_SAMPLED = 10_000
-"""Rows that curves are drawn of."""
 _BATCH = 20_000
 """Rows of data in memory that are predicted at a time."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What the page says of where model and data come from.
-
-    Attributes
-    ----------
-    title : str
-        The heading of the page.
-    model, data : str
-        What to call both.
-    command : str
-        The command that makes the page, where there is one.
-    provenance : mapping
-        What the model file says of its training.
-    certificate : Certificate, mapping or None
-        What `votron.certify` returns, or its `to_dict`.
-    files : mapping
-        Digests and sizes of files, in words.
-    notes : tuple of str
-        What readers should mind, in sentences.
-    trained_on : bool
-        Whether the model is known to have learnt from the rows: their errors are no measure of it then.
-    """
+    """What the page says of where model and data come from."""
 
     title: str
     model: str = "the model"
     data: str = "the data"
     command: str = ""
+    """The command that makes the page, where there is one."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    """What the model file says of its training."""
     certificate: Certificate | Mapping[str, Any] | None = None
     files: Mapping[str, str] = field(default_factory=dict)
+    """Digests and sizes of files, in words."""
     notes: tuple[str, ...] = ()
+    """What readers should mind, in sentences."""
     trained_on: bool = False
+    """Whether the model is known to have learnt from the rows: their errors are no measure of it then."""
 
 
 class Findings:
-    """What a model does on labelled rows, counted batch by batch.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from votron import AveragedPerceptronClassifier
-    >>> from votron.data import Examples
-    >>> X, y = load_iris(return_X_y=True)
-    >>> found = Findings(AveragedPerceptronClassifier(random_state=0).fit(X, y))
-    >>> found.add(Examples(X, y, "array", "iris"))
-    >>> found.counts.n, found.counts.wrong == len(found.wrong.kept)
-    (150, True)
-    """
+    """What a model does on labelled rows, counted batch by batch."""
 
     def __init__(self, model: Any, confidence: float = 0.95) -> None:
         self.model, self.confidence = model, confidence
@@ -91,11 +63,12 @@ class Findings:
         self.classes: NDArray[Any] = np.asarray(self.classifier.classes_)
         self.evaluation = Evaluation(self.classifier)
         self.counts = self.evaluation.counts
-        self.rules = rules_at_the_end(self.classifier) if has_moments(self.classifier) else None
+        self.rules: RulesOverTime | None = None
+        if has_moments(self.classifier):
+            self.rules = RulesOverTime(self.classifier, rules_that_differ(len(self.classes)))
         self.description, self.unseen = Description(), Unseen()
         self.wrong = WrongRows(self.classifier, MOST_WRONG)
         self.right: list[PredictedRow] = []
-        self.sample = Sample(_MOST_SAMPLED)
         self.seconds = 0.0
         """What reading rows as the classifier takes them, and predicting them, took."""
         self.started = time.monotonic()
@@ -118,7 +91,6 @@ class Findings:
             self.unseen.update(encoder.unseen(batch.X))
         if self.rules is not None:
             self.rules.add(X, y)
-            self.sample.add(X, y)
         self.wrong.add(batch, X, predicted)
         self._keep_right(batch, X, predicted)
 
@@ -132,13 +104,6 @@ class Findings:
             middle = np.argsort(margins, kind="stable")[[len(some) // 2]]
             self.right += predicted_rows(self.classifier, batch, X, predicted, some[middle], margins[middle])
 
-    def curve(self) -> RulesOverTime:
-        """Return the errors of the rules over the time of training, of all rows, or of a sample where they are many."""
-        found = RulesOverTime(self.classifier)
-        for _, X, y in self.sample.parts:
-            found.add(X, y)
-        return found
-
     @property
     def labels(self) -> list[Any]:
         """The model's labels, and those of the data that it has never seen."""
@@ -150,42 +115,8 @@ class Findings:
         return sorted(self.right, key=lambda row: row.margin)[len(self.right) // 2] if self.right else None
 
 
-class Sample:
-    """Rows of all batches, as the classifier takes them: all, or so many of them, drawn at random.
-
-    Examples
-    --------
-    >>> sample = Sample(most=100)
-    >>> for _ in range(5):
-    ...     sample.add(np.zeros((60, 2)), np.zeros(60))
-    >>> sum(len(y) for _, _, y in sample.parts)
-    100
-    """
-
-    def __init__(self, most: int) -> None:
-        self.most, self._random = most, np.random.default_rng(0)
-        self.parts: list[tuple[NDArray[np.float64], Any, NDArray[Any]]] = []
-        """Of each batch what was drawn: the rows with the least of some random numbers, these rows, and labels."""
-
-    def add(self, X: Any, y: NDArray[Any]) -> None:
-        """Draw from a batch."""
-        self.parts.append((self._random.random(len(y)), X, y))
-        drawn = np.concatenate([keys for keys, _, _ in self.parts])
-        if len(drawn) <= self.most:
-            return
-        limit = np.partition(drawn, self.most)[self.most]
-        kept = [(keys < limit, keys, X, y) for keys, X, y in self.parts]
-        self.parts = [(keys[k], rows_at(X, np.flatnonzero(k)), y[k]) for k, keys, X, y in kept if k.any()]
-
-
 def batches_of(X: Any, y: Any, image_shape: tuple[int, ...] | None = None) -> Iterator[Examples]:
-    """Yield data in memory as batches.
-
-    Examples
-    --------
-    >>> [batch.first_row for batch in batches_of(np.zeros((45_000, 1)), np.zeros(45_000))]
-    [0, 20000, 40000]
-    """
+    """Yield data in memory as batches."""
     rows: Any = X if hasattr(X, "shape") else np.asarray(X)
     rows = rows.tocsr() if sp.issparse(rows) else rows
     labels = plain_labels(y)

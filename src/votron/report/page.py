@@ -14,7 +14,7 @@ from votron._util.pipelines import weighs_classes
 from votron._util.plotting import IMAGE_SHAPES, can_draw
 from votron._util.text import counted, percent, percent_range, utc_now
 from votron.errors import Parameter, VotronError
-from votron.estimators.base import SavableClassifier
+from votron.estimators.base import VotronClassifier
 from votron.evaluate.confusion import rarest_in_words
 from votron.report import _certificate, _errors, _making, _reasons, _rows
 from votron.report.findings import Findings, Origin, batches_of
@@ -122,17 +122,6 @@ def summary(found: Findings, origin: Origin) -> str:
     """Return in a sentence how often a model errs, and how often one would who always gave the same answer.
 
     Where a class is rare, or weights say that classes count differently, another tells how much of the rarest is found.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from votron import AveragedPerceptronClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> found = Findings(AveragedPerceptronClassifier(random_state=0).fit(X, y))
-    >>> for batch in batches_of(X[::50], y[::50]):
-    ...     found.add(batch)
-    >>> summary(found, Origin("iris"))
-    "0.00 % of 3 rows wrong (0.00 % to 70.8 % with 95 % confidence); always answering '0' would be wrong on 66.7 %."
     """
     counts = found.counts
     majority = counts.majority
@@ -174,7 +163,7 @@ def _parts(found: Findings, origin: Origin) -> Iterator[tuple[str, str, dict[str
     yield "wrong", "Wrong rows", _rows.wrong(found)
     if hasattr(found.classifier, "explain"):
         yield "reasons", "Reasons", _reasons.reasons(found)
-    if isinstance(found.classifier, SavableClassifier):
+    if isinstance(found.classifier, VotronClassifier):
         yield "certificate", "Certificate", {"text": markup(_certificate.certificate(found, origin))}
     yield "model", "Model", _making.model(found, origin)
     yield "made", "How it was made", _making.made(found, origin)

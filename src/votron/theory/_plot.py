@@ -43,10 +43,8 @@ def draw(found: Certificate, ax: Axes | None = None) -> Axes:
         _frame(ax, lines, low)
         _head(ax, found, lines, of=f" of this {found.model}" if own else "")
         marks = _marks(lines, found.delta)
-        engine = ax.figure.get_layout_engine()
-        if ax.figure.axes == [ax] and engine is not None and not engine.adjust_compatible:
-            close = {} if own else {"fontsize": 9, "columnspacing": 1.2, "handletextpad": 0.2}
-            ax.figure.legend(handles=marks, loc="outside lower center", ncols=len(marks), frameon=False, **close)
+        if own:
+            ax.figure.legend(handles=marks, loc="outside lower center", ncols=len(marks), frameon=False)
         else:  # below the axis and its name, whatever the height of the axes
             below = {"bbox_to_anchor": (0.5, 0), "borderaxespad": LEGEND_BELOW / 8, "fontsize": 8}
             ax.legend(handles=marks, loc="upper center", frameon=False, **below)

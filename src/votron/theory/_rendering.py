@@ -1,10 +1,9 @@
-"""Renderings of a certificate: as text, as HTML and as rows."""
+"""Renderings of a certificate: as text and as rows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from html import escape
 from textwrap import fill, shorten
 from typing import TYPE_CHECKING, Any
 
@@ -268,59 +267,18 @@ def _missing(found: Certificate, errors: list[Bound]) -> list[str]:
     return [f"No value, since {reason}: {'; '.join(names)}." for reason, names in reasons.items()]
 
 
-def _tables(found: Certificate) -> list[tuple[Cells, tuple[int, ...]]]:
-    """Return the tables, each with the columns that are aligned to the left."""
-    errors = _error_cells(found)
-    tables = [(_margin_cells(found), (0,)), (errors, (0, len(errors[0]) - 2, len(errors[0]) - 1))]
-    if found.mistakes is not None:
-        tables.insert(1, (_fact_cells(found), (0, 1, 4)))
-    return tables
-
-
 def in_full(found: Certificate) -> str:
     """Return the certificate as text, with all bounds and their assumptions."""
-    parts = [_head(found), fill(summary(found), WIDTH)]
-    parts += [aligned(cells, left=left) for cells, left in _tables(found)]
+    parts = [_head(found), fill(summary(found), WIDTH), aligned(_margin_cells(found))]
+    if found.mistakes is not None:
+        parts.append(aligned(_fact_cells(found), left=(0, 1, 4)))
+    errors = _error_cells(found)
+    parts.append(aligned(errors, left=(0, len(errors[0]) - 2, len(errors[0]) - 1)))
     parts.append("\n".join(fill(line, WIDTH, subsequent_indent="  ") for line in _notes(found)))
     changes = [fill(line, WIDTH, initial_indent="  ", subsequent_indent="    ") for line in found.advice()]
     if changes:
         parts.append("\n".join(["What would earn a guarantee:", *changes]))
     return "\n\n".join(parts)
-
-
-def as_html(found: Certificate) -> str:
-    """Return the certificate as HTML, without scripts, and with no more style than alignment and grey."""
-    items = "".join(f"<li>{escape(line)}</li>" for line in found.advice())
-    return "".join(
-        [
-            f"<div><p>{escape(_head(found)).replace(chr(10), '<br>')}</p><p>{escape(summary(found))}</p>",
-            *(_html_table(cells, left) for cells, left in _tables(found)),
-            "<p>" + "<br>".join(escape(line) for line in _notes(found)) + "</p>",
-            f"<p>What would earn a guarantee:</p><ul>{items}</ul>" if items else "",
-            "</div>",
-        ]
-    )
-
-
-def _html_table(cells: Cells, left: Sequence[int]) -> str:
-    """Return a table; a row with nothing but its first cell is a heading, and one that does not apply is grey."""
-
-    def row(texts: list[str], tag: str) -> str:
-        sides = ["left" if i in left else "right" for i in range(len(texts))]
-        grey = ";color:gray" if texts[-1].startswith("no: ") else ""
-        inner = "".join(
-            f'<{tag} style="text-align:{side}{grey}">{escape(text.strip())}</{tag}>'
-            for side, text in zip(sides, texts, strict=True)
-        )
-        return f"<tr>{inner}</tr>"
-
-    def body(texts: list[str]) -> str:
-        if not any(texts[1:]):
-            return f'<tr><th colspan="{len(texts)}" style="text-align:left">{escape(texts[0].strip())}</th></tr>'
-        return row(texts, "td")
-
-    first, *others = cells
-    return f"<table><thead>{row(first, 'th')}</thead><tbody>{''.join(body(texts) for texts in others)}</tbody></table>"
 
 
 # -- rows -------------------------------------------------------------------------------------------------------------

@@ -62,18 +62,13 @@ ROUNDING = 1e-9
 def novikoff_bound(radius: float, margin: float) -> float:
     """Bound the mistakes of the perceptron on separable data: (R/γ)² (Block 1962, Novikoff 1962).
 
+    It holds for every order of the examples, every number of passes and every kernel, with R and γ of its space.
+
     Parameters
     ----------
-    radius : float
-        R: no example is longer.
-    margin : float
-        γ > 0: some u with ‖u‖ = 1 has y (u·x) ≥ γ for every example. Any such γ gives a bound, the largest the best.
-
-    Returns
-    -------
-    float
-        The bound. It holds for every order of the examples, every number of passes and every kernel, with R and γ in
-        its feature space.
+    radius, margin : float
+        R: no example is longer; and γ > 0: some u with ‖u‖ = 1 has y (u·x) ≥ γ for every example. Any such γ gives a
+        bound, the largest the best.
 
     Notes
     -----
@@ -95,17 +90,9 @@ def unit_length_bound(margin: float) -> float:
     Parameters
     ----------
     margin : float
-        δ > 0, at most 1: the least |v·x| for some v with ‖v‖ = 1 that classifies every example correctly.
-
-    Returns
-    -------
-    float
-        The bound.
-
-    Notes
-    -----
-    On examples of any length it holds for the normalised margin, min y (u·x)/‖x‖, if each is divided by its length
-    first. That only lowers the bound: 1/normalised ≤ R/unnormalised (Graepel et al., equation 5).
+        δ > 0, at most 1: the least |v·x| for some v with ‖v‖ = 1 that classifies every example correctly. For examples
+        of any length it is the normalised margin, min y (u·x)/‖x‖, if each is divided by its length first. That only
+        lowers the bound: 1/normalised ≤ R/unnormalised (Graepel et al., equation 5).
 
     Examples
     --------
@@ -125,20 +112,15 @@ def unit_length_bound(margin: float) -> float:
 def inseparable_bound(radius: float, deviation: float, margin: float) -> float:
     """Bound the mistakes of the perceptron on any data: ((R + D)/γ)² (Freund & Schapire, theorem 2).
 
+    It holds for any u with ‖u‖ = 1; `best_inseparable_bound` finds the best γ of a given u.
+
     Parameters
     ----------
-    radius : float
-        R: no example is longer.
+    radius, margin : float
+        R: no example is longer; and any γ > 0.
     deviation : float
         D: the square root of the sum of max(0, γ − y (u·x))² over the examples that were *presented*, each as often as
         it was: over T epochs T times. The sum may as well run over the mistakes only, with their multiplicity.
-    margin : float
-        γ > 0: any number.
-
-    Returns
-    -------
-    float
-        The bound, for any u with ‖u‖ = 1; see `best_inseparable_bound` for the best γ of a given u.
 
     Examples
     --------
@@ -169,6 +151,8 @@ class BestMargin(NamedTuple):
 def best_inseparable_bound(margins: Any, radius: float, presentations: Any = 1) -> BestMargin:
     """Find the γ that makes ((R + D)/γ)² least for a given vector u.
 
+    γ is infinite where the bound is the number of presentations itself.
+
     Parameters
     ----------
     margins : array
@@ -178,11 +162,6 @@ def best_inseparable_bound(margins: Any, radius: float, presentations: Any = 1) 
     presentations : int or array of int, default=1
         How often each example was presented: T after T whole epochs. Or, with only the examples that had a mistake
         among ``margins``, how often each had one.
-
-    Returns
-    -------
-    BestMargin
-        The bound, γ and D; γ is infinite where the bound is the number of presentations itself.
 
     Notes
     -----
@@ -222,20 +201,8 @@ def best_inseparable_bound(margins: Any, radius: float, presentations: Any = 1) 
 def sparsity_bound(radius: float, margin: float) -> int:
     """Bound the examples that a perceptron's vector depends on: ‖α‖₀ ≤ ‖α‖₁ ≤ (R/γ)² (Graepel et al., section 3).
 
-    Parameters
-    ----------
-    radius, margin : float
-        As in `novikoff_bound`. ``radius=1`` and the normalised margin, if examples have length 1.
-
-    Returns
-    -------
-    int
-        The largest whole number that is allowed.
-
-    Notes
-    -----
-    With learning rate 1 each mistake changes one coefficient by 1, so ‖α‖₁ is at most the number of mistakes. A rate η
-    scales α and leaves ‖α‖₀ as it is.
+    The parameters are those of `novikoff_bound`. With learning rate 1 each mistake changes one coefficient by 1, so
+    ‖α‖₁ is at most the number of mistakes. A rate η scales α and leaves ‖α‖₀ as it is.
 
     Examples
     --------
@@ -259,6 +226,8 @@ def _square(value: float) -> float:
 def leave_one_out_bound(mistakes: float, m: int, *, deterministic: bool = True) -> float:
     """Bound the error of the leave-one-out conversion: E[k]/(m + 1), or twice that for the vote (Helmbold & Warmuth).
 
+    It bounds the expected error (Freund & Schapire, theorem 3), and is the first part of their corollary 2.
+
     Parameters
     ----------
     mistakes : float
@@ -269,17 +238,10 @@ def leave_one_out_bound(mistakes: float, m: int, *, deterministic: bool = True) 
         The majority vote over the prefixes of the sample, which is the voted perceptron after one epoch; otherwise one
         prefix drawn at random.
 
-    Returns
-    -------
-    float
-        The bound on the expected error (Freund & Schapire, theorem 3). Also the first part of their corollary 2.
-
     Examples
     --------
-    >>> leave_one_out_bound(mistakes=50, m=999)
-    0.1
-    >>> leave_one_out_bound(mistakes=50, m=999, deterministic=False)
-    0.05
+    >>> leave_one_out_bound(mistakes=50, m=999), leave_one_out_bound(mistakes=50, m=999, deterministic=False)
+    (0.1, 0.05)
     """
     mistakes, m = not_negative("mistakes", mistakes), count("m", m, 1)
     return (2 if deterministic else 1) * mistakes / (m + 1)
@@ -288,18 +250,9 @@ def leave_one_out_bound(mistakes: float, m: int, *, deterministic: bool = True) 
 def voted_bound(m: int, radius: float, deviation: float, margin: float) -> float:
     """Bound the error of the voted perceptron after one epoch: 2/(m + 1) · ((R + D)/γ)² (corollaries 1 and 2).
 
-    Parameters
-    ----------
-    m : int
-        Training examples.
-    radius, deviation, margin : float
-        As in `inseparable_bound`, for one pass over m + 1 examples (corollary 1), or of those with a mistake alone
-        (corollary 2). The bound is an expectation of the best such number; with one sample's it is an estimate.
-
-    Returns
-    -------
-    float
-        The bound on the expected error.
+    Radius, deviation and margin are as in `inseparable_bound`, for one pass over m + 1 examples (corollary 1), or for
+    those with a mistake alone (corollary 2). It bounds the expected error by an expectation of the best such number;
+    with one sample's it is an estimate.
 
     Examples
     --------
@@ -314,6 +267,9 @@ def vapnik_chervonenkis_bound(
 ) -> float:
     """Bound the error of the final vector after convergence: min(k, (R/γ)²)/(m + 1) (Vapnik & Chervonenkis 1974).
 
+    It bounds the expected error; with one sample's numbers it is an estimate. Vapnik's own bound for support vector
+    machines, `vapnik_svm_bound`, has the essential support vectors in place of the examples with a mistake.
+
     Parameters
     ----------
     m : int
@@ -322,16 +278,6 @@ def vapnik_chervonenkis_bound(
         E[k], k the *distinct* examples with a mistake on the way to convergence on m + 1 random examples.
     radius, margin : float, optional
         R and the largest γ over those examples.
-
-    Returns
-    -------
-    float
-        The bound on the expected error; with one sample's numbers an estimate.
-
-    Notes
-    -----
-    Vapnik's own bound for support vector machines has the essential support vectors in place of the examples with a
-    mistake, and a sphere wherever its centre: see `vapnik_svm_bound`.
 
     Examples
     --------
@@ -357,25 +303,20 @@ def vapnik_chervonenkis_bound(
 def one_pass_bound(mistakes: int, m: int, delta: float, *, deterministic: bool = False) -> float:
     """Bound the error after one pass by its mistakes: k/m + √(2 ln(1/δ)/m) (Cesa-Bianchi, Conconi & Gentile 2004).
 
+    With probability 1 − δ, the mean error of the m predictors that an on-line learner had before each of its examples
+    is below it: the error of one of them drawn afresh for each prediction, v = 0 before the first example among them. A
+    majority vote of the m errs at most twice as often. Here k is the run's own, so it is a guarantee, not an estimate.
+    For a predictor that draws once for each row and keeps to it, as ``rule="random"`` does, it bounds the mean over
+    seeds only: see `fixed_draw_bound`.
+
     Parameters
     ----------
-    mistakes : int
-        k: mistakes of any on-line learner in one pass over the sample, in its own order.
-    m : int
-        Examples.
+    mistakes, m : int
+        k: mistakes of any on-line learner in one pass over the m examples, in their order.
     delta : float
-        δ: the probability with which the sample may be such that the bound fails.
+        δ: the probability with which the bound may fail.
     deterministic : bool, default=False
         Twice the bound, for the majority vote.
-
-    Returns
-    -------
-    float
-        With probability 1 − δ, the mean error of the m predictors that the learner had before each of its examples is
-        below it: the error of one of them drawn afresh for each prediction, v = 0 before the first example among them.
-        A majority vote of the m errs at most twice as often. Here k is the run's own, so it is a guarantee, and no
-        estimate. Of a predictor that draws once for each row and keeps to it, as ``rule="random"`` does, it bounds the
-        mean over seeds only: see `fixed_draw_bound`.
 
     Notes
     -----
@@ -408,6 +349,8 @@ def fixed_draw_bound(mean_error: float, heaviest: float, delta: float) -> float:
 
     The e ≥ μ with e ln(e/μ) − e + μ = p ln(1/δ)
 
+    With probability 1 − δ over the draws, the predictor's error is at most this.
+
     Parameters
     ----------
     mean_error : float
@@ -418,11 +361,6 @@ def fixed_draw_bound(mean_error: float, heaviest: float, delta: float) -> float:
         comes most often.
     delta : float
         δ: the probability with which the draws may be such that the bound fails.
-
-    Returns
-    -------
-    float
-        With probability 1 − δ over the draws, the predictor's error is at most this.
 
     Notes
     -----
@@ -458,21 +396,15 @@ def fixed_draw_bound(mean_error: float, heaviest: float, delta: float) -> float:
 def compression_bound(m: int, d: int, delta: float) -> float:
     """Bound the error of a consistent predictor that depends on d of m examples: Graepel, Herbrich & Williamson's (7).
 
-    (ln C(m, d) + ln m + ln(1/δ)) / (m − d)
+    (ln C(m, d) + ln m + ln(1/δ)) / (m − d). With probability 1 − δ, a converged perceptron's error is below it. The
+    kernel must not depend on the sample.
 
     Parameters
     ----------
-    m : int
-        Training examples.
-    d : int
-        ‖α‖₀: examples on which the final vector depends; 0 ≤ d < m.
+    m, d : int
+        Training examples, and ‖α‖₀ < m: those on which the final vector depends.
     delta : float
-        δ: the probability with which the sample may be such that the bound fails.
-
-    Returns
-    -------
-    float
-        With probability 1 − δ, a converged perceptron's error is below it. The kernel must not depend on the sample.
+        δ: the probability with which the bound may fail.
 
     Examples
     --------
@@ -493,23 +425,15 @@ def agnostic_compression_bound(m: int, d: int, errors: int, delta: float) -> flo
     """Bound the error of a predictor that depends on d of m examples and errs on some of the others.
 
     The p > r with kl(r ‖ p) = (ln C(m, d) + ln m + ln(1/δ)) / (m − d), where r = errors/(m − d) and
-    kl(r ‖ p) = r ln(r/p) + (1 − r) ln((1 − r)/(1 − p)).
+    kl(r ‖ p) = r ln(r/p) + (1 − r) ln((1 − r)/(1 − p)). With probability 1 − δ, the error is at most this. The kernel
+    must not depend on the sample.
 
     Parameters
     ----------
-    m : int
-        Training examples.
-    d : int
-        Examples on which the predictor depends; 0 ≤ d < m.
-    errors : int
-        Wrong predictions among the m − d others.
+    m, d, errors : int
+        Training examples, those on which the predictor depends, and wrong predictions among the m − d others.
     delta : float
-        δ: the probability with which the sample may be such that the bound fails.
-
-    Returns
-    -------
-    float
-        With probability 1 − δ, the error is at most this. The kernel must not depend on the sample.
+        δ: the probability with which the bound may fail.
 
     Notes
     -----
@@ -547,7 +471,7 @@ def agnostic_compression_bound(m: int, d: int, errors: int, delta: float) -> flo
 def margin_bound(m: int, radius: float, margin: float, delta: float) -> float:
     """Bound the error of the perceptron by a margin that any vector attains: Graepel, Herbrich & Williamson's (8).
 
-    The bound (7) with κ = ⌈(R/γ)²⌉ for d.
+    The bound (7) with κ = ⌈(R/γ)²⌉ for d: with probability 1 − δ, a converged perceptron's error is below it.
 
     Parameters
     ----------
@@ -557,12 +481,7 @@ def margin_bound(m: int, radius: float, margin: float, delta: float) -> float:
         As in `novikoff_bound`: the margin of *any* vector, such as a support vector machine's; the perceptron's own,
         mostly much smaller, does not matter. (R/γ)² must not exceed m.
     delta : float
-        δ: the probability with which the sample may be such that the bound fails.
-
-    Returns
-    -------
-    float
-        With probability 1 − δ, a converged perceptron's error is below it.
+        δ: the probability with which the bound may fail.
 
     Examples
     --------
@@ -582,23 +501,17 @@ def margin_bound(m: int, radius: float, margin: float, delta: float) -> float:
 def margin_bound_simple(m: int, kappa: int, delta: float, n: float = 4.0) -> float:
     """Bound the same error by a simpler formula, for κ < m/n with n ≥ 4 (Graepel et al., section 5).
 
-    (κ ln(2em/κ) + n/(n − 1) · (ln m + ln(1/δ))) / m
+    (κ ln(2em/κ) + n/(n − 1) · (ln m + ln(1/δ))) / m. It is larger than (8), and easier to compare with
+    `pac_margin_bound`.
 
     Parameters
     ----------
-    m : int
-        Training examples.
-    kappa : int
-        κ = ⌈(R/γ)²⌉, at least 1.
+    m, kappa : int
+        Training examples, and κ = ⌈(R/γ)²⌉, at least 1.
     delta : float
         δ, as in `margin_bound`.
     n : float, default=4.0
         At least 4, and less than m/κ.
-
-    Returns
-    -------
-    float
-        The bound: larger than (8), and easier to compare with `pac_margin_bound`.
 
     Examples
     --------
@@ -631,12 +544,7 @@ def pac_margin_bound(m: int, kappa: float, delta: float) -> float:
     kappa : float
         κ = (R/γ)², with the margin γ that the classifier itself attains; less than 2em/16.
     delta : float
-        δ: the probability with which the sample may be such that the bound fails.
-
-    Returns
-    -------
-    float
-        The bound.
+        δ: the probability with which the bound may fail.
 
     Examples
     --------
@@ -657,19 +565,14 @@ def pac_margin_bound(m: int, kappa: float, delta: float) -> float:
 def held_out_bound(errors: int, m: int, delta: float) -> float:
     """Bound the error of any predictor by its errors on a test set: the p with P(Bin(m, p) ≤ errors) = δ.
 
+    With probability 1 − δ, the error is at most this (Clopper & Pearson, 1934).
+
     Parameters
     ----------
-    errors : int
-        Wrong predictions.
-    m : int
-        Test examples, which had no part in training.
+    errors, m : int
+        Wrong predictions, and test examples, which had no part in training.
     delta : float
         δ: the probability with which the test set may be such that the bound fails.
-
-    Returns
-    -------
-    float
-        With probability 1 − δ, the error is at most this (Clopper & Pearson, 1934).
 
     Examples
     --------
@@ -690,17 +593,7 @@ def held_out_bound(errors: int, m: int, delta: float) -> float:
 
 
 def log_binomial(m: int, d: int) -> float:
-    """Return ln C(m, d), without overflow.
-
-    Parameters
-    ----------
-    m, d : int
-        0 ≤ d ≤ m.
-
-    Returns
-    -------
-    float
-        The logarithm.
+    """Return ln C(m, d) for 0 ≤ d ≤ m, without overflow.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -44,19 +45,15 @@ class Bound:
     name, formula : str
         Whose it is, and what it says.
     kind : {"fact", "guarantee", "estimate"}
-        About this run; about new examples, with probability 1 − δ; or with one run's numbers in place of an
-        expectation.
+        About this run; about new examples, with probability 1 − δ; or with one run's numbers for an expectation.
     quantity : {"mistakes", "support", "error"}
         What it bounds.
     predictor : str
-        Of which predictor it speaks; empty for facts.
-    values : tuple of float or None
-        For each vector; None where there is no value.
-    remarks : tuple of str
-        Where each value comes from, or why there is none.
+        The predictor it is about; empty for facts.
+    values, remarks : tuple
+        For each vector its value, None where there is none, and where that comes from.
     total : float or None
-        For facts the sum. For errors the union bound over all vectors, each guarantee at δ divided by their number;
-        for two classes the value itself.
+        For facts the sum. For errors the union bound over all vectors, each guarantee at δ divided by their number.
     assumptions : tuple of Assumption
         What it needs of the model and the data.
     joint : float or None
@@ -67,8 +64,7 @@ class Bound:
     Examples
     --------
     >>> needs = (Assumption("one epoch", False, "10 epochs were run", "epochs=1"),)
-    >>> bound = Bound("Helmbold & Warmuth", "2 k/(m+1)", "estimate", "error", "vote after one epoch", (0.2,), ("",),
-    ...     0.2, needs)
+    >>> bound = Bound("Helmbold & Warmuth", "2 k/(m+1)", "estimate", "error", "vote", (0.2,), ("",), 0.2, needs)
     >>> bound.applies, bound.vacuous, bound.changes
     (False, False, ('epochs=1',))
     """
@@ -125,38 +121,28 @@ class Bound:
 class Certificate:
     """The bounds that hold for a fitted model, and those that do not; made by `certify`.
 
-    Printed, it fits a screen; `describe` has everything, and notebooks show that as tables.
+    Printed, it fits a screen; ``describe(verbose=True)`` has everything, and notebooks show that.
 
     Attributes
     ----------
     model, predictor : str
-        The name of the model's class, and what the model predicts by.
+        The model's class, and what it predicts by.
     labels : tuple
         The class of each vector; for two classes, the second of them.
-    m : int
-        Training examples.
-    epochs : float
-        Passes that were run.
-    delta : float
-        δ: the probability with which a guarantee may fail.
-    tau : float
-        τ: updates were made where y · score ≤ τ K(x, x).
-    radius : float
-        R: the largest ‖x‖ in feature space.
+    m, epochs : int, float
+        Training examples, and passes that were run.
+    delta, tau, radius : float
+        δ, the probability with which a guarantee may fail; τ, up to which margin updates were made; R, the largest ‖x‖.
     mistakes : tuple of int or None
         Of each vector; None for a model that was not trained by mistakes.
-    support : tuple of int
-        ‖α‖₀ of each vector, or an upper limit where ``support_known`` is false.
-    support_known : bool
-        Whether ``support`` is exact.
+    support, support_known : tuple of int, bool
+        ‖α‖₀ of each vector, and whether that is exact or an upper limit.
     margins, normalized_margins : dict of tuple of float
         What each vector at hand attains on the training data, for each class; not positive where it errs.
     bounds : tuple of Bound
         All bounds: those on mistakes, then by predictor.
-    measured : dict of Measured
-        For each predictor its error on the test data, if there are any.
-    test_data : Assumption or None
-        What those errors rest on.
+    measured, test_data : dict of Measured, Assumption or None
+        For each predictor its error on the test data, if there are any, and what that rests on.
     trained_jointly : bool
         Whether several classes were trained together: then there is one vector, made of all of theirs.
 
@@ -165,9 +151,8 @@ class Certificate:
     >>> from sklearn.datasets import load_breast_cancer
     >>> from votron import VotedPerceptronClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> kernel = {"kernel": "poly", "degree": 2, "gamma": 1e-6}
-    >>> model = VotedPerceptronClassifier(**kernel, margin=0.0, epochs=1, random_state=0).fit(X, y)
-    >>> found = certify(model, X, y)
+    >>> model = VotedPerceptronClassifier(kernel="poly", degree=2, gamma=1e-6, margin=0.0, epochs=1, random_state=0)
+    >>> found = certify(model.fit(X, y), X, y)
     >>> found.best("guarantee").name, round(found.best("guarantee").error, 2)
     ('(7) with errors', 0.47)
     """
@@ -191,20 +176,15 @@ class Certificate:
     trained_jointly: bool = False
 
     def best(self, kind: Kind = GUARANTEE, *, applies: bool = True) -> Bound | None:
-        """Return the least bound on an error.
+        """Return the least bound on an error, or None if there is none.
 
         Parameters
         ----------
         kind : {"guarantee", "estimate"}, default="guarantee"
-            Of which kind.
+            Each guarantee holds with probability 1 − δ. Those that follow from (7) hold together; but the least of (7),
+            the one-pass bound and the PAC bound may fail as often as any of them.
         applies : bool, default=True
             Only of those whose assumptions this model satisfies.
-
-        Returns
-        -------
-        Bound or None
-            None if there is none. Each guarantee holds with probability 1 − δ. Those that follow from (7) hold
-            together; but the least of (7), the one-pass bound and the PAC bound may fail as often as any of them.
         """
         if kind not in (GUARANTEE, ESTIMATE):
             raise VotronError(
@@ -243,34 +223,26 @@ class Certificate:
         return _rendering.advice(self)
 
     def describe(self, *, verbose: bool = False) -> str:
-        """Return the certificate as text.
+        """Return the certificate as text, of at most 24 lines of 80 characters unless it is verbose.
 
         Parameters
         ----------
         verbose : bool, default=False
             All bounds with their assumptions; otherwise what is guaranteed, what was measured, and what would have to
             change for a better guarantee.
-
-        Returns
-        -------
-        str
-            The text, of at most 24 lines of 80 characters unless it is verbose.
         """
         return _rendering.in_full(self) if verbose else _rendering.in_short(self)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a dict for each bound and class, and one for all classes together: the rows of `to_frame`."""
+        """Return a dict for each bound and class, and one for all classes together.
+
+        It has predictor, bound, formula, kind, quantity, label, value, remark, applies, vacuous, fails and assumes, the
+        last two with the names of assumptions.
+        """
         return _rendering.rows(self)
 
     def to_frame(self) -> DataFrame:
-        """Return the bounds as a pandas DataFrame, one row for each bound and class.
-
-        Returns
-        -------
-        pandas.DataFrame
-            With columns predictor, bound, formula, kind, quantity, label, value, remark, applies, vacuous, fails and
-            assumes, the last two with the names of assumptions.
-        """
+        """Return the bounds as a pandas DataFrame, one row for each bound and class, with the columns of `rows`."""
         try:
             import pandas as pd
         except ImportError as error:
@@ -290,22 +262,7 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Certificate:
-        """Return the certificate that `to_dict` made a dict of.
-
-        Parameters
-        ----------
-        found : dict
-            What `to_dict` returned, or JSON has kept of it.
-
-        Returns
-        -------
-        Certificate
-            It has the same bounds, words and picture.
-
-        Raises
-        ------
-        VotronError
-            If it is no such dict.
+        """Return the certificate that `to_dict`, or JSON, made a dict of; raise VotronError if it is no such dict.
 
         Examples
         --------
@@ -322,17 +279,12 @@ class Certificate:
             raise VotronError(f"This is not a certificate as to_dict returns it: {error}.") from None
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the bounds on errors by predictor, beside the measured errors where there are any.
+        """Draw the bounds on errors by predictor, beside the measured errors, and return the matplotlib Axes.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Where to draw, some 10 inches wide and 7 high, in a figure with constrained layout; by default a new one.
-
-        Returns
-        -------
-        matplotlib Axes
-            What was drawn on.
         """
         from votron.theory._plot import draw
 
@@ -347,7 +299,7 @@ class Certificate:
         return f"Certificate({self.model}, {self.predictor}, {self.m} examples; best guarantee that applies: {of})"
 
     def _repr_html_(self) -> str:
-        return _rendering.as_html(self)
+        return f"<pre>{escape(self.describe(verbose=True))}</pre>"
 
 
 def certify(
@@ -381,14 +333,9 @@ def certify(
     X_test, y_test : data and labels, optional
         Data that had no part in training: errors of the predictors are measured on them.
 
-    Returns
-    -------
-    Certificate
-        The bounds by predictor, each with its value, its assumptions and whether they hold.
-
     Notes
     -----
-    Bounds on mistakes are facts about the run. If one is violated, that is an error in Votron, and is raised as one,
+    Bounds on mistakes are facts about the run. If one is violated, that is an error in Votron, and raised as
     `votron.errors.BoundViolatedError`.
 
     Examples
@@ -398,9 +345,8 @@ def certify(
     >>> from votron.theory import certify
     >>> X, y = load_digits(n_class=2, return_X_y=True)
     >>> kernel = {"kernel": "poly", "degree": 2, "gamma": 1.0}
-    >>> model = VotedPerceptronClassifier(**kernel, margin=0.0, epochs=None, rule="last", random_state=0).fit(X, y)
-    >>> certificate = certify(model, X, y)
-    >>> best = certificate.best()
+    >>> model = VotedPerceptronClassifier(**kernel, margin=0.0, epochs=None, rule="last", random_state=0)
+    >>> best = certify(model.fit(X, y), X, y).best()
     >>> best.predictor, best.name, round(best.error, 3)
     ('last vector', '(7) with errors', 0.148)
     """

@@ -59,11 +59,6 @@ def randomized_leave_one_out(
     random_state : int or None
         Seed; the prefix has a length drawn uniformly from {0, ..., m}.
 
-    Returns
-    -------
-    int
-        +1 or -1.
-
     Examples
     --------
     >>> from votron import OnlinePerceptron
@@ -84,17 +79,7 @@ def deterministic_leave_one_out(
     """Predict by the majority of the learners that saw the beginnings of the sample, of 0 to m examples.
 
     Its expected error is at most 2E[k]/(m + 1). Of the perceptron it is the voted perceptron after one epoch, but for
-    the vote of v = 0.
-
-    Parameters
-    ----------
-    make_learner, X, y, x
-        As in `randomized_leave_one_out`.
-
-    Returns
-    -------
-    int
-        +1 or -1; +1 if there are as many for it as against it.
+    the vote of v = 0. It is +1 if there are as many votes for it as against it.
 
     Examples
     --------
@@ -107,16 +92,6 @@ def deterministic_leave_one_out(
 
 def prefix_votes(make_learner: Callable[[], OnlineLearner], X: Sequence[Any], y: Sequence[int], x: Any) -> list[int]:
     """Return the predictions for x after each beginning of the sample, of 0, 1, ..., m examples.
-
-    Parameters
-    ----------
-    make_learner, X, y, x
-        As in `randomized_leave_one_out`.
-
-    Returns
-    -------
-    list of int
-        +1 or -1 for each.
 
     Examples
     --------
@@ -134,7 +109,7 @@ def prefix_votes(make_learner: Callable[[], OnlineLearner], X: Sequence[Any], y:
 
 
 def survival_counts(mistake_times: Any, m: int, slices: str = "voted") -> NDArray[np.int64]:
-    """Return for v_0, v_1, ..., v_k how many of the time slices each is alive at.
+    """Return for v_0, v_1, ..., v_k at how many of the time slices each is alive.
 
     Parameters
     ----------
@@ -145,11 +120,6 @@ def survival_counts(mistake_times: Any, m: int, slices: str = "voted") -> NDArra
         Length of training.
     slices : {"voted", "leave-one-out", "mixture"}, default="voted"
         Which times count.
-
-    Returns
-    -------
-    int array of shape (k + 1,)
-        The counts. Divided by their sum, the probabilities of a mixture of the vectors.
 
     Notes
     -----

@@ -70,14 +70,8 @@ ZERO = 1e-13
 class Sphere(NamedTuple):
     """The smallest sphere around points that are given by their Gram matrix.
 
-    Attributes
-    ----------
-    radius : float
-        The distance of the farthest point from the centre that was found: the sphere holds them all.
-    weights : array of shape (n,)
-        The centre, as a convex combination of the points; positive for points on the sphere only.
-    least : float
-        No sphere around the points has a smaller radius, as these weights prove.
+    The centre is the sum of the points with ``weights``, and ``radius`` the distance of the farthest point from it. No
+    sphere around the points has a smaller radius than ``least``, as these weights prove.
 
     Examples
     --------
@@ -91,17 +85,7 @@ class Sphere(NamedTuple):
 
 
 def smallest_sphere(K: ArrayLike) -> Sphere:
-    """Find the smallest sphere around points, wherever its centre.
-
-    Parameters
-    ----------
-    K : array-like of shape (n, n)
-        Kernel values of the points with each other; n at most 2000.
-
-    Returns
-    -------
-    Sphere
-        Radius, weights of the centre, and what no radius is below.
+    """Find the smallest sphere around points, wherever its centre, from kernel values of 2,000 points at most.
 
     Notes
     -----
@@ -146,12 +130,9 @@ class EssentialSupport:
     ----------
     alpha : array of shape (n,)
         The coefficients of w = Σ α_i y_i x_i in the expansion that was found; w is unique, this need not be.
-    support : int array
-        Examples with α > 0 in it.
-    on_margin : int array
-        Examples with y f(x) = 1, those nearest to the hyperplane. They contain the support of every expansion.
-    essential : int array
-        Examples that every expansion needs.
+    support, on_margin, essential : int arrays
+        Examples with α > 0 in it; those with y f(x) = 1, which contain the support of every expansion; and those that
+        every expansion needs.
     margin : float
         γ = 1/‖w‖, the maximal margin.
     threshold : bool
@@ -195,13 +176,12 @@ class EssentialSupport:
 def essential_support_vectors(
     K: ArrayLike, y: ArrayLike, *, threshold: bool = True, tol: float = 1e-6
 ) -> EssentialSupport:
-    """Find the hyperplane of maximal margin, and which examples it cannot do without.
+    """Find the hyperplane of maximal margin, and the examples that it cannot do without.
 
     Parameters
     ----------
     K : array-like of shape (n, n)
-        Kernel values of the examples with each other; n at most 2000. The data must be separable, with a margin above
-        1e-4 of their radius.
+        Kernel values of the examples with each other; n at most 2000. The margin must be above 1e-4 of their radius.
     y : array-like of shape (n,)
         Labels +1 and -1, both of them.
     threshold : bool, default=True
@@ -209,17 +189,10 @@ def essential_support_vectors(
     tol : float, default=1e-6
         How far y f(x) may be from 1 and pass for it.
 
-    Returns
-    -------
-    EssentialSupport
-        The hyperplane and its support vectors.
-
     Notes
     -----
     An example with α = 0 is not essential. Each of the others is left out in turn: it is essential if the hyperplane
-    trained without it has y f(x) < 1 at it, since otherwise that one is the best with it as well. This is the same as
-    the margin being larger without it, but a test of it sees an example of small weight as its first power, where
-    the margin sees the square.
+    trained without it has y f(x) < 1 at it, since otherwise that one is the best with it as well.
 
     One problem is solved for each support vector: seconds for 200 of them, minutes for 500.
 
@@ -274,17 +247,8 @@ class SeparatingVector(NamedTuple):
 def separating_vector(K: ArrayLike, y: ArrayLike) -> SeparatingVector | None:
     """Find the vector that separates a small sample through the origin with the largest margin.
 
-    Parameters
-    ----------
-    K : array-like of shape (n, n)
-        Kernel values of the examples with each other; n at most 2000.
-    y : array-like of shape (n,)
-        Labels +1 and -1; they may all be the same.
-
-    Returns
-    -------
-    SeparatingVector or None
-        The vector; None if there is none with a margin above 1e-4 of the radius.
+    It takes kernel values of 2,000 examples at most and labels +1 and -1, which may all be the same, and returns None
+    if there is no vector with a margin above 1e-4 of the radius.
 
     Examples
     --------
@@ -306,13 +270,9 @@ def separating_vector(K: ArrayLike, y: ArrayLike) -> SeparatingVector | None:
 class LeftOut(NamedTuple):
     """A hyperplane of maximal margin on each example, when it is trained on the others.
 
-    Attributes
-    ----------
-    scores : array of shape (n,)
-        y f(x) of each example under the hyperplane trained without it, which has y f(x) = 1 at its own margin. -1 where
-        the others are all of the other class, and the hyperplane has a threshold: they predict their class.
-    errors : int array
-        Examples with a score of 0 or less, by which a mistake is told in training too.
+    ``scores`` are y f(x) of each example under the hyperplane trained without it, which has y f(x) = 1 at its own
+    margin; -1 where the others are all of the other class, and the hyperplane has a threshold. ``errors`` are the
+    examples with a score of 0 or less.
 
     Examples
     --------
@@ -325,24 +285,10 @@ class LeftOut(NamedTuple):
 
 
 def svm_leave_one_out(K: ArrayLike, y: ArrayLike, *, threshold: bool = True) -> LeftOut:
-    """Find the errors of leave-one-out of the hyperplane of maximal margin.
+    """Find the errors of leave-one-out of the hyperplane of maximal margin; K, y and threshold as for its support.
 
     Their share among m + 1 examples is an unbiased estimate of the expected error after m. Each of them is an essential
     support vector.
-
-    Parameters
-    ----------
-    K, y, threshold
-        As in `essential_support_vectors`.
-
-    Returns
-    -------
-    LeftOut
-        Scores and errors.
-
-    Notes
-    -----
-    Without an example of α = 0 the hyperplane is the same. The others are left out in turn.
 
     Examples
     --------
@@ -359,6 +305,9 @@ def svm_leave_one_out(K: ArrayLike, y: ArrayLike, *, threshold: bool = True) -> 
 def vapnik_svm_bound(m: int, n_essential: float, radius: float | None = None, margin: float | None = None) -> float:
     """Bound the error of the hyperplane of maximal margin: min(K, (r/γ)²)/(m + 1) (Vapnik 1998).
 
+    The bound on the expected error, for independent examples that are separable with probability 1; with one sample's
+    numbers an estimate.
+
     Parameters
     ----------
     m : int
@@ -368,12 +317,6 @@ def vapnik_svm_bound(m: int, n_essential: float, radius: float | None = None, ma
     radius, margin : float, optional
         r and γ: an `EssentialSupport` has them as ``extent`` and ``margin``. Through the origin r is the largest ‖x‖ of
         the essential support vectors, with a threshold the diameter of the smallest sphere around the support vectors.
-
-    Returns
-    -------
-    float
-        The bound on the expected error, for independent examples that are separable with probability 1; with one
-        sample's numbers an estimate.
 
     Notes
     -----

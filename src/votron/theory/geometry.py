@@ -47,14 +47,10 @@ class Margins:
 
     Attributes
     ----------
-    scores : array of shape (n_samples, n_vectors)
-        w·x.
-    signs : array of shape (n_samples, n_vectors)
-        +1 where the vector shall score the example positively, else -1.
-    norms : array of shape (n_vectors,)
-        ‖w‖.
-    lengths : array of shape (n_samples,)
-        ‖x‖.
+    scores, signs : arrays of shape (n_samples, n_vectors)
+        w·x, and +1 where the vector should score the example positively, else -1.
+    norms, lengths : arrays of shape (n_vectors,) and (n_samples,)
+        ‖w‖ and ‖x‖.
 
     Examples
     --------
@@ -104,6 +100,9 @@ class Margins:
 def margins(model: Any, X: Any, y: Any, *, vector: str = "last") -> Margins:
     """Return the margins of a fitted model's vectors on data.
 
+    Per vector: two classes have one, for the second of them. Of classes that were trained together too it is each
+    against the rest; the margin of all as one is in the certificate.
+
     Parameters
     ----------
     model : VotedPerceptronClassifier, AveragedPerceptronClassifier or KernelAdatronClassifier
@@ -113,12 +112,6 @@ def margins(model: Any, X: Any, y: Any, *, vector: str = "last") -> Margins:
         of the training examples.
     vector : {"last", "average"}, default="last"
         The final vector of each class, or the average of its vectors. The adatron has its one vector.
-
-    Returns
-    -------
-    Margins
-        Per vector: two classes have one, for the second of them. Of classes that were trained together too it is each
-        against the rest; the margin of all as one is in the certificate.
 
     Examples
     --------
@@ -172,20 +165,7 @@ def lengths_of(kernel: Kernel, rows: Rows) -> tuple[Floats, Floats]:
 class Comparators:
     """Candidates for u, given training data in a kernel's feature space.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    rows, labels : data and labels
-        The training data, validated.
-    classes : array
-        The labels that there are.
-    signs : array of shape (n_samples, n_vectors)
-        +1 where a vector shall score an example positively, else -1.
-    n_threads : int
-        Threads.
-    maximize : callable
-        Finds the margins of the vectors of maximal margin; it may be given C for the soft ones, and ``max_sweeps``.
+    ``maximize`` finds the margins of the vectors of maximal margin; it may be given C for the soft ones.
     """
 
     def __init__(

@@ -72,16 +72,12 @@ class Statement:
 
     Attributes
     ----------
-    name : str
-        Whose it is.
-    formula : str
-        What it says.
-    kind : {"fact", "guarantee", "estimate"}
-        See above.
-    quantity : {"mistakes", "support", "error"}
-        What it bounds.
+    name, formula : str
+        Whose it is, and what it says.
+    kind, quantity : str
+        See `votron.theory.Bound`.
     predictor : str
-        Of which predictor it speaks; empty for facts.
+        The predictor it is about; empty for facts.
     wants : tuple of str
         Names of its assumptions.
     value : callable
@@ -501,20 +497,10 @@ REGISTERED_BOUNDS: Registry[Statement] = Registry("bound", "votron.bounds", _adm
 
 
 def register_bound(statement: Statement) -> Statement:
-    """Add a bound to every certificate that is made from now on.
+    """Add a `Statement` to every certificate that is made from now on, and return it.
 
     A package that brings bounds names them as entry points of the group ``votron.bounds``; then ``votron certify
     --bound NAME`` finds them.
-
-    Parameters
-    ----------
-    statement : Statement
-        The bound.
-
-    Returns
-    -------
-    Statement
-        The same.
 
     Examples
     --------

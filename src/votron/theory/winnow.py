@@ -38,6 +38,8 @@ def disjunction_mistake_bound(
 
     At the defaults, α = 2 and θ = n/2, that is 3k⌈log₂(n/2)⌉ + 4 and 2k⌈log₂(n/2)⌉ + 2.
 
+    The bound; for two classes it bounds ``WinnowClassifier.n_mistakes_``.
+
     Parameters
     ----------
     n_features : int
@@ -50,11 +52,6 @@ def disjunction_mistake_bound(
         θ; None is n/2. For θ ≤ 1 the logarithm counts as 0: a literal that starts at 1 is never missed.
     demotion : {"divide", "eliminate"}, default="divide"
         What a false positive does.
-
-    Returns
-    -------
-    float
-        The bound; for two classes it bounds ``WinnowClassifier.n_mistakes_``.
 
     Notes
     -----

@@ -1,22 +1,7 @@
 """The page: the perceptron game, a training run to move through, a digit to draw; and the server of what it asks for.
 
 All learning happens in the library: the page sends moves and drawings, and draws the answers. Needs FastAPI and
-uvicorn: ``pip install "votron[web]"``.
-
-==============  ====================================================================================================
-``_limits``     how much of everything a visitor may have
-``_security``   who is answered at all: hosts, origins, token, size and time of requests, headers of answers
-``_schemas``    what the page sends and gets: the routes' schema
-``_game``       a game in the plane: its rules kept, its moves, its numbers, its boundaries
-``_games``      the games that are going on, and their end
-``_run``        the moments of a training run
-``_digit``      a drawing as a model sees it, and what the model says
-``_workshop``   the models of the page: trained when the server starts, or from a file
-``_app``        the routes
-``_server``     the socket, the signals
-``_lecture``    one file that replays games and a run without a server
-``static``      the page itself: HTML, CSS and plain ES modules that draw
-==============  ====================================================================================================
+uvicorn: ``pip install "votron[web]"``. The page itself, HTML, CSS and plain ES modules that draw, is in ``static``.
 """
 
 from __future__ import annotations

@@ -20,8 +20,7 @@ from votron.errors import VotronError
 from votron.online.plane_game import LongestGame, PlaneRules
 from votron.web import _digit as digits
 from votron.web._game import PlaneGame, RuleBrokenError, field_of
-from votron.web._games import Games, NoSuchGameError, TooManyGamesError
-from votron.web._limits import Limits
+from votron.web._games import Games
 from votron.web._run import Run
 from votron.web._schemas import (
     AutoPlay,
@@ -32,6 +31,7 @@ from votron.web._schemas import (
     Field2D,
     GameId,
     GameState,
+    Limits,
     Move,
     NewGame,
     Par,
@@ -64,10 +64,13 @@ def make_app(workshop: Workshop, limits: Limits | None = None) -> FastAPI:
     limits = limits or Limits()
     app = FastAPI(title="Votron", version=__version__, openapi_url="/api/openapi.json", docs_url=None, redoc_url=None)
     app.state.games = Games(limits)
-    _refuse_in_sentences(app)
     _add_games(app, app.state.games, limits)
     _add_runs(app, workshop)
     _add_digit(app, workshop)
+
+    @app.exception_handler(VotronError)
+    async def refused(request: Request, error: Exception) -> JSONResponse:
+        return JSONResponse({"detail": str(error), "rule": getattr(error, "rule", None)}, 409)
 
     @app.get("/", include_in_schema=False)
     def page() -> FileResponse:
@@ -75,15 +78,6 @@ def make_app(workshop: Workshop, limits: Limits | None = None) -> FastAPI:
 
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     return app
-
-
-def _refuse_in_sentences(app: FastAPI) -> None:
-    statuses: dict[type[VotronError], int] = {NoSuchGameError: 404, TooManyGamesError: 503, RuleBrokenError: 409}
-
-    @app.exception_handler(VotronError)
-    async def refused(request: Request, error: Exception) -> JSONResponse:
-        status = statuses.get(type(error), 409)  # type: ignore[arg-type]
-        return JSONResponse({"detail": str(error), "rule": getattr(error, "rule", None)}, status)
 
 
 # -- the game ---------------------------------------------------------------------------------------------------------

@@ -22,8 +22,7 @@ from votron.online.plane_game import LongestGame, PlaneRules
 from votron.record import MistakeRecord
 from votron.rules import Vectors
 from votron.theory import best_inseparable_bound, inseparable_bound, novikoff_bound, separating_vector
-from votron.web._limits import Limits
-from votron.web._schemas import Field2D, Move, Prediction, Proof, RoundPlayed, Separation, Setup, Standing
+from votron.web._schemas import Field2D, Limits, Move, Prediction, Proof, RoundPlayed, Separation, Setup, Standing
 
 __all__ = ["EXTENT", "PlaneGame", "RuleBrokenError", "field_of"]
 

@@ -7,19 +7,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-from votron.errors import VotronError
+from fastapi import HTTPException
+
 from votron.web._game import PlaneGame
-from votron.web._limits import Limits
+from votron.web._schemas import Limits
 
-__all__ = ["Games", "NoSuchGameError", "TooManyGamesError"]
-
-
-class NoSuchGameError(VotronError):
-    """A game that was never begun, or has been forgotten."""
-
-
-class TooManyGamesError(VotronError):
-    """No room for another game."""
+__all__ = ["Games"]
 
 
 class Games:
@@ -36,7 +29,7 @@ class Games:
     def __getitem__(self, name: str) -> PlaneGame:
         self._forget()
         if name not in self._games:
-            raise NoSuchGameError("There is no such game, or it has been forgotten: begin it again from its moves.")
+            raise HTTPException(404, "There is no such game, or it has been forgotten: begin it again from its moves.")
         game = self._games[name][1]
         self[name] = game
         return game
@@ -49,7 +42,7 @@ class Games:
         """Keep a new game; return its id, which cannot be guessed."""
         self._forget()
         if len(self._games) >= self.limits.games:
-            raise TooManyGamesError("There are too many games at once: try again in a few minutes.")
+            raise HTTPException(503, "There are too many games at once: try again in a few minutes.")
         name = secrets.token_urlsafe(12)
         self[name] = game
         return name

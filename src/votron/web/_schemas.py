@@ -6,11 +6,10 @@ or answered with status 422.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-
-from votron.web._limits import Limits
 
 Mode = Literal["strict", "noisy", "free"]
 Rule = Literal["last", "vote", "average"]
@@ -18,6 +17,19 @@ Label = Literal[-1, 1]
 Coordinate = Annotated[float, Field(ge=-2, le=2, allow_inf_nan=False)]
 Point = Annotated[list[Coordinate], Field(min_length=2, max_length=2)]
 GameId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{16}$")]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of everything a visitor may have: bytes, examples in a game, games, seconds, connections."""
+
+    body: int = 64 * 1024
+    examples: int = 300
+    games: int = 1000
+    idle: float = 1800.0
+    request: float = 20.0
+    connections: int = 512
+
 
 MOST_EXAMPLES = Limits().examples
 

@@ -10,7 +10,7 @@ import webbrowser
 from typing import TYPE_CHECKING, Any
 
 from votron.errors import MissingPackageError, VotronError
-from votron.web._limits import Limits
+from votron.web._schemas import Limits
 
 if TYPE_CHECKING:
     from votron.web._workshop import Piece

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from votron.data.formats.arrow import Arrow
 from votron.data.formats.base import (
     FORMATS,
     Format,
@@ -13,14 +12,13 @@ from votron.data.formats.base import (
     register_format,
     written_formats,
 )
+from votron.data.formats.columnar import Arrow, Parquet
 from votron.data.formats.csv import Csv, Tsv
 from votron.data.formats.idx import Idx
 from votron.data.formats.image_sets import KNOWN_SETS, ImageSets
 from votron.data.formats.images import Images
 from votron.data.formats.json import Json, JsonLines
-from votron.data.formats.npy import Npy
-from votron.data.formats.npz import Npz
-from votron.data.formats.parquet import Parquet
+from votron.data.formats.npy import Npy, Npz
 from votron.data.formats.svmlight import Svmlight
 
 __all__ = [

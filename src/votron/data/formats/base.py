@@ -6,13 +6,12 @@ asks for a format's name.
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from votron._util.registry import Registry
+from votron._util.registry import Registry, objects_of
 from votron.errors import VotronError
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ class Part:
     label : str or None
         The name of what these labels were in.
     place : function, optional
-        What says where a row of a table is, in words: "line 7". By default rows are counted from 1.
+        Says where a row of a table is: "line 7". By default rows are counted from 1.
     about : mapping
         What else is known: attributes of `Examples`, by name.
 
@@ -58,24 +57,17 @@ class Part:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> Part(np.ones((2, 3))).n_rows
-        2
-        """
+        """The number of rows."""
         return int(self.X.shape[0])
 
 
 class Format:
-    """A format of data: to be derived from, with a name and a way to read it.
+    """A format of data: derive from it, with a name and a way to read.
 
     Attributes
     ----------
     name : str
-        What it is called, in ``format=`` and after ``--format``.
+        Its name, for ``format=`` and ``--format``.
     suffixes : tuple of str
         How the names of its files end, in lower case, with the dot.
     magic : tuple of bytes
@@ -90,8 +82,6 @@ class Format:
     sequential : bool
         Whether `read` yields one part after another and keeps none, from whatever gives bytes: then ``max_bytes`` is
         no limit for batches.
-    needs_end : bool
-        Whether nothing can be read before the end of the file is there; then a pipe must begin with one of `magic`.
     reads : {"file", "folder", "name"}
         What it is read from; a name is one of `known`.
     known : tuple of str
@@ -112,22 +102,21 @@ class Format:
     label_by: ClassVar[str] = "column"
     labels_at: ClassVar[str] = ""
     sequential: ClassVar[bool] = False
-    needs_end: ClassVar[bool] = False
     reads: ClassVar[str] = "file"
     known: ClassVar[tuple[str, ...]] = ()
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
-        """Yield the rows of a source in parts of about so many bytes; without a number, as it is quickest.
+        """Yield the rows of a source in parts.
 
         Parameters
         ----------
         source : Source
-            What to read: ``source.open()`` is a file of its bytes, expanded; ``source.read(times)`` returns them all,
-            if there is memory for so many times as many; ``source.name`` is what sentences call it.
+            What to read: ``source.open()`` is a file of its bytes, expanded, ``source.read()`` returns all of them,
+            and ``source.name`` is how messages refer to it.
         options : ReadOptions
             How to read it.
         batch_bytes : int or None
-            What a part may have; None where all parts are joined.
+            Roughly how many bytes a part may have; None where all parts are joined.
 
         Yields
         ------
@@ -137,80 +126,23 @@ class Format:
         raise NotImplementedError
 
     def write(self, examples: Examples) -> bytes:
-        """Return examples as the content of a file; where this is not defined, the format is read only.
-
-        Parameters
-        ----------
-        examples : Examples
-            What to write.
-
-        Returns
-        -------
-        bytes
-            The file.
-        """
+        """Return examples as the content of a file; a format that does not define this is read only."""
         raise NotImplementedError
 
     def looks_like(self, head: bytes) -> bool:
-        """Tell whether a text that begins so can be nothing else.
-
-        Parameters
-        ----------
-        head : bytes
-            The beginning of a file that neither its first bytes nor its name betray.
-
-        Returns
-        -------
-        bool
-            By default False.
-        """
+        """Tell whether a text that begins so can be nothing else; by default False."""
         return False
 
     def is_folder(self, folder: Path, options: ReadOptions) -> bool:
-        """Tell whether a folder is read by this format.
-
-        Parameters
-        ----------
-        folder : Path
-            The folder.
-        options : ReadOptions
-            How to read it.
-
-        Returns
-        -------
-        bool
-            By default whether it reads folders at all.
-        """
+        """Tell whether a folder is read by this format; by default whether it reads folders at all."""
         return self.reads == "folder"
 
     def has_parts(self, source: Location) -> bool:
-        """Tell whether a source has a part to train on and one to test with.
-
-        Parameters
-        ----------
-        source : Location
-            The source.
-
-        Returns
-        -------
-        bool
-            By default False.
-        """
+        """Tell whether a source has a part to train on and one to test with; by default False."""
         return False
 
     def in_bounded_memory(self, source: Source) -> bool:
-        """Tell whether a part is all that is in memory while a source is read in parts.
-
-        Parameters
-        ----------
-        source : Source
-            The source.
-
-        Returns
-        -------
-        bool
-            By default whether the format is sequential.
-        """
+        """Tell whether reading a source in parts keeps only one in memory; by default if it is sequential."""
         return self.sequential
 
     @property
@@ -224,21 +156,17 @@ class Format:
         return self.reads != "name"
 
 
-def _check_format(format: Any) -> tuple[str, Format]:
-    """Return a format's name and the format, given it or its class; or refuse what is none."""
-    cls = format if isinstance(format, type) else type(format)
-    if not (issubclass(cls, Format) and cls.name):
-        raise VotronError(
-            f"A format to register must be a class derived from Format, with a name. Got {format!r} instead."
-        )
+def _admitted(format: Any) -> tuple[str, Format]:
+    """Return a format's name and the format, given it or its class; or refuse it."""
+    name, found = objects_of("format", Format)(format)
     for other in FORMATS.values():
-        taken = sorted({*other.suffixes} & {*cls.suffixes})
-        if taken and other.name != cls.name:
+        taken = sorted({*other.suffixes} & {*found.suffixes})
+        if taken and other.name != name:
             raise VotronError(f"There is a format of the suffix {taken[0]!r} already: {other.name!r}.")
-    return cls.name, format() if isinstance(format, type) else format
+    return name, found
 
 
-FORMATS: Registry[Format] = Registry("format", "votron.formats", _check_format)
+FORMATS: Registry[Format] = Registry("format", "votron.formats", _admitted)
 """The formats, by name."""
 
 FormatClass = TypeVar("FormatClass", bound=type[Format])
@@ -263,7 +191,7 @@ def register_format(cls: FormatClass) -> FormatClass:
     Raises
     ------
     VotronError
-        If it is no such class, or another format has its name or one of its suffixes.
+        If it is not such a class, or another format has its name or one of its suffixes.
 
     Examples
     --------
@@ -275,7 +203,7 @@ def register_format(cls: FormatClass) -> FormatClass:
     ... class Bits(Format):
     ...     name, suffixes, label_by, labels_at = "bits", (".bits",), "place", "at the end of each line"
     ...     def read(self, source, options, batch_bytes):
-    ...         rows = [list(map(int, line)) for line in source.read(20).decode().split()]
+    ...         rows = [list(map(int, line)) for line in source.read().decode().split()]
     ...         yield Part(np.array(rows)[:, :-1], np.array(rows)[:, -1])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "few.bits")
@@ -288,56 +216,24 @@ def register_format(cls: FormatClass) -> FormatClass:
 
 
 def format_named(name: str) -> Format | None:
-    """Return the format of a name, one that another package brings if need be; None if there is none.
-
-    Examples
-    --------
-    >>> format_named("csv").suffixes
-    ('.csv',)
-    """
-    if name not in FORMATS:
-        _load_entry_points(name)
+    """Return the format of a name, one that another package brings if need be; None if there is none."""
+    if name and name not in FORMATS:
+        FORMATS.bring(name)
     return FORMATS.get(name)
 
 
 def format_of_suffix(suffix: str) -> Format | None:
-    """Return the format of files whose names end so, one that another package brings if need be; None if there is none.
-
-    Examples
-    --------
-    >>> format_of_suffix(".feather").name, format_of_suffix(".nothing")
-    ('arrow', None)
-    """
-    if not any(suffix in format.suffixes for format in FORMATS.values()):
-        _load_entry_points(suffix[1:])
+    """Return the format of files whose names end so, one that another package brings if need be."""
+    if suffix and not any(suffix in format.suffixes for format in FORMATS.values()):
+        FORMATS.bring(suffix[1:])
     return next((format for format in FORMATS.values() if suffix in format.suffixes), None)
 
 
 def choosable_formats() -> tuple[str, ...]:
-    """Return the names that can be asked for.
-
-    Examples
-    --------
-    >>> from votron.data.formats import choosable_formats
-    >>> choosable_formats()[:4]
-    ('csv', 'tsv', 'json', 'jsonl')
-    """
+    """Return the names that can be asked for."""
     return tuple(name for name, format in FORMATS.items() if format.choosable)
 
 
 def written_formats() -> tuple[str, ...]:
-    """Return the names of the formats that can be written.
-
-    Examples
-    --------
-    >>> from votron.data.formats import written_formats
-    >>> written_formats()[:6]
-    ('csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow')
-    """
+    """Return the names of the formats that can be written."""
     return tuple(name for name, format in FORMATS.items() if format.is_written)
-
-
-def _load_entry_points(name: str) -> None:
-    """Register what another package names so."""
-    for entry in importlib.metadata.entry_points(group=FORMATS.group, name=name) if name else ():
-        FORMATS.register(entry.load())

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,6 @@ from votron.data.formats.base import Format, Part
 from votron.data.formats.idx import load_mnist_files
 from votron.data.options import ReadOptions
 from votron.errors import DataError
-
-if TYPE_CHECKING:
-    from votron.data.formats._openml import Report
 
 __all__ = ["ImageSet", "load_image_set"]
 
@@ -160,7 +157,6 @@ def load_image_set(
     *,
     fetch: bool = True,
     cache: str | os.PathLike[str] | None = None,
-    progress: Report | None = None,
 ) -> ImageSet:
     """Load a set of images: a known one by its name, or any other from its folder.
 
@@ -181,8 +177,6 @@ def load_image_set(
         If false, the network is not used.
     cache : str or path-like, optional
         The folder to keep what was fetched in, by default ``votron`` in scikit-learn's data home.
-    progress : callable, optional
-        Called during the download with the bytes so far and the bytes in all, which may be None: not known.
 
     Returns
     -------
@@ -208,7 +202,7 @@ def load_image_set(
     if which == "digits":
         return _digits()
     if isinstance(which, str) and which in _KNOWN:
-        return _known_set(which, fetch, cache, progress)
+        return _known_set(which, fetch, cache)
     given = os.fspath(which) if isinstance(which, os.PathLike) else which
     if not isinstance(given, str) or not os.path.isdir(os.path.expanduser(given)):
         raise DataError(
@@ -239,7 +233,7 @@ def _digits() -> ImageSet:
     return ImageSet("digits", X, y, X_test, y_test, (8, 8), "scikit-learn's load_digits")
 
 
-def _known_set(name: str, fetch: bool, cache: str | os.PathLike[str] | None, progress: Report | None) -> ImageSet:
+def _known_set(name: str, fetch: bool, cache: str | os.PathLike[str] | None) -> ImageSet:
     known = _KNOWN[name]
     passed_over: list[str] = []
     for folder, source in _places(known):
@@ -255,7 +249,7 @@ def _known_set(name: str, fetch: bool, cache: str | os.PathLike[str] | None, pro
             passed_over.append(f"the file '{kept}' is damaged")
         if not fetch:
             raise _nowhere(known, "and fetching it is switched off", passed_over)
-        fetched = _fetched(name, progress, passed_over)
+        fetched = _fetched(name, passed_over)
         _keep(fetched, kept)
     return fetched
 
@@ -296,12 +290,7 @@ def _from_folder(folder: Path, name: str, source: str) -> ImageSet:
             f"The folder '{folder}' has no {_in_words(missing)}: it must have the files {_in_words(_FILES)}, "
             "each plain or with '.gz' at the end."
         )
-    arrays, shape, shape_of_tests = load_mnist_files(folder, name=".")
-    if shape != shape_of_tests:
-        raise DataError(
-            f"The images for training and for testing in '{folder}' must be of one size. "
-            f"Got {shape[0]} x {shape[1]} and {shape_of_tests[0]} x {shape_of_tests[1]} pixels instead."
-        )
+    arrays, shape = load_mnist_files(folder, name=".")
     return ImageSet(name, *arrays, (shape[0], shape[1]), source)
 
 
@@ -374,16 +363,22 @@ def _image_set(name: str, X: Any, y: Any, X_test: Any, y_test: Any, source: str)
     return ImageSet(name, X, y.astype(np.int64), X_test, y_test.astype(np.int64), _KNOWN[name].shape, source)
 
 
-def _fetched(name: str, progress: Report | None, passed_over: list[str]) -> ImageSet:
-    from votron.data.formats._openml import NotFetchedError, fetch_pixels
+def _fetched(name: str, passed_over: list[str]) -> ImageSet:
+    from sklearn.datasets import fetch_openml
 
     known = _KNOWN[name]
     try:
-        X, y = fetch_pixels(known.openml, progress)
-    except NotFetchedError as error:
-        raise _nowhere(known, f"and OpenML did not give it ({error})", passed_over) from None
+        # Its own cache is ten times as large as ours, and what it warns of, retries, ends well or in an error.
+        with tempfile.TemporaryDirectory() as home, warnings.catch_warnings(action="ignore"):
+            X, y = fetch_openml(
+                known.openml, version=1, data_home=home, return_X_y=True, as_frame=False, parser="liac-arff"
+            )
+        pixels, labels = X.astype(np.uint8), y.astype(np.int64)
+    except Exception as error:  # of the network, HTTP, gzip, ARFF: the user's way out is the same
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        raise _nowhere(known, f"and OpenML did not give it ({reason})", passed_over) from None
     n = known.n_train
-    fetched = _image_set(name, X[:n], y[:n], X[n:], y[n:], _openml_words(known))
+    fetched = _image_set(name, pixels[:n], labels[:n], pixels[n:], labels[n:], _openml_words(known))
     if fetched.digest != known.digest:
         raise DataError(
             f"What OpenML gave as {known.openml} is not {known.title}, and was not kept: the SHA-256 of its images and "

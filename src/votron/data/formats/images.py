@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron._util.text import exact_bytes
-from votron.data._sources import Source, check_memory
+from votron.data._sources import Source
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.errors import DataError, Parameter, Phrase
+from votron.errors import DataError, Parameter
 
-_SMALLER = Phrase("smaller images", "make the images smaller with ", Parameter("resize"))
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pbm")
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 _MAX_PIXELS = 89_478_485  # what Pillow takes for a decompression bomb
@@ -69,7 +68,6 @@ def _check_size(n: int, n_pixels: int, folder: Path, max_bytes: int) -> None:
             Parameter("resize"),
             ", or raise it.",
         )
-    check_memory(n * n_pixels, f"'{folder}'", remedy=_SMALLER)
 
 
 def _files(folder: Path, labels: str) -> tuple[list[Path], NDArray[Any] | None]:

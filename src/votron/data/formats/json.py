@@ -1,9 +1,7 @@
-"""JSON and JSON Lines: tables as lists of objects, an object a row.
+"""JSON and JSON Lines: tables as lists of objects, an object a row, read by polars.
 
-What is parsed is Python's own reading of JSON, an object at a time, so that nothing ends the process: neither lists
-within lists without end, nor a name that is new in every row (cells are counted before they are made). A value that is
-absent is missing, as null and NaN are. Objects within objects become columns of their own, ``scores.yes``. Of a column
-that has words, numbers among them are words too; dates are texts in JSON, and are recognised as in CSV.
+A value that is absent is missing, as null is. Objects within objects become columns of their own, ``scores.yes``. Of a
+column that has texts, numbers among them are texts too; dates are texts in JSON, and are recognised as in CSV.
 """
 
 from __future__ import annotations
@@ -14,40 +12,33 @@ import re
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+import msgspec
 import numpy as np
 
-from votron.data._sources import (
-    IN_BATCHES,
-    MAX_SPLIT,
-    Source,
-    check_memory,
-    check_text,
-    memory_budget,
-    text_parts,
-    with_newlines,
-)
+from votron.data._sources import Source, beginning, lines_of_rows, text_parts, whole_text
 from votron.data.conversion import as_table
-from votron.data.dates import dates_in, first_undated
+from votron.data.dates import dates_in
 from votron.data.examples import Examples, short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.data.tables import OddValueError, list_names, polars, polars_errors
+from votron.data.tables import (
+    OddValueError,
+    Place,
+    as_written,
+    check_names,
+    label_in,
+    list_names,
+    polars,
+    polars_errors,
+    select,
+    settled,
+)
 from votron.errors import DataError, Parameter
 
-_BYTES_A_BYTE = 12
-"""The memory that a byte takes, at most but for tiny rows, whose cells are counted."""
-_BYTES_A_CELL = 32
-_BYTES_A_ROW = 64
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_STRING_OR_NAN = re.compile(rb'("(?:[^"\\]|\\.)*+")|NaN')
 _DEEPEST = 8
 """Objects that may stand within one another."""
-_SPACE = re.compile(r"[ \t\r\n]*")
-_WHAT = {
-    "number": "numbers, as in the rows before it",
-    "boolean": "true and false, as in the rows before it",
-    "text": "text, as in the rows before it",
-    "date": "dates, as in the rows before it and written alike",
-}
-_INT64 = range(-(2**63), 2**63)
 
 
 class Json(Format):
@@ -63,22 +54,25 @@ class Json(Format):
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         """Yield all rows."""
-        _refuse_other(source.head, source.name)
-        data = with_newlines(source.read(_BYTES_A_BYTE))
-        check_text(data, source.name)
-        text = data.decode()
-        del data
-        rows = _Rows(source.name, options)
-        if text.lstrip()[:1] == "[":
-            _add_list(rows, text, source.name)
-        elif not _add_columns(rows, text, source.name):
-            _add_lines(rows, text, 1)
-        yield rows.part()
+        _refuse_other(source)
+        data = whole_text(source)
+        try:
+            frame = _read(data, source.name, lines=False)
+        except DataError:
+            if not data.lstrip().startswith(b"{"):
+                raise
+            frame = _read(data, source.name, lines=True)  # an object a line, whatever it is called
+        if frame.height == 1 and all(isinstance(dtype, polars().List) for dtype in frame.dtypes):
+            frame = _exploded(frame, source.name)
+
+        def place(row: int) -> str:
+            return f"row {row + 1} (the first is 1)"
+
+        yield Part(_typed(frame, data, options, place, source.name, set()))
 
     def write(self, examples: Examples) -> bytes:
         """Return a list with an object a row, each on a line of its own."""
-        lines = _lines_of(examples, self.name)
-        return b"[\n" + b",\n".join(lines) + b"\n]\n"
+        return b"[\n" + b",\n".join(_lines_of(examples, self.name)) + b"\n]\n"
 
 
 class JsonLines(Format):
@@ -95,21 +89,29 @@ class JsonLines(Format):
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         """Yield rows, of which the first say what the columns of the next ones hold."""
-        _refuse_other(source.head, source.name)
-        if batch_bytes is None:
-            parts: Any = [(with_newlines(source.read(_BYTES_A_BYTE)), 1)]
-        else:
-            parts = text_parts(source, batch_bytes, lambda data: data.rfind(b"\n") + 1)
-        # Of a batch no row may have a column that others have; all rows together do, or it is refused.
-        known: dict[str, str | None] = dict.fromkeys(options.columns or ()) if batch_bytes is not None else {}
-        for data, line in parts:
-            check_text(data, source.name, line)
-            check_memory(_BYTES_A_BYTE * len(data), source.name)
-            rows = _Rows(source.name, options, known)
-            _add_lines(rows, data.decode(), line)
-            if rows.n or batch_bytes is None:
-                yield rows.part()
-            del rows, data  # not to be in memory while the next are read
+        _refuse_other(source)
+        seen: dict[str, str] = {}
+        names: dict[str, None] = dict.fromkeys(options.columns or ())
+        for data, line in text_parts(source, batch_bytes, lambda data: data.rfind(b"\n") + 1):
+            if batch_bytes is not None and not data.strip():
+                continue
+            frame = _read(data, source.name, lines=True, first_line=line)
+            lines: Any = lines_of_rows(data, frame.height, line)
+            if lines is None:
+                filled = [i for i, text in enumerate(data.split(b"\n")) if text.strip()]
+                lines = np.array(filled) + line
+
+            def place(row: int, lines: Any = lines) -> str:
+                return f"line {lines[row]}"
+
+            texts = {name for name, kind in seen.items() if kind == "text"}
+            frame = _typed(frame, data, options, place, source.name, texts)
+            if batch_bytes is not None:  # no row of a batch may have a column that others have
+                names |= dict.fromkeys(frame.columns)
+                absent = [polars().Series(name, [None] * frame.height) for name in names if name not in frame.columns]
+                frame = settled(select(frame.hstack(absent), names), seen, options.columns or (), place, source.name)
+            yield Part(frame, place=place, about={"lines": lines})
+            del frame, data  # not to be in memory while the next are read
 
     def write(self, examples: Examples) -> bytes:
         """Return an object a line."""
@@ -123,245 +125,137 @@ def _lines_of(examples: Examples, format: str) -> list[bytes]:
     return buffer.getvalue().splitlines()
 
 
-def _refuse_other(head: bytes, name: str) -> None:
-    """Refuse what is no JSON before all of it is read."""
-    check_text(head[: head.rfind(b"\n") + 1] or head[:-MAX_SPLIT], name)
-    first = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+def _refuse_other(source: Source) -> None:
+    """Refuse what is not JSON before all of it is read."""
+    first = beginning(source).lstrip()[:1]
     if first not in (b"[", b"{", b""):
         got = short_repr(first.decode("latin-1"))
-        raise DataError(f"Cannot read {name} as JSON: it must begin with {{ or [. Got {got} instead.")
+        raise DataError(f"Cannot read {source.name} as JSON: it must begin with {{ or [. Got {got} instead.")
 
 
-# -- objects ----------------------------------------------------------------------------------------------------------
+# -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _no_constant(text: str) -> float | None:
-    return None if text == "NaN" else float(text)
-
-
-_DECODER = json.JSONDecoder(parse_constant=_no_constant)
-
-
-def _decoded(text: str, at: int, name: str, first_line: int) -> tuple[Any, int]:
-    """Return the value that begins at some place of a text, and where it ends."""
+def _read(data: bytes, name: str, *, lines: bool, first_line: int = 1) -> Any:
+    """Return the frame of some JSON, with the types that all of its rows show."""
+    pl = polars()
+    if not data.strip():
+        raise DataError(f"There are no examples in {name}.")
+    if _SURROGATE.search(data):  # polars would make texts that are not Unicode of half a character
+        _check(data, name, lines, first_line)
     try:
-        return _DECODER.raw_decode(text, at)
-    except RecursionError:
-        reason = "it has more within one another than rows have"
-    except json.JSONDecodeError as error:
-        reason, at = f"{error.msg[:1].lower()}{error.msg[1:]}", error.pos
-    except ValueError:  # such as a number of thousands of digits
-        reason = "it has a number that is none"
-    line = first_line + text.count("\n", 0, at)
-    raise DataError(f"Cannot read {name} as JSON: {reason} in line {line}.")
+        with polars_errors(f"Cannot read {name} as JSON"):
+            read = pl.read_ndjson if lines else pl.read_json
+            frame = read(io.BytesIO(data), infer_schema_length=None)
+    except DataError:
+        without_nan = _STRING_OR_NAN.sub(lambda found: found[1] or b"null", data)  # Python writes it, JSON has none
+        if without_nan != data:
+            return _read(without_nan, name, lines=lines, first_line=first_line)
+        _check(data, name, lines, first_line)
+        raise
+    check_names(frame.columns, name)
+    if 0 in frame.shape:
+        raise DataError(f"There are no examples in {name}.")
+    return frame
 
 
-def _add_lines(rows: _Rows, text: str, line: int) -> None:
-    """Add the objects that stand in lines, one each."""
-    at = 0
-    while at < len(text):
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
-        piece = text[at:end].strip()
-        if piece:
-            value, stop = _decoded(piece, 0, rows.name, line)
-            if stop < len(piece):
-                raise DataError(f"Each line of {rows.name} must hold one JSON object. Got more in line {line} instead.")
-            rows.add(value, line)
-        at, line = end + 1, line + 1
+def _check(data: bytes, name: str, lines: bool, first_line: int) -> None:
+    """Refuse what is not JSON, and say in which line."""
+    row = dict[str, Any]
+    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(row if lines else list[row] | row)
+    for line, text in enumerate(data.split(b"\n"), start=first_line) if lines else [(first_line, data)]:
+        try:
+            if text.strip():
+                decoder.decode(text)
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            at = re.search(r"byte (\d+)", str(error))
+            line += 0 if lines or at is None else text.count(b"\n", 0, int(at[1]))
+            reason = str(error).split(" (byte")[0].removeprefix("JSON is malformed: ") or "nested too deeply"
+            where = f" in line {line}" if lines or at is not None else ""
+            raise DataError(f"Cannot read {name} as JSON: {reason[:1].lower()}{reason[1:]}{where}.") from None
 
 
-def _add_list(rows: _Rows, text: str, name: str) -> None:
-    """Add the objects of a list."""
-    at = _skip(text, text.index("[") + 1)
-    more = text[at : at + 1] != "]"
-    while more:
-        value, at = _decoded(text, at, name, 1)
-        rows.add(value)
-        at = _skip(text, at)
-        more = text[at : at + 1] == ","
-        at = _skip(text, at + 1) if more else at
-    if text[at : at + 1] != "]" or text[at + 1 :].strip():
-        line = 1 + text.count("\n", 0, at)
-        raise DataError(
-            f"Cannot read {name} as JSON: the list of rows does not go on, or end, as it must, in line {line}."
-        )
+def _exploded(frame: Any, name: str) -> Any:
+    """Return the rows of one object of columns, which are lists."""
+    columns = [column.explode() for column in frame.get_columns()]
+    if len({len(column) for column in columns}) > 1:
+        raise DataError(f"Cannot read {name} as a table: its columns must be lists of one length.")
+    return polars().DataFrame(columns)
 
 
-def _add_columns(rows: _Rows, text: str, name: str) -> bool:
-    """Add the rows of an object of lists of the same length; tell whether it is one, and not one object of many."""
-    value, at = _decoded(text, _skip(text, 0), name, 1)
-    if text[at:].strip():
-        return False
-    lists = list(value.values()) if isinstance(value, dict) else []
-    if not lists or not all(isinstance(each, list) for each in lists):
-        if isinstance(value, dict) and not any(isinstance(each, list | dict) for each in lists):
-            rows.add(value)
-            return True
-        raise DataError(
-            f"Cannot read {name} as a table: it must be a list of objects, an object a row. Got one object with "
-            f"{list_names(list(value)) if isinstance(value, dict) else short_repr(value)} instead."
-        )
-    if len({len(each) for each in lists}) > 1:
-        raise DataError(f"Cannot read {name} as a table: its columns must be lists of one length. Got others instead.")
-    for i in range(len(lists[0])):
-        rows.add(dict(zip(value, (each[i] for each in lists), strict=True)))
-    return True
+# -- columns ----------------------------------------------------------------------------------------------------------
 
 
-def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return at if found is None else found.end()
+def _typed(frame: Any, data: bytes, options: ReadOptions, place: Place, name: str, texts: set[str]) -> Any:
+    """Return the columns as numbers, truth values, dates and texts; `texts` are known to be texts."""
+    pl = polars()
+    columns = _flat(frame.get_columns(), name)
+    names = [column.name for column in columns]
+    texts = texts | as_written(options, names)
+    label = label_in(options, names)
+    missing = ["", *options.na_values] if options.na_values else []  # where null is at hand, a word is a word
+    for i, column in enumerate(columns):
+        if isinstance(column.dtype, pl.List):
+            columns[i] = _without_lists(column, column.name in texts, place, name)
+        elif column.dtype.is_integer():
+            columns[i] = column.cast(pl.Int64, strict=False)
+            if columns[i].null_count() > column.null_count():  # beyond 64 bits
+                columns[i] = column.cast(pl.Float64)
+        elif column.dtype == pl.String:
+            column = column.set(column.is_in(missing).fill_null(False), None) if missing else column
+            is_text = column.name in texts or column.name == label or column.null_count() == len(column)
+            if not is_text:
+                _check_texts(column, data, place, name)
+            dates = None if is_text else dates_in(column)
+            columns[i] = column if dates is None else dates
+    return pl.DataFrame(columns)
 
 
-# -- rows and columns -------------------------------------------------------------------------------------------------
+def _flat(columns: list[Any], name: str, depth: int = 1) -> list[Any]:
+    """Return columns with those of objects in their places, under names with points."""
+    found = []
+    for column in columns:
+        if not isinstance(column.dtype, polars().Struct):
+            found.append(column)
+            continue
+        if depth > _DEEPEST:
+            raise DataError(f"Objects in {name} may stand within one another {_DEEPEST} deep. Got more instead.")
+        inner = [each.rename(f"{column.name}.{each.name}") for each in column.struct.unnest().get_columns()]
+        found += _flat(inner, name, depth + 1)
+    names = [column.name for column in found]
+    if len(set(names)) < len(names):
+        raise DataError(f"The names of the columns of {name} must differ. Got {list_names(names)} instead.")
+    return found
 
 
-class _Rows:
-    """Rows as they come, in columns."""
-
-    def __init__(self, name: str, options: ReadOptions, known: dict[str, str | None] | None = None) -> None:
-        self.name, self.n = name, 0
-        self._options = options
-        self._known = {} if known is None else known
-        """The columns of the rows before, and what they hold."""
-        self._columns: dict[str, list[Any]] = {each: [] for each in self._known}
-        self._lines: list[int] = []
-        self._budget = memory_budget()
-
-    def add(self, row: Any, line: int | None = None) -> None:
-        """Add an object, which stands in some line."""
-        if line is not None:
-            self._lines.append(line)
-        if not isinstance(row, dict):
-            raise DataError(
-                f"Each row of {self.name} must be a JSON object. Got {short_repr(row)} in {self.place(self.n)} instead."
-            )
-        nested = any(isinstance(value, dict) for value in row.values())
-        for key, value in self._flat(row) if nested else row.items():
-            values = self._columns.setdefault(key, [])
-            if len(values) <= self.n:
-                values.extend([None] * (self.n + 1 - len(values)))
-            values[self.n] = value
-        self.n += 1
-        cells = self.n * len(self._columns)
-        check_memory(cells * _BYTES_A_CELL + self.n * _BYTES_A_ROW, self.name, budget=self._budget, remedy=IN_BATCHES)
-
-    def place(self, row: int) -> str:
-        """Return where a row is."""
-        return f"line {self._lines[row]}" if self._lines else f"row {row + 1} (the first is 1)"
-
-    def part(self) -> Part:
-        """Return the rows as a table."""
-        if not self.n or not self._columns:
-            raise DataError(f"There are no examples in {self.name}.")
-        names = list(self._columns)
-        kinds = self._options.table.kinds(names)
-        label = self._options.table.label_in(names)
-        frame = {}
-        for name in names:
-            values = self._columns.pop(name)
-            values.extend([None] * (self.n - len(values)))
-            frame[name] = self._column(name, values, kinds.get(name), name == label)
-            self._known.setdefault(name, None)
-        about = {"lines": np.array(self._lines)} if self._lines else {}
-        return Part(polars().DataFrame(frame), place=self.place, about=about)
-
-    def _flat(self, row: dict[str, Any]) -> list[tuple[str, Any]]:
-        """Return the values of an object, those within objects under names with points."""
-        found: list[tuple[str, Any]] = []
-        left = [("", row, 1)]
-        while left:
-            prefix, value, depth = left.pop()
-            if depth > _DEEPEST:
-                raise DataError(
-                    f"Objects in {self.name} may stand within one another {_DEEPEST} deep. Got more in "
-                    f"{self.place(self.n)} instead."
-                )
-            found += [(f"{prefix}{key}", each) for key, each in value.items() if not isinstance(each, dict)]
-            left += [(f"{prefix}{key}.", each, depth + 1) for key, each in value.items() if isinstance(each, dict)]
-        return found
-
-    # -- what a column holds ------------------------------------------------------------------------------------------
-
-    def _column(self, name: str, values: list[Any], told: str | None, is_label: bool) -> Any:
-        """Return a column as the numbers, truth values, dates or texts that it holds."""
-        pl = polars()
-        types = {type(value) for value in values} - {type(None)}
-        if list in types and told != "text":
-            raise self._nested(name, values)
-        before = self._known.get(name)
-        if not types:
-            empty = {"number": pl.Float64, "boolean": pl.Boolean, "date": pl.Date}.get(str(before), pl.String)
-            return pl.Series(name, values, dtype=empty)
-        if told == "text" or before == "text" or types - {int, float, bool}:
-            texts = self._texts(name, values, types, told, is_label)
-            return self._perhaps_dates(texts, told, is_label)
-        if types == {bool}:
-            self._check(name, values, "boolean")
-            return pl.Series(name, values, dtype=pl.Boolean)
-        if bool in types:
-            at = next(i for i, value in enumerate(values) if isinstance(value, bool))
-            raise self._wrong(name, "numbers alone", values, at)
-        self._check(name, values, "number")
-        whole = float not in types and all(value is None or value in _INT64 for value in values)
-        return pl.Series(name, values, dtype=pl.Int64 if whole else pl.Float64, strict=False)
-
-    def _texts(self, name: str, values: list[Any], types: set[type], told: str | None, is_label: bool) -> Any:
-        """Return values as texts, numbers among them as they are written."""
-        if types != {str} and told != "text" and not is_label and self._known.get(name) != "text":
-            n_numbers = sum(isinstance(value, int | float) for value in values)
-            if 2 * n_numbers > sum(value is not None for value in values):
-                at = next(i for i, value in enumerate(values) if isinstance(value, str))
-                raise self._wrong(name, "numbers alone, as most of its values are", values, at)
-        missing = frozenset(self._options.own_missing_texts)  # where null is at hand, a word is a word
-        if missing or types != {str}:
-            texts = [None if value is None else _as_text(value) for value in values]
-            values = [None if text in missing else text for text in texts]
-        with polars_errors(f"Cannot read the column {short_repr(name)} of {self.name}"):
-            return polars().Series(name, values, dtype=polars().String)
-
-    def _perhaps_dates(self, texts: Any, told: str | None, is_label: bool) -> Any:
-        """Return texts as dates, if they are dates and not told or known to be texts."""
-        name, before = texts.name, self._known.get(texts.name)
-        dates = None if told == "text" or before == "text" or is_label else dates_in(texts)
-        if dates is not None and before in (None, "date"):
-            self._known[name] = "date"
-            return dates
-        if before == "date" and told != "text":
-            raise self._wrong(name, _WHAT["date"], texts, first_undated(texts))
-        self._check(name, texts, "text")
-        return texts
-
-    def _check(self, name: str, values: Any, now: str) -> None:
-        """Refuse what the rows before do not hold."""
-        before = self._known.get(name)
-        if before not in (None, now):
-            at = next(i for i, value in enumerate(values) if value is not None)
-            raise self._wrong(name, _WHAT[str(before)], values, at)
-        self._known[name] = now
-
-    # -- refusals -----------------------------------------------------------------------------------------------------
-
-    def _wrong(self, name: str, what: str, values: Any, at: int) -> DataError:
-        got = f"{short_repr(values[at])} in {self.place(at)}"
-        return OddValueError(
-            f"The column {name!r} of {self.name} must hold {what}. Got {got} instead: mend it, or say with ",
-            Parameter("as_text"),
-            " that it is a column of names.",
-            column=name,
-            got=got,
-        )
-
-    def _nested(self, name: str, values: list[Any]) -> DataError:
-        at = next(i for i, value in enumerate(values) if isinstance(value, list))
-        return DataError(
-            f"The column {name!r} of {self.name} must hold numbers, text or truth values. Got a list in "
-            f"{self.place(at)} instead: leave it out with ",
-            Parameter("drop", name),
-            ".",
-        )
+def _without_lists(column: Any, is_text: bool, place: Place, name: str) -> Any:
+    row = int(column.is_not_null().arg_true()[0]) if column.null_count() < len(column) else None
+    if row is None or is_text:
+        return polars().Series(column.name, [None if each is None else str(each.to_list()) for each in column])
+    raise DataError(
+        f"The column {column.name!r} of {name} must hold numbers, text or truth values. Got a list in {place(row)} "
+        "instead: leave it out with ",
+        Parameter("drop", column.name),
+        ".",
+    )
 
 
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _check_texts(column: Any, data: bytes, place: Place, name: str) -> None:
+    """Refuse a few texts among numbers, which polars turns into texts too."""
+    odd = column.cast(polars().Float64, strict=False).is_null() & column.is_not_null()
+    n = len(column) - column.null_count()
+    if not odd.any() or 2 * odd.sum() >= n:
+        return
+    key = re.escape(json.dumps(column.name.rpartition(".")[2]).encode()) + rb"\s*:\s*"
+    if 2 * len(re.findall(key + rb"[-\d]", data)) <= n:
+        return  # texts that look like numbers
+    row = int(odd.arg_true()[0])
+    got = f"{short_repr(column[row])} in {place(row)}"
+    raise OddValueError(
+        f"The column {column.name!r} of {name} must hold numbers alone, as most of its values are. Got {got} instead: "
+        "mend it, or say with ",
+        Parameter("as_text"),
+        " that it is a column of names.",
+        column=column.name,
+        got=got,
+    )

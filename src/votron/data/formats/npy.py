@@ -1,107 +1,44 @@
-"""NumPy's files of one array, ``.npy``, without pickle.
-
-A header is a claim: nothing is allocated before the size of the file, or of the member of the archive, makes the claim
-possible, and nothing is expanded that the header does not promise, or that there is no memory for.
-"""
+"""NumPy's files: one array, ``.npy``, or an archive of arrays, ``.npz``, read without pickle."""
 
 from __future__ import annotations
 
 import io
-import math
-import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import IO, Any
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from votron.data._sources import EXPAND, IN_BATCHES, Source, check_expanded, check_memory, read_exactly
-from votron.data.examples import short_repr
+from votron.data._sources import Source, check_expanded
+from votron.data.conversion import as_matrix
+from votron.data.examples import Examples, short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
 from votron.errors import DataError, Parameter
 
-_HEADER = 1 << 14  # more than NumPy takes for one, and more than it writes
-_READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+_FEATURES = ("X", "data", "features", "x_train", "x")
+_LABELS = ("y", "labels", "label", "target", "targets", "y_train")
+_CSR = ("data", "indices", "indptr", "shape", "format")
+_LONGEST = 200
 
 
-def read_header(file: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, whether the order is Fortran's, and type; the file is left where the numbers begin."""
+@contextmanager
+def _numpy_errors(name: str) -> Iterator[None]:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of files that Python 2 wrote, and of odd literals
-            version = np.lib.format.read_magic(file)
-            # Version 3 differs in the encoding of the names of fields, which are refused below.
-            reader = _READERS[(2, 0) if version == (3, 0) else version]
-            shape, fortran, dtype = reader(file)
-    except DataError:
+        yield
+    except (DataError, MemoryError):
         raise
-    except Exception:  # NumPy parses it as Python, which fails in a dozen ways, MemoryError among them
-        raise DataError(f"The header of {what} is damaged: it does not say type and shape.") from None
-    if dtype.hasobject:
-        raise DataError(
-            f"The {what} must hold numbers or text. Got Python objects instead, which only pickle could read, and it "
-            "could run code: save it with a plain type."
-        )
-    if dtype.names is not None or dtype.subdtype is not None or dtype.kind not in "biufUS" or dtype.itemsize == 0:
-        raise DataError(f"The {what} must hold numbers or text. Got values of type {short_repr(str(dtype))} instead.")
-    if any(not isinstance(n, int) or isinstance(n, bool) or not 0 <= n < 2**62 for n in shape) or len(shape) > 8:
-        raise DataError(f"The header of {what} has a shape that no array has: {short_repr(shape)}.")
-    return shape, fortran, dtype
-
-
-@dataclass(frozen=True)
-class Header:
-    """What the header of an array says, where the numbers begin, and the first of them, read with it."""
-
-    shape: tuple[int, ...]
-    fortran: bool
-    dtype: np.dtype[Any]
-    offset: int
-    first: bytes
-
-    @property
-    def n_bytes(self) -> int:
-        """The bytes of all numbers."""
-        return math.prod(self.shape) * self.dtype.itemsize
-
-    @property
-    def memory(self) -> int:
-        """The bytes that reading them takes: a copy, in another order or type, and labels as int64 included."""
-        return 2 * self.n_bytes + 8 * math.prod(self.shape[:1])
-
-
-def read_start(file: IO[bytes], what: str) -> Header:
-    """Return the header of a file, of which nothing was read yet."""
-    # NumPy would first read as many bytes as a header claims to have, which may be 4 GB, and then find it too long.
-    start = io.BytesIO(file.read(_HEADER))
-    shape, fortran, dtype = read_header(start, what)
-    return Header(shape, fortran, dtype, start.tell(), start.read())
-
-
-def read_array(file: IO[bytes], n_bytes: int | None, what: str, check: Callable[[Header], None]) -> NDArray[Any]:
-    """Return the array of a file of so many bytes, if that is known. `check` may refuse it when the header is read."""
-    header = read_start(file, what)
-    wanted = header.n_bytes
-    shape = " x ".join(map(str, header.shape)) or "one"
-    promise = f"The header of {what} promises {shape} values of type {header.dtype}, {wanted} bytes"
-    left = wanted if n_bytes is None else n_bytes - header.offset
-    if wanted != left:
-        raise DataError(f"{promise}, but {left} bytes follow.")
-    check(header)
-    return _shaped(read_exactly(file, wanted, promise, header.first), header, promise)
-
-
-def _shaped(buffer: NDArray[np.uint8], header: Header, promise: str) -> NDArray[Any]:
-    shape, flat = header.shape, buffer.view(header.dtype)
-    try:
-        array = flat.reshape(shape[::-1]).T if header.fortran else flat.reshape(shape)
-    except ValueError:  # no numbers, and dimensions that overflow all the same
-        raise DataError(f"{promise}, which is no shape that an array can have.") from None
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    return np.ascontiguousarray(array) if array.ndim else array
+    except Exception as error:  # a damaged header or archive fails in a dozen ways
+        if "allow_pickle" in str(error):
+            raise DataError(
+                f"{name} holds Python objects, which only pickle could read, and it could run code: save it with a "
+                "plain type."
+            ) from None
+        reason = " ".join(str(error).split())[:_LONGEST].rstrip(".") or type(error).__name__
+        raise DataError(f"Cannot read {name} as NumPy's: {reason}.") from None
 
 
 class Npy(Format):
@@ -118,42 +55,16 @@ class Npy(Format):
 
     def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
         """Yield the array, or so many bytes of it."""
-        for X in [_whole(source)] if batch_bytes is None else _mapped(source, batch_bytes):
-            yield _part(X, source.name, options)
-            del X  # not to be in memory while the next are read
-
-
-def _whole(source: Source) -> NDArray[Any]:
-    plain = source.size is not None
-
-    def check(header: Header) -> None:
-        if not plain:
-            check_expanded(header.n_bytes, source.max_bytes, f"The NumPy file {source.name}")
-        check_memory(header.memory, source.name, remedy=IN_BATCHES if plain else EXPAND)
-
-    with source.open() as file:
-        return read_array(file, source.size, f"NumPy file {source.name}", check)
-
-
-def _mapped(source: Source, batch_bytes: int) -> Iterator[NDArray[Any]]:
-    """Yield rows of a plain file, which is mapped into memory."""
-    what = f"NumPy file {source.name}"
-    with source.open() as file:
-        header = read_start(file, what)
-    shape, dtype, wanted, left = header.shape, header.dtype, header.n_bytes, (source.size or 0) - header.offset
-    if wanted != left or not wanted:
-        raise DataError(f"The header of {what} promises {wanted} bytes of numbers, but {left} bytes follow.")
-    mapped = np.memmap(
-        str(source.path), dtype=dtype, mode="r", offset=header.offset, shape=shape, order="F" if header.fortran else "C"
-    )
-    width = wanted // shape[0] if shape else wanted
-    check_memory(3 * width, source.name, remedy="its examples are too long: give it shorter ones")
-    if len(shape) < 2:  # of which nothing can be made, as is said there
-        yield np.array(mapped)
-        return
-    n = max(1, batch_bytes // max(1, width))
-    for begin in range(0, shape[0], n):
-        yield np.array(mapped[begin : begin + n], dtype=dtype.newbyteorder("="), order="C")
+        in_batches = batch_bytes is not None and source.plain_path is not None
+        with _numpy_errors(source.name):
+            file: Any = source.plain_path or io.BytesIO(source.read())
+            array = np.load(file, mmap_mode="r" if in_batches else None, allow_pickle=False)
+        n = max(1, len(array) if array.ndim else 1)
+        if batch_bytes is not None and array.ndim > 1:
+            n = max(1, batch_bytes * n // max(1, array.nbytes))
+        for begin in range(0, max(1, len(array) if array.ndim else 1), n):
+            rows = array[begin : begin + n] if array.ndim else array
+            yield _part(np.array(rows, dtype=array.dtype.newbyteorder("="), order="C"), source.name, options)
 
 
 def _part(X: NDArray[Any], name: str, options: ReadOptions) -> Part:
@@ -169,17 +80,98 @@ def _part(X: NDArray[Any], name: str, options: ReadOptions) -> Part:
         return Part(X)
     if X.ndim != 2:
         raise DataError(f"The label can be a column of {name} only if it has two dimensions. Got {X.ndim} instead.")
-    column = _column_number(label, X.shape[1], name)
+    try:
+        column = range(X.shape[1])[int(str(label))]
+    except (ValueError, IndexError):
+        raise DataError(
+            f"The label must be the number of one of the {X.shape[1]} columns of {name}. Got {short_repr(label)} "
+            "instead."
+        ) from None
     return Part(np.delete(X, column, axis=1), X[:, column], str(label))
 
 
-def _column_number(label: Any, n: int, name: str) -> int:
-    try:
-        number = int(label)
-    except (TypeError, ValueError):
-        number = n
-    if isinstance(label, bool) or not -n <= number < n:
+class Npz(Format):
+    """Archives of arrays: the features, and the labels by a key of their own; CSR matrices as SciPy keeps them."""
+
+    name = "npz"
+    suffixes = (".npz",)
+    magic = (b"PK\x03\x04",)
+    label_by = "key"
+
+    def read(self, source: Source, options: ReadOptions, batch_bytes: int | None) -> Iterator[Part]:
+        """Yield all."""
+        with _numpy_errors(source.name):
+            file: Any = source.plain_path or io.BytesIO(source.read())
+            with zipfile.ZipFile(file) as archive:
+                n_bytes = sum(info.file_size for info in archive.infolist())
+            check_expanded(n_bytes, options.max_bytes, f"the archive {source.name}")
+            with np.load(file, allow_pickle=False) as archive_of_arrays:
+                found = dict(archive_of_arrays)
+            arrays = {key: array for key, array in found.items() if isinstance(array, np.ndarray)}
+            matrix = _csr(arrays) if set(_CSR) <= set(arrays) else None
+        X, key = (matrix, "data") if matrix is not None else _features(arrays, options.label, source.name)
+        taken = {key, *(_CSR if matrix is not None else ())}
+        others = {key: array for key, array in arrays.items() if key not in taken}
+        yield Part(X, *_labels(others, options, source.name))
+
+    def write(self, examples: Examples) -> bytes:
+        """Return the arrays ``X`` and ``y``, or those of `scipy.sparse.save_npz` and ``y``."""
+        X = as_matrix(examples, self.name)
+        arrays: dict[str, Any] = {}
+        if sp.issparse(X):
+            X = X.tocsr()
+            arrays = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": X.shape, "format": b"csr"}
+        else:
+            shape = examples.image_shape
+            arrays["X"] = X if shape is None else X.reshape(len(X), *shape)
+        if examples.y is not None:
+            arrays["y"] = examples.y
+        buffer = io.BytesIO()
+        save: Any = np.savez_compressed
+        save(buffer, **{name: np.asarray(array) for name, array in arrays.items()})
+        return buffer.getvalue()
+
+
+def _features(arrays: Mapping[str, NDArray[Any]], label: Any, name: str) -> tuple[NDArray[Any], str]:
+    known = [key for key in _FEATURES if key in arrays and key != label]
+    matrices = [key for key, array in arrays.items() if array.ndim >= 2 and array.dtype.kind in "biuf" and key != label]
+    if known or len(matrices) == 1:
+        key = (known or matrices)[0]
+        return arrays[key], key
+    found = ", ".join(f"{short_repr(key)} of shape {array.shape}" for key, array in list(arrays.items())[:6])
+    raise DataError(
+        f"The archive {name} must have the features as 'X', or as its only matrix. Got {found or 'nothing'} instead."
+    )
+
+
+def _labels(
+    arrays: Mapping[str, NDArray[Any]], options: ReadOptions, name: str
+) -> tuple[NDArray[Any] | None, str | None]:
+    asked = _LABELS if options.label is None else (str(options.label),)
+    key = next((key for key in asked if key in arrays), None)
+    if key is not None:
+        return arrays[key], key
+    if options.labels == "required":
+        others = ", ".join(map(short_repr, arrays)) or "none"
+        if options.label is not None:
+            raise DataError(
+                f"The label must be the key of an array in {name}, of {others}. Got {short_repr(options.label)} "
+                "instead."
+            )
         raise DataError(
-            f"The label must be the number of one of the {n} columns of {name}. Got {short_repr(label)} instead."
+            f"The archive {name} must have the labels as 'y', or say which array with ",
+            Parameter("label"),
+            f", of {others}.",
         )
-    return number % n
+    return None, None
+
+
+def _csr(arrays: Mapping[str, NDArray[Any]]) -> Any:
+    """Return the matrix that `scipy.sparse.save_npz` wrote, checked before it is used."""
+    data, indices, indptr, shape, kind = (arrays[key] for key in _CSR)
+    if kind.item() not in ("csr", b"csr"):
+        raise ValueError(f"the sparse matrix must be of format 'csr', and it is {short_repr(kind.tolist())}")
+    X = sp.csr_matrix((data.astype(np.uint8) if data.dtype.kind == "b" else data, indices, indptr), shape=tuple(shape))
+    X.check_format(full_check=True)
+    X.sum_duplicates()
+    return X

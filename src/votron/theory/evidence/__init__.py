@@ -44,22 +44,7 @@ Count = Annotated[int, Meta(ge=0, le=2**53)]
 
 @dataclass(frozen=True)
 class Assumption:
-    """Something that a theorem needs, and whether this model has it.
-
-    Attributes
-    ----------
-    name : str
-        In a word or two.
-    holds : bool or None
-        None: only the user can know.
-    because : str
-        Why it holds, or does not, or what the user claims.
-    change : str
-        What would make it hold.
-    another_run : bool
-        Whether that would be another run, of whose bounds this one's numbers give only the order of magnitude.
-    before_value : bool
-        Whether a bound has no value until it holds.
+    """Something that a theorem needs, and whether this model has it; ``holds`` is None where only the user can know.
 
     Examples
     --------
@@ -71,22 +56,16 @@ class Assumption:
     holds: bool | None
     because: str
     change: str = ""
+    """What would make it hold."""
     another_run: bool = False
+    """Whether that would be another run, of whose bounds this one's numbers give only the order of magnitude."""
     before_value: bool = False
+    """Whether a bound has no value until it holds."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The error of a predictor on data that it was not trained on.
-
-    Attributes
-    ----------
-    errors : tuple of int
-        Wrong signs of each vector's prediction.
-    total : int
-        Wrong labels.
-    n : int
-        Test examples.
+    """The error of a predictor on data that it was not trained on: wrong signs of each vector, and wrong labels of n.
 
     Examples
     --------
@@ -122,30 +101,6 @@ class Measured:
 class Run:
     """The training of one vector, as theorems count it.
 
-    Attributes
-    ----------
-    label : object
-        The class that it is for, against the rest.
-    support : int
-        ‖α‖₀: examples that the final vector depends on.
-    consistent : bool
-        Whether the final vector is right on every example.
-    outside : int
-        Examples that the final vector does not depend on and is wrong about; where it is not known on which it
-        depends, all that it is wrong about.
-    support_known : bool
-        Otherwise ``support`` is an upper limit.
-    own_outside : int or None
-        As ``outside``, of the model's own rule; None if that depends on more than the support.
-    mistakes : int or None
-        Updates in all of training; None for a model that was not trained by mistakes.
-    first_pass : int or None
-        Updates in the first pass, if that is known.
-    wrong, times : int arrays or None
-        The examples with a mistake, and how often each had one.
-    first_wrong : int array or None
-        The examples with a mistake in the first pass.
-
     Examples
     --------
     >>> Run("spam", support=7, consistent=True, outside=0, mistakes=9).mistakes
@@ -153,59 +108,31 @@ class Run:
     """
 
     label: str | float
+    """The class that it is for, against the rest."""
     support: int
+    """‖α‖₀: examples that the final vector depends on."""
     consistent: bool
+    """Whether the final vector is right on every example."""
     outside: int
+    """Examples not in the support that the final vector is wrong about; all, where the support is not known."""
     support_known: bool = True
+    """Otherwise ``support`` is an upper limit."""
     own_outside: int | None = None
+    """As ``outside``, of the model's own rule; None if that depends on more than the support."""
     mistakes: int | None = None
+    """Updates in all of training; None for a model that was not trained by mistakes."""
     first_pass: int | None = None
+    """Updates in the first pass, if that is known."""
     wrong: Index | None = None
     times: Index | None = None
+    """The examples with a mistake, and how often each had one."""
     first_wrong: Index | None = None
+    """The examples with a mistake in the first pass."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evidence:
     """The training of a model, for its certificate. Everything is in feature space.
-
-    Attributes
-    ----------
-    model, uses : str
-        The model's class, and what its ``predict`` predicts by.
-    m, first_m : int
-        Training examples, and those of the first pass: fewer where there was not even one.
-    epochs, presentations : float, int
-        Passes that were run, and how often an example was presented at most.
-    tau : float
-        τ: updates were made where y · score ≤ τ K(x, x); of classes that were trained together, where the score of the
-        right one exceeded the best other by no more than that.
-    lengths : array of shape (n_samples,)
-        ‖x‖.
-    lengths_known : bool
-        Whether no example at all can be longer, also among those to come.
-    candidates : dict of arrays of shape (n_samples, n_vectors)
-        y (u·x) for vectors u of length 1, by name.
-    runs : tuple of Run
-        One for each vector.
-    assumptions : tuple of Assumption
-        Those that the model's history tells of; several may have the same name.
-    switches : dict of str
-        For each predictor how to have a model that predicts by it, and for each assumption that may fail how to have
-        it hold.
-    together : Run or None
-        Of several vectors: the run of all as one predictor, which errs where any vector does. Its support are the
-        examples that any vector depends on, its mistakes the steps at which any made one.
-    around : tuple of Assumption
-        What everything rests on: that these are the training data, and what files and frozen steps claim.
-    left_out : int
-        Rows with K(x, x) = 0, which cannot be learnt and are not counted.
-    most_repeated : int or None
-        How often the row that comes most often is there; None where rows cannot be compared.
-    trained_jointly : bool
-        Whether several classes were trained together, so that everything is about their vectors as one.
-    weighted : bool
-        Whether examples had weights other than 1.
 
     Examples
     --------
@@ -217,23 +144,41 @@ class Evidence:
 
     model: str
     uses: str
+    """What its ``predict`` predicts by."""
     m: int
     first_m: int
+    """Training examples, and those of the first pass: fewer where there was not even one."""
     epochs: float
     presentations: int
+    """Passes that were run, and how often an example was presented at most."""
     tau: float
+    """τ: updates were made where y · score ≤ τ K(x, x); for classes that were trained together, where the score of the
+    right one exceeded the best other by no more than that."""
     lengths: Floats
+    """‖x‖ of each example."""
     lengths_known: bool
+    """Whether no example at all can be longer, also among those to come."""
     candidates: Mapping[str, Floats]
+    """Y (u·x) for vectors u of length 1 by name, (n_samples, n_vectors)."""
     runs: tuple[Run, ...]
+    """One for each vector."""
     assumptions: tuple[Assumption, ...]
+    """Those that the model's history tells of; several may have the same name."""
     switches: Mapping[str, str]
+    """For each predictor or assumption, what to set to have it."""
     together: Run | None = None
+    """Of several vectors: the run of all as one predictor, which errs where any vector does. Its support are the
+    examples that any vector depends on, its mistakes the steps at which any made one."""
     around: tuple[Assumption, ...] = ()
+    """What everything rests on: that these are the training data, and what files and frozen steps claim."""
     left_out: int = 0
+    """Rows with K(x, x) = 0, which cannot be learnt and are not counted."""
     most_repeated: int | None = None
+    """How often the row that comes most often is there; None where rows cannot be compared."""
     trained_jointly: bool = False
+    """Whether several classes were trained together, so that everything is about their vectors as one."""
     weighted: bool = False
+    """Whether examples had weights other than 1."""
     known: dict[tuple[int, int], tuple[float, str, str, float]] = field(default_factory=dict)
     """Values that several statements share."""
 

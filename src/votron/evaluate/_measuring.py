@@ -1,0 +1,194 @@
+"""Classifiers on folds: fitted, scored and timed one after another."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import cross_validate
+from sklearn.utils import _safe_indexing
+
+from votron._util.pipelines import classifier_of
+from votron._util.text import on_one_line, shortened
+from votron._util.types import Array, Index, RowsLike
+from votron.errors import VotronError
+from votron.evaluate._rows import LabelledRows
+from votron.evaluate.scores import Score
+from votron.saving.models import save
+
+Callback = Callable[[int, int, str], None]
+
+_PREDICTED_AT_ONCE = 1000
+"""Rows whose prediction is timed, at least: with the few of a small fold the time would be that of a call."""
+_LONGEST = 200
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What was measured on one fold."""
+
+    score: float
+    train_seconds: float
+    predict_seconds: float
+    """For 1,000 rows."""
+
+
+@dataclass(eq=False)
+class Entry:
+    """A classifier in a comparison, and what was measured of it."""
+
+    name: str
+    model: Any
+    folds: list[Fold] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    did_not_converge: str = ""
+    size: tuple[int | None, bool] | None = None
+    left_out: str = ""
+
+    @property
+    def classifier(self) -> Any:
+        """The classifier itself."""
+        return classifier_of(self.model)
+
+
+def run(
+    entries: Sequence[Entry],
+    rows: LabelledRows,
+    splits: Iterable[Sequence[tuple[Index, Index]]],
+    score: Score,
+    end: float,
+    report: Callable[[str], None],
+) -> str:
+    """Measure all classifiers, one repeat after another; return what stopped it, or nothing."""
+    try:
+        with _ctrl_c_at_once():
+            for repeat in splits:
+                for entry in entries:
+                    measured: list[Fold] = []
+                    for split in repeat if not entry.left_out else ():
+                        if time.monotonic() > end:
+                            return "out of time"
+                        fold = _measured(entry, rows, split, score)
+                        if fold is None:
+                            break
+                        measured.append(fold)
+                        report(entry.name)
+                    entry.folds += measured
+    except KeyboardInterrupt:
+        return "interrupted"
+    return ""
+
+
+def reporter(callback: Callback | None, total: int) -> Callable[[str], None]:
+    """Return a function that tells the callback of each fit that is done."""
+    done = count(1)
+
+    def report(name: str) -> None:
+        if callback is not None:
+            callback(next(done), total, name)
+
+    return report
+
+
+@contextmanager
+def _ctrl_c_at_once() -> Iterator[None]:
+    """Let Ctrl-C end the fit that runs, also one of Votron's, which would else keep what it has learnt so far."""
+    usual = signal.default_int_handler
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda signum, frame: usual(signum, frame))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def _measured(entry: Entry, rows: LabelledRows, split: tuple[Index, Index], score: Score) -> Fold | None:
+    """Return what is measured on a fold; None where the classifier fails, which is then left out."""
+    weights = None if rows.scoring is None else rows.scoring[split[1]]
+
+    def scores(model: Any, X: RowsLike, y: Array) -> dict[str, float]:
+        return {"score": score.measure(model, X, y, weights), "predict": _predict_seconds(model, X, len(y))}
+
+    params = {}
+    if rows.weight is not None:
+        prefix = f"{entry.model.steps[-1][0]}__" if hasattr(entry.model, "steps") else ""
+        params = {f"{prefix}sample_weight": rows.weight}
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = cross_validate(
+                entry.model,
+                rows.X,
+                rows.y,
+                cv=[split],
+                scoring=scores,
+                params=params,
+                return_estimator=True,
+                error_score="raise",
+            )
+    except Exception as error:  # of anybody's class: the others go on
+        entry.left_out = _reason(error)
+        return None
+    _remember(entry, caught, found["estimator"][0])
+    return Fold(float(found["test_score"][0]), float(found["fit_time"][0]), float(found["test_predict"][0]))
+
+
+def _predict_seconds(model: Any, X: RowsLike, n: int) -> float:
+    """Return the seconds that 1,000 rows take, made of the rows of a fold, several times over where these are fewer."""
+    many = _safe_indexing(X, np.resize(np.arange(n), max(n, _PREDICTED_AT_ONCE)))
+    start = time.perf_counter()
+    predicted = model.predict(many)
+    return (time.perf_counter() - start) * _PREDICTED_AT_ONCE / len(predicted)
+
+
+def _remember(entry: Entry, caught: Sequence[warnings.WarningMessage], model: Any) -> None:
+    """Keep the first warning that a fit did not converge, and the size of the first model."""
+    said = [str(each.message) for each in caught if issubclass(each.category, ConvergenceWarning)]
+    if said and not entry.did_not_converge:
+        entry.did_not_converge = shortened(on_one_line(said[0]).split(". ")[0].removesuffix("."), _LONGEST) + "."
+    if not entry.size:
+        entry.size = size_of(model)
+
+
+def size_of(model: Any) -> tuple[int | None, bool]:
+    """Return the bytes of a fitted model, and whether they are those of a model file: others are pickled.
+
+    Of a model that cannot be stored, such as one with a function without a name, there are none.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import FunctionTransformer
+    >>> size_of(FunctionTransformer(lambda X: X))
+    (None, False)
+    """
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "model.votron")
+            save(model, path)
+            return path.stat().st_size, True
+    except Exception:  # scikit-learn's, or one that no file can hold
+        try:
+            return len(pickle.dumps(model)), False
+        except Exception:  # whatever the pickling of anybody's class may raise
+            return None, False
+
+
+def _reason(error: Exception) -> str:
+    """Return why a classifier is left out that has failed."""
+    if isinstance(error, VotronError):
+        return on_one_line(str(error))
+    return shortened(f"{type(error).__name__}: {on_one_line(str(error)).removesuffix('.')}", _LONGEST) + "."
