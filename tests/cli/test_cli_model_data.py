@@ -238,22 +238,6 @@ def test_columns_of_numbers_and_words_can_be_said_to_be_names(here, capsys):
     run(capsys, "data", "convert", "mixed.csv", "mixed.parquet", "--discrete", "a", "--quiet")
 
 
-@pytest.mark.parametrize("command", [["train", "-o", "m.votron"], ["tune", "--folds", "2"]])
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--discrete", "Temp", "--probabilities", "Temp"], "--probabilities and --discrete must not share a column."),
-        (["--text", "Tempo"], "--text must be names of columns"),
-        (["--probabilities", "Temperature"], "--probabilities must be names of columns"),
-    ],
-)
-def test_sentences_about_tables_speak_of_options(command, options, words, here, capsys):
-    err = run(capsys, command[0], "days.csv", "--label", "Play", *command[1:], *options, status=1).err
-    assert words in err
-    for parameter in ("tabular_encoder", "make_encoder", "parameter"):
-        assert parameter not in err
-
-
 # -- headers and quotes -----------------------------------------------------------------------------------------------
 
 

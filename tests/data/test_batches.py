@@ -356,16 +356,14 @@ def test_streams_that_cannot_be_encoded(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("a,p,y\n" + "".join(f"w{i},{i / 50},{i % 2}\n" for i in range(100)))
     batches = open_batches(path, label="y", batch_bytes=100)
-    with pytest.raises(DataError, match="The column 'a' must have at most 20 distinct values"):
-        scan_stream(batches, max_values=20)
-    with pytest.raises(DataError, match=r"probabilities, from 0 to 1. Got 1.02 in row 52 \(the first is 1\)"):
+    with pytest.raises(DataError, match=r"probabilities, from 0 to 1. Got 1.98 instead"):
         scan_stream(batches, probabilities=["p"])
-    with pytest.raises(VotronError, match="The 'missing' parameter of scan_stream"):
+    with pytest.raises(VotronError, match="missing='median' needs all rows at once"):
         scan_stream(batches, missing="median")
-    with pytest.raises(VotronError, match="'text' parameter"):
+    with pytest.raises(VotronError, match="The 'text' parameter of TableEncoder must name columns"):
         scan_stream(batches, text=["z"])
     path.write_text("a,b,y\n" + ",1,0\n" * 9)
-    with pytest.raises(DataError, match="The column 'a' must have a value in some row"):
+    with pytest.raises(DataError, match="The column 'a' has no value in any row"):
         scan_stream(open_batches(path, label="y", missing="keep"), missing="mean")
     with pytest.raises(DataError, match="no examples"):
         scan_stream([])

@@ -109,7 +109,7 @@ def test_truth_values_of_every_type(column):
 
 @pytest.mark.parametrize(
     "dtype",
-    ["int8", "uint64", "float32", "Int32", "Float64", "category", pl.Int8, pl.UInt64, pl.Float32, pl.Decimal(10, 2)],
+    ["int8", "uint64", "float32", "Int32", "Float64", pl.Int8, pl.UInt64, pl.Float32, pl.Decimal(10, 2)],
 )
 def test_numbers_of_every_type(dtype):
     if isinstance(dtype, str):

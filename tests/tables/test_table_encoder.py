@@ -112,7 +112,7 @@ def test_batches_make_the_encoder_of_all_rows(data):
 def test_what_needs_all_rows_is_refused_in_batches():
     for params in ({"missing": "median"}, {"numeric": "robust"}):
         with pytest.raises(VotronError, match="needs all rows at once"):
-            TableEncoder(**params).partial_fit(pd.DataFrame({"x": [1.0, 2.0]}))
+            TableEncoder(**params).partial_fit(pd.DataFrame({"x": [1.0, 2.0]})).transform(pd.DataFrame({"x": [1.0]}))
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------

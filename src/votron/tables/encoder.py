@@ -187,7 +187,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
             The encoder.
         """
         self._surveys = self._begun(X, whole=True)
-        return self._learn(X)
+        self._survey(X)
+        self._check_features()
+        del self._surveys
+        return self
 
     def partial_fit(self, X: Frame, y: Labels | None = None) -> Self:
         """Fit to one more batch of rows, as `fit` would to all of them; medians and the like cannot be had so.
@@ -206,7 +209,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         """
         if not hasattr(self, "_surveys"):
             self._surveys = self._begun(X, whole=False)
-        return self._learn(X)
+        self._survey(X)
+        return self
 
     def _begun(self, X: Frame, *, whole: bool) -> dict[str, Survey]:
         self._validate_params()
@@ -228,16 +232,31 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
             for name in names
         }
 
-    def _learn(self, X: Frame) -> Self:
+    def _survey(self, X: Frame) -> None:
+        """Take rows into account; the columns are recognised when they are asked for."""
         for name, column in self._columns_in(X, "fit", self._surveys):
             self._surveys[name].add(column)
-        self.columns_ = [self._recognised(survey) for survey in self._surveys.values()]
-        for column, survey in zip(self.columns_, self._surveys.values(), strict=True):
-            self._check_missing(column, survey.n_missing)
-        if next(iter(self._surveys.values())).whole:
-            del self._surveys
-        self._check_features()
-        return self
+        self.__dict__.pop("_columns", None)
+
+    @property
+    def columns_(self) -> list[Column]:
+        """The columns, fitted."""
+        if "_columns" not in self.__dict__:
+            if "_surveys" not in self.__dict__:
+                raise AttributeError("This TableEncoder is not fitted yet: call fit or partial_fit first.")
+            self.columns_ = [self._recognised(survey) for survey in self._surveys.values()]
+        found: list[Column] = self._columns
+        return found
+
+    @columns_.setter
+    def columns_(self, columns: list[Column]) -> None:
+        self._columns = columns
+
+    def _recognised(self, survey: Survey) -> Column:
+        check_has_values(survey)
+        column = next(found for kind in KINDS if (found := kind.recognise(survey, self)) is not None)
+        self._check_missing(column, survey.n_missing)
+        return column
 
     def _check_missing(self, column: Column, n_missing: int) -> None:
         """Refuse missing values where they are to be refused."""
@@ -246,10 +265,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
                 f"The column {column.name!r} has {counted(n_missing, 'missing value')}: fill them in with "
                 "missing='mean', 'median' or 'most-frequent', or leave such rows out."
             )
-
-    def _recognised(self, survey: Survey) -> Column:
-        check_has_values(survey)
-        return next(found for kind in KINDS if (found := kind.recognise(survey, self)) is not None)
 
     def _check_features(self) -> None:
         """Refuse features of the same name, such as "a=b=c" of column "a" and of column "a=b"."""
@@ -267,6 +282,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         """Refuse at once what `fit` would refuse of a table like this one by its columns' names."""
         self._begun(X, whole=True)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_columns" in self.__dict__ or "_surveys" in self.__dict__
+
     # -- what is fitted ------------------------------------------------------------------------------------------------
 
     def names_in(self, parameter: str) -> set[str]:
@@ -277,32 +295,32 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
         """The names of the columns."""
-        check_is_fitted(self, "columns_")
+        check_is_fitted(self)
         return np.array([column.name for column in self.columns_], dtype=object)
 
     @property
     def n_features_in_(self) -> int:
         """How many columns there are."""
-        check_is_fitted(self, "columns_")
+        check_is_fitted(self)
         return len(self.columns_)
 
     @property
     def sparse_(self) -> bool:
         """Whether vectors are CSR matrices."""
-        check_is_fitted(self, "columns_")
+        check_is_fitted(self)
         n_set = sum(1 if column.few_set else column.width for column in self.columns_)
         return n_set < _SPARSE_BELOW * sum(column.width for column in self.columns_)
 
     @property
     def column_kinds_(self) -> dict[str, str]:
         """What readers of files shall make of each column: "number", "text", "truth" or "date"."""
-        check_is_fitted(self, "columns_")
+        check_is_fitted(self)
         return {column.name: column.holds for column in self.columns_}
 
     @property
     def remarks_(self) -> list[str]:
         """What users should know about how columns were read."""
-        check_is_fitted(self, "columns_")
+        check_is_fitted(self)
         return [f"The column {column.name!r} holds {column.remark}." for column in self.columns_ if column.remark]
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[np.object_]:
@@ -318,7 +336,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         array of str
             The names.
         """
-        check_is_fitted(self, "columns_")
+        check_is_fitted(self)
         return np.array([name for column in self.columns_ for name in column.feature_names], dtype=object)
 
     # -- rows ----------------------------------------------------------------------------------------------------------
@@ -336,7 +354,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         array or CSR matrix of shape (n_rows, n_features)
             The vectors.
         """
-        check_is_fitted(self, "columns_")
+        check_is_fitted(self)
         given = dict(self._columns_in(X, "transform", self._by_name))
         parts = (self._transformed(column, given[column.name]) for column in self.columns_)
         if self.sparse_:
@@ -375,14 +393,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         >>> encoder.unseen(pd.DataFrame({"sky": ["fog", "sun"], "temp": [9, 9]})).values
         {'sky': Counter({'fog': 1})}
         """
-        check_is_fitted(self, "columns_")
+        check_is_fitted(self)
         given = self._columns_in(X, "unseen", self._by_name)
         found = {name: self._by_name[name].unseen(column) for name, column in given}
         return Unseen({name: counts for name, counts in found.items() if counts})
 
     def missing_values(self, X: Frame) -> dict[str, NDArray[np.bool_]]:
         """Return for each column with missing or unreadable values in a frame in which rows they are."""
-        check_is_fitted(self, "columns_")
+        check_is_fitted(self)
         given = self._columns_in(X, "missing_values", self._by_name)
         found = {name: self._by_name[name].missing(column) for name, column in given}
         return {name: rows for name, rows in found.items() if rows.any()}
