@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cli_files import write_files
 
-from votron.cli import _output, main
+from votron.cli import main, output
 from votron.saving import read_manifest
 from votron.saving.container import packed, read_content
 from votron.saving.tensors import Tensors
@@ -30,14 +30,14 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def forged(value, spared=()):
+def forged(value):
     """Return a part of a manifest with something evil in every text and every name that the format leaves free."""
     if isinstance(value, str):
         return value + IN_JSON
     if isinstance(value, list):
         return [forged(item) for item in value]
     if isinstance(value, dict):
-        return {name if name in spared else name + IN_JSON: forged(item) for name, item in value.items()}
+        return {name + IN_JSON: forged(item) for name, item in value.items()}
     return value
 
 
@@ -45,9 +45,10 @@ def forge(path, target, classes, *names):
     """Write a model file with other labels, and evil texts in these parts of its manifest."""
     found = read_content(path, path)
     manifest = json.loads(found.manifest)
-    Tensors(found.arrays).put_texts("model.classes", classes)
+    Tensors(found.arrays).put_list("model.classes.texts", classes)
+    manifest["certificate"] |= {"model": "m" + IN_JSON, "predictor": "p" + IN_JSON}
     for name in names:
-        manifest[name] = forged(manifest[name], ("summary",) if name == "certificate" else ())
+        manifest[name] = forged(manifest[name])
     Path(target).write_bytes(packed(json.dumps(manifest).encode(), found.arrays))
 
 
@@ -68,19 +69,19 @@ def shown_by(capsys, *arguments, status=0):
 @pytest.mark.parametrize("more", [[], ["--json"]])
 def test_what_a_model_file_says_is_escaped(more, here, capsys):
     capsys.readouterr()
-    forge("days.votron", "evil.votron", ["no" + EVIL, "yes" + EVIL], "votron", "provenance", "certificate", "summary")
+    forge("days.votron", "evil.votron", ["no" + IN_JSON, "yes" + IN_JSON], "votron", "provenance")
     assert IN_JSON in read_manifest("evil.votron").votron
     shown = shown_by(capsys, "inspect", "evil.votron", *more)
     assert ("\\u001b[2J" if more else "\\x1b[2J\\x9b31m\\x07\\r\\u202e") in shown
     if more:
-        assert json.loads(shown)["classes"] == ["no" + EVIL, "yes" + EVIL]
+        assert json.loads(shown)["classes"] == ["no" + IN_JSON, "yes" + IN_JSON]
         assert json.loads(shown)["provenance"]["label" + IN_JSON] == "Play" + IN_JSON
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])
 def test_what_a_model_predicts_is_escaped(more, here, capsys):
     capsys.readouterr()
-    forge("days.votron", "evil.votron", ["no" + EVIL, "yes" + EVIL], "certificate")
+    forge("days.votron", "evil.votron", ["no" + IN_JSON, "yes" + IN_JSON])
     shown = shown_by(capsys, "evaluate", "evil.votron", "days.csv", "--all-rules", *more)
     assert ("no\\u001b" if more else "no\\x1b") in shown
     shown_by(capsys, "export", "evil.votron", "--rule", "last", "--compact", "small.votron", *more)
@@ -114,9 +115,9 @@ def test_predictions_are_escaped_on_a_screen_only(screen, here, capsys, monkeypa
 
 def test_harmless_characters_stay():
     text = "zwölf 十二 двенадцать − ± · 🙂 a\u00a0b\u3000c"
-    assert _output.printable(text) == text
-    assert _output.printable("a\nb\tc", keep="\n") == "a\nb\\tc"
-    assert json.loads(_output.as_json({"a": text + EVIL})) == {"a": text + EVIL}
+    assert output.printable(text) == text
+    assert output.printable("a\nb\tc", keep="\n") == "a\nb\\tc"
+    assert json.loads(output.as_json({"a": text + EVIL})) == {"a": text + EVIL}
 
 
 # -- standard output that lacks characters ----------------------------------------------------------------------------

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from paper import paper_perceptron
-from refusals import assert_clear, refusal
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
@@ -164,31 +163,6 @@ def test_the_perceptrons_margin_is_below_the_best(digits):
     assert 0 < attained < best.margin_[0]
     radius2 = best.kernel_.diag(X).max()
     assert len(perceptron.record_) <= radius2 / best.margin_[0] ** 2  # Novikoff
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"C": 0}, ["'C' parameter of KernelAdatronClassifier", "Got 0"]),
-        ({"tol": 1.0}, ["'tol' parameter of KernelAdatronClassifier", "Got 1.0"]),
-        ({"max_sweeps": 0}, ["'max_sweeps' parameter of KernelAdatronClassifier", "Got 0"]),
-        ({"kernel": "sigmoid"}, ["'kernel' parameter of KernelAdatronClassifier", "Got 'sigmoid'"]),
-        ({"n_jobs": 0}, ["'n_jobs' parameter of KernelAdatronClassifier", "Got 0"]),
-    ],
-)
-def test_bad_parameters_are_refused_in_words(parameters, words, digits):
-    assert_clear(refusal(KernelAdatronClassifier(**parameters), lambda m: m.fit(*digits)), *words)
-
-
-def test_bad_data_are_refused_in_words(digits):
-    X, y = digits
-    model = KernelAdatronClassifier()
-    assert_clear(refusal(model, lambda m: m.fit(X, np.zeros(len(y)))), "at least 2 classes", "Got 1 class")
-    assert_clear(refusal(model, lambda m: m.fit(X * 1e160, y)), "scale the data down")
-    linear = KernelAdatronClassifier(kernel="linear")
-    assert_clear(refusal(linear, lambda m: m.fit(X * 0, y)), "No row of X can be learnt", "LinearKernel()")
-    matrix = KernelAdatronClassifier(kernel="precomputed")
-    assert_clear(refusal(matrix, lambda m: m.fit(X, y)), "square matrix")
 
 
 def test_a_margin_that_is_small_beside_the_longest_example_is_one():

@@ -4,7 +4,6 @@ Several classes are one against the rest, or joint as in Crammer & Singer (2003)
 """
 
 import pickle
-import signal
 import tracemalloc
 from functools import reduce
 from itertools import pairwise
@@ -12,26 +11,19 @@ from operator import add
 
 import joblib
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from paper import paper_averaged, paper_perceptron
 from refusals import assert_clear, refusal
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Perceptron
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 from strategies import thorough
 
-from votron import AveragedPerceptronClassifier, NaiveBayesLinearClassifier, certify
+from votron import AveragedPerceptronClassifier, certify
 from votron.engine import PrimalTrainer, presentation, primal
-from votron.estimators import _training
 from votron.kernels import LinearKernel, PolynomialKernel
 
 # -- the textbook -----------------------------------------------------------------------------------------------------
@@ -463,17 +455,6 @@ def test_learning_goes_on_after_fit(digits):
     assert model.n_epochs_ == 3
 
 
-def test_among_scikit_learns_tools(digits):
-    texts = ["rain and wind", "wind and rain", "sun all day", "a day of sun"] * 6
-    labels = ["bad", "bad", "good", "good"] * 6
-    pipe = make_pipeline(TfidfVectorizer(), paper_averaged(random_state=0)).fit(texts, labels)
-    assert pipe.predict(["rain", "sun"]).tolist() == ["bad", "good"]
-    X, y = digits[0][:300], digits[1][:300]
-    grid = GridSearchCV(paper_averaged(random_state=0), {"average": [True, False], "epochs": [1, 5]}, cv=3)
-    assert grid.fit(X, y).best_score_ > 0.8
-    assert CalibratedClassifierCV(grid.best_estimator_).fit(X, y).score(X, y) > 0.9
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["one pass", "unshuffled", "no room"])
 def test_data_are_neither_copied_nor_changed(what, monkeypatch):
@@ -518,127 +499,6 @@ def test_what_is_kept_for_later_passes_is_bounded(monkeypatch):
 GOOD = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, -6.0]]), np.array(["a", "b", "c"])
 
 
-@pytest.mark.parametrize(
-    ("parameters", "X", "y", "words"),
-    [
-        ({"epochs": 0}, *GOOD, ["'epochs' parameter of AveragedPerceptronClassifier", "Got 0"]),
-        ({"epochs": 0.01}, *GOOD, ["'epochs'", "between 1 and 2^62 examples", "Got 0.01"]),
-        ({"average": "yes"}, *GOOD, ["'average' parameter of AveragedPerceptronClassifier", "Got 'yes'"]),
-        ({"n_jobs": 0}, *GOOD, ["'n_jobs' parameter of AveragedPerceptronClassifier", "Got 0"]),
-        ({"validation_fraction": 1.0}, *GOOD, ["'validation_fraction'", "Got 1.0"]),
-        ({"margin": -0.5}, *GOOD, ["'margin' parameter of AveragedPerceptronClassifier", "[0.0, inf)", "Got -0.5"]),
-        ({"margin": np.inf}, *GOOD, ["'margin' parameter of AveragedPerceptronClassifier", "Got inf"]),
-        ({"margin": np.nan}, *GOOD, ["'margin' parameter of AveragedPerceptronClassifier", "Got nan"]),
-        ({"multiclass": "ovo"}, *GOOD, ["'multiclass' parameter of AveragedPerceptronClassifier", "'joint'", "'ovo'"]),
-        (
-            {"early_stopping": True, "validation_fraction": 0.99},
-            *GOOD,
-            ["must leave an example to train on", "Got 0.99"],
-        ),
-        ({}, GOOD[0], ["a", "a", "a"], ["at least 2 classes", "Got 1 class instead, 'a'"]),
-        ({}, GOOD[0], [0.5, 1.5, 2.25], ["Unknown label type"]),
-        ({}, 1e160 * GOOD[0], GOOD[1], ["6e+160 can exceed the largest float64: scale the data down"]),
-        (
-            {"fit_intercept": False},
-            np.zeros((3, 2)),
-            GOOD[1],
-            ["No row of X can be learnt", "for each of the 3"],
-        ),
-    ],
-)
-def test_bad_input_is_refused_in_words(parameters, X, y, words):
-    fresh = paper_averaged(**parameters)
-    assert_clear(refusal(fresh, lambda m: m.fit(X, y)), *words)
-    fitted = paper_averaged(random_state=0).fit(*GOOD)
-    coefficients = fitted.coef_.copy()
-    assert_clear(refusal(fitted.set_params(**parameters), lambda m: m.fit(X, y)), *words)
-    assert np.array_equal(fitted.set_params(average=True).coef_, coefficients)
-
-
-@pytest.mark.parametrize(
-    ("X", "y", "words"),
-    [
-        (GOOD[0], ["a", "b"], "inconsistent numbers of samples"),
-        ([[np.nan, 1], [2, 3], [4, 5]], GOOD[1], "contains NaN"),
-        ([1.0, 2.0, 3.0], GOOD[1], "Expected 2D array"),
-    ],
-)
-def test_what_scikit_learn_refuses_leaves_the_model_as_it_was(X, y, words):
-    for model in (paper_averaged(), paper_averaged().fit(*GOOD)):
-        assert words in str(refusal(model, lambda m: m.fit(X, y)))
-
-
-CITIES = ["Oslo", "Rome", None]
-WORDS = {
-    "pandas": pd.Series(CITIES),
-    "pandas objects": pd.Series(CITIES, dtype=object),
-    "pandas without a value": pd.Series([None] * 3, dtype="string"),
-    "pandas category": pd.Series(CITIES, dtype="category"),
-    "polars": pl.Series(CITIES),
-    "polars Categorical": pl.Series(CITIES, dtype=pl.Categorical),
-    "polars Enum": pl.Series(CITIES, dtype=pl.Enum(["Oslo", "Rome"])),
-    "polars without a value": pl.Series([None] * 3, dtype=pl.String),
-}
-
-
-@pytest.mark.parametrize("kind", WORDS)
-def test_words_are_refused_with_advice(kind):
-    library = pd if kind.startswith("pandas") else pl
-    frame = library.DataFrame({"age": [1, 2, 3], "city": WORDS[kind]})
-    for model in (paper_averaged(), paper_perceptron(), NaiveBayesLinearClassifier()):
-        error = refusal(model, lambda m: m.fit(frame, GOOD[1]))
-        assert_clear(error, "tabular_encoder", "words in column 'city'")
-        assert_clear(refusal(model, lambda m: m.fit(["a text", "another", "third"], GOOD[1])), "TfidfVectorizer")
-
-
-def test_objects_that_are_numbers_are_no_words():
-    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.5, 1.0, 0.0]})
-    model = paper_averaged(random_state=0).fit(frame.astype(object), GOOD[1])
-    assert np.array_equal(model.coef_, paper_averaged(random_state=0).fit(frame, GOOD[1]).coef_)
-
-
-def test_an_unknown_choice_after_training_is_refused():
-    model = paper_averaged().fit(*GOOD).set_params(average="x")
-    assert_clear(refusal(model, lambda m: m.predict(GOOD[0])), "'average' parameter", "Got 'x'")
-
-
-def test_batches_that_do_not_fit_are_refused_in_words():
-    model = paper_averaged().partial_fit(*GOOD)
-    coefficients = model.coef_
-    assert_clear(
-        refusal(model, lambda m: m.partial_fit([[1, 2]], ["d"])), "among the classes ['a', 'b', 'c']", "Got 'd'"
-    )
-    assert_clear(refusal(model, lambda m: m.partial_fit([[1, 2, 3]], ["a"])), "3 features", "expecting 2")
-    assert_clear(
-        refusal(model, lambda m: m.partial_fit([[1, 2]], ["a"], classes=["a", "b"])),
-        "same at every call",
-        "Got ['a', 'b']",
-    )
-    model.set_params(fit_intercept=False)
-    assert_clear(refusal(model, lambda m: m.partial_fit([[1, 2]], ["a"])), "'fit_intercept'", "True", "Got False")
-    model.set_params(fit_intercept=True)
-    assert model.coef_ is coefficients
-    assert model.n_epochs_ == 1
-
-
-def test_labels_unseen_in_the_first_call_are_refused_by_name():
-    model = paper_averaged()
-    words = "among the classes ['a', 'b']", "Got 'c'"
-    assert_clear(refusal(model, lambda m: m.partial_fit(*GOOD, classes=["a", "b"])), *words)
-    assert not hasattr(model, "classes_")
-    model.partial_fit(GOOD[0][:2], GOOD[1][:2])
-    assert_clear(refusal(model, lambda m: m.partial_fit(*GOOD)), *words)
-
-
-def test_weights_without_room_are_refused(monkeypatch):
-    monkeypatch.setattr(_training, "available_memory", lambda: 10**9)
-    X = sp.csr_matrix(([1.0] * 100, (range(100), range(100))), shape=(300, 1_000_000))
-    sentence = refusal(paper_averaged(), lambda m: m.fit(X, np.arange(300) % 100))
-    assert_clear(sentence, "1,000,000 features and 100 classes take 2.5 GB", "1.0 GB are free")  # 104 columns
-    early = paper_averaged(early_stopping=True)
-    assert_clear(refusal(early, lambda m: m.fit(X, np.arange(300) % 100)), "take 7.4 GB")
-
-
 def test_rows_of_zeros_are_left_out_without_a_bias():
     X, y = np.vstack([np.zeros((3, 2)), SEPARABLE[0]]), np.append(["b", "a", "b"], SEPARABLE[1])
     for form in (np.asarray, sp.csr_matrix, _explicit_zeros):
@@ -649,22 +509,6 @@ def test_rows_of_zeros_are_left_out_without_a_bias():
         with pytest.warns(UserWarning, match="1 of 1 rows"):
             model.partial_fit(form(np.zeros((1, 2))), ["a"])
         assert np.array_equal(model.coef_, plain.coef_)
-
-
-@pytest.mark.parametrize("labels", [[1, "a", 2], [None, "a", "b"]])
-def test_labels_of_several_types_are_refused(labels):
-    labels = np.array(labels, dtype=object)
-    error = refusal(paper_averaged(), lambda m: m.partial_fit(GOOD[0], GOOD[1], classes=labels))
-    assert_clear(error, "The 'classes' of partial_fit must be of one type", "and str")
-    with pytest.raises(ValueError, match=r"must not be missing|must be of one type|Unknown label type|mix of"):
-        paper_averaged().fit(GOOD[0], labels)
-
-
-def test_missing_classes_are_refused():
-    model = paper_averaged()
-    error = refusal(model, lambda m: m.partial_fit(GOOD[0], [0, 1, 1], classes=[0, 1, np.nan]))
-    assert_clear(error, "The 'classes' of partial_fit must not be missing")
-    assert model.partial_fit(GOOD[0], [0, 1, 1], classes={0, 1}).classes_.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("row", [np.full((1, 2), 1e308), sp.csr_matrix([[1e308, 0]])])
@@ -728,53 +572,3 @@ def test_an_unfitted_model_says_so():
 
 
 # -- Ctrl-C -----------------------------------------------------------------------------------------------------------
-
-
-def interrupting(monkeypatch, at, times=1):
-    """Press Ctrl-C after the at-th batch was presented to some classes."""
-    walk, n_calls = primal._loops.walk_many, 0
-
-    def wrapped(*arguments):
-        nonlocal n_calls
-        n_calls += 1
-        result = walk(*arguments)
-        if n_calls == at:
-            for _ in range(times):
-                signal.raise_signal(signal.SIGINT)
-        return result
-
-    monkeypatch.setattr(primal._loops, "walk_many", wrapped)
-    monkeypatch.setattr(presentation, "VALUES_AT_ONCE", 64 * 20)
-
-
-def test_ctrl_c_leaves_what_was_learnt(digits, monkeypatch):
-    X, y = digits
-    whole = paper_averaged(epochs=0.1, shuffle=False, n_jobs=1)  # 180 examples: 9 batches of 20
-    whole.fit(X, y)
-    interrupting(monkeypatch, at=9)
-    model = paper_averaged(shuffle=False, n_jobs=1)
-    with pytest.raises(KeyboardInterrupt, match="Training stopped after 180 examples; the model has what it learnt"):
-        model.fit(X, y)
-    assert np.array_equal(model.coef_, whole.coef_)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_a_second_ctrl_c_leaves_the_model_as_it_was(digits, monkeypatch):
-    X, y = digits
-    model = paper_averaged(n_jobs=1).fit(X[:100], y[:100])
-    before = pickle.dumps(model)
-    coefficients = model.coef_.copy()
-    interrupting(monkeypatch, at=5, times=2)
-    for form in (np.asarray, sp.csr_matrix):
-        with pytest.raises(KeyboardInterrupt):
-            model.partial_fit(form(X), y)
-        assert np.array_equal(model.coef_, coefficients)
-        assert pickle.dumps(model) == before
-        interrupting(monkeypatch, at=5, times=2)
-
-
-def test_progress_is_shown_over_all_passes(digits, capsys):
-    X, y = digits[0][:200], digits[1][:200]
-    paper_averaged(epochs=4, early_stopping=True, verbose=1, random_state=0).fit(X, y)
-    shown = capsys.readouterr().err
-    assert [f"{25 * i}%, epoch {i}" in shown for i in (1, 2, 3, 4)] == [True] * 4

@@ -7,21 +7,15 @@ from __future__ import annotations
 
 import copy
 import pickle
-import warnings
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 from paper import paper_averaged, paper_perceptron
-from sklearn.datasets import load_breast_cancer, load_iris, make_classification
-from sklearn.metrics import balanced_accuracy_score
-from sklearn.model_selection import TunedThresholdClassifierCV, cross_validate, train_test_split
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.datasets import load_iris, make_classification
 from strategies import thorough
 from test_averaged import textbook
 
@@ -105,44 +99,6 @@ def test_weight_0_is_the_row_left_out(way, form):
     assert not same(without, model(**WAYS[way]).fit(form(X)[kept], Y[kept]))
 
 
-def test_a_class_without_weight_is_no_class():
-    with pytest.warns(UserWarning, match=r"^No row of 2 has a weight above 0: the model will not know such a class\.$"):
-        fitted = model().fit(X, Y, sample_weight=Y < 2)
-    assert fitted.classes_.tolist() == [0, 1]
-    assert same(fitted, model().fit(X[:100], Y[:100]))
-    with pytest.warns(UserWarning, match="No row of 1 has"):
-        assert model(class_weight={1: 0}).fit(X, Y).classes_.tolist() == [0, 2]
-
-
-@pytest.mark.parametrize("weight", [1.0, 0.1, 7, 1e300])
-def test_weights_that_are_all_the_same_are_none(weight):
-    fitted = model(margin=0.5).fit(X, Y, sample_weight=np.full(150, weight))
-    assert same(fitted, model(margin=0.5).fit(X, Y))
-    assert fitted._trainer.largest_weight == 0
-
-
-@thorough(30)
-@given(scale=st.sampled_from([2.0, 1024.0, 2.0**-30, 2.0**900]), margin=st.sampled_from([0.0, 0.3, {0: 0.5, 2: 1.0}]))
-def test_the_scale_of_weights_does_not_matter(scale, margin):
-    weights = WEIGHTS + 0.25
-    fitted = model(margin=margin).fit(X, Y, sample_weight=weights)
-    assert same(model(margin=margin).fit(X, Y, sample_weight=weights * scale), fitted)
-
-
-def test_weights_of_classes_multiply_those_of_rows():
-    few = np.flatnonzero((Y != 1) | (np.arange(150) % 10 == 0))
-    rows, labels, weights = X[few], Y[few], WEIGHTS[few] + 0.25
-    by_class = {0: 0.5, 2: 3.0}
-    factor = np.array([by_class.get(label, 1.0) for label in labels])
-    expected = model().fit(rows, labels, sample_weight=weights * factor)
-    assert same(model(class_weight=by_class).fit(rows, labels, sample_weight=weights), expected)
-    expected = model().fit(rows, labels, sample_weight=(len(labels) / (3 * np.bincount(labels)))[labels])
-    assert same(model(class_weight="balanced").fit(rows, labels), expected)
-    words = np.array(["no", "yes"])[(labels == 1).astype(int)]
-    expected = model().fit(rows, words, sample_weight=np.where(words == "yes", 4.0, 1.0))
-    assert same(model(class_weight={"yes": 4.0}).fit(rows, words), expected)
-
-
 def test_threads_and_the_form_of_data_change_nothing():
     rows, labels = make_classification(3000, 60, n_informative=20, n_classes=8, random_state=0)
     weights = np.random.default_rng(1).choice([0.1, 1.0, 2.0], 3000)
@@ -160,23 +116,6 @@ def test_held_out_rows_count_by_their_weights():
     plain = model(early_stopping=True, validation_fraction=0.3).fit(X, labels)
     assert 1 - 1e-6 < max(fitted.validation_scores_) <= 1.0
     assert max(plain.validation_scores_) < 0.95
-
-
-@pytest.mark.parametrize("multiclass", ["ovr", "joint"])
-def test_rare_classes_are_found(multiclass):
-    rows, labels = make_classification(2000, weights=[0.95], flip_y=0, class_sep=0.3, random_state=1)
-    kept, tested, rare, expected = train_test_split(rows, labels, stratify=labels, random_state=0)
-    found = {
-        name: balanced_accuracy_score(
-            expected, model(multiclass=multiclass, **parameters).fit(kept, rare).predict(tested)
-        )
-        for name, parameters in {
-            "plain": {},
-            "balanced": {"class_weight": "balanced"},
-            "uneven": {"margin": {1: 5.0}},
-        }.items()
-    }
-    assert min(found["balanced"], found["uneven"]) > found["plain"] + 0.05
 
 
 # -- partial_fit ------------------------------------------------------------------------------------------------------
@@ -208,13 +147,6 @@ def test_partial_fit_leaves_rows_of_weight_0_out():
     without = model().partial_fit(X[kept], Y[kept], sample_weight=WEIGHTS[kept])
     assert same(with_zeros, without)
     assert model(class_weight={1: 2}).partial_fit(X, Y)._trainer.largest_weight == 2.0
-
-
-def test_balanced_weights_need_all_rows():
-    balanced = model(class_weight="balanced")
-    with pytest.raises(AttributeError) as caught:
-        balanced.partial_fit(X, Y)
-    assert "must be a dict or None for partial_fit" in str(caught.value.__cause__)
 
 
 def test_a_batch_that_is_refused_leaves_no_trace():
@@ -250,42 +182,7 @@ def test_margins_stay_as_they_were_in_the_first_call():
 # -- refusals ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("weights", "sentence"),
-    [
-        (-np.ones(150), "must be finite and not negative. Got -1 for row 0."),
-        (np.where(np.arange(150) == 7, np.nan, 1.0), "must be finite and not negative. Got nan for row 7."),
-        (np.ones(149), "must have one number for each of 150 rows. Got 149 numbers instead."),
-        (["a"] * 150, "must be numbers, one for each row. Got others instead."),
-    ],
-)
-def test_weights_that_are_none(weights, sentence):
-    unfitted = model()
-    for train in (unfitted.fit, unfitted.partial_fit):
-        with pytest.raises(VotronError) as caught:
-            train(X, Y, sample_weight=weights)
-        assert str(caught.value) == f"The 'sample_weight' parameter of AveragedPerceptronClassifier {sentence}"
-    assert not hasattr(unfitted, "classes_")
-
-
-@pytest.mark.parametrize("name", ["class_weight", "margin"])
-def test_dicts_by_class_that_are_none(name):
-    for value in (-1, np.nan, "a"):
-        with pytest.raises(VotronError, match=r"must have finite numbers of 0 or more\. Got .* for 2"):
-            model(**{name: {2: value}}).fit(X, Y)
-    with pytest.raises(VotronError, match=r"must name classes of the labels. Got 'two', which is none, instead\.$"):
-        model(**{name: {"two": 1.0}}).fit(X, Y)
-    model(**{name: {0: 1.0, 1: 2.0, 2: 0.5}}).fit(X[:100], Y[:100])  # a fold may lack a class
-
-
 # -- margins by class -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("multiclass", ["ovr", "joint"])
-def test_margins_of_one_size_are_one_margin(multiclass):
-    plain = model(margin=0.5, multiclass=multiclass).fit(X, Y)
-    assert same(model(margin={0: 0.5, 1: 0.5, 2: 0.5}, multiclass=multiclass).fit(X, Y), plain)
-    assert same(model(margin={0: 0.0}, multiclass=multiclass).fit(X, Y), model(multiclass=multiclass).fit(X, Y))
 
 
 def test_margins_by_class_are_those_of_the_kernel_classifier():
@@ -355,31 +252,3 @@ def test_certificates_know_weights_of_classes():
 
 
 # -- among scikit-learn's tools ---------------------------------------------------------------------------------------
-
-
-def test_weights_are_routed_through_pipelines_and_validation():
-    cancer, y = load_breast_cancer(return_X_y=True)
-    weights = np.where(np.arange(len(y)) % 2, 0.25, 1.75)
-    pipeline = make_pipeline(StandardScaler(), model())
-    with sklearn.config_context(enable_metadata_routing=True):
-        pipeline[0].set_fit_request(sample_weight=False)
-        pipeline[1].set_fit_request(sample_weight=True).set_partial_fit_request(sample_weight=True)
-        pipeline[1].set_score_request(sample_weight=True)
-        found = cross_validate(
-            pipeline, cancer, y, params={"sample_weight": weights}, return_estimator=True, cv=2, error_score="raise"
-        )
-    assert all(1.5 < estimator[-1]._trainer.largest_weight < 2 for estimator in found["estimator"])
-    direct = pipeline.fit(cancer, y, averagedperceptronclassifier__sample_weight=weights)
-    alone = model().fit(StandardScaler().fit_transform(cancer), y, sample_weight=weights)
-    assert same(direct[-1], alone)
-
-
-def test_thresholds_can_be_tuned():
-    rows, labels = make_classification(2000, weights=[0.95], flip_y=0, class_sep=0.3, random_state=1)
-    kept, tested, rare, expected = train_test_split(rows, labels, stratify=labels, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        tuned = TunedThresholdClassifierCV(model(), cv=3, random_state=0).fit(kept, rare)
-    plain = model().fit(kept, rare)
-    found, before = (balanced_accuracy_score(expected, each.predict(tested)) for each in (tuned, plain))
-    assert found > before + 0.05

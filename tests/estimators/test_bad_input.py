@@ -6,7 +6,6 @@ import pytest
 import scipy.sparse as sp
 from paper import paper_perceptron
 from refusals import assert_clear, refusal
-from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
 from votron import VotronError
@@ -44,94 +43,8 @@ def refused_by_fit(parameters, data, labels, *words, kind=VotronError):
 
 # -- parameters -------------------------------------------------------------------------------------------------------
 
-BAD_PARAMETERS = {
-    "kernel": ["polly", 3, None],
-    "degree": [-1, 0, 2.5, "3", None],
-    "gamma": [-1, np.nan, np.inf, "x", None],
-    "coef0": [np.nan, np.inf, -np.inf, "x", None],
-    "normalize_kernel": ["yes", None, 2],
-    "epochs": [0, -1, -0.5, np.nan, np.inf, "ten"],
-    "rule": ["best", "Vote", None, 1],
-    "normalize_vectors": ["yes", None],
-    "margin": [[0.5], -0.1, np.nan, np.inf, "x", None],
-    "shuffle": [None, "yes"],
-    "validation_fraction": [0, 1, -0.5, 2, np.nan, None],
-    "random_state": ["seed", -1, 0.5],
-    "memory_limit": ["lots", "-1", "2 apples", "GB", "", -1, 1.5, None, True],
-    "n_jobs": [0, 1.5, "2", True],
-    "verbose": ["yes", -1, None],
-    "class_weight": ["heavy", 3, 1.5, [1, 2]],
-    "early_stopping": ["yes", None, 2],
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name in BAD_PARAMETERS for value in BAD_PARAMETERS[name]]
-)
-def test_parameters(name, value):
-    words = f"The '{name}' parameter of VotedPerceptronClassifier must be", f"Got {value!r} instead."
-    refused_by_fit({name: value}, X, y, *words, kind=ValueError)
-    error = refusal(paper_perceptron(**{"kernel": "linear", name: value}), lambda m: m.partial_fit(X, y))
-    assert_clear(error, *words)
-
-
-def test_every_parameter_is_tested():
-    assert set(BAD_PARAMETERS) == set(paper_perceptron().get_params())
-
-
-@pytest.mark.parametrize("epochs", [1e-9, 0.02, 1e300])
-def test_epochs_that_present_nothing_or_too_much(epochs):
-    words = "The 'epochs' parameter of VotedPerceptronClassifier must present between 1 and 2^62 examples, of 20"
-    refused_by_fit({"epochs": epochs}, X, y, words, f"Got {epochs!r} instead.")
-
-
-def test_validation_fraction_that_leaves_nothing():
-    words = "The 'validation_fraction' parameter of VotedPerceptronClassifier must leave an example to train on, of 20"
-    refused_by_fit({"rule": "holdout", "validation_fraction": 0.99}, X, y, words, "Got 0.99 instead.")
-    paper_perceptron(validation_fraction=0.99).fit(X, y)  # the other rules have no need of it
-
 
 # -- data -------------------------------------------------------------------------------------------------------------
-
-BAD_DATA = {
-    "NaN": (changed(X, (3, 1, np.nan)), y, "Input X contains NaN."),
-    "infinity": (changed(X, (3, 1, np.inf)), y, "Input X contains infinity"),
-    "NaN in a frame": (pd.DataFrame(changed(X, (3, 1, np.nan))), y, "Input X contains NaN."),
-    "NaN in CSR": (sp.csr_matrix(changed(X, (3, 1, np.nan))), y, "Input X contains NaN."),
-    "infinity in half floats": (changed(X.astype(np.float16), (3, 1, np.inf)), y, "Input X contains infinity"),
-    "NaN in objects": (changed(X.astype(object), (3, 1, np.nan)), y, "Input X contains NaN."),
-    "empty": (X[:0], y[:0], "Found array with 0 sample(s) (shape=(0, 3)) while a minimum of 1 is required"),
-    "no features": (X[:, :0], y, "Found array with 0 feature(s) (shape=(20, 0)) while a minimum of 1 is required"),
-    "one dimension": (X[:, 0], y, "Expected 2D array, got 1D array instead"),
-    "three dimensions": (X[:, :, None], y, "Found array with dim 3"),
-    "text": (np.array([["a", "b"]] * 20, dtype=object), y, "could not convert string to float"),
-    "complex numbers": (X * 1j, y, "Complex data not supported"),
-    "lengths": (X, y[:-1], "Found input variables with inconsistent numbers of samples: [20, 19]"),
-    "no labels": (X, None, "requires y to be passed, but the target y is None"),
-    "NaN in labels": (X, np.where(y, np.nan, 1.0), "The labels must not be missing. Got none for 10 of 20 rows"),
-    "real labels": (X, X[:, 0], "Unknown label type: continuous"),
-    "two columns of labels": (X, np.c_[y, y], "y should be a 1d array, got an array of shape (20, 2) instead."),
-    "mixed labels": (X, np.array([1, "a"] * 10, dtype=object), "Unknown label type"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_DATA)
-def test_data(case):
-    data, labels, words = BAD_DATA[case]
-    for model in (paper_perceptron(), paper_perceptron(gamma=1.0).fit(X, y)):
-        assert words in str(refusal(model, lambda m: m.fit(data, labels)))
-        if hasattr(model, "partial_fit"):
-            assert words in str(refusal(model, lambda m: m.partial_fit(data, labels)))
-
-
-def test_one_row_and_one_class():
-    words = "The labels must have at least 2 classes to tell apart", "Got 1 class instead, ", "n_features=3."
-    refused_by_fit({}, X[:1], y[:1], *words, "n_samples=1,")
-    refused_by_fit({}, X, np.full(20, "spam"), *words, "'spam'", "n_samples=20,")
-    error = refusal(paper_perceptron(gamma=1.0), lambda m: m.partial_fit(X, y, classes=[1]))
-    assert_clear(error, "The labels must be among the classes [1]", "Got 0 instead.")
-    assert_clear(refusal(paper_perceptron(gamma=1.0), lambda m: m.partial_fit(X[:1], y[:1])), *words)
 
 
 def test_a_variance_beyond_float64():
@@ -162,14 +75,6 @@ def test_rows_to_predict():
     named = paper_perceptron().fit(pd.DataFrame(X, columns=list("abc")), y)
     words = "feature names should match those that were passed during fit"
     assert words in str(refusal(named, lambda m: m.predict(pd.DataFrame(X, columns=list("abd")))))
-
-
-def test_not_fitted():
-    for ask in ("predict", "decision_function", "staged_decision_function"):
-        error = refusal(paper_perceptron(), lambda m, ask=ask: getattr(m, ask)(X))
-        assert isinstance(error, NotFittedError)
-        assert_clear(error)
-    assert isinstance(refusal(paper_perceptron(), lambda m: m.with_rule("last")), NotFittedError)
 
 
 # -- rules and moments ------------------------------------------------------------------------------------------------
@@ -442,27 +347,6 @@ def test_functions_that_fail():
 # -- partial_fit ------------------------------------------------------------------------------------------------------
 
 
-def test_labels_that_were_not_named():
-    model = paper_perceptron(gamma=1.0)
-    error = refusal(model, lambda m: m.partial_fit(X, y, classes=[1, 2, 3, 4, 5, 6]))
-    assert_clear(error, "The labels must be among the classes [1, 2, 3, 4, 5, ...]", "Got 0 instead.")
-    model.partial_fit(X, np.array(["ham", "spam"])[y])
-    words = "The labels must be among the classes ['ham', 'spam'] that this model knows", "classes=[...]", "Got 'eggs'"
-    assert_clear(refusal(model, lambda m: m.partial_fit(X, np.array(["ham", "eggs"])[y])), *words)
-    assert_clear(refusal(model, lambda m: m.partial_fit(X, y)), "Got 0 instead.")
-
-
-def test_what_may_not_change_between_batches():
-    model = paper_perceptron(gamma=1.0).partial_fit(X, y)
-    model.partial_fit(X, y, classes=[1, 0])
-    error = refusal(model, lambda m: m.partial_fit(X, y, classes=[0, 1, 2]))
-    assert_clear(error, "The 'classes' of partial_fit must be the same at every call: [0, 1]", "Got [0, 1, 2] instead.")
-    assert "X has 2 features, but" in str(refusal(model, lambda m: m.partial_fit(X[:, :2], y)))
-    model.set_params(degree=5)
-    words = "The kernel must be the same at every call of partial_fit", "degree=3", "degree=5"
-    assert_clear(refusal(model, lambda m: m.partial_fit(X, y)), *words)
-
-
 @pytest.mark.parametrize("kernel", ["poly", "rbf"])
 @pytest.mark.parametrize("gamma", ["scale", "auto"])
 def test_batches_cannot_tell_what_gamma_is(kernel, gamma):
@@ -478,12 +362,3 @@ def test_batches_have_no_precomputed_kernel(kernel):
     error = refusal(paper_perceptron(kernel=kernel), lambda m: m.partial_fit(K, y))
     assert isinstance(error, AttributeError)
     assert_clear(error.__cause__, "VotedPerceptronClassifier has no partial_fit with kernel='precomputed', since rows")
-
-
-def test_a_batch_that_fails_is_forgotten():
-    model = paper_perceptron(kernel="linear").partial_fit(X, y)
-    before = model.decision_function(X)
-    for data, labels in ((changed(X, (19, 0, np.nan)), y), (X * 1e200, y), (X, y + 1), (X[:, :1], y)):
-        refusal(model, lambda m, data=data, labels=labels: m.partial_fit(data, labels))
-        assert np.array_equal(model.decision_function(X), before)
-    assert model.partial_fit(X, y).record_.n_steps == 40

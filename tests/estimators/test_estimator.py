@@ -14,8 +14,7 @@ from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from strategies import thorough
 
-from votron import AveragedPerceptronClassifier, MistakeRecord, VotedPerceptronClassifier
-from votron.errors import VotronError
+from votron import MistakeRecord, VotedPerceptronClassifier
 from votron.estimators._training import held_out_split, validation_split
 from votron.kernels import KERNELS, NormalizedKernel, PolynomialKernel, PrecomputedKernel
 from votron.rules import RULES, Vectors
@@ -257,24 +256,6 @@ def test_learning_on_after_fit_gives_new_names_to_new_examples(digits, parameter
     assert np.array_equal(trained.with_rule("last").decision_function(X), (trained.dual_coef_ @ K).T)
 
 
-def test_an_interval_without_names_is_kept_free(digits):
-    """Rows that cannot be learnt are not presented, but have a number."""
-    X, y = digits
-    X = X.copy()
-    X[:50] = 0
-    trained = model(kernel="linear", epochs=1)
-    with pytest.warns(UserWarning, match="50 of 100 rows have") as caught:
-        trained.fit(X[:100], y[:100])
-    assert caught[0].filename == __file__
-    first = set(trained.record_.example)
-    with pytest.warns(UserWarning, match="1 of 3 rows have") as caught:
-        trained.partial_fit(X[[101, 0, 102]], y[[101, 0, 102]])
-    assert caught[0].filename == __file__
-    assert trained.record_.n_steps == 52
-    later = set(trained.record_.example) - first
-    assert later <= {100, 101}
-
-
 def test_a_batch_in_which_nothing_can_be_learnt(digits):
     X, y = digits
     trained = model(kernel="linear")
@@ -293,18 +274,6 @@ def test_forms_of_data_may_change_between_batches(digits):
     parts.partial_fit(sp.csc_array(X[200:].astype(np.int64)), y[200:])
     assert parts.record_.equals(whole.record_)
     assert np.array_equal(parts.decision_function(sp.csr_array(X)), whole.decision_function(X))
-
-
-def test_partial_fit_is_there_only_where_it_makes_sense(digits):
-    for parameters in ({"gamma": "scale"}, {"gamma": "auto", "kernel": "rbf"}, {"kernel": "precomputed"}):
-        assert not hasattr(model(**parameters), "partial_fit")
-    for parameters in ({"kernel": "linear", "gamma": "scale"}, {"kernel": "conjunction", "gamma": "scale"}, {}):
-        assert hasattr(model(**parameters), "partial_fit")
-    assert "one pass over new data" in VotedPerceptronClassifier.partial_fit.__doc__
-    X, y = digits
-    scaled = paper_perceptron(random_state=0).fit(X, y)
-    scaled.set_params(gamma=scaled.kernel_.gamma).partial_fit(X, y)  # the number that "scale" stood for
-    assert scaled.record_.n_steps == 3300
 
 
 # -- labels -----------------------------------------------------------------------------------------------------------
@@ -618,19 +587,6 @@ def test_memory_and_threads_do_not_change_the_record(digits):
         assert np.array_equal(trained.decision_function(X), expected.decision_function(X))
 
 
-def test_progress_is_shown_on_standard_error(digits, capsys):
-    X, y = digits
-    model(verbose=0).fit(X, y)
-    assert capsys.readouterr() == ("", "")
-    model(verbose=1, epochs=20).fit(X, y)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert len(err.splitlines()) > 3
-    assert all(line.startswith("fit ") and " mistakes, " in line for line in err.splitlines())
-    model(verbose=True).partial_fit(X, y)
-    assert "100%, epoch 1, " in capsys.readouterr().err
-
-
 def test_the_shuffle_is_the_seed_s(digits):
     X, y = digits
     same = [model(random_state=7).fit(X, y).record_.digest() for _ in range(2)]
@@ -666,19 +622,3 @@ def test_what_a_seed_holds_out_does_not_change():
     kept, held = held_out_split(rare, 3, np.random.RandomState(3), every_class_trained=True)
     assert (held.tolist(), set(rare[kept])) == ([1, 2, 4], {0, 1, 2})
     assert held_out_split(rare, 3, 3, every_class_trained=False)[1].tolist() == [1, 4, 5]
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        np.array([1.0, np.nan, 0.0, np.nan]),
-        ["a", None, "b", None],
-        pd.Series([1, pd.NA, 0, pd.NA]),
-        [1, float("nan")] * 2,
-    ],
-)
-def test_labels_that_are_missing(labels):
-    told = "Got none for 2 of 4 rows, the first of them row 1, counted from 0, instead: leave such rows out"
-    for model in (VotedPerceptronClassifier(), AveragedPerceptronClassifier()):
-        with pytest.raises(VotronError, match=f"The labels must not be missing. {told}"):
-            model.fit(np.eye(4), labels)

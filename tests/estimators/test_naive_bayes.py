@@ -1,7 +1,6 @@
 """Naive Bayes: the weights are those of the notes, the predictions and log-odds those of BernoulliNB."""
 
 import math
-import pickle
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from refusals import assert_clear, refusal
-from sklearn.base import clone
-from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import BernoulliNB
 from strategies import thorough
 
@@ -245,18 +243,6 @@ def test_a_class_without_examples_yet():
     assert given_prior.decision_function([[1]]) == pytest.approx([0.0])
 
 
-def test_stored_and_cloned():
-    X, y = [[1, 0], [0, 1], [1, 1]], ["a", "b", "c"]
-    model = NaiveBayesLinearClassifier(alpha=0.5).fit(X, y)
-    other = pickle.loads(pickle.dumps(model))
-    assert np.array_equal(other.coef_, model.coef_)
-    assert np.array_equal(other.decision_function(X), model.decision_function(X))
-    assert clone(model).get_params() == model.get_params() == {**BernoulliNB().get_params(), "alpha": 0.5}
-    assert not hasattr(clone(model), "coef_")
-    with pytest.raises(NotFittedError):
-        clone(model).intercept_  # noqa: B018
-
-
 # -- scikit-learn's checks --------------------------------------------------------------------------------------------
 
 
@@ -276,29 +262,6 @@ def refused(parameters, act, *words):
     assert all(np.array_equal(getattr(fitted, name), value) for name, value in numbers.items())
 
 
-BAD_PARAMETERS = {
-    "alpha": [-1, np.nan, np.inf, "x", None, [1.0, 1.0, 1.0]],
-    "force_alpha": ["yes", None],
-    "binarize": [-1, "x", np.nan],
-    "fit_prior": ["yes", None],
-    "class_prior": [[0.5], [0.2, 0.3, 0.5], [0.0, 1.0], [-1, 2], [np.nan, 1], [np.inf, 1], ["x", "y"], 0.5],
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name in BAD_PARAMETERS for value in BAD_PARAMETERS[name]]
-)
-def test_parameters(name, value):
-    words = f"The '{name}' parameter of NaiveBayesLinearClassifier must be", f"Got {value!r} instead."
-    frame = pd.DataFrame(X, columns=list("pqr"))
-    refused({name: value}, lambda m: m.fit(frame, Y), *words)
-    refused({name: value}, lambda m: m.partial_fit(frame, Y), *words)
-
-
-def test_every_parameter_is_tested():
-    assert set(BAD_PARAMETERS) == set(NaiveBayesLinearClassifier().get_params())
-
-
 @pytest.mark.parametrize("alpha", [0, 0.0, 1e-300, 1e308])
 def test_infinite_weights(alpha):
     rows, labels = [[1, 0, 1], [1, 1, 1], [1, 0, 0]], ["a", "a", "b"]
@@ -315,54 +278,6 @@ def test_infinite_weights_after_a_good_start():
     error = refusal(model, lambda m: m.partial_fit([[1]], [1], sample_weight=[1e300]))
     assert_clear(error, "The 'alpha' parameter of NaiveBayesLinearClassifier must keep", "feature 0 in class 1 is 1.")
     assert np.array_equal(model.feature_count_, counts)
-
-
-def test_labels_that_the_first_call_did_not_name():
-    words = "The labels must be among the classes ['a', 'b'] that this model knows", "Got 'z' instead."
-    model = NaiveBayesLinearClassifier().partial_fit(X, Y)
-    counts = model.feature_count_.copy(), model.class_count_.copy()
-    error = refusal(model, lambda m: m.partial_fit(X, np.where(np.arange(12) == 7, "z", Y)))
-    assert isinstance(error, VotronError)
-    assert_clear(error, *words)
-    assert np.array_equal(model.feature_count_, counts[0])
-    assert np.array_equal(model.class_count_, counts[1])
-    assert_clear(refusal(NaiveBayesLinearClassifier(), lambda m: m.partial_fit(X, [*Y[1:], "z"], ["a", "b"])), *words)
-    error = refusal(model, lambda m: m.partial_fit(X, Y, classes=["a", "b", "c"]))
-    assert_clear(error, "The 'classes' of partial_fit must be the same at every call: ['a', 'b'].")
-
-
-def test_one_class():
-    words = (
-        "The labels must have at least 2 classes to tell apart",
-        "Got 1 class instead, 'a', for data of n_samples",
-    )
-    refused({}, lambda m: m.fit(pd.DataFrame(X, columns=list("pqr")), ["a"] * 12), *words)
-    assert_clear(refusal(NaiveBayesLinearClassifier(), lambda m: m.partial_fit(X, ["a"] * 12, classes=["a"])), *words)
-
-
-BAD_DATA = {
-    "NaN": (np.where(X, np.nan, 1.0), Y, "Input X contains NaN."),
-    "lengths": (X, Y[:-1], "Found input variables with inconsistent numbers of samples: [12, 11]"),
-    "no labels": (X, None, "requires y to be passed, but the target y is None"),
-    "real labels": (X, np.linspace(0, 1, 12), "Unknown label type: continuous"),
-    "two columns of labels": (X, np.c_[Y, Y], "y should be a 1d array, got an array of shape (12, 2) instead."),
-    "one dimension": (X[:, 0], Y, "Expected 2D array, got 1D array instead"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_DATA)
-def test_data(case):
-    rows, labels, words = BAD_DATA[case]
-    for model in (NaiveBayesLinearClassifier(), NaiveBayesLinearClassifier().fit(X, Y)):
-        assert words in str(refusal(model, lambda m: m.fit(rows, labels)))
-        assert words in str(refusal(model, lambda m: m.partial_fit(rows, labels)))
-
-
-@pytest.mark.parametrize("form", [np.array, sp.csr_matrix])
-def test_data_said_to_be_binary(form):
-    words = "With binarize=None X must have no values but 0 and 1. Got 2 instead."
-    for act in (lambda m: m.fit(form(2 * X), Y), lambda m: m.partial_fit(form(2 * X), Y)):
-        assert_clear(refusal(NaiveBayesLinearClassifier(binarize=None), act), words)
 
 
 def test_duplicates_in_csr_are_added_up_first():
@@ -395,52 +310,6 @@ def test_data_said_to_be_binary_in_prediction(name, form):
     for uncut in (model, cut.set_params(binarize=None)):
         assert_clear(refusal(uncut, lambda m: score(m, form(5 * X))), words)
         assert len(score(uncut, form(X))) == 12
-
-
-@pytest.mark.parametrize(("name", "value"), [("alpha", 0.5), ("binarize", 0.5), ("binarize", None)])
-def test_what_may_not_change_between_batches(name, value):
-    for start in (NaiveBayesLinearClassifier.fit, NaiveBayesLinearClassifier.partial_fit):
-        model = start(NaiveBayesLinearClassifier(), X, Y)
-        was, counts = model.get_params()[name], model.feature_count_.copy()
-        model.set_params(**{name: value})
-        assert str(refusal(model, lambda m: m.partial_fit(X, Y))) == (
-            f"The '{name}' parameter of NaiveBayesLinearClassifier must be the same at every call of partial_fit: "
-            f"{was!r}. Got {value!r} instead."
-        )
-        assert np.array_equal(model.feature_count_, counts)
-        assert model.fit(X, Y).partial_fit(X, Y).class_count_.sum() == 24  # a new fit may change anything
-
-
-@pytest.mark.parametrize("act", ["fit", "partial_fit"])
-def test_a_column_of_labels_warns_once(act):
-    frame = pd.DataFrame(X, columns=list("pqr"))
-    with pytest.warns(DataConversionWarning) as caught:
-        model = getattr(NaiveBayesLinearClassifier(), act)(frame, Y[:, None])
-    assert len(caught) == 1
-    assert np.array_equal(model.coef_, NaiveBayesLinearClassifier().fit(X, Y).coef_)
-    assert list(model.feature_names_in_) == ["p", "q", "r"]
-    model.partial_fit(frame, Y)
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.partial_fit(frame[["q", "p", "r"]], Y)
-
-
-def test_classes_of_later_calls_are_read_as_those_of_the_first():
-    model = NaiveBayesLinearClassifier().partial_fit(X, Y, classes={"a", "b"})
-    model.partial_fit(X, Y, classes={"b", "a"})
-    assert model.class_count_.sum() == 24
-    error = refusal(model, lambda m: m.partial_fit(X, Y, classes=["a", 1, None]))
-    assert_clear(error, "The 'classes' of partial_fit must be")
-
-
-def test_sample_weights():
-    model = NaiveBayesLinearClassifier()
-    error = refusal(model, lambda m: m.fit(X, Y, np.where(np.arange(12) == 3, -0.5, 1)))
-    assert_clear(error, "The 'sample_weight' must not have negative numbers. Got -0.5 instead.")
-    error = refusal(model, lambda m: m.fit(X, Y, np.zeros(12)))
-    assert_clear(error, "The 'sample_weight' must add up to more than zero.", "Got a sum of 0 instead.")
-    assert_clear(refusal(model, lambda m: m.fit(X, Y, np.full(12, 1e308))), "Got a sum of inf instead.")
-    assert_clear(refusal(model, lambda m: m.fit(X, Y, np.full(12, np.nan))), "Got a sum of nan instead.")
-    assert "could not convert" in str(refusal(model, lambda m: m.fit(X, Y, ["x"] * 12)))
 
 
 def test_pairs_of_classes():

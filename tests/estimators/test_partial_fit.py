@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from paper import paper_perceptron
 from strategies import CALLABLE, CONTAINERS, contained, tables, thorough
 
-from votron.kernels import GaussianKernel, LinearKernel, NormalizedKernel, PolynomialKernel, make_kernel
+from votron.kernels import make_kernel
 
 KERNELS = {
     "linear": {"kernel": "linear"},
@@ -249,22 +249,3 @@ def test_a_model_that_went_on_is_a_model_like_any_other():
     assert fitted.record_.n_steps == 40
     again = fitted.set_params(epochs=2).fit(X, y)
     assert again.record_.equals(model("poly", epochs=2).fit(X, y).record_)
-
-
-@pytest.mark.slow
-def test_threads_and_memory_do_not_matter_to_estimators():
-    rng = np.random.default_rng(1)
-    X, y = rng.integers(0, 256, (150, 12)).astype(np.uint8), rng.integers(0, 3, 150)
-    expected = textbook("poly", X, y, oracle.present(range(150), 225), n_vectors=3, n_examples=150)
-    for n_jobs in (1, 2):
-        for memory_limit in (0, "200MB"):
-            fitted = model("poly", epochs=1.5, n_jobs=n_jobs, memory_limit=memory_limit).fit(X, y)
-            assert fitted.record_.equals(expected)
-
-
-def test_kernels_are_those_asked_for():
-    assert kernel_of("linear") == LinearKernel()
-    assert kernel_of("normalized") == NormalizedKernel(PolynomialKernel(3, 0.5, 1.0))
-    X, y = np.eye(4), np.array([0, 1, 0, 1])
-    assert model("rbf").partial_fit(X, y).kernel_ == GaussianKernel(0.001)
-    assert model("callable").partial_fit(X, y).kernel_ == CALLABLE

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, make_classification
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import polynomial_kernel
@@ -243,16 +242,6 @@ def averaged():
     return AveragedPerceptronClassifier(random_state=0).fit(DIGITS[:1000], NAMES[:1000])
 
 
-def test_they_are_as_good_as_calibration_by_cross_validation(voted):
-    for rule in ("vote", "average"):
-        ours = log_loss(NAMES[1000:], voted.with_rule(rule).predict_proba(DIGITS[1000:]))
-        model = clone(voted).set_params(rule=rule)
-        by_folds = CalibratedClassifierCV(model, method="sigmoid", cv=5, ensemble=False)
-        assert ours < 1.05 * log_loss(
-            NAMES[1000:], by_folds.fit(DIGITS[:1000], NAMES[:1000]).predict_proba(DIGITS[1000:])
-        )
-
-
 @pytest.mark.parametrize("choice", RULE_CHOICES)
 def test_every_rule_has_a_map_of_its_own(voted, choice, tmp_path):
     model = voted.with_rule(*choice)
@@ -376,19 +365,6 @@ def test_a_batch_after_fit_adds_to_the_sample(make, tmp_path):
     assert np.array_equal(model._sample.times[:-1], sample.times)
     assert np.array_equal(model._sample.rows[-1], DIGITS[1000])
     assert model._slope() == pytest.approx(again._slope(), rel=0.02)
-
-
-@pytest.mark.parametrize("make", BOTH)
-def test_a_sample_that_was_held_out_stays_alone(make):
-    X, y = make_classification(6000, flip_y=0.2, random_state=0)
-    model = make(early_stopping=True, random_state=0, epochs=2).fit(X[:5500], y[:5500])
-    sample = model._sample
-    assert sample.held_out
-    model.predict_proba(X[:1])
-    model.partial_fit(X[5500:], y[5500:])
-    assert model._sample is sample
-    assert not model._slopes  # the model is another: it is computed again
-    assert np.isfinite(model.predict_proba(X[:1])).all()
 
 
 def test_few_held_out_rows_leave_a_loaded_model_what_its_file_says(voted, tmp_path):

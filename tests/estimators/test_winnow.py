@@ -6,7 +6,6 @@ import itertools
 import math
 import pickle
 import re
-import signal
 
 import numpy as np
 import pandas as pd
@@ -14,9 +13,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import binarize
-from sklearn.utils.estimator_checks import check_estimator
 from strategies import CONTAINERS, contained, thorough
 
 from votron.engine import TrainingRun, WinnowTrainer, boolean
@@ -289,11 +287,6 @@ def test_a_positive_row_without_features_is_a_mistake_in_every_pass():
     assert model.predict([[0, 0]]).tolist() == [0]
 
 
-def test_progress_is_shown(capsys):
-    WinnowClassifier(verbose=1, epochs=2, shuffle=False).fit([[0, 1], [1, 0]], [0, 1])
-    assert "fit 100%" in capsys.readouterr().err
-
-
 # -- the engine -------------------------------------------------------------------------------------------------------
 
 
@@ -345,19 +338,6 @@ def test_the_engine_is_consistent_however_it_ends(stream, how, at_once, data):
     np.testing.assert_allclose(X @ coefficients.T + added, scores, rtol=1e-9, atol=1e-9)
 
 
-def test_a_copied_trainer_goes_its_own_way():
-    rows, codes = active_rows(BITS), LABELS % 2
-    trainer = WinnowTrainer(4, 1, complement=True)
-    trainer.run(rows, codes, np.arange(20), 20)
-    before = trainer.weights.copy(), trainer.promotions.copy(), trainer.demotions.copy()
-    other = trainer.copy()
-    other.run(rows, 1 - codes, np.arange(20), 20)
-    assert (trainer.time, other.time) == (20, 40)
-    assert not np.array_equal(other.weights, trainer.weights)
-    for found, expected in zip((trainer.weights, trainer.promotions, trainer.demotions), before, strict=True):
-        np.testing.assert_array_equal(found, expected)
-
-
 def test_what_was_learnt_cannot_be_written_to():
     model = WinnowClassifier(random_state=0).fit(BITS, LABELS)
     for values in (model.weights_, model.coef_):
@@ -401,20 +381,6 @@ def test_two_thousand_million_features(monkeypatch):
 # -- scikit-learn -----------------------------------------------------------------------------------------------------
 
 
-def test_scikit_learn_s_checks_need_binarize_and_the_docstring_says_so():
-    with pytest.raises(VotronError, match="must be Boolean"):
-        check_estimator(WinnowClassifier())
-    assert "``check_estimator(WinnowClassifier(binarize=0.0))``" in WinnowClassifier.__doc__  # see test_sklearn.py
-
-
-def test_names_of_columns():
-    frame = pd.DataFrame({"red": [0, 1, 1], "round": [1, 1, 0]})
-    model = WinnowClassifier(random_state=0).fit(frame, [0, 1, 1])
-    assert model.feature_names_in_.tolist() == ["red", "round"]
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame.rename(columns={"red": "blue"}))
-
-
 # -- bad input --------------------------------------------------------------------------------------------------------
 
 BITS = np.random.default_rng(0).integers(0, 2, (20, 4))
@@ -441,41 +407,6 @@ def models(**parameters):
     """A new model, and one that was fitted before."""
     yield WinnowClassifier(**parameters)
     yield WinnowClassifier(random_state=0).fit(BITS, LABELS).set_params(**parameters)
-
-
-BAD_PARAMETERS = {
-    "promotion": [1, 1.0, 0.5, -2, np.nan, np.inf, "2", None],
-    "threshold": [0, -1.0, np.nan, np.inf, "n/2"],
-    "demotion": ["half", None, 2],
-    "complement": ["yes", None, 2],
-    "binarize": [np.nan, np.inf, "mean"],
-    "epochs": [0, -1, np.nan, np.inf, "ten"],
-    "shuffle": [None, "yes"],
-    "random_state": ["seed", -1, 0.5],
-    "verbose": ["yes", -1, None],
-}
-
-
-def test_every_parameter_is_tested():
-    assert set(BAD_PARAMETERS) == set(WinnowClassifier().get_params())
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name in BAD_PARAMETERS for value in BAD_PARAMETERS[name]]
-)
-def test_parameters(name, value):
-    for model in models(**{name: value}):
-        for act in (lambda m: m.fit(BITS, LABELS), lambda m: m.partial_fit(BITS, LABELS)):
-            message = refusal(model, act, ValueError)
-            assert f"The '{name}' parameter of WinnowClassifier must be" in message
-            assert f"Got {value!r} instead." in message
-
-
-@pytest.mark.parametrize("epochs", [1e-9, 1e300])
-def test_epochs_that_present_nothing_or_too_much(epochs):
-    for model in models(epochs=epochs):
-        message = refusal(model, lambda m: m.fit(BITS, LABELS))
-        assert "The 'epochs' parameter of WinnowClassifier must present between 1 and 2^62 examples, of 20" in message
 
 
 def test_numbers_beyond_float64():
@@ -527,104 +458,7 @@ def test_sparse_data_cut_below_zero():
         assert message.endswith("Got -0.5 instead.")
 
 
-@pytest.mark.parametrize(
-    ("data", "labels", "words"),
-    [
-        (np.where(BITS, np.nan, 0), LABELS, "Input X contains NaN"),
-        (BITS[:0], LABELS[:0], "Found array with 0 sample"),
-        (BITS[0], LABELS, "Expected 2D array, got 1D array instead"),
-        (BITS, LABELS[:-1], "inconsistent numbers of samples: [20, 19]"),
-        (BITS, None, "requires y to be passed"),
-        (BITS, BITS[:, 0] + 0.5, "Unknown label type: continuous"),
-        (BITS, np.full(20, "spam"), "The labels must have at least 2 classes to tell apart"),
-    ],
-)
-def test_data_and_labels(data, labels, words):
-    model = WinnowClassifier(random_state=0).fit(BITS, LABELS)
-    before = dict(model.__dict__)
-    with pytest.raises(ValueError, match=re.escape(words)):
-        model.fit(data, labels)
-    assert all(model.__dict__[name] is before[name] for name in before)
-    assert list(model.__dict__) == list(before)
-
-
-def test_labels_unseen_in_the_first_call_are_refused_by_name():
-    model = WinnowClassifier().partial_fit(BITS[:3], ["a", "b", "a"])
-    message = refusal(model, lambda m: m.partial_fit(BITS[:2], ["b", "zebra"]))
-    assert "must be among the classes ['a', 'b']" in message
-    assert message.endswith("Got 'zebra' instead.")
-    message = refusal(WinnowClassifier(), lambda m: m.partial_fit(BITS[:2], ["a", "c"], classes=["a", "b"]))
-    assert message.endswith("Got 'c' instead.")
-    message = refusal(model, lambda m: m.partial_fit(BITS[:1], ["a"], classes=["a", "b", "c"]))
-    assert message == (
-        "The 'classes' of partial_fit must be the same at every call: ['a', 'b']. Got ['a', 'b', 'c'] instead."
-    )
-    assert "at least 2 classes" in refusal(WinnowClassifier(), lambda m: m.partial_fit(BITS[:1], ["a"]))
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("promotion", 3.0), ("threshold", 1.0), ("demotion", "eliminate"), ("complement", True), ("binarize", 0.5)],
-)
-def test_what_may_not_change_between_batches(name, value):
-    model = WinnowClassifier().partial_fit(BITS, LABELS)
-    was = model.get_params()[name]
-    message = refusal(model.set_params(**{name: value}), lambda m: m.partial_fit(BITS, LABELS))
-    assert message == (
-        f"The '{name}' parameter of WinnowClassifier must be the same at every call of partial_fit: {was!r}. "
-        f"Got {value!r} instead."
-    )
-    assert model.fit(BITS, LABELS).partial_fit(BITS, LABELS).n_epochs_ > 1  # a new fit may change anything
-
-
-def test_rows_to_predict():
-    with pytest.raises(NotFittedError):
-        WinnowClassifier().predict(BITS)
-    fitted = WinnowClassifier(random_state=0).fit(BITS, LABELS)
-    with pytest.raises(ValueError, match="X has 3 features, but WinnowClassifier is expecting 4 features as input"):
-        fitted.decision_function(BITS[:, :3])
-
-
 # -- Ctrl-C -----------------------------------------------------------------------------------------------------------
-
-
-def interrupting(monkeypatch, after, times=1):
-    """Press Ctrl-C in the middle of a block, so many blocks after the start; blocks are single rows."""
-    calls, walk = itertools.count(1), engine._loops.walk
-
-    def watched(*arguments):
-        found = walk(*arguments)
-        if next(calls) == after:
-            for _ in range(times):
-                signal.raise_signal(signal.SIGINT)
-        return found
-
-    monkeypatch.setattr(engine, "VISITS_AT_ONCE", 1)
-    monkeypatch.setattr(engine._loops, "walk", watched)
-
-
-def test_ctrl_c_keeps_what_was_learnt(monkeypatch):
-    y = LABELS % 2
-    expected = Textbook(1, 4, 2.0, None, "divide", False)
-    expected.present(BITS.tolist(), (1 - y).tolist(), range(20), 33)
-    interrupting(monkeypatch, after=33)
-    model = WinnowClassifier(shuffle=False)
-    with pytest.raises(KeyboardInterrupt, match="Training stopped after 33 examples; the model has what it learnt"):
-        model.fit(BITS, y)
-    expected.same_as(model)
-    assert (model.n_epochs_, model.converged_) == (33 / 20, False)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_a_second_ctrl_c_leaves_the_model_as_it_was(monkeypatch):
-    model = WinnowClassifier().partial_fit(BITS, LABELS)
-    before, weights, counts = dict(model.__dict__), model.weights_.copy(), model.n_mistakes_
-    interrupting(monkeypatch, after=5, times=2)
-    with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(BITS[::-1], LABELS)
-    assert model.__dict__ == before
-    assert np.array_equal(model.weights_, weights)
-    assert np.array_equal(model.n_mistakes_, counts)
 
 
 # -- the bound --------------------------------------------------------------------------------------------------------

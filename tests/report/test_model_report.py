@@ -170,7 +170,7 @@ def test_held_out_rows_are_those_of_training(folder, capsys):
     page, printed = report(folder, capsys, "birds.votron", table, "--held-out")
     known = votron.saving.read_manifest(folder / "birds.votron").provenance["test"]
     assert (printed["wrong"], printed["rows"]) == (known["wrong"], known["rows"])
-    assert "those that training held out" in page.words
+    assert "held out, and not used for training" in page.words
     lines = table.read_text(encoding="utf-8").splitlines()
     wrong = [(row, below) for row, below in zip(page.rows, page.rows[1:], strict=False) if below[0][:5] == "Line "]
     assert len(wrong) == min(25, known["wrong"])

@@ -48,7 +48,7 @@ WORDS += ["file", "char_wb", "word", "/etc/hostname", "latin-1", "(a+)+$", "l1",
 WORDS += ["english", "random", "last", "holdout", "auto", "StandardScaler", "SimpleImputer", "TfidfVectorizer", "Date"]
 WORDS += ["HashingVectorizer", "TextColumn", "DateColumn", "VotedPerceptronClassifier", "WinnowClassifier", "\x1b[2J"]
 EXTREME = [0, 1, -1, 2, 99, 2**31, -(2**31), 2**62, np.nan, np.inf, -np.inf, 1e300, -1e300, 1e-300, 0.5]
-PARTS = [".ends", ".types", ".indptr", ".data", ".indices", ".by_label"]
+PARTS = [".texts", ".objects", ".indptr", ".data", ".indices", ".by_label"]
 
 
 # -- forgery -----------------------------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def at(value, path):
 def forged(manifest, arrays, rng):
     """Change a manifest and arrays in some places."""
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
-        free = [path for path in places(manifest) if path and path[0] not in ("summary", "provenance")]
+        free = [path for path in places(manifest) if path and path[0] != "provenance"]
         if rng.random() < 0.5 and arrays:
             odd_arrays(arrays, rng)
         elif free:
@@ -333,9 +333,7 @@ def words(n, width=4):
 
 def texts(arrays, name, found):
     """Put texts into arrays, as a file has them."""
-    tensors = Tensors(arrays)
-    arrays.pop(f"{name}.types", None)
-    tensors.put_texts(name, found)
+    Tensors(arrays).put_list(name, found)
 
 
 def linear(width, step="", arrays=None, **fields):
@@ -389,7 +387,7 @@ def voted_of(n_classes, n_support, compact=False):
     columns |= {"time": ids + 1} | ({} if compact else {"score": np.zeros(n_support), "norm2": np.ones(n_support)})
     arrays |= {f"{prefix}record.{name}": column for name, column in columns.items()}
     arrays[f"{prefix}support_rows"] = np.ones((n_support, 6), "u1")
-    form["vectors"]["record"] = {"n_examples": n_support, "n_steps": n_support}
+    form["vectors"] |= {"n_examples": n_support, "n_steps": n_support}
     if not compact:
         manifest["model"]["history"]["n_numbered"] = n_support
     return manifest, arrays
@@ -408,7 +406,7 @@ def labels_of(found):
     manifest, arrays = linear(5)
     arrays |= {"model.coef": np.zeros((len(found), 5)), "model.intercept": np.zeros(len(found))}
     arrays = {key: each for key, each in arrays.items() if not key.startswith(("model.coef.", "model.classes"))}
-    texts(arrays, "model.classes", sorted(found))
+    texts(arrays, "model.classes.texts", sorted(found))
     return manifest, arrays
 
 
@@ -584,7 +582,6 @@ FORGERIES = {
     "unknown field of the history": (put("model", "history", "evil", value=1), "contains unknown field `evil`"),
     "unknown section": (put("evil", value={}), "contains unknown field `evil`"),
     "no history": (put("model", "history", value=None), "has no history"),
-    "history below 0": (put("model", "history", "n_rows", value=-1), "negative numbers"),
     "unknown rule": (put("model", "history", "chosen_rule", value="x"), "a rule that is not known"),
     "unknown parameter": (put("model", "params", "evil", value=1), "'evil' is not a parameter"),
     "bad parameter": (put("model", "params", "degree", value=-2), "The 'degree' parameter"),
@@ -607,7 +604,7 @@ FORGERIES = {
     "classes twice": (array("model.classes", first(1)), "two or more labels in rising order"),
     "features": (put("model", "n_features", value=5), "columns of a CSR matrix"),
     "huge features": (put("model", "n_features", value=2**60), "Expected `int` <="),
-    "negative steps": (put("model", "vectors", "record", "n_steps", value=-1), "Expected `int` >= 0"),
+    "negative steps": (put("model", "vectors", "n_steps", value=-1), "Expected `int` >= 0"),
     "flag by number": (put("model", "history", "shuffled", value=1), "Expected `bool`"),
     "NaN": (array(RECORD + "score", first(np.nan)), "finite numbers"),
     "infinite support": (array("model.support_rows.data", first(np.inf)), "finite numbers"),
@@ -649,11 +646,11 @@ def test_no_vectorizer_opens_files_or_brings_its_pattern(parameter, value, tmp_p
         load(write(tmp_path / "m", manifest, arrays))
 
 
-def test_names_of_rows_that_the_model_does_not_keep_are_refused(tmp_path):
+def test_rows_that_the_model_keeps_have_a_name_each_or_none(tmp_path):
     manifest, arrays = fresh("voted rows")
     assert load(write(tmp_path / "m", manifest, arrays)).row_names_[3] == "row 3"
-    arrays["model.named_rows"] = arrays["model.named_rows"] + 100_000
-    with pytest.raises(ModelFileError, match="numbers of rows that the model keeps"):
+    texts(arrays, "model.row_names", ["one"])
+    with pytest.raises(ModelFileError, match="must have a list of"):
         load(write(tmp_path / "m", manifest, arrays))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -69,15 +68,3 @@ class Picture:
     height: int
     ink: bool
     """Whether it is drawn in ink on white, and light on black in dark mode."""
-
-
-def table_html(
-    caption: str,
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    numbers: Collection[int] = (),
-) -> str:
-    """Return a table of texts, of which some columns are numbers."""
-    parts: Any = environment().get_template("_util/parts.html.jinja").module
-    return str(parts.table(caption, head, rows, numbers))

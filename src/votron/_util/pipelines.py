@@ -27,3 +27,31 @@ def weighs_classes(classifier: Any, provenance: Mapping[str, Any]) -> bool:
     uneven = isinstance(getattr(classifier, "margin", None), dict)
     kept = getattr(getattr(classifier, "record_", None), "weight", None)  # what a model keeps of weights given to fit
     return by_class or uneven or kept is not None or bool(provenance.get("sample_weight"))
+
+
+def summary_of(model: Any) -> dict[str, Any]:
+    """Return what people want to know of a fitted classifier, as far as it has it."""
+    found: dict[str, Any] = {
+        "features": int(model.n_features_in_),
+        "vectors": 1 if len(model.classes_) == 2 else len(model.classes_),
+    }
+    if hasattr(model, "kernel_"):
+        found["kernel"] = repr(model.kernel_)
+    rule = getattr(model, "rule_", getattr(model, "rule", None))
+    if rule is not None:
+        found["rule"] = str(rule)
+    if hasattr(model, "support_"):
+        found["support"] = len(model.support_)
+    if hasattr(model, "n_epochs_"):
+        found["epochs"] = float(model.history_.passes)
+    if hasattr(model, "converged_"):
+        found["converged"] = bool(model.converged_)
+    for key in ("n_mistakes", "n_support", "margin", "best_margin"):
+        if hasattr(model, f"{key}_"):
+            found["mistakes" if key == "n_mistakes" else key] = getattr(model, f"{key}_").tolist()
+    if hasattr(model, "record_"):
+        found["examples"], found["steps"] = int(model.record_.n_examples), int(model.record_.n_steps)
+        found["record"] = model.record_.digest()
+    if hasattr(model, "made_from_"):
+        found.update(made_from=model.made_from_, form=model.form_, gave_up=list(model.gave_up_))
+    return found

@@ -14,12 +14,6 @@ def as_text(rows: Sequence[Sequence[str]], *, colour: bool = False, left: Collec
     """Return rows of cells as aligned lines: the columns ``left`` to the left, the others to the right.
 
     With colour the head is bold, and rows that begin with a space are dim.
-
-    Examples
-    --------
-    >>> print(as_text([["T", "1", "10"], ["Vote", "2.25", "1.61"]]))
-    T        1    10
-    Vote  2.25  1.61
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
@@ -35,28 +29,14 @@ def as_text(rows: Sequence[Sequence[str]], *, colour: bool = False, left: Collec
 
 
 def as_markdown(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows of cells as a Markdown table.
-
-    Examples
-    --------
-    >>> print(as_markdown([["T", "1"], ["Vote", "2.25"]]))
-    | T | 1 |
-    | --- | --: |
-    | Vote | 2.25 |
-    """
+    """Return rows of cells as a Markdown table."""
     head, *body = rows
     rule = ["---"] + ["--:"] * (len(head) - 1)
     return "\n".join("| " + " | ".join(cell.strip() for cell in row) + " |" for row in (head, rule, *body))
 
 
 def as_csv(rows: Iterable[Iterable[Any]]) -> str:
-    r"""Return rows of cells as lines of CSV.
-
-    Examples
-    --------
-    >>> as_csv([["T", "note"], [1, "a, b"]])
-    'T,note\n1,"a, b"\n'
-    """
+    r"""Return rows of cells as lines of CSV."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from votron._util.pipelines import classifier_of, summary_of
 from votron._util.text import counted, first_of, on_one_line, rounded_bytes, shortened
 from votron.cli import options
 from votron.cli.command import command, option
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _CLASSES, _FEATURES = 20, 5
 _LONGEST_NAME, _LONGEST = 80, 400
 _DEEPEST = 4
+_PLAIN = (bool, int, float, str, list, dict)
 
 
 @command(
@@ -47,16 +48,31 @@ def inspect(model: str, features: int | None, as_json: bool, quiet: bool, verbos
     """
     from votron.saving.models import load_with_manifest
 
-    loaded, found = load_with_manifest(**model_source(model))
-    columns, strongest = columns_of(loaded) or {}, None
-    if features or (features is None and "kernel" not in found.summary):
+    loaded, manifest = load_with_manifest(**model_source(model))
+    found, strongest = _document(loaded, manifest), None
+    if features or (features is None and "kernel" not in found["summary"]):
         strongest = _strongest(loaded, features or _FEATURES, asked=features is not None)
     if as_json:
-        more = {} if strongest is None else {"strongest_features": strongest}
-        print_json(dataclasses.asdict(found) | {"columns": columns} | more)
+        print_json(found | ({} if strongest is None else {"strongest_features": strongest}))
     else:
-        shown = [*_parts(found, model, columns, verbose), *([_features(strongest)] if strongest else [])]
-        print("\n\n".join(shown))
+        print("\n\n".join([*_parts(found, model, verbose), *([_features(strongest)] if strongest else [])]))
+
+
+def _document(model: Any, manifest: Manifest) -> dict[str, Any]:
+    """Return what there is to say of a model and its file."""
+    classifier, certificate = classifier_of(model), manifest.certificate
+    params = classifier.get_params(deep=False)
+    return vars(manifest) | {
+        "estimator": type(classifier).__name__,
+        "params": {
+            name: value if value is None or isinstance(value, _PLAIN) else repr(value) for name, value in params.items()
+        },
+        "classes": classifier.classes_.tolist(),
+        "summary": summary_of(classifier),
+        "steps": [name for name, _ in model.steps[:-1]] if hasattr(model, "steps") else [],
+        "columns": columns_of(model) or {},
+        "certificate": None if certificate is None else certificate.to_dict(),
+    }
 
 
 def _strongest(model: Any, top: int, *, asked: bool) -> dict[str, dict[str, float]] | None:
@@ -80,30 +96,31 @@ def _features(found: Mapping[str, Mapping[str, float]]) -> str:
     return _section("strongest features", lines) + rest
 
 
-def _parts(found: Manifest, path: str, columns: Mapping[str, str], verbose: bool) -> list[str]:
+def _parts(found: Mapping[str, Any], path: str, verbose: bool) -> list[str]:
     """Return the sections of the text."""
-    classes = first_of([_short(str(label)) for label in found.classes[: _CLASSES + 1]], _CLASSES)
+    classes = first_of([_short(str(label)) for label in found["classes"][: _CLASSES + 1]], _CLASSES)
     file = "standard input" if path == "-" else path
-    summary = {name: value for name, value in found.summary.items() if value is not None}
+    summary = {name: value for name, value in found["summary"].items() if value is not None}
     if len(summary.get("n_support") or ()) == 1:  # the support of the only vector is the support
         del summary["n_support"]
     if not verbose:
         summary = {name: value for name, value in summary.items() if name not in ("record", "steps", "vectors")}
+    certificate = found["certificate"]["summary"] if found["certificate"] else "none in the file"
     head = {
-        "model": f"{file}, {rounded_bytes(found.n_bytes)}, format {found.format}, by Votron {found.votron}",
-        "estimator": found.estimator,
-        "classes": f"{len(found.classes)}: {classes}",
+        "model": f"{file}, {rounded_bytes(found['n_bytes'])}, format {found['format']}, by Votron {found['votron']}",
+        "estimator": found["estimator"],
+        "classes": f"{len(found['classes'])}: {classes}",
         **{name.replace("_", " "): _words(value) for name, value in summary.items()},
+        "certificate": certificate,
+        **({"sha256": found["sha256"]} if verbose else {}),
     }
-    certificate = {"certificate": _words(found.certificate.get("summary")) if found.certificate else "none in the file"}
-    parts = [_pairs(head | certificate | ({"sha256": found.sha256} if verbose else {}))]
-    if columns:
-        parts.append(_section("columns", columns))
-    elif found.steps:
-        parts.append(_pairs({"encoder": ", ".join(found.steps)}))
-    made = found.provenance or {}
+    parts, made = [_pairs(head)], found["provenance"]
+    if found["columns"]:
+        parts.append(_section("columns", found["columns"]))
+    elif found["steps"]:
+        parts.append(_pairs({"encoder": ", ".join(found["steps"])}))
     if verbose:
-        params = {name: _words(value) for name, value in found.params.items() if name != "verbose"}
+        params = {name: _words(value) for name, value in found["params"].items() if name != "verbose"}
         parts += [_section("parameters", params)] if params else []
         parts += [_section("provenance", _flat(made))] if made else []
     elif made:

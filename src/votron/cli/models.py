@@ -24,7 +24,7 @@ from votron._util.pipelines import classifier_of, steps_before
 from votron._util.text import counted, first_of, rounded_bytes
 from votron.cli.output import Notes
 from votron.cli.reading import (
-    KEPT,
+    as_in_training,
     base_name,
     file_digest,
     hold_out,
@@ -230,7 +230,7 @@ def reading_for(
 
     before = provenance.get("reading")
     before = before if isinstance(before, dict) else {}
-    found: dict[str, Any] = {name: before[name] for name, kind in KEPT.items() if isinstance(before.get(name), kind)}
+    found = as_in_training(before)
     encoder = encoder_of(model)
     filled = encoder is not None and not any(column.passes_missing for column in encoder.columns_)
     found |= {"missing": "keep" if filled else "refuse"} | reading_options(typed)
@@ -238,7 +238,7 @@ def reading_for(
         found.pop("part", None)
     columns, classes = columns_of(model), plain_labels(classifier_of(model).classes_)
     found |= {"columns": columns} if columns is not None else {"n_features": int(model.n_features_in_)}
-    found |= {"labels": labels, "label_kind": {"U": "text", "b": "truth"}.get(classes.dtype.kind, "number")}
+    found |= {"labels": labels, "label_kind": label_kind(classes)}
     trained = provenance.get("label")
     if label is not None and not (beside and Path(label).exists()):  # a file of labels belongs to other data
         found["label"] = label
@@ -246,6 +246,11 @@ def reading_for(
         numbered = labels == "required" and trained.removeprefix("-").isdecimal()
         found |= {"label": trained} if columns is not None or path.endswith(".npz") or numbered else {}
     return found
+
+
+def label_kind(classes: Array) -> str:
+    """Return of which kind labels are, as `votron.data.read_examples` takes it."""
+    return {"U": "text", "b": "truth"}.get(plain_labels(classes).dtype.kind, "number")
 
 
 @dataclass(frozen=True)

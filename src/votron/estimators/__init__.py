@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from votron.estimators._by_name import ESTIMATORS
 from votron.estimators._training import held_out_split
 from votron.estimators.adatron import KernelAdatronClassifier
 from votron.estimators.averaged import AveragedPerceptronClassifier
+from votron.estimators.base import VotronClassifier
 from votron.estimators.compact import CompactClassifier
 from votron.estimators.naive_bayes import NaiveBayesLinearClassifier
 from votron.estimators.voted import VotedPerceptronClassifier
@@ -14,6 +14,15 @@ from votron.estimators.winnow import WinnowClassifier
 
 if TYPE_CHECKING:
     from votron.estimators.pipelines import ClassifierPipeline, encoder_for, table_classifier, table_options
+
+ESTIMATORS: dict[str, type[VotronClassifier]] = {
+    "voted": VotedPerceptronClassifier,
+    "averaged": AveragedPerceptronClassifier,
+    "adatron": KernelAdatronClassifier,
+    "winnow": WinnowClassifier,
+    "naive-bayes": NaiveBayesLinearClassifier,
+}
+"""The classifiers that can be trained, by their names on the command line."""
 
 __all__ = [
     "ESTIMATORS",

@@ -32,13 +32,7 @@ _ROWS_AT_ONCE = 256
 
 
 def moments_within(start: int, stop: int, n_examples: int) -> list[int]:
-    """Return the steps after ``start``, up to and with ``stop``, at which held-out rows are looked at.
-
-    Examples
-    --------
-    >>> moments_within(0, 12, 8), moments_within(8, 16, 8), moments_within(0, 2, 2)
-    ([2, 4, 6, 8, 10, 12], [10, 12, 14, 16], [1, 2])
-    """
+    """Return the steps after ``start``, up to and with ``stop``, at which held-out rows are looked at."""
     quarters = range(start * LOOKS_PER_PASS // n_examples, stop * LOOKS_PER_PASS // n_examples + 1)
     steps = {round(quarter * n_examples / LOOKS_PER_PASS) for quarter in quarters} | {stop}
     return sorted(step for step in steps if start < step <= stop)
@@ -48,20 +42,7 @@ def moments_within(start: int, stop: int, n_examples: int) -> list[int]:
 class HeldOutRows:
     """Rows that training does not see, and how well they are predicted as the record grows.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    X : array or CSR matrix
-        All rows that training may name, by which arithmetic is chosen; and of which supports are taken.
-    rows : array or CSR matrix
-        The held-out rows.
-    codes : int array
-        For each the number of the vector that it is positive for.
-    choices : sequence of (rule, normalised)
-        What to predict them by.
-    seed, n_threads : int
-        Of the random rule; and how, not what.
+    ``X`` has all rows that training may name, by which arithmetic is chosen; ``choices`` are rules to predict by.
     """
 
     kernel: Kernel
@@ -123,24 +104,12 @@ class HeldOutRows:
 
 
 def counted(hits: NDArray[np.bool_], weights: Floats | None) -> float:
-    """Return how many there are, or how much they count.
-
-    Examples
-    --------
-    >>> counted(np.array([True, False, True]), None), counted(np.array([True, False]), np.array([0.5, 2.0]))
-    (2.0, 0.5)
-    """
+    """Return how many there are, or how much they count."""
     return float(hits.sum() if weights is None else weights[hits].sum())
 
 
 def first_best(right: Sequence[Sequence[float]]) -> tuple[int, int]:
-    """Return the first row of a table that has its largest number, and the first place in it that does.
-
-    Examples
-    --------
-    >>> first_best([[3, 4], [5, 5], [1, 5]])
-    (1, 0)
-    """
+    """Return the first row of a table that has its largest number, and the first place in it that does."""
     table = np.array(right)
     i = int(table.max(axis=1).argmax())
     return i, int(table[i].argmax())
@@ -152,17 +121,7 @@ def codes_of(scores: Floats) -> NDArray[np.int64]:
 
 
 class EarlyStop:
-    """Whoever watches training, and ends it when ``patience`` passes have brought nothing better.
-
-    Parameters
-    ----------
-    held_out : HeldOutRows
-        What is predicted.
-    record_at : callable
-        The record as of a step.
-    n_examples, n_steps, patience : int
-        Rows in a pass, the steps planned, and the passes to wait for something better.
-    """
+    """A watcher that ends training when ``patience`` passes have brought no better prediction of held-out rows."""
 
     watcher: Watcher
 

@@ -1,23 +1,85 @@
-"""The kernel that a model's parameters stand for on given data, and what goes with it."""
+"""Parameters that name a kernel or a rule, and the kernel that they stand for on given data."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from votron._util.arrays import chunks, rows_in_bytes
+from votron._util.registry import Registry
 from votron._util.types import Index, Rows
 from votron.cluster.rows import SpreadRows
 from votron.errors import NotRepresentableError
 from votron.estimators._validation import examples_of
-from votron.estimators.parameters import reads_gamma
-from votron.kernels import Kernel, make_kernel
+from votron.kernels import KERNELS, Kernel, make_kernel
 from votron.kernels.base import is_precomputed, kernel_class, negative_diagonal
 from votron.kernels.precomputed import check_gram
 from votron.products import describe
+
+
+class NameIn(StrOptions):
+    """The constraint that a text be a name in a registry, or of something that another package brings to it.
+
+    ``also`` are words that leave the choice to the model,
+    ``for_rows`` tells whether a thing can predict rows to come.
+    """
+
+    def __init__(
+        self,
+        registry: Registry[Any],
+        for_rows: Callable[[Any], bool] = lambda thing: True,
+        also: tuple[str, ...] = (),
+    ) -> None:
+        self.registry, self._for_rows, self.also = registry, for_rows, also
+        super().__init__(set())
+
+    @property
+    def options(self) -> set[str]:
+        """The names that are known now."""
+        return {*self.registry, *self.also}
+
+    @options.setter
+    def options(self, names: set[str]) -> None:
+        """Names are registered elsewhere."""
+
+    @property
+    def options_for_rows(self) -> set[str]:
+        """Those of things that can predict rows to come."""
+        return {name for name, thing in self.registry.items() if self._for_rows(thing)} | set(self.also)
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Tell whether it is such a name."""
+        return isinstance(val, str) and (val in self.also or self.registry.find(val) is not None)
+
+    def __str__(self) -> str:
+        return f"a str among {{{', '.join(map(repr, [*self.registry, *self.also]))}}}"
+
+
+KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
+    "kernel": [NameIn(KERNELS, for_rows=lambda cls: not cls.pairwise), Kernel, callable],
+    "degree": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+    "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "normalize_kernel": ["boolean"],
+}
+"""Values that the parameters ``kernel``, ``degree``, ``gamma``, ``coef0`` and ``normalize_kernel`` may have."""
+
+
+def reads_gamma(kernel: Any) -> bool:
+    """Tell whether a model's ``gamma`` matters to what its parameter ``kernel`` stands for."""
+    cls = kernel_class(kernel)
+    return cls is not None and "gamma" in cls.parameters()
+
+
+def gamma_from(model: Any) -> str | None:
+    """Return the rule by which a model computed gamma from the data, if it did."""
+    return model.gamma if reads_gamma(getattr(model, "kernel", None)) and isinstance(model.gamma, str) else None
 
 
 def kernel_on(model: Any, X: Rows | SpreadRows) -> Kernel:

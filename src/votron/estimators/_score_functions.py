@@ -25,20 +25,9 @@ from votron.rules.scan import too_large
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """Scores w·x + b.
+    """Scores w·x + b; of features that are 0 and 1, if ``boolean``, cut at ``binarize``.
 
-    Attributes
-    ----------
-    coef : array or CSR matrix of shape (n_vectors, n_features)
-        The weights.
-    intercept : array of shape (n_vectors,)
-        What is added.
-    boolean : bool
-        Whether features are 0 and 1.
-    binarize : float or None
-        Where they are cut to be so; None: they must be already.
-    divisor : array of shape (n_vectors,), optional
-        What the scores are divided by at the end: weights that are whole numbers stay so, and scores of 0 stay 0.
+    The ``divisor`` divides scores at the end: weights that are whole numbers stay so, and scores of 0 stay 0.
     """
 
     coef: Any
@@ -97,21 +86,7 @@ def _float64(rows: Rows) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """Scores Σ_j α_j K(x_j, x).
-
-    Attributes
-    ----------
-    kernel : Kernel
-        K.
-    support_rows : array or CSR matrix of shape (n_support, n_features)
-        The x_j, as the kernel's products keep them.
-    support : int array of shape (n_support,)
-        Their numbers in the training data.
-    coefficients : array or CSR matrix of shape (n_vectors, n_support)
-        The α; sparse as a file may have them, until they are used.
-    divisor : array of shape (n_vectors,), optional
-        What the scores are divided by at the end.
-    """
+    """Scores Σ_j α_j K(x_j, x), with the x_j as the kernel's products keep them, divided by ``divisor`` at the end."""
 
     kernel: Kernel
     support_rows: Rows
@@ -156,17 +131,7 @@ class Expansion:
 
 @dataclass(frozen=True, eq=False)
 class Sequence:
-    """Scores by a rule that needs every vector of training.
-
-    Attributes
-    ----------
-    vectors : Vectors
-        They are.
-    rule : {"vote", "random"}
-        The rule.
-    normalized : bool
-        Whether vectors are divided by their lengths.
-    """
+    """Scores by a rule that needs every vector of training."""
 
     vectors: Vectors
     rule: str

@@ -22,6 +22,7 @@ from votron._util.types import Array, Floats, Index, Labels, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
 from votron.engine import TrainingRun
 from votron.errors import Parameter, VotronError
+from votron.estimators._kernels import gamma_from
 from votron.estimators._validation import (
     check_same_classes,
     check_two_classes,
@@ -30,7 +31,6 @@ from votron.estimators._validation import (
     validated,
 )
 from votron.estimators._watching import Watch, watched
-from votron.estimators.parameters import reads_gamma
 from votron.history import Fingerprint, TrainingHistory
 from votron.kernels.base import is_precomputed
 from votron.kernels.precomputed import check_gram
@@ -315,11 +315,6 @@ def _history(data: TrainingData, n_learnable: int, run: TrainingRun) -> Training
         weighted=data.weights.each is not None,
         interrupted=run.interrupted,
     )
-
-
-def gamma_from(model: Any) -> str | None:
-    """Return the rule by which a model computed gamma from the data, if it did."""
-    return model.gamma if reads_gamma(getattr(model, "kernel", None)) and isinstance(model.gamma, str) else None
 
 
 def tell_of_end(model: Any, run: TrainingRun, remedy: str) -> None:

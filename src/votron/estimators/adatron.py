@@ -18,13 +18,12 @@ from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.engine import MaximalMargin, solve_adatron
 from votron.errors import Parameter, VotronError
 from votron.estimators._evidence import trained_on
-from votron.estimators._kernels import kernel_on, learnable_rows, set_tags
+from votron.estimators._kernels import KERNEL_CONSTRAINTS, gamma_from, kernel_on, learnable_rows, set_tags
 from votron.estimators._score_functions import Expansion, Form
 from votron.estimators._support import SupportVectorMixin
 from votron.estimators._training import (
     TrainingData,
     check_learnable,
-    gamma_from,
     outside_votron,
     training_data,
     unchanged_on_error,
@@ -32,7 +31,6 @@ from votron.estimators._training import (
 from votron.estimators._watching import CallbackSupportMixin, Watch, watched
 from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS
 from votron.estimators.base import VotronClassifier
-from votron.estimators.parameters import KERNEL_CONSTRAINTS
 from votron.history import TrainingHistory
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed

@@ -23,7 +23,7 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from votron._util.types import Array, Classes, Floats, Labels, Rows, RowsLike, Scores
+from votron._util.types import Array, Floats, Labels, Rows, RowsLike, Scores
 from votron.errors import Parameter, VotronError
 from votron.estimators._score_functions import Form, Linear
 from votron.estimators._training import training_data, unchanged_on_error
@@ -195,9 +195,6 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         self._validate_params()
         data = training_data(self, X, y, batch=not first, classes=classes, fixed={} if first else self._fixed)
         labels = self.classes_[1 - data.codes if len(self.classes_) == 2 else data.codes]
-        self._check_class_prior(self.classes_)
-        if weights is not None:
-            _check_weights(weights)
         self._fixed = {name: getattr(self, name) for name in _FIXED}
         batch = TrainingHistory(
             n_rows=len(labels),
@@ -212,20 +209,6 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
     def _check_X_y(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, Any]:
         """Tell BernoulliNB that `_checked` has seen to its data: a second look would warn a second time."""
         return X, y
-
-    def _check_class_prior(self, classes: Classes) -> None:
-        if self.class_prior is None:
-            return
-        try:
-            prior = np.asarray(self.class_prior, dtype=np.float64)
-            fine = prior.shape == (len(classes),) and bool(np.all((prior > 0) & (prior < np.inf)))
-        except (TypeError, ValueError):
-            fine = False
-        if not fine:
-            raise VotronError(
-                Parameter("class_prior", of=type(self).__name__),
-                f" must be {len(classes)} positive numbers, one for each class. Got {self.class_prior!r} instead.",
-            )
 
     def _check_finite(self) -> None:
         """Refuse probabilities whose logarithms, the weights, are not finite."""
@@ -393,15 +376,3 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
     def _binary(self, rows: Rows) -> Rows:
         """Return data cut where ``binarize`` says, or refuse what is not cut already."""
         return binarized(rows, self.binarize)
-
-
-def _check_weights(weights: Any) -> None:
-    try:
-        numbers = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        return  # BernoulliNB refuses these
-    lowest, total = numbers.min(initial=0.0), numbers.sum()
-    if lowest < 0:
-        raise VotronError(f"The 'sample_weight' must not have negative numbers. Got {lowest:g} instead.")
-    if not 0 < total < np.inf:
-        raise VotronError(f"The 'sample_weight' must add up to more than zero. Got a sum of {total:g} instead.")

@@ -21,7 +21,7 @@ from votron._util.types import Floats, Index, Labels, Rows, RowsLike, Scores
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
 from votron.errors import Parameter, Phrase, VotronError
-from votron.estimators._kernels import kernel_on, learnable_rows, set_tags
+from votron.estimators._kernels import KERNEL_CONSTRAINTS, NameIn, kernel_on, learnable_rows, reads_gamma, set_tags
 from votron.estimators._probabilities import ProbabilisticClassifier
 from votron.estimators._support import SupportVectorMixin
 from votron.estimators._training import (
@@ -45,7 +45,6 @@ from votron.estimators._training import (
 from votron.estimators._validation import examples_of, is_collection, refuse_spread, rows_at, validated
 from votron.estimators._watching import CallbackSupportMixin, Watch
 from votron.estimators._weights import CLASS_WEIGHT_CONSTRAINTS, MARGIN_CONSTRAINTS, learns_in_batches, margins_of
-from votron.estimators.parameters import KERNEL_CONSTRAINTS, NameIn, reads_gamma
 from votron.history import TrainingHistory
 from votron.kernels.base import Kernel, is_precomputed
 from votron.record import MistakeRecord
@@ -408,18 +407,23 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         linear = exact and self.kernel_.affine() is not None
         if linear and LinearTrainer.suits(self.kernel_, rows, self._n_vectors, n_steps):
             return LinearTrainer(self.kernel_, self._n_vectors)
-        return DualTrainer(self.kernel_, self._n_vectors, margins_of(self))
+        return DualTrainer(self.kernel_, self._n_vectors, self._margins)
+
+    @property
+    def _margins(self) -> float | Floats:
+        """τ, or where it differs by class, for the rows of each code."""
+        return margins_of(self) if isinstance(self.margin, dict) else float(self.margin)
 
     @property
     def _largest_margin(self) -> float:
         """The largest τ of a class."""
-        return float(np.max(margins_of(self)))
+        return float(np.max(self._margins))
 
     def _resumed(self, rows: Rows | SpreadRows) -> DualTrainer:
         """Return a trainer that stands where the record ends, if there is one."""
         if hasattr(self, "record_"):
-            return DualTrainer.resume(self.kernel_, margins_of(self), self.record_, self.support_vectors_)
-        trainer = DualTrainer(self.kernel_, self._n_vectors, margins_of(self))
+            return DualTrainer.resume(self.kernel_, self._margins, self.record_, self.support_vectors_)
+        trainer = DualTrainer(self.kernel_, self._n_vectors, self._margins)
         trainer.support_rows = examples_of(rows)[:0]
         return trainer
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
+from sklearn.dummy import DummyClassifier
 from sklearn.preprocessing import FunctionTransformer
 
 from votron._util.frames import columns_of_words, is_frame
@@ -153,54 +154,20 @@ def candidates_for(facts: DataFacts, *, sklearn: bool = False) -> tuple[list[str
     return suitable, {each.name: each.why_not for each in usual if each.why_not and each.name not in suitable}
 
 
-def _of_sklearn(module: str, name: str, **params: Any) -> Callable[[], ClassifierMixin]:
-    """Return a function that makes a classifier of scikit-learn, imported when it is called."""
-    return lambda: getattr(import_module(f"sklearn.{module}"), name)(**params)
+def _of_sklearn(name: str, module: str, cls: str, params: dict[str, Any] | None = None, **how: Any) -> Candidate:
+    """Return a classifier of scikit-learn, imported when it is made."""
 
+    def make() -> ClassifierMixin:
+        made: ClassifierMixin = getattr(import_module(f"sklearn.{module}"), cls)(**(params or {}))
+        return made
 
-def _on_request(facts: DataFacts) -> bool:
-    return False
+    return Candidate(name, f"scikit-learn's {cls}", make, of_sklearn=True, **how)
 
-
-_SKLEARN: tuple[tuple[str, str, str, dict[str, Any], dict[str, Any]], ...] = (
-    ("logistic", "linear_model", "LogisticRegression", {"max_iter": 1000}, {}),
-    ("linear-svc", "svm", "LinearSVC", {}, {}),
-    (
-        "sgd",
-        "linear_model",
-        "SGDClassifier",
-        {},
-        {
-            "suits": lambda facts: facts.n_rows > 10_000 or facts.is_sparse or facts.has_text,
-            "why_not": "it is for sparse data, or more than 10,000 rows",
-        },
-    ),
-    ("neighbours", "neighbors", "KNeighborsClassifier", {}, {}),
-    (
-        "svc",
-        "svm",
-        "SVC",
-        {},
-        {"suits": lambda facts: facts.n_rows <= 20_000, "why_not": "it takes long with more than 20,000 rows"},
-    ),
-    ("forest", "ensemble", "RandomForestClassifier", {}, {}),
-    (
-        "boosting",
-        "ensemble",
-        "HistGradientBoostingClassifier",
-        {},
-        {
-            "suits": lambda facts: not facts.has_text and facts.n_features <= 2_000,
-            "why_not": "it takes no sparse rows, and dense ones of 2,000 features at most",
-            "wants_dense": True,
-        },
-    ),
-)
 
 CANDIDATES: dict[str, Candidate] = {
     each.name: each
     for each in (
-        Candidate("majority", "always the most frequent class", _of_sklearn("dummy", "DummyClassifier")),
+        Candidate("majority", "always the most frequent class", DummyClassifier),
         Candidate("averaged", "averaged perceptron, linear", AveragedPerceptronClassifier),
         Candidate(
             "naive-bayes",
@@ -209,7 +176,7 @@ CANDIDATES: dict[str, Candidate] = {
             lambda facts: facts.is_counts or facts.has_text,
             "it is for words, counts and categories",
         ),
-        Candidate("winnow", "Winnow, for features of 0 and 1", WinnowClassifier, _on_request),
+        Candidate("winnow", "Winnow, for features of 0 and 1", WinnowClassifier, lambda facts: False),
         Candidate("voted", "voted perceptron, Gaussian kernel", VotedPerceptronClassifier),
         Candidate("voted-poly", "voted perceptron, cubic kernel", lambda: VotedPerceptronClassifier(kernel="poly")),
         Candidate(
@@ -220,11 +187,36 @@ CANDIDATES: dict[str, Candidate] = {
             "it takes long with more than 1,000 rows",
         ),
         Candidate(
-            "voted-cv", "voted perceptron, parameters chosen in each fold", VotedPerceptronClassifierCV, _on_request
+            "voted-cv",
+            "voted perceptron, parameters chosen in each fold",
+            VotedPerceptronClassifierCV,
+            lambda facts: False,
         ),
-        *(
-            Candidate(name, f"scikit-learn's {cls}", _of_sklearn(module, cls, **params), of_sklearn=True, **how)
-            for name, module, cls, params, how in _SKLEARN
+        _of_sklearn("logistic", "linear_model", "LogisticRegression", {"max_iter": 1000}),
+        _of_sklearn("linear-svc", "svm", "LinearSVC"),
+        _of_sklearn(
+            "sgd",
+            "linear_model",
+            "SGDClassifier",
+            suits=lambda facts: facts.n_rows > 10_000 or facts.is_sparse or facts.has_text,
+            why_not="it is for sparse data, or more than 10,000 rows",
+        ),
+        _of_sklearn("neighbours", "neighbors", "KNeighborsClassifier"),
+        _of_sklearn(
+            "svc",
+            "svm",
+            "SVC",
+            suits=lambda facts: facts.n_rows <= 20_000,
+            why_not="it takes long with more than 20,000 rows",
+        ),
+        _of_sklearn("forest", "ensemble", "RandomForestClassifier"),
+        _of_sklearn(
+            "boosting",
+            "ensemble",
+            "HistGradientBoostingClassifier",
+            suits=lambda facts: not facts.has_text and facts.n_features <= 2_000,
+            why_not="it takes no sparse rows, and dense ones of 2,000 features at most",
+            wants_dense=True,
         ),
     )
 }

@@ -136,8 +136,7 @@ class SupportImagesDisplay(ImagesDisplay):
 
         model = classifier_of(estimator)
         check_offers(model, "record_", cls.__name__, "models that keep their record")
-        mistakes = np.bincount(np.searchsorted(sorted_support := np.sort(model.support_), model.record_.example))
-        counts = mistakes[np.searchsorted(sorted_support, model.support_)]
+        counts = np.bincount(model.record_.example)[model.support_]
         first = np.argsort(-counts, kind="stable")[:n]
         labels = support_labels(model.dual_coef_[:, first], model.classes_)
         return cls(images_of(model.support_vectors_[first], image_shape), labels, counts[first].tolist()).plot(ax)

@@ -109,13 +109,7 @@ class ConfusionsDisplay(Display):
 
 
 def reliability_points(sure: Floats, right: NDArray[Any], bins: int = 10) -> tuple[Floats, Floats]:
-    """Return mean probability, and the share that is right, in bins with equally many rows, by probability.
-
-    Examples
-    --------
-    >>> reliability_points(np.array([0.9, 0.6, 1.0, 0.5]), np.array([1, 1, 1, 0]), bins=2)
-    (array([0.55, 0.95]), array([0.5, 1. ]))
-    """
+    """Return mean probability, and the share that is right, in bins with equally many rows, by probability."""
     parts = np.array_split(np.argsort(sure, kind="stable"), min(bins, len(sure)))
     return np.array([sure[part].mean() for part in parts]), np.array([right[part].mean() for part in parts])
 
@@ -206,13 +200,6 @@ class RankingDisplay(Display):
         Their scores for it.
     label : object
         The second class.
-
-    Examples
-    --------
-    >>> from votron.plots.predictions import RankingDisplay
-    >>> shown = RankingDisplay("roc", np.array([True, False, True]), np.array([0.9, 0.2, 0.4]), "yes").plot()
-    >>> shown.ax_.get_xlabel()
-    'false positive rate'
     """
 
     def __init__(self, kind: Literal["roc", "precision-recall"], known: Array, scores: Floats, label: Any):

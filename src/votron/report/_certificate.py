@@ -1,13 +1,12 @@
-"""The part of a report about what the theorems guarantee: in words, as a picture and in numbers."""
+"""The part of a report about what the theorems guarantee."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from html import escape
 from typing import Any
 
-from votron._util.pages import table_html
+from votron._util.pages import markup
 from votron._util.plotting import can_draw, pyplot
 from votron._util.text import percent, shortened
 from votron.errors import VotronError
@@ -24,28 +23,24 @@ _MOST_BOUNDS = 20
 """Bounds of a picture: the theorems here give a predictor fewer."""
 
 
-def certificate(of: Findings, origin: Origin) -> str:
-    """Return what the theorems guarantee, or why nothing is said of it."""
+def certificate(of: Findings, origin: Origin) -> dict[str, Any]:
+    """Return what the theorems guarantee, or why nothing is said about it."""
     if not hasattr(of.classifier, "_evidence"):
-        return f"<p>No theorem here speaks of a {type(of.classifier).__name__}.</p>"
+        return {"found": False, "without": type(of.classifier).__name__}
     found = _certificate_of(origin.certificate)
     if found is None:
-        return (
-            "<p>There is no certificate for this model as it predicts here: <code>votron certify MODEL TRAINING-DATA "
-            "--save</code> adds to the model file what the theorems guarantee.</p>"
-        )
+        return {"found": False, "without": ""}
     bounds = [each for each in found.bounds if _is_useful(each, found.predictor)][:_MOST_BOUNDS]
-    picture, table = _picture(found, bounds, of, origin), _table(found, bounds)
     claims = "; ".join(f"{claim.name} ({claim.because})" for claim in found.claims)
-    parts = [
-        "<p>What the theorems say about the error on new rows, from the training data alone; the errors above are "
-        "measured instead.</p>",
-        f'<p class="summary">{escape(shortened(found.summary, 4 * _LONGEST))}</p>',
-        f'<div class="panels two">{picture}{table}</div>' if picture else table,
-        _advice(found.advice()[:_MOST_ADVICE]),
-        f'<p class="muted">Assumed, not verified: {escape(shortened(claims, 4 * _LONGEST))}.</p>' if claims else "",
-    ]
-    return "\n".join(filter(None, parts))
+    return {
+        "found": True,
+        "summary": shortened(found.summary, 4 * _LONGEST),
+        "predictor": shortened(found.predictor, _LONGEST_NAME),
+        "bounds": [[shortened(each.name, _LONGEST), each.kind, percent(each.error or 0.0)] for each in bounds],
+        "picture": markup(_picture(found, bounds, of, origin)),
+        "advice": [shortened(line, _LONGEST) for line in found.advice()[:_MOST_ADVICE]],
+        "claims": shortened(claims, 4 * _LONGEST),
+    }
 
 
 def _certificate_of(found: Certificate | Mapping[str, Any] | None) -> Certificate | None:
@@ -61,19 +56,6 @@ def _certificate_of(found: Certificate | Mapping[str, Any] | None) -> Certificat
 def _is_useful(bound: Bound, predictor: str) -> bool:
     own = bound.applies and bound.quantity == "error" and bound.predictor == predictor
     return own and bound.error is not None and bound.error < HOPELESS
-
-
-def _advice(lines: list[str]) -> str:
-    items = "".join(f"<li>{escape(shortened(line, _LONGEST))}</li>" for line in lines)
-    return f"<p>What would earn a guarantee, in another training:</p><ul>{items}</ul>" if lines else ""
-
-
-def _table(found: Certificate, bounds: list[Bound]) -> str:
-    """Return the bounds that apply to the model as a table."""
-    rows = [[bound.name, bound.kind, percent(bound.error or 0.0)] for bound in bounds]
-    by = shortened(found.predictor, _LONGEST_NAME)
-    caption = f"Bounds on the error that apply to this model, which predicts by: {by}."
-    return table_html(caption, ["bound", "kind", "error at most"], rows, numbers=(2,)) if rows else ""
 
 
 def _picture(whole: Certificate, bounds: list[Bound], of: Findings, origin: Origin) -> str:

@@ -12,11 +12,10 @@ from importlib.metadata import version
 from typing import Any
 
 from votron import __version__
-from votron._util.pipelines import steps_before
+from votron._util.pipelines import steps_before, summary_of
 from votron._util.text import counted, duration, shortened, utc_now
 from votron.estimators.base import VotronClassifier
 from votron.report.findings import Findings, Origin
-from votron.saving.models import summary_of
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 _NOT_SHOWN = ("verbose", "n_jobs")

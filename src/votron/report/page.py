@@ -9,7 +9,7 @@ from typing import Any
 
 from votron import __version__
 from votron._util.files import write_text
-from votron._util.pages import markup, name_of, render
+from votron._util.pages import name_of, render
 from votron._util.pipelines import weighs_classes
 from votron._util.plotting import IMAGE_SHAPES, can_draw
 from votron._util.text import counted, percent, percent_range, utc_now
@@ -164,6 +164,6 @@ def _parts(found: Findings, origin: Origin) -> Iterator[tuple[str, str, dict[str
     if hasattr(found.classifier, "explain"):
         yield "reasons", "Reasons", _reasons.reasons(found)
     if isinstance(found.classifier, VotronClassifier):
-        yield "certificate", "Certificate", {"text": markup(_certificate.certificate(found, origin))}
+        yield "certificate", "Certificate", _certificate.certificate(found, origin)
     yield "model", "Model", _making.model(found, origin)
     yield "made", "How it was made", _making.made(found, origin)

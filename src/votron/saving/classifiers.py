@@ -7,7 +7,7 @@ a model that has its parameters, classes, features and history already, which al
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -30,14 +30,14 @@ from votron.history import TrainingHistory
 from votron.kernels.base import is_precomputed
 from votron.rules import RULES, HoldoutCurve, Vectors
 from votron.saving import parts
-from votron.saving.parts import Count, KernelState, Params, RecordState, State, kernel_from, kernel_state
+from votron.saving.parts import Count, KernelState, Params, State, kernel_from, kernel_state
 from votron.saving.steps import Positive, put_names, set_names
-from votron.saving.tensors import Tensors
+from votron.saving.tensors import Tensors, plain
 
 Fields = dict[str, Any]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
-_LARGEST_SUM = 1e300
 _ANY_ROW = 2**62
+_VALIDATION = ("validation_moments_", "validation_scores_")
 _SMALL = 1 << 20
 """Bytes below which weights are written as they are."""
 
@@ -51,6 +51,7 @@ class Classifier(State, tag_field="class"):
     history: parts.strict(TrainingHistory) | None  # type: ignore[valid-type]
     slopes: dict[str, Annotated[float, msgspec.Meta(gt=0)]]
     """For probabilities, by what predicts."""
+    validation: dict[Literal[_VALIDATION], list[float]]  # type: ignore[valid-type]
 
 
 def classifier_state(model: Any, tensors: Tensors) -> Any:
@@ -64,15 +65,21 @@ def classifier_state(model: Any, tensors: Tensors) -> Any:
         )
     check_is_fitted(model)
     model._validate_params()
+    if any(getattr(model, name) != value for name, value in getattr(model, "_fixed", {}).items()):
+        raise ModelFileError(
+            "The parameters of this model were changed after training: set them back, or fit it again."
+        )
     tensors.put_values("classes", model.classes_)
     put_names(model, tensors)
-    _put_row_names(model, tensors)
+    if hasattr(model, "row_names_"):
+        tensors.put_list("row_names", [model.row_names_[row] for row in model.support_.tolist()])
     slopes = model._all_slopes() if hasattr(model, "_all_slopes") else {}
     return kind(
         params=parts.params_state(model, tensors),
         n_features=int(model.n_features_in_),
         history=dataclasses.replace(model.history_, from_file=False) if hasattr(model, "history_") else None,
         slopes={key: float(slope) for key, slope in slopes.items()},
+        validation={name: list(map(float, vars(model)[name])) for name in _VALIDATION if name in vars(model)},
         **kind.learnt(model, tensors),
     )
 
@@ -87,36 +94,20 @@ def classifier_from(state: Any, tensors: Tensors) -> Any:
     elif state.cls is not CompactClassifier:
         raise ModelFileError("its classifier has no history.")
     state.build(model, tensors)
+    vars(model).update(state.validation)
     if state.slopes:
         model._slopes = dict(state.slopes)
-    _set_row_names(model, tensors)
+    if "row_names" in tensors:
+        rows = model.support_.tolist()
+        model.row_names_ = dict(zip(rows, tensors.listed("row_names", n=len(rows)), strict=True))
     return model
 
 
 def _history_from(state: Any) -> TrainingHistory:
     found = msgspec.convert(state, TrainingHistory, from_attributes=True)
-    if min(value for value in vars(found).values() if isinstance(value, int | float)) < 0:
-        raise ModelFileError("its history has negative numbers.")
     if found.chosen_rule not in (None, *RULES):
         raise ModelFileError("its history has a rule that is not known.")
     return dataclasses.replace(found, from_file=True)
-
-
-def _put_row_names(model: Any, tensors: Tensors) -> None:
-    """Write what the training rows are called that the model keeps, if they have names."""
-    kept = set(model.support_.tolist()) if hasattr(model, "support_") else set()
-    named = {row: name for row, name in sorted(getattr(model, "row_names_", {}).items()) if row in kept}
-    if named:
-        tensors.put("named_rows", np.array(list(named), dtype=np.int64))
-        tensors.put_texts("row_names", list(named.values()))
-
-
-def _set_row_names(model: Any, tensors: Tensors) -> None:
-    if "named_rows" in tensors:
-        rows = tensors.take("named_rows", "i8", (None,))
-        if not (hasattr(model, "support_") and np.isin(rows, model.support_).all()):
-            raise tensors.wrong("named_rows", "numbers of rows that the model keeps")
-        model.row_names_ = dict(zip(rows.tolist(), tensors.texts("row_names", len(rows)), strict=True))
 
 
 def _n_vectors(model: Any) -> int:
@@ -131,7 +122,8 @@ class VectorsState(State):
     """All vectors of a training run."""
 
     kernel: KernelState
-    record: RecordState
+    n_examples: Count
+    n_steps: Count
     seed: Count
     n_held_out: Count | None
     """Rows of the curve of held-out errors, if there is one."""
@@ -139,30 +131,29 @@ class VectorsState(State):
     def build(self, tensors: Tensors, n: int, n_features: int, n_numbered: int) -> Vectors:
         kernel = kernel_from(self.kernel)
         limit = min(n_numbered, n_features) if is_precomputed(kernel) else n_numbered
-        record = parts.record_from(self.record, tensors.at("record"), n, limit)
+        record = parts.record_from(tensors.at("record"), limit, n, self.n_examples, self.n_steps)
         rows = parts.support_rows(tensors, kernel, len(record.support), n_features)
-        parts.check_room(n, len(record.support))
-        curve = None if self.n_held_out is None else self._curve(tensors, self.n_held_out)
-        return Vectors(record, kernel, rows, self.seed, curve)
-
-    def _curve(self, tensors: Tensors, n_examples: int) -> HoldoutCurve:
+        if self.n_held_out is None:
+            return Vectors(record, kernel, rows, self.seed)
         times = tensors.take("held_out.times", "i8", (None,), least=0)
-        errors = tensors.take("held_out.errors", "i8", times.shape, least=0)
-        if not (times[1:] > times[:-1]).all() or (len(times) and times[-1] > self.record.n_steps):
+        if not (times[1:] > times[:-1]).all() or (len(times) and times[-1] > self.n_steps):
             raise tensors.wrong("held_out.times", "rising times within training")
-        return HoldoutCurve(times, errors, n_examples)
+        errors = tensors.take("held_out.errors", "i8", times.shape, least=0)
+        return Vectors(record, kernel, rows, self.seed, HoldoutCurve(times, errors, self.n_held_out))
 
 
 def _vectors_state(vectors: Vectors, tensors: Tensors) -> VectorsState:
+    record, curve = vectors.record, vectors.holdout
     tensors.put("support_rows", vectors.support_rows)
-    if vectors.holdout is not None:
-        tensors.put("held_out.times", vectors.holdout.times)
-        tensors.put("held_out.errors", vectors.holdout.errors)
+    parts.put_record(record, tensors.at("record"))
+    if curve is not None:
+        tensors.at("held_out").put_all(curve, "times", "errors")
     return VectorsState(
         kernel=kernel_state(vectors.kernel),
-        record=parts.record_state(vectors.record, tensors.at("record")),
+        n_examples=int(record.n_examples),
+        n_steps=int(record.n_steps),
         seed=int(vectors.seed),
-        n_held_out=None if vectors.holdout is None else int(vectors.holdout.n_examples),
+        n_held_out=None if curve is None else int(curve.n_examples),
     )
 
 
@@ -174,9 +165,6 @@ class Voted(Classifier, tag="VotedPerceptronClassifier"):
 
     @staticmethod
     def learnt(model: VotedPerceptronClassifier, tensors: Tensors) -> Fields:
-        for name in ("validation_moments_", "validation_scores_"):
-            if hasattr(model, name):
-                tensors.put(name, np.array(getattr(model, name), dtype=np.float64))
         return {"vectors": _vectors_state(model._vectors, tensors)}
 
     def build(self, model: VotedPerceptronClassifier, tensors: Tensors) -> None:
@@ -186,10 +174,6 @@ class Voted(Classifier, tag="VotedPerceptronClassifier"):
         model._keep(vectors.support_rows, vectors.record, vectors.seed)
         model._vectors = vectors
         model.n_epochs_, model.converged_ = history.n_epochs, bool(history.converged)
-        if "validation_moments_" in tensors:
-            moments = tensors.take("validation_moments_", "f8", (None,))
-            model.validation_moments_ = moments.tolist()
-            model.validation_scores_ = tensors.take("validation_scores_", "f8", moments.shape).tolist()
 
 
 class ExpansionState(State, tag="expansion", tag_field="form"):
@@ -204,7 +188,6 @@ class ExpansionState(State, tag="expansion", tag_field="form"):
         if len(support) and (support.max() >= limit or len(np.unique(support)) < len(support)):
             raise tensors.wrong("support", "numbers of training examples, each once")
         rows = parts.support_rows(tensors, kernel, len(support), n_features)
-        parts.check_room(n, len(support))
         coefficients = tensors.rows("dual_coef", (n, len(support)), "f8")
         return Expansion(kernel, rows, support, coefficients, parts.divisor_from(tensors, n))
 
@@ -275,9 +258,7 @@ class Averaged(Classifier, tag="AveragedPerceptronClassifier"):
         by_class = np.ndim(trainer.margin) > 0
         if by_class:
             tensors.put("margins", trainer.margin)
-        if hasattr(model, "validation_scores_"):
-            tensors.put("validation_scores_", np.array(model.validation_scores_, dtype=np.float64))
-        fields = {name: parts.plain(getattr(trainer, name)) for name in ("time", "bias", "joint", "largest_weight")}
+        fields = {name: plain(getattr(trainer, name)) for name in ("time", "bias", "joint", "largest_weight")}
         return {**fields, "margin": None if by_class else float(trainer.margin), "thin": bool(thin)}
 
     def build(self, model: AveragedPerceptronClassifier, tensors: Tensors) -> None:
@@ -285,12 +266,7 @@ class Averaged(Classifier, tag="AveragedPerceptronClassifier"):
         weights, timed = tensors.rows("weights", (d, n), "f8"), tensors.rows("timed", (d, n), "f8")
         if sp.issparse(weights) != sp.issparse(timed) or self.thin > sp.issparse(weights):
             raise tensors.wrong("timed", "the form of 'weights', sparse or dense")
-        if self.thin:
-            parts.check_room(2 * n, d)
         bias = tensors.take("bias", "f8", (2, n))
-        largest = max((float(abs(w).max()) for w in (weights, timed, bias) if w.size), default=0.0)
-        if largest * (self.time + 1.0) >= _LARGEST_SUM:
-            raise tensors.wrong("weights", f"sums below {_LARGEST_SUM:g}")
         trainer = PrimalTrainer.resume(
             *(weights, timed, (bias[0], bias[1]), tensors.take("mistakes", "i8", (n,), least=0), self.time),
             with_bias=self.bias,
@@ -300,8 +276,6 @@ class Averaged(Classifier, tag="AveragedPerceptronClassifier"):
             thin=self.thin,
         )
         model._keep(trainer, model.history_.n_epochs, bool(model.history_.converged))
-        if "validation_scores_" in tensors:
-            model.validation_scores_ = tensors.take("validation_scores_", "f8", (None,)).tolist()
 
 
 def _is_thin(*matrices: Floats) -> bool:
@@ -317,30 +291,27 @@ class Winnow(Classifier, tag="WinnowClassifier"):
 
     cls: ClassVar[Any] = WinnowClassifier
     time: Count
-    fixed: Params
 
     @staticmethod
     def learnt(model: WinnowClassifier, tensors: Tensors) -> Fields:
         tensors.put_all(model._trainer, "weights", "promotions", "demotions")
-        fixed = parts.params_state(WinnowClassifier(**model._fixed), tensors.at("fixed"))
-        return {"time": int(model._trainer.time), "fixed": fixed}
+        return {"time": int(model._trainer.time)}
 
     def build(self, model: WinnowClassifier, tensors: Tensors) -> None:
-        fixed = parts.params_from(WinnowClassifier, self.fixed, tensors.at("fixed"))
-        n, width = _n_vectors(model), self.n_features * (2 if fixed.complement else 1)
+        n, width = _n_vectors(model), self.n_features * (2 if model.complement else 1)
         trainer = WinnowTrainer(
             0,
             n,
-            promotion=fixed.promotion,
-            threshold=width / 2 if fixed.threshold is None else fixed.threshold,
-            eliminate=fixed.demotion == "eliminate",
-            complement=bool(fixed.complement),
+            promotion=model.promotion,
+            threshold=width / 2 if model.threshold is None else model.threshold,
+            eliminate=model.demotion == "eliminate",
+            complement=bool(model.complement),
         )
         trainer.n_features, trainer.time = self.n_features, self.time
         trainer.weights = tensors.take("weights", "f8", (n, width), least=0)
         trainer.promotions = tensors.take("promotions", "i8", (n,), least=0)
         trainer.demotions = tensors.take("demotions", "i8", (n,), least=0)
-        model._fixed = {name: getattr(fixed, name) for name in WINNOW_FIXED}
+        model._fixed = {name: getattr(model, name) for name in WINNOW_FIXED}
         model._keep(trainer, model.history_.n_epochs, bool(model.history_.converged))
 
 
@@ -351,12 +322,11 @@ class NaiveBayes(Classifier, tag="NaiveBayesLinearClassifier"):
     """Naive Bayes: counts, and the logarithms that were made of them."""
 
     cls: ClassVar[Any] = NaiveBayesLinearClassifier
-    fixed: Params
 
     @staticmethod
     def learnt(model: NaiveBayesLinearClassifier, tensors: Tensors) -> Fields:
         tensors.put_all(model, *_BAYES)
-        return {"fixed": parts.params_state(NaiveBayesLinearClassifier(**model._fixed), tensors.at("fixed"))}
+        return {}
 
     def build(self, model: NaiveBayesLinearClassifier, tensors: Tensors) -> None:
         n = len(model.classes_)
@@ -364,12 +334,9 @@ class NaiveBayes(Classifier, tag="NaiveBayesLinearClassifier"):
             shape = (n, self.n_features) if name.startswith("feature") else (n,)
             setattr(model, name, tensors.take(name, "f8", shape, finite=name != "class_log_prior_"))
         prior = model.class_log_prior_  # -inf for a class without examples
-        with np.errstate(over="ignore"):
-            probable = (np.exp(model.feature_log_prob_) < 1).all()
-        if not (np.isfinite(prior) | (prior == -np.inf)).all() or not probable:
+        if not (prior < np.inf).all() or (model.feature_log_prob_ >= 0).any():
             raise tensors.wrong("feature_log_prob_", "logarithms of probabilities")
-        fixed = parts.params_from(NaiveBayesLinearClassifier, self.fixed, tensors.at("fixed"))
-        model._fixed = {name: getattr(fixed, name) for name in BAYES_FIXED}
+        model._fixed = {name: getattr(model, name) for name in BAYES_FIXED}
 
 
 # -- compact ones, in each of the forms that they can have ------------------------------------------------------------

@@ -23,11 +23,12 @@ from votron.errors import ModelFileError, Parameter, VotronError
 from votron.estimators.pipelines import ClassifierPipeline
 from votron.saving.classifiers import AnyClassifier, classifier_from, classifier_state
 from votron.saving.container import Content, Source, called, decoded, packed, read_content
-from votron.saving.parts import State, plain
+from votron.saving.parts import State, strict
 from votron.saving.steps import Named, named_from, named_states
-from votron.saving.tensors import Tensors
+from votron.saving.tensors import Tensors, plain
+from votron.theory import Certificate
 
-__all__ = ["Manifest", "load", "read_manifest", "save", "summary_of"]
+__all__ = ["Manifest", "load", "read_manifest", "save"]
 
 FORMAT = 1
 _LONGEST_REASON = 400
@@ -42,9 +43,8 @@ class Stored(State):
     steps: list[Named]
     last: str | None
     """What the classifier is called in a pipeline; None without one."""
-    summary: dict[str, Any]
     provenance: dict[str, Any]
-    certificate: dict[str, Any] | None
+    certificate: strict(Certificate) | None  # type: ignore[valid-type]
 
 
 def save(
@@ -88,6 +88,11 @@ def save(
     ...     bool((load(path).predict(X) == model.predict(X)).all())
     True
     """
+    if not isinstance(certificate, Certificate | None):
+        raise VotronError(
+            Parameter("certificate", of="a model", short=True),
+            f" must be what votron.certify returns. Got {certificate!r} instead.",
+        )
     as_pipeline = isinstance(model, Pipeline)
     *before, (last, classifier) = model.steps if as_pipeline else [("model", model)]
     found: dict[str, Any] = {}
@@ -100,9 +105,8 @@ def save(
         model=classifier_state(classifier, tensors.at("model")),
         steps=named_states(before, tensors.at("steps")),
         last=last if as_pipeline else None,
-        summary=summary_of(classifier),
-        provenance={**found, **_as_json("provenance", {} if provenance is None else provenance)},
-        certificate=None if certificate is None else _certificate(certificate),
+        provenance={**found, **_as_json({} if provenance is None else provenance)},
+        certificate=certificate,
     )
     try:
         content = packed(msgspec.json.encode(stored, enc_hook=plain), tensors.arrays)
@@ -128,53 +132,16 @@ def _check_opens(path: Path) -> None:
         raise ModelFileError(f"This model cannot be saved: {reason}") from None
 
 
-def _as_json(what: str, value: Any) -> dict[str, Any]:
+def _as_json(provenance: Any) -> dict[str, Any]:
     """Return what JSON makes of a dict, or refuse what a file cannot hold."""
     try:
-        text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
+        text = json.dumps(dict(provenance), allow_nan=False, ensure_ascii=False)
         return dict(json.loads(text.encode("utf-8", "replace")))  # names of files need not be Unicode
     except (TypeError, ValueError, RecursionError) as error:
         raise VotronError(
-            Parameter(what, of="a model", short=True),
+            Parameter("provenance", of="a model", short=True),
             f" must be a dict of text, numbers, lists and dicts: {error}.",
         ) from None
-
-
-def _certificate(certificate: Any) -> dict[str, Any]:
-    if not hasattr(certificate, "to_dict"):
-        raise VotronError(
-            Parameter("certificate", of="a model", short=True),
-            f" must be what votron.certify returns. Got {certificate!r} instead.",
-        )
-    return _as_json("certificate", certificate.to_dict())
-
-
-def summary_of(model: Any) -> dict[str, Any]:
-    """Return what people want to know of a fitted classifier, as far as it has it."""
-    found: dict[str, Any] = {
-        "features": int(model.n_features_in_),
-        "vectors": 1 if len(model.classes_) == 2 else len(model.classes_),
-    }
-    if hasattr(model, "kernel_"):
-        found["kernel"] = repr(model.kernel_)
-    rule = getattr(model, "rule_", getattr(model, "rule", None))
-    if rule is not None:
-        found["rule"] = str(rule)
-    if hasattr(model, "support_"):
-        found["support"] = len(model.support_)
-    if hasattr(model, "n_epochs_"):
-        found["epochs"] = float(model.history_.passes)
-    if hasattr(model, "converged_"):
-        found["converged"] = bool(model.converged_)
-    for key in ("n_mistakes", "n_support", "margin", "best_margin"):
-        if hasattr(model, f"{key}_"):
-            found["mistakes" if key == "n_mistakes" else key] = getattr(model, f"{key}_").tolist()
-    if hasattr(model, "record_"):
-        found["examples"], found["steps"] = int(model.record_.n_examples), int(model.record_.n_steps)
-        found["record"] = model.record_.digest()
-    if hasattr(model, "made_from_"):
-        found.update(made_from=model.made_from_, form=model.form_, gave_up=list(model.gave_up_))
-    return found
 
 
 def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
@@ -261,7 +228,7 @@ def _naming(name: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a model file says of its model; made by `read_manifest`.
+    """What a model file says beside the model.
 
     Attributes
     ----------
@@ -269,53 +236,26 @@ class Manifest:
         Number of the file's format.
     votron : str
         The version that wrote it.
-    estimator : str
-        The class of the classifier.
-    params : dict
-        Its parameters.
-    classes : list
-        The labels.
-    summary : dict
-        Kernel, rule, support, mistakes and the like, as far as the classifier has them.
-    steps : list of str
-        The names of the steps before the classifier.
     provenance : dict
         Where the model comes from, as whoever saved it said.
-    certificate : dict or None
-        What the theorems say of it (`votron.theory.Certificate.to_dict`), where it was saved with one.
+    certificate : Certificate or None
+        What the theorems say of it, where it was saved with one.
     sha256 : str
         Digest of the content.
     n_bytes : int
         Size of the file.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from sklearn.datasets import load_iris
-    >>> from votron import VotedPerceptronClassifier
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "iris.votron")
-    ...     VotedPerceptronClassifier(random_state=0).fit(*load_iris(return_X_y=True)).save(path)
-    ...     manifest = read_manifest(path)
-    >>> manifest.estimator, manifest.classes, manifest.summary["features"]
-    ('VotedPerceptronClassifier', [0, 1, 2], 4)
     """
 
     format: int
     votron: str
-    estimator: str
-    params: dict[str, Any]
-    classes: list[Any]
-    summary: dict[str, Any]
-    steps: list[str]
     provenance: dict[str, Any]
-    certificate: dict[str, Any] | None
+    certificate: Certificate | None
     sha256: str
     n_bytes: int
 
 
 def read_manifest(path: Source, *, name: str | None = None) -> Manifest:
-    """Return what a model file says of its model, without building it.
+    """Return what a model file says beside the model, which is not built.
 
     Parameters
     ----------
@@ -328,11 +268,6 @@ def read_manifest(path: Source, *, name: str | None = None) -> Manifest:
     -------
     Manifest
         What it says.
-
-    Raises
-    ------
-    ModelFileError
-        As `load` does.
 
     Examples
     --------
@@ -348,17 +283,6 @@ def read_manifest(path: Source, *, name: str | None = None) -> Manifest:
 def _manifest_of(content: Content, name: str) -> Manifest:
     with _naming(name):
         stored = _stored(content)
-        classes = Tensors(dict(content.arrays), content.n_bytes).at("model").labels("classes").tolist()
-    return Manifest(
-        format=stored.format,
-        votron=stored.votron,
-        estimator=stored.model.cls.__name__,
-        params=msgspec.to_builtins(stored.model.params),
-        classes=classes,
-        summary=stored.summary,
-        steps=[each.name for each in stored.steps],
-        provenance=stored.provenance,
-        certificate=stored.certificate,
-        sha256=content.sha256,
-        n_bytes=content.n_bytes,
-    )
+        found = stored.certificate
+        certificate = None if found is None else msgspec.convert(found, Certificate, from_attributes=True)
+    return Manifest(stored.format, stored.votron, stored.provenance, certificate, content.sha256, content.n_bytes)

@@ -11,15 +11,14 @@ from typing import Annotated, Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from votron._util.resources import available_memory
 from votron._util.types import Floats, Rows
 from votron.errors import ModelFileError, Parameter
 from votron.kernels import Kernel
 from votron.kernels.base import KERNELS, MADE_OF_KERNELS, is_precomputed
 from votron.record import MistakeRecord
-from votron.saving.tensors import WIDEST, Tensors
+from votron.rules import RULES
+from votron.saving.tensors import WIDEST, Scalar, Tensors, plain
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 _DEEPEST = 8
@@ -43,7 +42,7 @@ def refused(what: str) -> ModelFileError:
 def strict(hint: Any) -> Any:
     """Return what a type is in JSON: a dataclass becomes a struct that forbids other fields."""
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        hints = typing.get_type_hints(hint)
+        hints = typing.get_type_hints(hint, include_extras=True)
         fields = [(each.name, strict(hints[each.name]), _default(each)) for each in dataclasses.fields(hint)]
         return msgspec.defstruct(hint.__name__, fields, bases=(State,), kw_only=True)
     origin, args = typing.get_origin(hint), tuple(map(strict, typing.get_args(hint)))
@@ -110,20 +109,7 @@ def _kernel_class(name: str) -> Any:
 
 # -- parameters -------------------------------------------------------------------------------------------------------
 
-Scalar = None | bool | int | float | str
 Params = dict[str, Scalar | KernelState]
-
-
-def plain(value: Any) -> Any:
-    """Return a number of numpy as one of Python."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def objects(values: Sequence[Any]) -> NDArray[Any]:
-    """Return values as an array of objects."""
-    made = np.empty(len(values), dtype=object)
-    made[:] = values
-    return made
 
 
 def params_state(model: Any, tensors: Tensors, leave_out: Sequence[str] = ()) -> Params:
@@ -134,9 +120,9 @@ def params_state(model: Any, tensors: Tensors, leave_out: Sequence[str] = ()) ->
     found: Params = {}
     for name, value in model.get_params(deep=False).items():
         if isinstance(value, dict | list | tuple | np.ndarray) and name not in leave_out:
-            tensors.put_values(f"params.{name}", objects(list(value)))
+            tensors.put_list(f"params.{name}", list(value))
             if isinstance(value, dict):
-                tensors.put_values(f"params.{name}.by_label", objects(list(value.values())))
+                tensors.put_list(f"params.{name}.by_label", list(value.values()))
         elif isinstance(value, Kernel):
             found[name] = kernel_state(value)
         elif name not in leave_out:
@@ -162,10 +148,11 @@ def params_from(cls: Any, params: Params, tensors: Tensors) -> Any:
         values[name] = kernel_from(value) if isinstance(value, KernelState) else value
     for name, parameter in signature.items():
         if f"params.{name}" in tensors:
-            listed = tensors.values(f"params.{name}").tolist()
+            listed = tensors.listed(f"params.{name}", Scalar)
             values[name] = tuple(listed) if isinstance(parameter.default, tuple) else listed
             if f"params.{name}.by_label" in tensors:
-                values[name] = dict(zip(listed, tensors.values(f"params.{name}.by_label").tolist(), strict=False))
+                numbers = tensors.listed(f"params.{name}.by_label", int | float, len(listed))
+                values[name] = dict(zip(listed, numbers, strict=True))
     made = cls(**values)
     if hasattr(made, "_parameter_constraints"):
         _refuse_unknown_names(made)
@@ -177,16 +164,13 @@ def params_from(cls: Any, params: Params, tensors: Tensors) -> Any:
 
 def _refuse_unknown_names(made: Any) -> None:
     """Refuse names of kernels and rules that are not registered: looking for them would import what a file names."""
-    for name, constraints in made._parameter_constraints.items():
+    for name, known in (("kernel", KERNELS), ("rule", {**RULES, "auto": None})):
         value = getattr(made, name, None)
-        for constraint in constraints:
-            registry = getattr(constraint, "registry", None)
-            if registry is not None and isinstance(value, str) and value not in {*registry, *constraint.also}:
-                known = ", ".join(map(repr, registry))
-                raise ModelFileError(
-                    f"its {name} must be one of {known}, or registered by the package that brings it, which has to be "
-                    f"imported first. Got {value[:60]!r} instead."
-                )
+        if isinstance(value, str) and value not in known:
+            raise ModelFileError(
+                f"its {name} must be one of {', '.join(map(repr, known))}, or registered by the package that brings "
+                f"it, which has to be imported first. Got {value[:60]!r} instead."
+            )
 
 
 # -- records and support vectors --------------------------------------------------------------------------------------
@@ -194,23 +178,15 @@ def _refuse_unknown_names(made: Any) -> None:
 _COLUMNS = {"example": "i8", "vector": "i4", "sign": "i1", "time": "i8", "score": "f8", "norm2": "f8"}
 
 
-class RecordState(State):
-    """What a record has beside its columns."""
-
-    n_examples: Count
-    n_steps: Count
-
-
-def record_state(record: MistakeRecord, tensors: Tensors) -> RecordState:
-    """Return the state of a record; scores and lengths that are all 0, as compact models have them, are left out."""
+def put_record(record: MistakeRecord, tensors: Tensors) -> None:
+    """Write a record; scores and lengths that are all 0, as compact models have them, are left out."""
     for name in (*_COLUMNS, "weight"):
         column = getattr(record, name)
         if column is not None and (name not in ("score", "norm2") or column.any()):
             tensors.put(name, column)
-    return RecordState(n_examples=int(record.n_examples), n_steps=int(record.n_steps))
 
 
-def record_from(state: RecordState, tensors: Tensors, n_vectors: int, n_named: int) -> MistakeRecord:
+def record_from(tensors: Tensors, n_named: int, n_vectors: int, n_examples: int, n_steps: int) -> MistakeRecord:
     """Return a record of some of ``n_named`` examples."""
     columns = {"example": tensors.take("example", "i8", (None,), least=0)}
     k = len(columns["example"])
@@ -221,10 +197,8 @@ def record_from(state: RecordState, tensors: Tensors, n_vectors: int, n_named: i
         raise tensors.wrong("example", f"numbers of examples below {n_named}")
     if k and columns["norm2"].min() < -1e-6 * max(0.0, columns["norm2"].max()):  # rounding may leave a little below 0
         raise tensors.wrong("norm2", "squared lengths")
-    weight = tensors.take_if_there("weight", "f8", (k,))
-    return MistakeRecord(
-        **columns, n_vectors=n_vectors, n_examples=state.n_examples, n_steps=state.n_steps, weight=weight
-    )
+    weight = tensors.take("weight", "f8", (k,)) if "weight" in tensors else None
+    return MistakeRecord(**columns, n_vectors=n_vectors, n_examples=n_examples, n_steps=n_steps, weight=weight)
 
 
 def support_rows(tensors: Tensors, kernel: Kernel, n_support: int, n_features: int) -> Rows:
@@ -238,18 +212,7 @@ def support_rows(tensors: Tensors, kernel: Kernel, n_support: int, n_features: i
     return rows
 
 
-def check_room(n_vectors: int, n_support: int) -> None:
-    """Refuse coefficients that take more memory than there is: a small file can have many classes and examples."""
-    if (needed := 8 * n_vectors * n_support) > (free := available_memory()):
-        raise ModelFileError(
-            f"the coefficients of {n_support:,} support vectors and {n_vectors:,} vectors take {needed / 1e9:.1f} GB, "
-            f"and {free / 1e9:.1f} GB are free."
-        )
-
-
 def divisor_from(tensors: Tensors, n_vectors: int) -> Floats | None:
     """Return what scores are divided by, if anything."""
-    found = tensors.take_if_there("divisor", "f8", (n_vectors,))
-    if found is not None and not (found >= np.finfo(np.float64).tiny).all():
-        raise tensors.wrong("divisor", "positive numbers")
-    return found
+    least = float(np.finfo(np.float64).tiny)
+    return tensors.take("divisor", "f8", (n_vectors,), least=least) if "divisor" in tensors else None

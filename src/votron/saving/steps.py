@@ -18,8 +18,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 
 from votron.errors import ModelFileError
-from votron.saving.parts import Params, Scalar, State, objects, params_from, params_state, plain, refused
-from votron.saving.tensors import WIDEST, Tensors
+from votron.saving.parts import Params, State, params_from, params_state, refused
+from votron.saving.tensors import WIDEST, Scalar, Tensors, objects, plain
 from votron.tables import Column, TableEncoder
 from votron.tables.encoder import KINDS
 
@@ -39,7 +39,7 @@ _SAFE = {
 def put_names(made: Any, tensors: Tensors) -> None:
     """Write the names of features, if there are any."""
     if hasattr(made, "feature_names_in_"):
-        tensors.put_texts("feature_names", [str(name) for name in made.feature_names_in_])
+        tensors.put_list("feature_names", [str(name) for name in made.feature_names_in_])
 
 
 def set_names(made: Any, n_features: int | None, tensors: Tensors) -> None:
@@ -47,7 +47,7 @@ def set_names(made: Any, n_features: int | None, tensors: Tensors) -> None:
     if n_features is not None:
         made.n_features_in_ = n_features
     if "feature_names" in tensors:
-        made.feature_names_in_ = objects(tensors.texts("feature_names", n_features))
+        made.feature_names_in_ = objects(tensors.listed("feature_names", n=n_features))
 
 
 # -- what transformers have learnt ------------------------------------------------------------------------------------
@@ -114,14 +114,14 @@ def _check_texts(step: Any, tensors: Tensors | None = None) -> None:
 
 def _put_words(step: Any, tensors: Tensors) -> None:
     _check_texts(step)
-    tensors.put_texts("words", sorted(step.vocabulary_, key=step.vocabulary_.__getitem__))
+    tensors.put_list("words", sorted(step.vocabulary_, key=step.vocabulary_.__getitem__))
     if getattr(step, "use_idf", False):
         tensors.put("idf", step.idf_)
 
 
 def _set_words(made: Any, tensors: Tensors) -> None:
     _check_texts(made)
-    words = tensors.texts("words")
+    words = tensors.listed("words")
     tensors.spend(_A_WORD * len(words))
     made.vocabulary_, made.fixed_vocabulary_ = {word: i for i, word in enumerate(words)}, False
     if not len(words) == len(made.vocabulary_) > 0:

@@ -1,14 +1,16 @@
 """The arrays of a model file by name: what is put into them, and what is taken out, each checked.
 
-Beside plain arrays there are CSR matrices (three arrays), lists of texts (their bytes in UTF-8, and where each ends),
-and values of any of Python's plain types. An array is taken once, and none may be left at the end.
+Beside plain arrays there are CSR matrices, of three arrays, and lists of texts and other plain values, as the bytes of
+their JSON. An array is taken once, and none may be left at the end.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -24,31 +26,28 @@ WIDEST = 1 << 26
 _SLACK, _MULTIPLE = 32 << 20, 6
 """Memory that may be taken beyond the arrays themselves: so many bytes, and so many for each of the file."""
 _DEEPEST = 8
-_A_TEXT = 72
-"""Bytes that Python takes for a text beside its letters."""
-_PLAIN = (type(None), bool, int, float, str)
-_READERS: tuple[Any, ...] = (lambda text: None, lambda text: text == "True", int, float, str)
-_LONGEST_NUMBER = 30
+_A_VALUE = 72
+"""Bytes that Python takes for a text or number beside its letters."""
 _AT_ONCE = 1 << 22
 
 
+Scalar = None | bool | int | float | str
+
+
+def plain(value: Any) -> Any:
+    """Return a number of numpy as one of Python; dates stay what they are."""
+    return value.item() if isinstance(value, np.bool_ | np.number | np.str_) else value
+
+
+def objects(values: Sequence[Any]) -> NDArray[Any]:
+    """Return values as an array of objects."""
+    made = np.empty(len(values), dtype=object)
+    made[:] = values
+    return made
+
+
 class Tensors:
-    """Arrays by name, below a prefix.
-
-    Parameters
-    ----------
-    arrays : dict
-        The arrays.
-    n_bytes : int
-        Size of the file that they are from; memory to be taken is in proportion to it.
-
-    Examples
-    --------
-    >>> tensors = Tensors({})
-    >>> tensors.at("model").put_texts("names", ["rain", "sun"])
-    >>> Tensors(tensors.arrays).at("model").texts("names")
-    ['rain', 'sun']
-    """
+    """Arrays by name, below a prefix."""
 
     def __init__(self, arrays: Arrays, n_bytes: int = 0) -> None:
         self.arrays, self._prefix = arrays, ""
@@ -87,27 +86,23 @@ class Tensors:
         for name in names:
             self.put(name, getattr(source, name))
 
-    def put_texts(self, name: str, texts: list[str]) -> None:
-        """Add a list of texts."""
-        content = [text.encode("utf-8", "surrogatepass") for text in texts]
-        self.put(name, np.frombuffer(b"".join(content), dtype=np.uint8))
-        self.put(f"{name}.ends", np.cumsum([len(each) for each in content], dtype=np.int64))
-
     def put_values(self, name: str, values: NDArray[Any]) -> None:
-        """Add labels or categories: numbers, truth values or texts; in an array of objects also None and NaN."""
+        """Add labels or categories: numbers, truth values or texts, all of one type or, as objects, of several."""
         if values.dtype.kind in "biuf":
             self.put(name, values)
-            return
-        plain = [each.item() if isinstance(each, np.generic) else each for each in values.tolist()]
-        odd = next((each for each in plain if type(each) not in _PLAIN), None)
-        if values.dtype.kind not in "UO" or odd is not None:
+        elif values.dtype.kind == "U":
+            self.put_list(f"{name}.texts", values.tolist())
+        else:
+            self.put_list(f"{name}.objects", list(values))
+
+    def put_list(self, name: str, values: Sequence[Any]) -> None:
+        """Add a list of plain values."""
+        odd = [each for each in values if not isinstance(plain(each), Scalar)]
+        if odd:
             raise ModelFileError(
-                "Labels and categories in a model file must be numbers, truth values or text. "
-                f"Got {plain[0] if odd is None else odd!r} instead."
+                f"Labels and categories in a model file must be numbers, truth values or text. Got {odd[0]!r} instead."
             )
-        self.put_texts(name, [str(each) for each in plain])
-        if values.dtype.kind == "O":
-            self.put(f"{name}.types", np.array([_PLAIN.index(type(each)) for each in plain], dtype=np.uint8))
+        self.put(name, np.frombuffer(msgspec.json.encode([plain(each) for each in values]), dtype=np.uint8))
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -138,10 +133,6 @@ class Tensors:
             raise self.wrong(name, f"no numbers below {least:g}")
         return found
 
-    def take_if_there(self, name: str, types: str, shape: tuple[int | None, ...]) -> NDArray[Any] | None:
-        """Return an array of finite numbers, or None."""
-        return self.take(name, types, shape) if name in self else None
-
     def rows(self, name: str, shape: tuple[int, int], types: str = NUMBERS) -> Rows:
         """Return a matrix, dense or CSR."""
         if f"{self._prefix}{name}.indptr" not in self.arrays:
@@ -163,40 +154,27 @@ class Tensors:
         made.has_sorted_indices = made.has_canonical_format = True
         return made
 
-    def texts(self, name: str, n: int | None = None) -> list[str]:
-        """Return a list of texts."""
-        ends = self.take(f"{name}.ends", "i8", (n,), least=0)
-        content = self.take(name, "u1", (int(ends[-1]) if len(ends) else 0,)).tobytes()
-        if (ends[1:] < ends[:-1]).any():
-            raise self.wrong(f"{name}.ends", "rising numbers")
-        self.spend(_A_TEXT * len(ends))
-        begins = itertools.chain([0], ends.tolist())
+    def listed(self, name: str, kind: Any = str, n: int | None = None) -> list[Any]:
+        """Return a list of plain values."""
+        content = self.take(name, "u1", (None,)).tobytes()
+        self.spend(_A_VALUE * content.count(b","))
         try:
-            return [content[a:b].decode("utf-8", "surrogatepass") for a, b in zip(begins, ends.tolist(), strict=False)]
-        except UnicodeDecodeError:
-            raise self.wrong(name, "texts in UTF-8") from None
+            found: list[Any] = msgspec.json.decode(content, type=list[kind])
+        except (msgspec.MsgspecError, UnicodeError) as error:
+            raise self.wrong(name, f"a list in JSON: {error}") from None
+        if n not in (None, len(found)):
+            raise self.wrong(name, f"a list of {n}")
+        return found
 
     def values(self, name: str) -> NDArray[Any]:
         """Return labels or categories."""
-        if f"{name}.ends" not in self:
+        if f"{name}.objects" in self:
+            return objects(self.listed(f"{name}.objects", Scalar))
+        if f"{name}.texts" not in self:
             return self.take(name, NUMBERS, (None,))
-        texts = self.texts(name)
-        if f"{name}.types" not in self:
-            self.spend(4 * len(texts) * max(map(len, texts), default=0))
-            return np.array(texts, dtype=str)
-        types = self.take(f"{name}.types", "u1", (len(texts),))
-        made = np.empty(len(texts), dtype=object)
-        try:
-            made[:] = [self._plain(text, kind) for text, kind in zip(texts, types.tolist(), strict=True)]
-        except (ValueError, IndexError):
-            raise self.wrong(name, "values of plain types") from None
-        return made
-
-    def _plain(self, text: str, kind: int) -> Any:
-        """Return a value of a plain type; the digits of an int, in particular, are limited."""
-        if _PLAIN[kind] is not str and len(text) > _LONGEST_NUMBER:
-            raise ValueError
-        return _READERS[kind](text)
+        texts = self.listed(f"{name}.texts")
+        self.spend(4 * len(texts) * max(map(len, texts), default=0))
+        return np.array(texts, dtype=str)
 
     def labels(self, name: str) -> NDArray[Any]:
         """Return two or more distinct labels in order."""

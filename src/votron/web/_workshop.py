@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -132,10 +133,10 @@ def bundled_pieces() -> list[Piece]:
     pieces = [
         Piece("moons", "Two moons, Gaussian kernel", "plane", _moons),
         Piece("clouds", "Two clouds that overlap, a line", "plane", _clouds),
-        Piece("digits", "scikit-learn's digits, (1 + x·z)⁴", "images", _digits),
+        Piece("digits", "scikit-learn's digits, (1 + x·z)⁴", "images", partial(_images, "digits", 10)),
     ]
     if os.environ.get("VOTRON_DATA"):
-        pieces.append(Piece("mnist", "MNIST, (1 + x·z)⁴", "images", _mnist))
+        pieces.append(Piece("mnist", "MNIST, (1 + x·z)⁴", "images", partial(_images, "mnist", 2)))
     return pieces
 
 
@@ -162,15 +163,7 @@ def _in_the_plane(model: Any, X: Floats, y: NDArray[Any], tell: Callable[[float]
     return Trained(fitted, X[n:], y[n:], f"{len(X) - n} other points", points=(X[:n], y[:n]))
 
 
-def _digits(tell: Callable[[float], None]) -> Trained:
-    return _images("digits", tell, epochs=10)
-
-
-def _mnist(tell: Callable[[float], None]) -> Trained:
-    return _images("mnist", tell, epochs=2)
-
-
-def _images(name: str, tell: Callable[[float], None], epochs: int) -> Trained:
+def _images(name: str, epochs: int, tell: Callable[[float], None]) -> Trained:
     from votron.data import load_image_set
 
     found = load_image_set(name, fetch=False)
