@@ -72,13 +72,6 @@ def model(tmp_path_factory):
     return path
 
 
-def test_hints_quote_names_with_spaces(tmp_path, capsys):
-    data = tmp_path / "t.csv"
-    data.write_text("a name,y\n" + "".join(f"v{i},{i % 2}\n" for i in range(300)))
-    words = " ".join(run(capsys, "train", data, "--label", "y", "-o", tmp_path / "m").err.split())
-    assert "--text 'a name' takes its words, --drop 'a name' leaves it out" in words
-
-
 def test_errors_do_not_list_every_column(model, tmp_path, capsys):
     data = tmp_path / "t.csv"
     names = [f"column {i}" for i in range(64)]
