@@ -191,7 +191,6 @@ def load_with_manifest(path: Source, *, name: str | None = None) -> tuple[Any, M
 
 
 def _model_of(content: Content, name: str) -> Any:
-    """Return the model in a file that was read."""
     with _naming(name):
         stored, tensors = _stored(content), Tensors(content.arrays, content.n_bytes)
         steps = named_from(stored.steps, tensors.at("steps")) if stored.steps else []

@@ -37,13 +37,11 @@ _SAFE = {
 
 
 def put_names(made: Any, tensors: Tensors) -> None:
-    """Write the names of features, if there are any."""
     if hasattr(made, "feature_names_in_"):
         tensors.put_list("feature_names", [str(name) for name in made.feature_names_in_])
 
 
 def set_names(made: Any, n_features: int | None, tensors: Tensors) -> None:
-    """Set number and names of features, as far as they are known."""
     if n_features is not None:
         made.n_features_in_ = n_features
     if "feature_names" in tensors:
@@ -209,7 +207,6 @@ Step = Transformer | Steps | Table
 
 
 def step_state(step: Any, tensors: Tensors) -> Step:
-    """Return the state of a fitted step."""
     if type(step) is Pipeline:
         return Steps(steps=named_states(step.steps, tensors))
     if type(step) is TableEncoder:
