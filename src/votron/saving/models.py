@@ -217,7 +217,7 @@ def _naming(name: str) -> Iterator[None]:
     """Make errors of what is in a file speak of the file, in one sentence."""
     try:
         yield
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         text = " ".join(str(error).split()).rstrip(".")
         raise ModelFileError(f"The model file {name} cannot be opened: {text[:_LONGEST_REASON]}.") from None
 

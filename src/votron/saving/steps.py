@@ -86,7 +86,7 @@ def _put_imputer(step: SimpleImputer, tensors: Tensors) -> None:
 
 
 def _set_imputer(made: SimpleImputer, tensors: Tensors) -> None:
-    statistics = tensors.take("statistics", "f4 f8", (made.n_features_in_,), finite=False)
+    statistics = tensors.take("statistics", "f4 f8", (getattr(made, "n_features_in_", None),), finite=False)
     names = vars(made).get("feature_names_in_")
     made.fit(np.zeros((1, len(statistics)), dtype=statistics.dtype))  # of ours, which makes what it has beside these
     made.statistics_ = statistics.astype(made.statistics_.dtype)
