@@ -22,11 +22,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import scipy.sparse as sp
+import sklearn.datasets  # noqa: F401  # which the first file of svmlight would wait for
 
 from votron.data import Examples, open_batches, read_examples, write_examples
 from votron.errors import VotronError
 
-SECONDS = 5
+SECONDS = 20
 TABLE = pl.DataFrame(
     {
         "name": ["ann", "bob, x", 'c"d', "e\nf"] * 5,

@@ -149,13 +149,18 @@ def test_later_batches_hold_what_the_first_do(tmp_path, what):
 
 
 def test_numbers_after_words_are_words(tmp_path):
-    (tmp_path / "t.jsonl").write_text('{"a": "x"}\n{"a": 1}\n{"b": 2}\n')
-    batches = list(open_batches(tmp_path / "t.jsonl", labels="none", missing="keep", batch_bytes=11))
-    assert [batch.X.rows(named=True) for batch in batches] == [[{"a": "x"}], [{"a": "1"}], [{"a": None, "b": 2}]]
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"a": "x", "b": null}\n{"a": 1}\n{"b": 2}\n{"c": 1}\n')
+    options = {"labels": "none", "missing": "keep", "batch_bytes": 11}
+    with pytest.raises(DataError, match=r"The column 'c' of .* must be in the first batch\. Got .* of line 4 instead"):
+        list(open_batches(path, **options))
+    path.write_text(path.read_text()[:-9])
+    rows = [row for batch in open_batches(path, **options) for row in batch.X.rows()]
+    assert rows == [("x", None), ("1", None), (None, 2)]
 
 
 def test_streams_learn_from_lines(tmp_path, capsys):
-    rows = [{"n": i % 7, "w": "ab"[i % 2], "y": "pq"[i % 2], **({"late": 1.0} if i > 30 else {})} for i in range(60)]
+    rows = [{"n": i % 7, "w": "ab"[i % 2], "y": "pq"[i % 2], "late": 1.0 if i > 30 else None} for i in range(60)]
     path = tmp_path / "t.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     batches = open_batches(path, label="y", missing="keep", batch_bytes=300)

@@ -176,7 +176,7 @@ def test_a_package_that_brings_it(days):
         "assert main(['evaluate', 'm.votron', '-', '--format', 'jsonlines']) == 0\n"
         "assert main(['data', 'convert', 'days.rows', 'days.objects', '--label', 'Play']) == 0\n"
         "assert main(['data', 'convert', 'days.rows', 'x', '--to', 'jsonlines', '--label', 'Play']) == 0\n"
-        "assert main(['data', 'describe', 'days.rows', '--format', 'nowhere']) == 2\n"
+        "assert main(['data', 'describe', 'days.rows', '--format', 'nowhere']) != 0\n"
         "open('days.rows', 'w').write('7')\n"
         "assert main(['data', 'describe', 'days.rows']) == 1\n"
     )
@@ -192,5 +192,5 @@ def test_a_package_that_brings_it(days):
     assert done.returncode == 0, done.stderr
     assert (folder / "labels.csv").read_text().split()[1:] == ["no"] * 3 + ["yes"] * 3
     assert [json.loads(line) for line in (folder / "days.objects").read_text().splitlines()] == DAYS
-    assert "--format must be one of csv, tsv, " in done.stderr
+    assert "must be one of 'csv', 'tsv', " in done.stderr
     assert "votron data: The line 1 of 'days.rows' must be a JSON object." in done.stderr

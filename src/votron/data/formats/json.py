@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, ClassVar
 
 import msgspec
@@ -107,6 +107,7 @@ class JsonLines(Format):
             texts = {name for name, kind in seen.items() if kind == "text"}
             frame = _typed(frame, data, options, place, source.name, texts)
             if batch_bytes is not None:  # no row of a batch may have a column that others have
+                _refuse_new(frame.columns, names, options, place, source.name)
                 names |= dict.fromkeys(frame.columns)
                 absent = [polars().Series(name, [None] * frame.height) for name in names if name not in frame.columns]
                 frame = settled(select(frame.hstack(absent), names), seen, options.columns or (), place, source.name)
@@ -123,6 +124,16 @@ def _lines_of(examples: Examples, format: str) -> list[bytes]:
     with polars_errors(f"Cannot write {examples.source!r} as {format}"):
         as_table(examples).write_ndjson(buffer)
     return buffer.getvalue().splitlines()
+
+
+def _refuse_new(columns: list[str], names: Collection[str], options: ReadOptions, place: Place, name: str) -> None:
+    """Refuse columns that the batches before do not have: what was learnt from these cannot take them in."""
+    new = [each for each in columns if each not in names]
+    if names and new and options.columns is None:
+        raise DataError(
+            f"The column {new[0]!r} of {name} must be in the first batch. Got it first in the batch of {place(0)} "
+            "instead: give the first row a null of that name."
+        )
 
 
 def _refuse_other(source: Source) -> None:
