@@ -41,7 +41,7 @@ from votron.data._columns import (
 from votron.data.dates import are_dates, parts_of_dates
 from votron.data.tables import kind_of, list_names
 from votron.data.vocabulary import DATES, NUMERIC, STRATEGIES
-from votron.errors import DataError, Parameter, Phrase, VotronError
+from votron.errors import DataError, VotronError
 
 __all__ = ["encoder_columns", "make_encoder", "tabular_encoder"]
 
@@ -140,20 +140,24 @@ def tabular_encoder(
     if not (isinstance(numeric, str) and numeric in SCALERS):
         choices = ", ".join(map(repr, SCALERS))
         raise VotronError(
-            Parameter("numeric", of="tabular_encoder"), f" must be one of {choices}. Got {numeric!r} instead."
+            f"The 'numeric' parameter of tabular_encoder must be one of {choices}. Got {numeric!r} instead.",
+            parameter="numeric",
         )
     if dates not in DATES:
         rule = ", ".join(map(repr, DATES))
-        raise VotronError(Parameter("dates", of="tabular_encoder"), f" must be one of {rule}. Got {dates!r} instead.")
+        raise VotronError(
+            f"The 'dates' parameter of tabular_encoder must be one of {rule}. Got {dates!r} instead.",
+            parameter="dates",
+        )
     names = _checked_columns(frame)
     kept = set(checked_names("probabilities", probabilities, names))
     coded = set(checked_names("discrete", discrete, names))
     for name in names:
         if name in kept and name in coded:
             raise VotronError(
-                "The ",
-                Phrase("shared", "'probabilities' and 'discrete' of tabular_encoder", parameter="probabilities"),
-                f" must not share a column. Got {name!r} in both instead.",
+                f"The 'probabilities' and 'discrete' of tabular_encoder must not share a column. Got {name!r} in "
+                "both instead.",
+                parameter="probabilities",
             )
     columns = dict(zip(names, columns_of(frame), strict=True))
     values = {name: _values(one, name, as_text=name in coded, as_chance=name in kept) for name, one in columns.items()}
@@ -410,10 +414,9 @@ def checked_names(parameter: str, given: Any, columns: list[str]) -> list[str]:
     for name in names:
         if not isinstance(name, str) or name not in there:
             raise VotronError(
-                Parameter(parameter, of="tabular_encoder"),
-                " must be names of columns of ",
-                Phrase("frame", "the frame"),
-                f", which has {list_names(columns)}. Got {name!r} instead.{did_you_mean(name, columns)}",
+                f"The {parameter!r} parameter of tabular_encoder must be names of columns of the frame, which has "
+                f"{list_names(columns)}. Got {name!r} instead.{did_you_mean(name, columns)}",
+                parameter=parameter,
             )
     return names
 
@@ -523,12 +526,14 @@ def _check(frame: Any, text_features: Any, n_text_features: Any, missing: Any) -
         if given not in choices:
             rule = ", ".join(map(repr, choices))
             raise VotronError(
-                Parameter(name, of="a table's encoder"), f" must be one of {rule}. Got {given!r} instead."
+                f"The {name!r} parameter of a table's encoder must be one of {rule}. Got {given!r} instead.",
+                parameter=name,
             )
     if not isinstance(n_text_features, int) or not 1 <= n_text_features < 2**31:
         raise VotronError(
-            Parameter("n_text_features", of="a table's encoder"),
-            f" must be an int in the range [1, 2**31). Got {n_text_features!r} instead.",
+            "The 'n_text_features' parameter of a table's encoder must be an int in the range [1, 2**31). Got "
+            f"{n_text_features!r} instead.",
+            parameter="n_text_features",
         )
 
 

@@ -21,7 +21,7 @@ from votron.data.encoding import encoder_columns, make_encoder
 from votron.data.examples import Examples
 from votron.data.reading import ExampleBatches
 from votron.data.tables import kind_of, polars
-from votron.errors import DataError, Parameter, VotronError
+from votron.errors import DataError, VotronError
 
 __all__ = ["StreamFacts", "scan_stream"]
 
@@ -128,9 +128,9 @@ def scan_stream(
     """
     if missing in ("median", "most-frequent"):
         raise VotronError(
-            Parameter("missing", of="scan_stream"),
-            " must be 'refuse', 'drop', 'keep' or 'mean': other fillings need "
-            f"all rows at once. Got {missing!r} instead.",
+            "The 'missing' parameter of scan_stream must be 'refuse', 'drop', 'keep' or 'mean': other fillings "
+            f"need all rows at once. Got {missing!r} instead.",
+            parameter="missing",
         )
     names = {"discrete": _as_list(discrete), "probabilities": _as_list(probabilities), "text": _as_list(text)}
     found = _Statistics(set(names["discrete"]), set(names["text"]), set(names["probabilities"]), max_values)

@@ -21,7 +21,7 @@ from votron._util.text import rounded_bytes
 from votron._util.types import Array, Floats, Index, Labels, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
 from votron.engine import TrainingRun
-from votron.errors import Parameter, VotronError
+from votron.errors import VotronError
 from votron.estimators._kernels import gamma_from
 from votron.estimators._validation import (
     check_same_classes,
@@ -169,8 +169,9 @@ def check_unchanged(estimator: BaseEstimator, fixed: Mapping[str, Any]) -> None:
     for name, value in fixed.items():
         if getattr(estimator, name) != value:
             raise VotronError(
-                Parameter(name, of=type(estimator).__name__),
-                f" must be the same at every call of partial_fit: {value!r}. Got {getattr(estimator, name)!r} instead.",
+                f"The {name!r} parameter of {type(estimator).__name__} must be the same at every call of "
+                f"partial_fit: {value!r}. Got {getattr(estimator, name)!r} instead.",
+                parameter=name,
             )
 
 
@@ -197,8 +198,9 @@ def n_steps_of(model: Any, n_examples: int) -> int:
     n_steps = round(float(model.epochs) * n_examples)
     if not 1 <= n_steps <= _LONGEST:
         raise VotronError(
-            Parameter("epochs", of=type(model).__name__),
-            f" must present between 1 and 2^62 examples, of {n_examples} in an epoch. Got {model.epochs!r} instead.",
+            f"The 'epochs' parameter of {type(model).__name__} must present between 1 and 2^62 examples, of "
+            f"{n_examples} in an epoch. Got {model.epochs!r} instead.",
+            parameter="epochs",
         )
     return n_steps
 
@@ -244,8 +246,9 @@ def validation_split(order: Index, codes: Index, fraction: float, owner: str, rn
     n_held = int(np.ceil(fraction * len(order)))
     if n_held >= len(order):
         raise VotronError(
-            Parameter("validation_fraction", of=owner),
-            f" must leave an example to train on, of {len(order)} that can be learnt. Got {fraction!r} instead.",
+            f"The 'validation_fraction' parameter of {owner} must leave an example to train on, of {len(order)} "
+            f"that can be learnt. Got {fraction!r} instead.",
+            parameter="validation_fraction",
         )
     kept, held = held_out_split(codes[order], n_held, rng, every_class_trained=True)
     if not len(held):

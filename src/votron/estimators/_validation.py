@@ -12,10 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from votron._util.frames import columns_of_words, is_frame, is_missing
-from votron._util.text import counted
 from votron._util.types import Array, Index, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
-from votron.errors import DataError, Parameter, Phrase, VotronError
+from votron.errors import DataError, VotronError
 from votron.kernels import Kernel
 from votron.kernels.base import as_rows, is_precomputed
 
@@ -118,8 +117,9 @@ def check_same_classes(classes: Array, known: Array) -> None:
     """Refuse other classes than those of the first call of ``partial_fit``."""
     if not np.array_equal(classes, known):
         raise VotronError(
-            Parameter("classes", of="partial_fit", short=True),
-            f" must be the same at every call: {known.tolist()}. Got {classes.tolist()} instead.",
+            f"The 'classes' of partial_fit must be the same at every call: {known.tolist()}. Got "
+            f"{classes.tolist()} instead.",
+            parameter="classes",
         )
 
 
@@ -181,9 +181,8 @@ def _among(y: Array, found: Array) -> tuple[Array, Index]:
     unknown = np.setdiff1d(_sorted("labels", y)[0], found)
     if len(unknown):
         raise VotronError(
-            f"The labels must be among the classes {listed(found)} that this model knows",
-            Phrase("classes", " (the first call of partial_fit can name more with classes=[...])"),
-            f". Got {unknown.tolist()[0]!r} instead.",
+            f"The labels must be among the classes {listed(found)} that this model knows (the first call of "
+            f"partial_fit can name more with classes=[...]). Got {unknown.tolist()[0]!r} instead."
         )
     return found, np.searchsorted(found, y)
 
@@ -192,11 +191,9 @@ def check_two_classes(classes: Array, shape: tuple[int, int]) -> None:
     """Refuse labels that are all the same."""
     if len(classes) < 2:
         raise VotronError(
-            "The labels must have at least 2 classes to tell apart",
-            Phrase("classes", " (in partial_fit name them with classes=[...])"),
-            f". Got 1 class instead, {listed(classes)[1:-1]}, ",
-            Phrase("rows", f"for data of n_samples={shape[0]}, n_features={shape[1]}", rows=counted(shape[0], "row")),
-            ".",
+            "The labels must have at least 2 classes to tell apart (in partial_fit name them with classes=[...]). "
+            f"Got 1 class instead, {listed(classes)[1:-1]}, for data of n_samples={shape[0]}, "
+            f"n_features={shape[1]}."
         )
 
 

@@ -20,7 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from votron._util.frames import in_pandas
 from votron._util.text import counted
 from votron.data.encoding import make_encoder, unfilled_holes
-from votron.errors import DataError, Parameter, VotronError
+from votron.errors import DataError, VotronError
 from votron.estimators.base import VotronClassifier
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ def _naming_columns(model: Pipeline, X: Any, of: str) -> Iterator[None]:
         others = f", and {counted(len(holes) - 1, 'more column')} some" if len(holes) > 1 else ""
         raise DataError(
             "There must be no missing values in columns of numbers and dates, nor texts that are neither, and "
-            f"{name!r} has {n:,}{others}: fill them in, as table_classifier does with ",
-            Parameter("missing", "mean"),
-            ", or leave such rows out.",
+            f"{name!r} has {n:,}{others}: fill them in, as table_classifier does with missing='mean', or leave "
+            "such rows out.",
+            parameter="missing",
         ) from None
 
 

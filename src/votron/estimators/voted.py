@@ -20,7 +20,7 @@ from votron._util.resources import effective_threads, parse_memory_limit
 from votron._util.types import Floats, Index, Labels, Rows, RowsLike, Scores
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
-from votron.errors import Parameter, Phrase, VotronError
+from votron.errors import VotronError
 from votron.estimators._kernels import KERNEL_CONSTRAINTS, NameIn, kernel_on, learnable_rows, reads_gamma, set_tags
 from votron.estimators._probabilities import ProbabilisticClassifier
 from votron.estimators._support import SupportVectorMixin
@@ -74,11 +74,9 @@ def _learns_in_batches(model: Any) -> bool:
         )
     if isinstance(model.gamma, str) and reads_gamma(model.kernel):
         raise VotronError(
-            Parameter("gamma", of=name),
-            " must be a number ",
-            Phrase("in parts", "for partial_fit"),
-            f", since the data that decide what {model.gamma!r} stands for are not all there. Got {model.gamma!r} "
-            "instead.",
+            f"The 'gamma' parameter of {name} must be a number for partial_fit, since the data that decide what "
+            f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead.",
+            parameter="gamma",
         )
     return learns_in_batches(model)
 
@@ -749,11 +747,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
             other._set_holdout(*held_out)
             other._take_held_out(*held_out, self.record_.n_steps)
         elif RULES[rule].needs_held_out and self._vectors.holdout is None:
-            raise VotronError(
-                f"The rule {rule!r} needs held-out data: ",
-                Phrase("held-out data", "give X_val and y_val, or fit with that rule", rule=rule),
-                ".",
-            )
+            raise VotronError(f"The rule {rule!r} needs held-out data: give X_val and y_val, or fit with that rule.")
         return other
 
     def with_best_moment(self, X_val: RowsLike, y_val: Labels, rule: str | None = None) -> Self:
