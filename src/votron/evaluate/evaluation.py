@@ -217,13 +217,13 @@ class Evaluation:
         """
         found, labels = self.counts, self.labels
         rarest = rarest_in_words(found.rarest, weighed=weighed or weighs_classes(self.classifier, {}))
-        means = found.means(labels)
+        means, area = found.means(labels), self.auc
         words = f"balanced accuracy {percent(means['balanced_accuracy'])}, macro F1 {means['macro_f1']:.3f}"
         lines = [
             self.error_in_words(confidence, "\n"),
             beside_majority(found.wrong, found.majority, by_error=bool(rarest)),
             rarest,
-            words if self.auc is None else f"{words}, AUC {self.auc:.4f}",
+            words if area is None else f"{words}, AUC {area:.4f}",
             "" if self.log_loss is None else f"log-loss {self.log_loss:.4g} by the probabilities of the labels",
         ]
         unknown = first_of(list(map(str, labels[len(self.classes) :])), 5)

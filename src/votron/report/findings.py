@@ -49,7 +49,7 @@ class Origin:
     notes: tuple[str, ...] = ()
     """What readers should mind, in sentences."""
     trained_on: bool = False
-    """Whether the model is known to have learnt from the rows: their errors are no measure of it then."""
+    """Whether the model is known to be trained on these rows: their errors say little of others then."""
 
 
 class Findings:
