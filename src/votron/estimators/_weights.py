@@ -109,7 +109,7 @@ def _by_class(model: Any, name: str, labels: list[Any], *, missing: float) -> Fl
             raise _refusal(name, owner, f"have finite numbers of 0 or more. Got {value!r} for {label!r}.")
     strange = [label for label in values if label not in labels]
     if strange and not all(label in values for label in labels):
-        raise _refusal(name, owner, f"name classes of the labels. Got {strange[0]!r} instead.")
+        raise _refusal(name, owner, f"name classes of the labels. Got {strange[0]!r}, which is none, instead.")
     return np.array([float(values.get(label, missing)) for label in labels])
 
 
