@@ -277,7 +277,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
                 run, trainer = self._train_until_best(trainer, data, order, n_steps, held_out, scored)
             else:
                 run = self._train_to_the_end(trainer, data, order, n_steps, scored)
-            self._trainer, self.n_mistakes_ = trainer, trainer.n_mistakes
+            self._keep(trainer)
             self._set_history(history_of_fit(self, data, order, held_out, run))
             self._take_sample(scored.sample(grouped=not self.shuffle))
             if len(held_out):
@@ -335,7 +335,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
                     run = self._train(trainer, data, order, len(order), scored)
                 sample = scored.sample(grouped=True)
             self._add_to_sample(sample)
-            self._trainer, self.n_mistakes_ = trainer, trainer.n_mistakes
+            self._keep(trainer)
             self._set_history(history_with_batch(self, data, order, run))
         if run.interrupted:
             tell_of_end(self, run, "")
@@ -440,10 +440,8 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         self.validation_scores_ = scores
         return replace(run, converged=run.converged and best[0].time == trainer.time), best[0]
 
-    def _keep(self, trainer: PrimalTrainer, n_epochs: float, converged: bool) -> None:
-        """Set the attributes of a model from a file."""
+    def _keep(self, trainer: PrimalTrainer) -> None:
         self._trainer, self.n_mistakes_ = trainer, trainer.n_mistakes
-        self.n_epochs_, self.converged_ = n_epochs, converged
 
     # -- probabilities ------------------------------------------------------------------------------------------------
 
