@@ -34,6 +34,7 @@ from votron.estimators._training import (
     class_numbers,
     come_grouped,
     evenly,
+    hand_on_ctrl_c,
     history_of_fit,
     history_with_batch,
     in_epochs,
@@ -143,6 +144,8 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
     validation_scores_ : list of float
         With early stopping: the accuracy on the held-out part after each pass. Weights and ``n_mistakes_`` are as of
         the pass with the highest, the first among equals.
+    history_ : TrainingHistory
+        How the model came about: data, order of presentation, passes and choices; `votron.history` lists them.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -337,8 +340,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
             self._add_to_sample(sample)
             self._keep(trainer)
             self._set_history(history_with_batch(self, data, order, run))
-        if run.interrupted:
-            tell_of_end(self, run, "")
+        hand_on_ctrl_c(run, run.steps)
         return self
 
     def _check_settings(self) -> None:

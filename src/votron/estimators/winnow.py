@@ -19,6 +19,7 @@ from votron.estimators._training import (
     TrainingData,
     check_is_trained,
     check_room,
+    hand_on_ctrl_c,
     history_of_fit,
     history_with_batch,
     in_epochs,
@@ -97,6 +98,8 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         Passes that were run; calls of `partial_fit` count as one each.
     converged_ : bool
         Whether `fit` ended with a whole pass without a mistake: the final weights make none on the training data.
+    history_ : TrainingHistory
+        How the model came about: data, order of presentation, passes and choices; `votron.history` lists them.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -231,8 +234,7 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
             order = np.arange(len(data.codes))
             run = self._train(data, order, len(order))
             self._set_history(history_with_batch(self, data, order, run))
-        if run.interrupted:
-            tell_of_end(self, run, "")
+        hand_on_ctrl_c(run, run.steps)
         return self
 
     def _new_trainer(self) -> WinnowTrainer:
