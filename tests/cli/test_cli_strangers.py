@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cli_files import write_files
 
-from votron.cli import _output, main
+from votron.cli import main, output
 from votron.saving import read_manifest
 from votron.saving.container import packed, read_content
 from votron.saving.tensors import Tensors
@@ -115,9 +115,9 @@ def test_predictions_are_escaped_on_a_screen_only(screen, here, capsys, monkeypa
 
 def test_harmless_characters_stay():
     text = "zwölf 十二 двенадцать − ± · 🙂 a\u00a0b\u3000c"
-    assert _output.printable(text) == text
-    assert _output.printable("a\nb\tc", keep="\n") == "a\nb\\tc"
-    assert json.loads(_output.as_json({"a": text + EVIL})) == {"a": text + EVIL}
+    assert output.printable(text) == text
+    assert output.printable("a\nb\tc", keep="\n") == "a\nb\\tc"
+    assert json.loads(output.as_json({"a": text + EVIL})) == {"a": text + EVIL}
 
 
 # -- standard output that lacks characters ----------------------------------------------------------------------------

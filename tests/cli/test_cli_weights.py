@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import shlex
@@ -10,17 +9,11 @@ import shlex
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
-from strategies import thorough
 
-from votron import VotedPerceptronClassifierCV, load
+from votron import TableEncoder, VotedPerceptronClassifierCV, load
 from votron.cli import main
-from votron.cli._parser import as_typed
-from votron.cli._weights import read_by_label
-from votron.data import make_encoder
 
 WEIGHTS = np.array([0, 0.5, 1, 3])[np.arange(120) // 3 % 4]
 ESTIMATORS = ["voted", "averaged"]
@@ -66,21 +59,9 @@ def classifier():
 # -- by label ---------------------------------------------------------------------------------------------------------
 
 
-@thorough(100)
-@given(
-    st.dictionaries(st.text(st.characters(exclude_characters="\r\n\0", codec="utf-8")), st.floats(0, 1e9), min_size=1)
-)
-def test_what_is_typed_by_label_is_read_back(values):
-    """Any label: with commas, quotes, signs of equality and spaces."""
-    assert read_by_label(as_typed(values)) == values
-
-
-@pytest.mark.parametrize(
-    "text", ["yes", "yes=", "=", "yes=x", "yes=-1", "yes=nan", "yes=inf", "yes=1,no", "yes=1,yes=2"]
-)
-def test_what_is_no_list_by_label(text):
-    with pytest.raises(argparse.ArgumentTypeError, match="must"):
-        read_by_label(text)
+@pytest.mark.parametrize("text", ["yes", "yes=", "=", "yes=x", "yes=-1", "yes=nan", "yes=inf", "yes=1,no"])
+def test_what_is_no_list_by_label(text, here, capsys):
+    assert "--class-weight: must be" in refused(capsys, *TRAIN, "--class-weight", text)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -120,17 +101,15 @@ def test_labels_of_all_kinds(here, capsys, names, typed, keys):
 
 
 def test_labels_that_are_none(here, capsys):
-    sentence = "--margin must name labels of the data. Got 'yse', which is none, instead. Did you mean 'yes'?\n"
+    sentence = "--margin must name labels of the data. Got 'yse' instead. Did you mean 'yes'?\n"
     assert refused(capsys, *TRAIN, "--margin", "yse=1") == f"votron train: {sentence}"
     write(here / "rare.csv", ["1", "2"])
     assert "--class-weight must name numbers, as the labels of the data are. Got 'yes' instead." in refused(
         capsys, *TRAIN, "--class-weight", "yes=1"
     )
-    assert "Got '1.5', which is none" in refused(capsys, *TRAIN, "--class-weight", "1.5=1")
-    assert "must give each label a number of 0 or more, as in yes=5,no=0.5. Got '1=-2' instead." in refused(
-        capsys, *TRAIN, "--class-weight", "1=-2"
-    )
-    assert "--margin must be a number or numbers by label such as yes=5,no=0.5. Got 'x' instead." in refused(
+    assert "Got 1.5 instead" in refused(capsys, *TRAIN, "--class-weight", "1.5=1")
+    assert "must be numbers of 0 or more by label" in refused(capsys, *TRAIN, "--class-weight", "1=-2")
+    assert "--margin: must be a number or numbers by label such as yes=5,no=0.5. Got 'x' instead." in refused(
         capsys, *TRAIN, "--margin", "x"
     )
     assert not (here / "m.votron").exists()
@@ -207,11 +186,11 @@ def test_streams_with_weights(here, capsys, monkeypatch, piped):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--sample-weight", "W"], "--sample-weight must be a column of rare.csv, beside the labels. Got 'W' instead."),
-        (["--sample-weight", "label"], "--sample-weight must be a column of rare.csv, beside the labels. Got 'label'"),
-        (["--sample-weight", "w", "--estimator", "winnow"], "and not for winnow."),
-        (["--sample-weight", "a"], "The weights in column 'a' of rare.csv must be numbers of 0 or more. Got -"),
-        (["--sample-weight", "W", "--stream", "--estimator", "averaged"], "must be a column of rare.csv"),
+        (["--sample-weight", "W"], "--sample-weight: rare.csv has no column 'W'"),
+        (["--sample-weight", "label"], "--sample-weight: rare.csv has no column 'label'"),
+        (["--sample-weight", "w", "--estimator", "winnow"], "--sample-weight is not for WinnowClassifier"),
+        (["--sample-weight", "a"], "the weight in column 'a' must be a number of 0 or more. Got -"),
+        (["--sample-weight", "W", "--stream", "--estimator", "averaged"], "rare.csv has no column"),
     ],
 )
 def test_columns_that_are_none(here, capsys, arguments, sentence):
@@ -224,7 +203,7 @@ def test_columns_that_hold_no_weights(here, capsys):
     assert "no row is left to train on" in refused(capsys, *TRAIN, "--sample-weight", "w")
     text = (here / "rare.csv").read_text().replace(",0,", ",x,")
     (here / "rare.csv").write_text(text)
-    assert "column 'w' of rare.csv must be numbers. Got texts." in refused(capsys, *TRAIN, "--sample-weight", "w")
+    assert "weights must be numbers" in refused(capsys, *TRAIN, "--sample-weight", "w")
     assert "is for columns of tables" in refused(capsys, "train", "digits", "-o", "d.votron", "--sample-weight", "w")
 
 
@@ -246,13 +225,8 @@ def test_tune_takes_the_weights_that_train_takes(here, capsys):
     search = VotedPerceptronClassifierCV(
         ["rbf"], ["scale"], margins=[0.5], epochs=4, cv=splitter, class_weight={"yes": 4.0}, random_state=0
     )
-    encoded = make_encoder(kept[["a", "b"]]).fit_transform(kept[["a", "b"]])
+    encoded = TableEncoder().fit_transform(kept[["a", "b"]])
     search.fit(encoded, kept["label"].to_numpy(), sample_weight=kept["w"].to_numpy())
-    assert found["error"] == 1 - search.best_score_
-    command = shlex.split(found["command"])
-    assert command.count("--class-weight") == command.count("--sample-weight") == 1
+    assert found["score"] == search.best_score_
     tuned = load("tuned.votron")
     assert tuned[-1].class_weight == {"yes": 4.0}
-    run(capsys, *command[1:], "--json")
-    rows = frame[["a", "b"]]
-    np.testing.assert_array_equal(load("tuned.votron").decision_function(rows), tuned.decision_function(rows))

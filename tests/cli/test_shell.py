@@ -44,8 +44,6 @@ def commands():
     """Return all commands of click, by the words that are typed, those beneath others too."""
     context = click.Context(cli.votron)
     for name in COMMANDS:
-        if name in cli.OLD:
-            continue
         found = cli.votron.get_command(context, name)
         if isinstance(found, click.Group):
             for action in found.list_commands(context):

@@ -88,7 +88,7 @@ def test_a_column_of_weights(address, folder, capsys):
 
 
 def test_what_does_not_go_with_it(folder, capsys, monkeypatch):
-    monkeypatch.setattr("votron.cli._cluster._ANSWERS_WITHIN", 0.5)
+    monkeypatch.setattr("votron.cli.cluster.ANSWERS_WITHIN", 0.5)
     parts = ["train", str(folder / "parts"), "--label", "-1", "-o", str(folder / "m.votron")]
     for more, told in {
         ("--dask", "local:0"): "--dask must be an address, local or local:N",

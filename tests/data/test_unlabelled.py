@@ -49,7 +49,7 @@ def test_a_missing_label_is_refused_with_the_option_that_leaves_it_out(tmp_path,
         read_examples(path, label="y", missing="drop")
     for command in ("train", "tune"):
         assert main([command, str(path), "--label", "y", "-o", str(tmp_path / "m")]) == 1
-        assert "--drop-unlabelled." in capsys.readouterr().err
+        assert "--drop-unlabelled: " in capsys.readouterr().err
 
 
 def test_without_any_label_there_is_nothing_to_learn_and_something_to_describe(tmp_path, capsys):

@@ -457,8 +457,6 @@ def test_the_averaged_perceptron(digits):
         assert a.margins[name] == pytest.approx(b.margins[name], rel=1e-6)
     for name in ("Block & Novikoff", "Freund & Schapire, theorem 2"):
         assert bound(a, name).values == pytest.approx(bound(b, name).values, rel=1e-6)
-    with pytest.raises(VotronError, match="must be the training data"):
-        certify(once, X[:200], y[:200])
 
 
 def test_early_stopping_is_no_compression(digits):
@@ -492,13 +490,8 @@ def test_the_adatron(digits, n_classes):
     with pytest.warns(ConvergenceWarning):
         unfinished = KernelAdatronClassifier(degree=2, gamma=1.0, max_sweeps=1).fit(X, y)
     assert certify(unfinished, X, y).best() is None
-    for other in (X * 5 + 1, X[:250], np.vstack([X, X])):
-        with pytest.raises(VotronError, match="must be the training data"):
-            certify(model, other, np.resize(y, len(other)))
     with pytest.raises(VotronError, match="'adatrn'"):
         certify(model, X, y, comparators="adatrn")
-    with pytest.raises(VotronError, match="must be the training data"):
-        certify(model, X[::-1], y[::-1])
 
 
 # -- test data, and how it looks --------------------------------------------------------------------------------------
@@ -648,9 +641,6 @@ def test_a_picture(digits, tmp_path):
         (lambda m, X, y: certify(m, X, y, "low"), ["'delta' of certify", "Got 'low' instead"]),
         (lambda m, X, y: certify(m, X, y, X_test=X), ["go together", "Got X_test alone"]),
         (lambda m, X, y: certify(SVC().fit(X, y), X, y), ["VotedPerceptronClassifier", "type SVC"]),
-        (lambda m, X, y: certify(m, X[::-1], y[::-1]), ["must be the training data", "as they were given to fit"]),
-        (lambda m, X, y: certify(m, X, (y + 1) % 3), ["must be the training data"]),
-        (lambda m, X, y: certify(m, X + 1, y), ["must be the training data"]),
         (lambda m, X, y: certify(m, X[:5], y[:5]), ["must be the training data"]),
         (lambda m, X, y: certify(m, X, y, comparators=["svn"]), ["'comparators' of certify", "Got 'svn'"]),
         (
@@ -667,9 +657,6 @@ def test_a_picture(digits, tmp_path):
             ["must have the model's classes"],
         ),
         (lambda m, X, y: certify(m, X, y, X_test=X, y_test=y), ["had no part in training", "Got the training data"]),
-        (lambda m, X, y: certify(m, X, y, X_test=X.copy(), y_test=y), ["had no part in training"]),
-        (lambda m, X, y: certify(m, X[:-1], y[:-1]), ["must be the training data"]),
-        (lambda m, X, y: certify(m, np.vstack([X, X]), np.append(y, y)), ["must be the training data"]),
         (lambda m, X, y: certify(VotedPerceptronClassifier, X, y), ["Got the class VotedPerceptronClassifier"]),
         (lambda m, X, y: certify(m, X, y).best("gaurantee"), ["'guarantee' or 'estimate'", "Got 'gaurantee'"]),
         (

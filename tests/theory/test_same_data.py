@@ -101,6 +101,24 @@ def test_batches_one_after_another(data, model):
         certify(model, np.vstack([X[100:], X[:100]]), np.append(y[100:], y[:100]))
 
 
+def test_rows_that_cannot_be_learnt_are_counted_by_fit_and_by_partial_fit():
+    rng = np.random.default_rng(0)
+    X = rng.integers(-3, 4, (60, 3)).astype(float)
+    X[[3, 17, 40, 55]] = 0
+    y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
+    linear = {"kernel": "linear", "epochs": 1, "shuffle": False}
+    with pytest.warns(UserWarning, match="left out"):
+        models = [
+            paper_perceptron(**linear).fit(X, y),
+            paper_perceptron(**linear).partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:]),
+            paper_perceptron(**linear).fit(X[:30], y[:30]).partial_fit(X[30:], y[30:]),
+        ]
+    whole, *parts = [certify(model, X, y, comparators=()) for model in models]
+    for found in parts:
+        assert found.m == 56
+        assert [b.values for b in found.bounds] == [b.values for b in whole.bounds]
+
+
 def test_parameters_that_were_changed_since_are_no_other_data(data):
     X, y = data
     assert certify(voted(margin=0.5).fit(X, y).set_params(margin=0.0), X, y).tau > 0

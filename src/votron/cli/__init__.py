@@ -39,7 +39,6 @@ COMMANDS = {
     "play": "Play the perceptron game and look into a training run, in the browser.",
     "completion": "Print a shell completion script.",
 }
-OLD = ("train", "evaluate", "report", "certify", "tune", "compare", "data", "reproduce")
 
 ABOUT_DATA = (
     "Input X contains",
@@ -119,10 +118,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     name = next((each for each in arguments if each in COMMANDS), None)
     prog = f"votron {name}" if name else "votron"
-    if name in OLD:
-        from votron.cli import _old
-
-        return _old.main(arguments)
     with contextlib.suppress(ValueError):  # only the main thread can; SIGTERM ends workers as well, as Ctrl-C does
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:

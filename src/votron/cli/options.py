@@ -28,12 +28,12 @@ ESTIMATORS = ("voted", "averaged", "adatron", "winnow", "naive-bayes")
 
 
 class Number(click.ParamType):  # type: ignore[type-arg]
-    """A number, or one of some words; ``by_label`` also numbers such as yes=5,no=0.5."""
+    """A number (unless not ``alone``), one of some words, or ``by_label`` numbers such as yes=5,no=0.5."""
 
     name = "number"
 
-    def __init__(self, *words: str, whole: bool = False, by_label: bool = False) -> None:
-        self.words, self.whole, self.by_label = words, whole, by_label
+    def __init__(self, *words: str, whole: bool = False, by_label: bool = False, alone: bool = True) -> None:
+        self.words, self.whole, self.by_label, self.alone = words, whole, by_label, alone
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the value; the estimator checks its range."""
@@ -41,12 +41,13 @@ class Number(click.ParamType):  # type: ignore[type-arg]
             return value
         if self.by_label and "=" in value:
             return self._labelled(value, param, ctx)
-        for read in (int,) if self.whole else (int, float):
+        for read in () if not self.alone else (int,) if self.whole else (int, float):
             try:
                 return read(value)
             except ValueError:
                 continue
-        kinds = ["a whole number" if self.whole else "a number", *self.words]
+        kinds = ["a whole number" if self.whole else "a number"] if self.alone else []
+        kinds += self.words
         kinds += ["numbers by label such as yes=5,no=0.5"] if self.by_label else []
         return self.fail(f"must be {', '.join(kinds[:-1])} or {kinds[-1]}. Got {value!r} instead.", param, ctx)
 
@@ -130,6 +131,31 @@ rule = grouped(
     option("--normalize-vectors", is_flag=True, help="With --rule: divide each vector by its length first."),
 )
 common = grouped(json, quiet)
+
+SCORES = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced_accuracy",
+    "f1": "f1_macro",
+    "f1_macro": "f1_macro",
+    "auc": "roc_auc",
+    "roc_auc": "roc_auc",
+    "log_loss": "neg_log_loss",
+    "neg_log_loss": "neg_log_loss",
+}
+"""Names of scores, and what scikit-learn calls them."""
+
+
+def score(*, help: str) -> Decorator:
+    """Return the option for a score, by its name in scikit-learn or a short one."""
+    names = click.Choice(list(SCORES))
+    return option(
+        "--score",
+        metavar="NAME",
+        type=names,
+        default="accuracy",
+        callback=lambda ctx, param, name: SCORES[name],
+        help=help,
+    )
 
 
 # -- reading data -----------------------------------------------------------------------------------------------------
@@ -217,8 +243,9 @@ tables = grouped(
     _encode(
         "--numeric",
         metavar="HOW",
-        type=click.Choice(["keep", "standard", "minmax", "maxabs"]),
-        help="Scale numbers: keep (not at all), standard (to unit standard deviation), minmax (to 0 to 1) or maxabs "
+        type=click.Choice(["keep", "standard", "robust", "minmax", "maxabs"]),
+        help="Scale numbers: keep (not at all), standard (to unit standard deviation), robust (by quartiles, outliers "
+        "squashed), minmax (to 0 to 1) or maxabs "
         "(default: standard; winnow: keep).",
     ),
     discrete(group="Tables", into="table"),
@@ -250,7 +277,7 @@ _NUMBER = Number()
 class_weight = _param(
     "--class-weight",
     metavar="balanced|LABEL=X,...",
-    type=Number("balanced", NONE, by_label=True),
+    type=Number("balanced", NONE, by_label=True, alone=False),
     help="Weights of classes: balanced, or by label such as yes=5,no=1 (voted, averaged, adatron).",
 )
 n_jobs = _param("--n-jobs", metavar="N", type=Number(NONE, whole=True), help="Threads (default: all processors).")

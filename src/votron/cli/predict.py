@@ -135,14 +135,14 @@ def _columns(
         wanted["decision_function"] = (["score"] if len(classes) == 2 else classes, "")
     if proba:
         wanted["predict_proba"] = (classes, "p_")
-    yield "label", spread([] if rows is None else labels_of(saved, rows, threshold))
+    yield "label", spread([] if rows is None else _labels(saved, rows, threshold))
     for method, (names, prefix) in wanted.items():
         values = np.zeros((0, len(names))) if rows is None else np.asarray(getattr(estimator, method)(rows))
         for name, column in zip(names, values.reshape(-1, len(names)).T, strict=True):
             yield f"{prefix}{name}", spread(column)
 
 
-def labels_of(saved: SavedModel, rows: Any, threshold: float | None) -> Any:
+def _labels(saved: SavedModel, rows: Any, threshold: float | None) -> Any:
     """Return labels, of two classes the second where its probability reaches a threshold."""
     if threshold is None:
         return saved.estimator.predict(rows)

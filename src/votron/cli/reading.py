@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -17,33 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from votron import __version__
-from votron._util.text import counted, utc_now
+from votron._util.text import counted, percent, utc_now
+from votron.data.options import KEPT, RECORDED, ReadOptions
 from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, VotronError
 
 if TYPE_CHECKING:
-    from votron._util.types import Array, Index
+    from votron._util.types import Array, Index, RowsLike
     from votron.data import Examples
 
 _BATCH_BYTES = 4 << 20
 """A batch of rows to label: short rows take a hundred times their bytes until their labels are written."""
-_MANY = 100
+_RARE = 0.1
+"""Share of the rows below which a class may be rare."""
+_FEW_VALUES, _MANY = 40, 100
 """Rows, or different values, from which columns and labels are remarked upon."""
-KEPT = {
-    "na_values": list,
-    "only_na_values": bool,
-    "zero_based": bool,
-    "encoding": str,
-    "header": bool,
-    "quote": str,
-    "decimal": str,
-    "rgb": bool,
-    "resize": list,
-}
-"""Options of reading that hold for the data of a model as they held in training, and the type that a file keeps."""
-_RECORDED = ("format", "drop", "missing", "drop_unlabelled", "part", *KEPT)
-
-
 # -- examples ---------------------------------------------------------------------------------------------------------
 
 
@@ -56,6 +45,16 @@ def reading_options(reading: Mapping[str, Any], table: Mapping[str, Any] | None 
         found["missing"] = "keep"
     texts = [name for option in ("discrete", "text") for name in (table or {}).get(option, ())]
     return found | ({"as_text": tuple(texts)} if texts else {})
+
+
+def as_in_training(before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of reading that hold as in training, by what a model file says, which may be anything."""
+    found = {}
+    for name in KEPT:
+        with contextlib.suppress(VotronError, TypeError):
+            if before.get(name) is not None and ReadOptions(**{name: before[name]}):
+                found[name] = before[name]
+    return found
 
 
 def read_labelled(path: str, **options: Any) -> tuple[Examples, Array]:
@@ -103,7 +102,10 @@ def labels_like(names: list[str], y: Array, option: str) -> list[Any]:
         return names
     truth = {"true": True, "1": True, "false": False, "0": False}
     try:
-        return [truth[name.lower()] if y.dtype.kind == "b" else y.dtype.type(float(name)).item() for name in names]
+        if y.dtype.kind == "b":
+            return [truth[name.lower()] for name in names]
+        numbers = [float(name) for name in names]
+        return [value if (value := y.dtype.type(number).item()) == number else number for number in numbers]
     except (KeyError, ValueError, OverflowError):
         kind = "true and false" if y.dtype.kind == "b" else "numbers"
         raise click.UsageError(
@@ -121,14 +123,26 @@ def behind_encoder(encoder: Any, estimator: Any) -> Any:
     return estimator if encoder is None else ClassifierPipeline([("encoder", encoder), ("model", estimator)])
 
 
-def encoder_for(name: str, data: Examples, X: Any, reading: Mapping[str, Any], table: Mapping[str, Any]) -> Any:
+def encoder_for(name: str, data: Examples, X: RowsLike, reading: Mapping[str, Any], table: Mapping[str, Any]) -> Any:
     """Return what turns rows into vectors for an estimator, not fitted; None where nothing needs to."""
-    from votron.data import make_encoder
-    from votron.estimators import ESTIMATORS, table_options
+    from votron.estimators import ESTIMATORS, pipelines
 
-    if not hasattr(X, "columns"):
-        return matrix_encoder(X, table)
-    return make_encoder(X, **table_options(ESTIMATORS[name], typed_encoding(reading, table, data.label)))
+    check_options_of_tables(X, table)
+    return pipelines.encoder_for(X, ESTIMATORS[name], **typed_encoding(reading, table, data.label))
+
+
+def check_options_of_tables(X: RowsLike, table: Mapping[str, Any]) -> None:
+    """Refuse options that are for columns of tables, where there are none."""
+    from scipy.sparse import issparse
+
+    if hasattr(X, "columns"):
+        return
+    for option in ("discrete", "probabilities", "text"):
+        if option in table:
+            raise click.UsageError(f"--{option} is for columns of tables. The data are numbers without names.")
+    numeric = table.get("numeric", "keep")
+    if issparse(X) and numeric not in ("keep", "maxabs"):
+        raise click.UsageError(f"--numeric must be keep or maxabs for sparse data. Got {numeric!r} instead.")
 
 
 def typed_encoding(reading: Mapping[str, Any], table: Mapping[str, Any], label: str | None) -> dict[str, Any]:
@@ -144,22 +158,6 @@ def typed_encoding(reading: Mapping[str, Any], table: Mapping[str, Any], label: 
     }
 
 
-def matrix_encoder(X: Any, table: Mapping[str, Any]) -> Any:
-    """Return what scales the numbers of a matrix, where an option asks for it; refuse options of tables."""
-    from scipy.sparse import issparse
-
-    from votron.data.encoding import SCALERS
-
-    for name in ("discrete", "probabilities", "text"):
-        if name in table:
-            raise click.UsageError(f"--{name} is for columns of tables. The data are numbers without names.")
-    numeric = table.get("numeric", "keep")
-    if issparse(X) and numeric in ("standard", "minmax"):
-        raise click.UsageError(f"--numeric must be keep or maxabs for sparse data. Got {numeric!r} instead.")
-    scaler = SCALERS[numeric]
-    return None if scaler is None else scaler()
-
-
 # -- remarks ----------------------------------------------------------------------------------------------------------
 
 
@@ -169,7 +167,7 @@ def check_label(y: Array, label: str | None, *, is_table: bool) -> list[str]:
         return []
     values, rows = np.unique(y, return_counts=True)
     rare = bool(np.quantile(rows, 0.25) < 10)
-    if len(values) <= 50 or not (rare or len(values) > _MANY):
+    if len(values) <= _FEW_VALUES or not (rare or len(values) > _MANY):
         return []
     holds = f"The label{f' {label!r}' if label else ''} holds {len(values):,} different numbers in {len(y):,} rows"
     numbered = values[0] in (0, 1) and values[-1] - values[0] == len(values) - 1
@@ -181,27 +179,30 @@ def check_label(y: Array, label: str | None, *, is_table: bool) -> list[str]:
     return [f"{holds}, and each becomes a class. If they are a quantity, cut it into a few classes first."]
 
 
-def remarks_on_columns(X: Any, table: Mapping[str, Any]) -> list[str]:
-    """Return remarks on columns whose texts are nearly all different, and on those that number the rows."""
+def rare_class(y: Array) -> list[str]:
+    """Return a remark on the rarest class, if it is rare, with the remedy."""
+    values, rows = np.unique(y, return_counts=True)
+    share = float(rows.min()) / len(y)
+    if len(values) < 2 or share >= min(_RARE, 0.5 / len(values)):
+        return []
+    return [
+        f"Only {percent(share)} of the rows are {str(values[rows.argmin()])!r}, so the error says little about them: "
+        "--class-weight balanced gives them more weight."
+    ]
+
+
+def remarks_on_columns(X: RowsLike) -> list[str]:
+    """Return remarks on columns that number the rows."""
     from votron._util.frames import floats_of, kind_of
-    from votron.data.dates import are_dates
 
     if not hasattr(X, "columns") or len(X) < _MANY:
         return []
-    remarks, meant = [], {*table.get("discrete", ()), *table.get("text", ())}
+    remarks = []
     for name in X.columns:
-        kind, typed = kind_of(X[name]), shlex.quote(name)
-        if name in meant:
-            continue
-        if kind == "text" and not are_dates(X[name]) and (n := int(X[name].n_unique())) > max(_MANY, len(X) / 2):
-            remarks.append(
-                f"The column {name!r} has {n:,} different texts in {len(X):,} rows, and each becomes a feature: "
-                f"--text {typed} takes its words, --drop {typed} leaves it out."
-            )
-        elif kind == "number":
+        if kind_of(X[name]) == "number":
             values = floats_of(X[name])
             if (np.diff(values) > 0).all() and (values == np.rint(values)).all():
-                remarks.append(f"The column {name!r} numbers the rows: --drop {typed} leaves it out.")
+                remarks.append(f"The column {name!r} numbers the rows: --drop {shlex.quote(name)} leaves it out.")
     return remarks
 
 
@@ -226,7 +227,7 @@ def provenance_of(
         "command": command,
         "reading": {
             name: list(value) if isinstance(value := read[name], tuple) else value
-            for name in _RECORDED
+            for name in RECORDED
             if read.get(name) is not None
         },
         "data": {"name": base_name(path), "format": data.format, "rows": rows}

@@ -345,9 +345,10 @@ def _converted(column: Any, wanted: str, place: Place, name: str, why: str) -> A
         bad = int(wrong.arg_true()[0])
     if bad is None:
         return found
+    what = "true and false" if why == _BEFORE and wanted == "truth" else _WHAT[wanted]
     raise DataError(
-        f"The column {column.name!r} of {name} must hold {_WHAT[wanted]}, {why}. Got {short_repr(column[bad])} in "
-        f"{place(bad)} instead",
+        f"The column {column.name!r} of {name} must hold {what}, {why}. Got {short_repr(column[bad])} in {place(bad)} "
+        "instead",
         *([": say with ", Parameter("as_text"), " if it is a column of names."] if why == _BEFORE else ["."]),
     )
 

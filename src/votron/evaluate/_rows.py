@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from votron._util.types import Array, Floats, Index, Labels, RowsLike
-from votron.errors import VotronError
+from votron.errors import Parameter, VotronError
 from votron.estimators import VotedPerceptronClassifier, _validation
 from votron.estimators._weights import weighed
 
@@ -55,6 +55,8 @@ def drawn_rows(rows: LabelledRows, max_rows: int | None, seed: int, folds: int) 
         return rows
     counts = np.bincount(codes)
     shares = np.maximum(np.minimum(counts, folds), counts * max_rows // n)
+    cut_most = np.argsort(-(counts * max_rows % n), kind="stable")
+    shares[cut_most[: max(0, max_rows - int(shares.sum()))]] += 1
     order = np.random.RandomState(seed).permutation(n)
     drawn = [order[codes[order] == code][:share] for code, share in enumerate(shares)]
     return rows.take(np.sort(np.concatenate(drawn)))
@@ -72,7 +74,7 @@ def check_splitting(*, folds: Any, repeats: Any, random_state: Any, max_rows: An
 
 def out_of_range(name: str, allowed: str, value: Any) -> VotronError:
     """Return the error about a parameter."""
-    return VotronError(f"The {name!r} parameter of compare must be {allowed}. Got {value!r} instead.", parameter=name)
+    return VotronError(Parameter(name, of="compare"), f" must be {allowed}. Got {value!r} instead.")
 
 
 def stratified_splits(y: Array, folds: int, seed: int) -> list[tuple[Index, Index]]:

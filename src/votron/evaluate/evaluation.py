@@ -56,6 +56,8 @@ class Evaluation:
         Any fitted classifier of scikit-learn's kind, or a pipeline that ends in one.
     all_rules : bool, default=False
         Also count the errors of all rules by which a model that keeps its record can predict.
+    threshold : float, optional
+        With two classes: predict the second where its probability is at least so high.
 
     Examples
     --------
@@ -71,9 +73,12 @@ class Evaluation:
     error
     """
 
-    def __init__(self, model: Any, *, all_rules: bool = False) -> None:
-        self.model, self.classifier = model, classifier_of(model)
+    def __init__(self, model: Any, *, all_rules: bool = False, threshold: float | None = None) -> None:
+        self.model, self.classifier, self.threshold = model, classifier_of(model), threshold
         self.classes = plain_labels(self.classifier.classes_)
+        if threshold is not None and len(self.classes) != 2:
+            message = f"A threshold is for two classes. The model has {len(self.classes)}."
+            raise VotronError(message, parameter="threshold")
         self.counts = Confusion()
         self.rules: RulesOverTime | None = None
         if all_rules:
@@ -100,6 +105,8 @@ class Evaluation:
             ours = isinstance(model, ProbabilisticClassifier)  # which predict the label with the largest probability
             predicted = np.asarray(model.classes_[logs.argmax(axis=1)] if ours else model.predict(X))
             scores = logs
+            if self.threshold is not None:
+                predicted = np.asarray(model.classes_)[(logs[:, 1] >= np.log(self.threshold)).astype(int)]
             self._add_probabilities(logs, known, predicted == y)
         self._keep_scores(scores, known)
         self.counts.add(y, predicted)
@@ -210,13 +217,13 @@ class Evaluation:
         """
         found, labels = self.counts, self.labels
         rarest = rarest_in_words(found.rarest, weighed=weighed or weighs_classes(self.classifier, {}))
-        means = found.means(labels)
+        means, area = found.means(labels), self.auc
         words = f"balanced accuracy {percent(means['balanced_accuracy'])}, macro F1 {means['macro_f1']:.3f}"
         lines = [
             self.error_in_words(confidence, "\n"),
             beside_majority(found.wrong, found.majority, by_error=bool(rarest)),
             rarest,
-            words if self.auc is None else f"{words}, AUC {self.auc:.4f}",
+            words if area is None else f"{words}, AUC {area:.4f}",
             "" if self.log_loss is None else f"log-loss {self.log_loss:.4g} by the probabilities of the labels",
         ]
         unknown = first_of(list(map(str, labels[len(self.classes) :])), 5)

@@ -55,7 +55,6 @@ class Classifier(State, tag_field="class"):
 
 
 def classifier_state(model: Any, tensors: Tensors) -> Any:
-    """Return the state of a fitted classifier."""
     kind = next((each for each in _KINDS if each.cls is type(model)), None)
     if kind is None:
         hint = " Its best_estimator_ can be saved." if hasattr(model, "best_estimator_") else ""
@@ -85,7 +84,6 @@ def classifier_state(model: Any, tensors: Tensors) -> Any:
 
 
 def classifier_from(state: Any, tensors: Tensors) -> Any:
-    """Return a classifier."""
     model = parts.params_from(state.cls, state.params, tensors)
     model.classes_ = tensors.labels("classes")
     set_names(model, state.n_features, tensors)
@@ -97,7 +95,7 @@ def classifier_from(state: Any, tensors: Tensors) -> Any:
     vars(model).update(state.validation)
     if state.slopes:
         model._slopes = dict(state.slopes)
-    if "row_names" in tensors:
+    if "row_names" in tensors and hasattr(model, "support_"):
         rows = model.support_.tolist()
         model.row_names_ = dict(zip(rows, tensors.listed("row_names", n=len(rows)), strict=True))
     return model
@@ -380,13 +378,8 @@ class Compact(Classifier, tag="CompactClassifier"):
 
     @staticmethod
     def learnt(model: CompactClassifier, tensors: Tensors) -> Fields:
-        return {
-            "made_from": model.made_from_,
-            "rule": model.rule_,
-            "gave_up": list(model.gave_up_),
-            "ties_to_first": bool(model._ties_to_first),
-            "form": _form_state(model._predictor, tensors),
-        }
+        told = {"made_from": model.made_from_, "rule": model.rule_, "gave_up": list(model.gave_up_)}
+        return {**told, "ties_to_first": bool(model._ties_to_first), "form": _form_state(model._predictor, tensors)}
 
     def build(self, model: CompactClassifier, tensors: Tensors) -> None:
         model.made_from_, model.rule_ = self.made_from, self.rule

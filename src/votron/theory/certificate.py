@@ -58,8 +58,6 @@ class Bound:
         What it needs of the model and the data.
     joint : float or None
         The value for the vectors of several classes together, where the theorem holds for them as for one.
-    event : str
-        Guarantees with the same word fail on the same samples.
 
     Examples
     --------
@@ -79,7 +77,6 @@ class Bound:
     total: Value
     assumptions: tuple[Assumption, ...]
     joint: Value = None
-    event: str = ""
 
     def __str__(self) -> str:
         error = math.nan if self.error is None else self.error
@@ -175,16 +172,14 @@ class Certificate:
     test_data: Assumption | None = None
     trained_jointly: bool = False
 
-    def best(self, kind: Kind = GUARANTEE, *, applies: bool = True) -> Bound | None:
-        """Return the least bound on an error, or None if there is none.
+    def best(self, kind: Kind = GUARANTEE) -> Bound | None:
+        """Return the least bound on an error that applies to this model, or None if there is none.
 
         Parameters
         ----------
         kind : {"guarantee", "estimate"}, default="guarantee"
             Each guarantee holds with probability 1 − δ. Those that follow from (7) hold together; but the least of (7),
             the one-pass bound and the PAC bound may fail as often as any of them.
-        applies : bool, default=True
-            Only of those whose assumptions this model satisfies.
         """
         if kind not in (GUARANTEE, ESTIMATE):
             raise VotronError(
@@ -194,8 +189,7 @@ class Certificate:
         found = [
             (bound.error, i)
             for i, bound in enumerate(self.bounds)
-            if bound.kind == kind and bound.quantity == "error" and bound.error is not None
-            if bound.applies or not applies
+            if bound.kind == kind and bound.quantity == "error" and bound.applies and bound.error is not None
         ]
         return self.bounds[min(found)[1]] if found else None
 
@@ -233,21 +227,17 @@ class Certificate:
         """
         return _rendering.in_full(self) if verbose else _rendering.in_short(self)
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return a dict for each bound and class, and one for all classes together.
-
-        It has predictor, bound, formula, kind, quantity, label, value, remark, applies, vacuous, fails and assumes, the
-        last two with the names of assumptions.
-        """
-        return _rendering.rows(self)
-
     def to_frame(self) -> DataFrame:
-        """Return the bounds as a pandas DataFrame, one row for each bound and class, with the columns of `rows`."""
+        """Return the bounds as a pandas DataFrame, one row for each bound and class.
+
+        It has the columns predictor, bound, formula, kind, quantity, label, value, remark, applies, vacuous, fails and
+        assumes, the last two with the names of assumptions.
+        """
         try:
             import pandas as pd
         except ImportError as error:
-            raise VotronError("to_frame needs pandas: pip install pandas; rows() does without.") from error
-        return pd.DataFrame(self.rows())
+            raise VotronError("to_frame needs pandas: pip install pandas. to_dict() does without.") from error
+        return pd.DataFrame(_rendering.rows(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, text, lists and dicts, as JSON takes them; None stands for no value."""
@@ -420,7 +410,6 @@ def _bound(statement: Statement, evidence: Evidence, delta: float) -> Bound:
         total=_finite(sum(value for value, _ in shared)),
         assumptions=statement.assumptions(evidence),
         joint=None if joint is None else _finite(joint[0]),
-        event=statement.event,
     )
 
 

@@ -84,8 +84,6 @@ class Statement:
         The value for one vector of a run, and a remark.
     joint : bool
         Whether it holds for several vectors together as for one.
-    event : str
-        Guarantees with the same word fail on the same samples, as all do that follow from (7).
     if_weighted : tuple of str
         Names of assumptions that it has in addition if mistakes were weighted: `PLAIN`, unless its proof says more.
 
@@ -103,7 +101,6 @@ class Statement:
     wants: tuple[str, ...]
     value: Callable[[Evidence, int, float], Value]
     joint: bool = False
-    event: str = "(7)"
     if_weighted: tuple[str, ...] = PLAIN
 
     def together(self, evidence: Evidence, delta: float) -> Value | None:
@@ -404,11 +401,11 @@ STATEMENTS: tuple[Statement, ...] = (
     Statement("Freund & Schapire, cor. 2", "the same of mistakes", ESTIMATE, "error", ONE_VOTE, _ONE, _corollary_2),
     Statement(
         "Cesa-Bianchi, Conconi & Gentile", "2 (k/m + √(2 ln(1/δ)/m))", GUARANTEE, "error", ONE_VOTE, _ONE,
-        _one_pass_vote, True, "one pass", if_weighted=OWN_WEIGHTS,
+        _one_pass_vote, True, if_weighted=OWN_WEIGHTS,
     ),
     Statement(
         "Cesa-Bianchi et al., fixed draws", "k/m + √(2 ln(3/δ)/m), and for the draws", GUARANTEE, "error", ONE_RANDOM,
-        (*_ONE, "draws"), _one_pass_fixed, True, "draws", if_weighted=OWN_WEIGHTS,
+        (*_ONE, "draws"), _one_pass_fixed, True, if_weighted=OWN_WEIGHTS,
     ),
     Statement(
         "Helmbold & Warmuth", "k/(m+1)", ESTIMATE, "error", MEAN_RANDOM, _ONE, _leave_one_out(False), True,
@@ -416,7 +413,7 @@ STATEMENTS: tuple[Statement, ...] = (
     ),
     Statement(
         "Cesa-Bianchi, Conconi & Gentile", "k/m + √(2 ln(1/δ)/m)", GUARANTEE, "error", MEAN_RANDOM, _ONE,
-        _one_pass_mean, True, "one pass", if_weighted=OWN_WEIGHTS,
+        _one_pass_mean, True, if_weighted=OWN_WEIGHTS,
     ),
     Statement(
         "Vapnik & Chervonenkis", "min(d, (R/γ)²)/(m+1)", ESTIMATE, "error", LAST, (*_LAST, "τ = 0"),
@@ -437,12 +434,12 @@ STATEMENTS: tuple[Statement, ...] = (
     ),
     Statement(
         "PAC margin", "64 κ log₂² terms, own margin", GUARANTEE, "error", LAST, (*_LAST, "R known"), _pac("last"),
-        event="PAC margin", if_weighted=ANY_VECTOR,
+        if_weighted=ANY_VECTOR,
     ),
     Statement(
         "PAC margin", "64 κ log₂² terms, own margin", GUARANTEE, "error", AVERAGE,
         ("i.i.d.", "kernel fixed", "R known", "its rule"), _pac("average"),
-        event="PAC margin", if_weighted=ANY_VECTOR,
+        if_weighted=ANY_VECTOR,
     ),
     Statement(
         "Vapnik, support vectors", "support/(m+1)", ESTIMATE, "error", MAXIMAL,
@@ -459,7 +456,7 @@ STATEMENTS: tuple[Statement, ...] = (
     Statement(
         "PAC margin", "64 κ log₂² terms", GUARANTEE, "error", MAXIMAL,
         ("i.i.d.", "kernel fixed", "consistent", "R known"), _pac("its own"),
-        event="PAC margin", if_weighted=ANY_VECTOR,
+        if_weighted=ANY_VECTOR,
     ),
 )  # fmt: skip
 """All of them, by the predictor they speak of."""

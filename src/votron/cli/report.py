@@ -1,0 +1,117 @@
+"""``votron report``: what a model does on labelled rows, as one page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from votron._util.progress import Progress
+from votron._util.text import rounded_bytes
+from votron.cli import options
+from votron.cli.command import command, option
+from votron.cli.models import SavedModel, examples_to_evaluate, load_model
+from votron.cli.output import Notes, check_output, print_json, writing
+from votron.cli.reading import base_name, file_digest, left_out
+from votron.errors import VotronError
+
+_LARGE = 2_000_000
+"""Bytes of a page that are remarked upon."""
+
+
+@command(
+    "report",
+    examples=[
+        "votron report digits.votron digits --part test -o report.html",
+        'votron report days.votron days.csv --title "Days of May" -o may.html',
+    ],
+)
+@options.model
+@options.data
+@options.output(required=True, help="File for the page, such as report.html; - for standard output.")
+@option("--title", metavar="TEXT", help="Heading of the page (default: the names of MODEL and DATA).")
+@options.held_out
+@options.label(help="Column with the labels (default: as in training).")
+@options.rule
+@options.confidence
+@options.common
+@options.drop_unlabelled
+@options.other_data
+@options.missing("refuse", "drop", help="Rows with missing values: refuse or drop them (default: refuse).")
+@click.pass_obj
+def report(
+    command_line: str,
+    model: str,
+    data: str,
+    output: str,
+    title: str | None,
+    held_out: bool,
+    label: str | None,
+    rule: str | None,
+    normalize_vectors: bool,
+    confidence: float,
+    as_json: bool,
+    quiet: bool,
+    reading: dict[str, Any],
+) -> None:
+    """Write what a model does on labelled rows as one HTML page, without scripts, that needs no network.
+
+    It shows the data, errors with exact confidence intervals by class and rule, confusions, reliability, rules over
+    the time of training, wrong rows or images, reasons, certificate, and how the model was made.
+    """
+    from votron.report.findings import Findings, Origin
+    from votron.report.page import html, summary
+
+    check_output(output, inputs=[model, data])
+    if output == "-" and as_json:
+        raise click.UsageError("--json and -o - both want standard output.")
+    saved, notes = load_model(model, data, rule=rule, normalize_vectors=normalize_vectors), Notes(quiet)
+    found = Findings(saved.model, confidence)
+    how = saved.reading(data, label, reading)
+    with Progress(None, notes.live, label="Predicting", erase=True) as progress:
+        for batch in examples_to_evaluate(saved, data, label, reading, how, notes, held_out):
+            found.add(replace(batch, X=saved.prepared(batch.X)))
+            progress.update(found.counts.n, f"{found.counts.n:,} rows")
+    if not found.counts.n:
+        raise VotronError(f"There are no rows in {data!r} to report on.")
+    digest, trained_on = file_digest(data), saved.is_training_data(data, reading.get("part"))
+    origin = Origin(
+        title or f"{base_name(model)} on {base_name(data)}",
+        model=base_name(model),
+        data=base_name(data),
+        command=command_line,
+        provenance=saved.provenance,
+        certificate=None if rule is not None else saved.manifest.certificate,  # which is not about another rule
+        files={
+            "size": rounded_bytes(saved.manifest.n_bytes),
+            "Model": f"{base_name(model)}, SHA-256 {saved.manifest.sha256}",
+            "Data": base_name(data) if digest is None else f"{base_name(data)}, SHA-256 {digest}",
+        },
+        notes=tuple(_notes(saved, trained_on, held_out)),
+        trained_on=trained_on and not held_out,
+    )
+    content = html(found, origin).encode("utf-8")
+    with writing(output) as file:
+        file.write(content)
+    about, counts = found.description, found.counts
+    if about.dropped:
+        notes(f"Left out: {left_out(about.dropped, about.unlabelled)}.")
+    if as_json:
+        numbers = {"error": counts.error, "wrong": counts.wrong, "rows": counts.n}
+        print_json({"file": output, "bytes": len(content), **numbers, "interval": counts.interval(confidence)})
+    elif output != "-":
+        notes(f"{output}, {rounded_bytes(len(content))}: {summary(found, origin)}")
+    if len(content) > _LARGE:
+        notes(f"The page takes {rounded_bytes(len(content))}, most of it pictures of rows.")
+
+
+def _notes(saved: SavedModel, trained_on: bool, held_out: bool) -> Iterator[str]:
+    """Yield what readers should know: whether the model was trained on these rows."""
+    share = saved.said("test").get("fraction")
+    if held_out:
+        yield "The rows are those that were held out, and not used for training."
+    elif trained_on:
+        some = f"{100 * (1 - share):.3g} % of these rows" if isinstance(share, float) else "these rows"
+        yield f"The model was trained on {some}: on new rows it errs more often than here."

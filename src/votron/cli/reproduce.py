@@ -1,0 +1,87 @@
+"""``votron reproduce``: the papers' tables and figures."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+
+from votron._util.text_tables import wants_colour
+from votron.cli import options
+from votron.cli.command import command, option
+from votron.cli.output import Notes
+from votron.errors import VotronError
+from votron.papers.settings import WHAT, Settings, parse_degrees
+
+
+@command(
+    "reproduce",
+    examples=[
+        "votron reproduce",
+        "votron reproduce table1 --degrees 2 --permutations 1",
+        "votron reproduce --data mnist",
+        "votron reproduce --data folder --permutations 1",
+    ],
+)
+@click.argument("what", metavar="[WHAT]...", nargs=-1, type=click.Choice(["all", *WHAT]))
+@option("--data", metavar="DATA", default="digits", help="digits, mnist, fashion or a folder of IDX files (digits).")
+@option("--permutations", metavar="N", type=options.COUNT, default=10, help="Runs per degree, averaged (default: 10).")
+@option(
+    "--epochs",
+    metavar="T",
+    type=click.FloatRange(0, 1000, min_open=True),
+    default=30.0,
+    help="Passes over the data; degree 1 stops at 10 (default: 30).",
+)
+@option("--degrees", metavar="D", default="1-6", help="Degrees of (1 + x.z)^d, such as 4 or 2,4-5 (default: 1-6).")
+@option("--out", metavar="DIR", type=click.Path(), help="Folder for report and runs (default: reports/DATA).")
+@option("--jobs", metavar="N", type=options.COUNT, help="Runs at a time (default: as processors and memory allow).")
+@option("--dask", metavar="ADDRESS|local[:N]", help="Run on the workers of a Dask cluster, or on N processes here.")
+@option("--resume", is_flag=True, help="Continue from finished runs in DIR, which is the default.")
+@options.quiet
+@click.pass_obj
+def reproduce(
+    command_line: str,
+    what: Sequence[str],
+    data: str,
+    permutations: int,
+    epochs: float,
+    degrees: str,
+    out: str | None,
+    jobs: int | None,
+    dask: str | None,
+    resume: bool,
+    quiet: bool,
+) -> None:
+    """Run the papers' experiments, print our results beside the published ones, and write a report.
+
+    WHAT is one or more of all, table1, table2, table3, figure2, claims, sparsity and frontier (default: all).
+    """
+    wanted = WHAT if not what or "all" in what else tuple(each for each in WHAT if each in what)
+    settings = Settings(wanted, parse_degrees(degrees), permutations, epochs, jobs)  # before anything heavy
+    if dask is not None and jobs is not None:
+        raise click.UsageError("--jobs is for processes of this machine: leave it out with --dask.")
+    from votron.cli.cluster import cluster
+    from votron.data import load_image_set
+    from votron.papers import report
+    from votron.papers.reproduce import reproduce as run
+
+    notes = Notes(quiet)
+    images = load_image_set(data)
+    folder = Path("reports") / images.name if out is None else Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise VotronError(f"--out must be a folder. Got the file {folder} instead.")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise VotronError(f"Cannot write to {folder}: choose another folder with --out.")
+    with nullcontext() if dask is None else cluster(dask, notes) as client:
+        made = run(settings, images, folder / "runs", command=command_line, client=client, quiet=quiet)
+    written = report.write(made, folder)
+    if not quiet:
+        print(made.as_text(colour=wants_colour(sys.stdout)))
+        print("Figures: " + ", ".join(sorted(path.name for path in written if path.suffix == ".svg")))
+    print(f"Report: {folder / 'report.html'}")
