@@ -17,7 +17,7 @@ import sklearn.datasets
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import StandardScaler
 
-from votron.data import make_encoder
+from votron.tables import TableEncoder
 
 TABLES = Path(__file__).parents[1] / "tests" / "data" / "tables"
 R_DATA = Path("/usr/lib/R/site-library")
@@ -53,7 +53,7 @@ def encoder_for(X: Any) -> Any:
     """Return what makes vectors of rows: texts by tf-idf, tables and numbers standardised, holes filled in."""
     if isinstance(X, list):
         return TfidfVectorizer(sublinear_tf=True, min_df=2)
-    return make_encoder(X, missing="mean") if hasattr(X, "iloc") else StandardScaler()
+    return TableEncoder(missing="mean") if hasattr(X, "iloc") else StandardScaler()
 
 
 # -- where they come from ---------------------------------------------------------------------------------------------

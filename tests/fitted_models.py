@@ -7,15 +7,14 @@ import pandas as pd
 import polars as pl
 import scipy.sparse as sp
 from paper import paper_averaged, paper_perceptron
-from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 
 from votron import KernelAdatronClassifier, NaiveBayesLinearClassifier, WinnowClassifier, tabular_encoder
-from votron.data import make_encoder
 from votron.kernels import LinearKernel, NormalizedKernel, PolynomialKernel
+from votron.tables import TableEncoder
 
 TEXTS = ["rain and wind", "wind, then rain", "sun all day", "a day of sun", "snow, no wind", "snow, more snow"]
 WEATHER = ["rain", "rain", "sun", "sun", "snow", "snow"]
@@ -117,13 +116,9 @@ def pipelines():
         found[f"table {numeric}"] = make_pipeline(encoder, paper_perceptron(random_state=0)), plain, WEATHER
     holes = table.with_columns(temp=pl.Series([1.0, None, 2.0, 3.0, 2.0, 9.0]))
     for how in ("hashing", "tfidf"):
-        encoder = make_encoder(holes, text=["body"], text_features=how, missing="mean", n_text_features=32)
+        encoder = TableEncoder(text=["body"], text_features=how, missing="mean", n_text_features=32)
         found[f"table {how}"] = make_pipeline(encoder, paper_averaged(random_state=0)), holes, WEATHER
     wide = pl.DataFrame({"word": [f"w{i}" for i in range(40)]})
     encoder = Pipeline([("encoder", tabular_encoder(wide)), ("nothing", "passthrough")])
     found["table sparse"] = make_pipeline(encoder, paper_perceptron(random_state=0)), wide, np.arange(40) % 2
-    parts = [("s", StandardScaler(), ["temp"]), ("t", TfidfVectorizer(), "body"), ("m", MinMaxScaler(), ["chance"])]
-    columns = ColumnTransformer([*parts, ("zip", "drop", ["zip"])], sparse_threshold=0.9)
-    frame = pd.DataFrame(table.to_dict(as_series=False))
-    found["columns"] = make_pipeline(columns, MaxAbsScaler(), paper_perceptron(random_state=0)), frame, WEATHER
     return {name: (model.fit(rows, labels), rows) for name, (model, rows, labels) in found.items()}

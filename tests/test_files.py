@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and what a killed process leaves behind goes with the next writing."""
+"""Files are written whole or not at all."""
 
 import os
 import signal
@@ -16,88 +16,31 @@ from pathlib import Path
 from votron._util.files import replacing
 with replacing(Path(sys.argv[1])) as temporary:
     temporary.write_bytes(b"unfinished")
-    print(temporary, flush=True)
+    print("ready", flush=True)
     sys.stdin.readline()
-    temporary.write_bytes(b"finished")
 """
 
 
-@pytest.fixture
-def writer(tmp_path):
-    """Start processes that stand in the middle of writing; return each with its temporary file."""
-    started = []
-
-    def start(path):
-        process = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        started.append(process)
-        return process, process.stdout.readline().strip()
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate(timeout=60)
-
-
-def kill(process):
-    process.send_signal(signal.SIGKILL)
-    assert process.wait(timeout=60) == -signal.SIGKILL
-
-
-def test_what_a_killed_process_left_is_removed_by_the_next_writing(writer, tmp_path):
+def test_a_process_that_is_killed_leaves_the_old_file(tmp_path):
     path = tmp_path / "a.bin"
     write_bytes(path, b"old")
-    three = [writer(path) for _ in range(3)]
-    assert len({temporary for _, temporary in three}) == 3
-    for process, _ in three:
-        kill(process)
-    assert len(os.listdir(tmp_path)) == 4
+    arguments = [sys.executable, "-c", WRITER, str(path)]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGKILL)
     assert path.read_bytes() == b"old"
-    write_bytes(path, b"new")
+    assert [name for name in os.listdir(tmp_path) if not name.startswith(".votron-")] == ["a.bin"]
+
+
+def test_what_fails_leaves_the_old_file_and_nothing_else(tmp_path):
+    write_bytes(tmp_path / "a.bin", b"old")
+    with pytest.raises(TypeError), replacing(tmp_path / "a.bin") as temporary:
+        temporary.write_bytes("no bytes")
     assert os.listdir(tmp_path) == ["a.bin"]
-    assert path.read_bytes() == b"new"
+    assert (tmp_path / "a.bin").read_bytes() == b"old"
 
 
-def test_what_a_live_process_writes_stays(writer, tmp_path):
-    path = tmp_path / "a.bin"
-    dead, alive = writer(path), writer(path)
-    kill(dead[0])
-    for content in (b"one", b"two"):
-        write_bytes(path, content)
-        assert sorted(os.listdir(tmp_path)) == sorted([os.path.basename(alive[1]), "a.bin"])
-    with open(alive[1], "rb") as file:
-        assert file.read() == b"unfinished"
-    alive[0].communicate("\n", timeout=60)
-    assert alive[0].returncode == 0
-    assert os.listdir(tmp_path) == ["a.bin"]
-    assert path.read_bytes() == b"finished"
-
-
-def test_files_of_others_stay(writer, tmp_path):
-    """Those whose names look like it, those of another place, links, folders and pipes."""
-    path = tmp_path / "a.bin"
-    process, temporary = writer(path)
-    kill(process)
-    other = writer(tmp_path / "b.bin")
-    kill(other[0])
-    stem = temporary.rsplit(".", 1)[0]
-    (tmp_path / "precious").write_bytes(b"mine")
-    os.symlink(tmp_path / "precious", f"{stem}.1")
-    os.mkdir(f"{stem}.2")
-    os.mkfifo(f"{stem}.3")
-    os.link(tmp_path / "precious", f"{stem}.4")
-    for name in (".a.bin", ".a.bin.0", ".a.bin.0123456789ab", ".a.bin.0123456789ab.0", "a.bin.tmp", f"{stem}.x"):
-        (tmp_path / name).write_bytes(b"mine")
-    before = set(os.listdir(tmp_path)) - {os.path.basename(temporary)}
-    write_bytes(path, b"new")
-    assert set(os.listdir(tmp_path)) == before | {"a.bin"}
-    assert (tmp_path / "precious").read_bytes() == b"mine"
-    write_bytes(tmp_path / "b.bin", b"new")
-    assert set(os.listdir(tmp_path)) == before - {os.path.basename(other[1])} | {"a.bin", "b.bin"}
-
-
-def test_several_writings_to_one_place_in_one_process(tmp_path):
+def test_several_writings_to_one_place(tmp_path):
     path = tmp_path / "a.bin"
     with replacing(path) as first, replacing(path) as second:
         assert first != second

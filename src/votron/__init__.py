@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from votron._version import __version__
 
 if TYPE_CHECKING:
-    from votron.data import tabular_encoder
     from votron.errors import VotronError
     from votron.estimators import (
         AveragedPerceptronClassifier,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from votron.record import MistakeRecord
     from votron.reductions import add_bias, normalize_examples
     from votron.saving.models import load, save
+    from votron.tables import TableEncoder, tabular_encoder
     from votron.theory import certify
 
 _HOMES = {
@@ -45,6 +45,7 @@ _HOMES = {
     "MistakeRecord": "votron.record",
     "NaiveBayesLinearClassifier": "votron.estimators",
     "OnlinePerceptron": "votron.online",
+    "TableEncoder": "votron.tables",
     "VotedPerceptronClassifier": "votron.estimators",
     "VotedPerceptronClassifierCV": "votron.estimators.voted_cv",
     "VotronError": "votron.errors",
@@ -58,12 +59,12 @@ _HOMES = {
     "normalize_examples": "votron.reductions",
     "save": "votron.saving.models",
     "table_classifier": "votron.estimators.pipelines",
-    "tabular_encoder": "votron.data",
+    "tabular_encoder": "votron.tables",
 }
 
 _MODULES = (
     *("data", "estimators", "evaluate", "explanations", "export", "kernels", "online", "papers", "plots"),
-    *("reductions", "report", "rules", "saving", "theory"),
+    *("reductions", "report", "rules", "saving", "tables", "theory"),
 )
 """Public modules that can be had without being imported by name."""
 
@@ -75,6 +76,7 @@ __all__ = [
     "MistakeRecord",
     "NaiveBayesLinearClassifier",
     "OnlinePerceptron",
+    "TableEncoder",
     "VotedPerceptronClassifier",
     "VotedPerceptronClassifierCV",
     "VotronError",

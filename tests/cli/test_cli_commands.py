@@ -312,7 +312,7 @@ def test_what_streams_cannot_do(here, capsys):
     assert "must be hashing with --stream" in run(capsys, "train", *text, *options, status=2).err
     assert "--numeric with" in run(capsys, "train", "large.svm", "--numeric", "maxabs", *options, status=2).err
     table = ["days.csv", "--label", "Play", "--missing", "median"]
-    assert "--missing: must be" in run(capsys, "train", *table, *options, status=1).err
+    assert "missing='median' needs all rows at once" in run(capsys, "train", *table, *options, status=1).err
     assert not (here / "new.votron").exists()
 
 
@@ -722,16 +722,15 @@ def test_columns_are_kept_beside_the_labels(here, capsys):
     assert [line.split(",")[0] for line in out.splitlines()] == ["file", "a/1.png", "a/2.png", "b/3.png", "b/4.png"]
 
 
-def test_columns_of_different_texts_are_remarked_upon(here, capsys):
-    rows = "".join(f"n{i},{i % 7},{'ab'[i % 2]}\n" for i in range(300))
-    (here / "named.csv").write_text("name,x,y\n" + rows)
+def test_what_columns_were_taken_for_is_said(here, capsys):
+    rows = "".join(f"n{i},${i % 7}.50,{'ab'[i % 2]}\n" for i in range(300))
+    (here / "named.csv").write_text("name,price,y\n" + rows)
     common = ["named.csv", "--label", "y", "-o", "named.votron"]
     _, err = run(capsys, "train", *common)
-    assert "The column 'name' has 300 different texts in 300 rows" in " ".join(err.split())
-    _, err = run(capsys, "train", *common, "--discrete", "name")
-    assert "different texts" not in err
+    assert "The column 'name' holds 300 values, as counts of 300 trigrams." in " ".join(err.split())
+    assert "The column 'price' holds numbers written as text, with a decimal point." in " ".join(err.split())
     _, err = run(capsys, "train", *common, "--drop", "name")
-    assert "different texts" not in err
+    assert "'name'" not in err
 
 
 def test_a_column_that_numbers_the_rows_is_remarked_upon(here, capsys):

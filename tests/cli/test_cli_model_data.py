@@ -391,7 +391,4 @@ def test_certificates_of_streams(estimator, here, capsys):
     out = run(capsys, "train", *common, "--passes", "2", "--batch", "1kB").out
     assert "epochs        2 passes" in out
     err = run(capsys, "certify", "m.votron", "large.svm", status=1).err
-    assert err == (
-        "votron certify: There is no certificate for 'm.votron', which learnt from 2 passes over a stream: train with "
-        "--passes 1, or without --stream.\n"
-    )
+    assert "2 passes over a stream" in err

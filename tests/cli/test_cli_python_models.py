@@ -8,9 +8,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from votron import VotedPerceptronClassifier, load, save, table_classifier
+from votron import VotedPerceptronClassifier, save, table_classifier
 from votron.cli import main
-from votron.data.encoding import fills_holes
 
 PENGUINS = Path(__file__).parents[1] / "data" / "tables" / "penguins.csv"
 NAMED = pd.read_csv(PENGUINS).dropna(subset="Sex").query("Sex in ('MALE', 'FEMALE')").reset_index(drop=True)
@@ -61,12 +60,11 @@ def test_holes_are_filled_in_as_in_python(library, tmp_path, capsys):
     run(capsys, "predict", tmp_path / "m.votron", PENGUINS, "-o", tmp_path / "x.csv")
     predicted = pd.read_csv(tmp_path / "x.csv").iloc[:, -1].tolist()
     assert predicted == model.predict(everything.drop(columns="Sex")).tolist()
-    assert fills_holes(load(tmp_path / "m.votron"))
 
 
 def test_holes_that_nothing_fills_in_are_refused(tmp_path, capsys):
     whole = NAMED.dropna()
     save(trained(whole, "Sex"), tmp_path / "m.votron")
     said = run(capsys, "predict", tmp_path / "m.votron", PENGUINS, "-o", tmp_path / "x.csv", status=1)
-    assert "There must be no missing values" in said.err
+    assert "missing value" in said.err
     assert not (tmp_path / "x.csv").exists()

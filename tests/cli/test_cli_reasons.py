@@ -62,7 +62,7 @@ def test_rows_are_explained_in_the_order_asked_for(here, capsys):
     text = run(capsys, "explain", "days.votron", "days.csv", "--row", "3,1").out
     assert text.startswith("row 3: yes rather than no, by ")
     assert "\n\nrow 1: no rather than yes, by " in text
-    assert "Outlook=" in text
+    assert "Outlook = " in text
 
 
 def test_training_rows_have_the_names_that_were_kept(here, capsys):

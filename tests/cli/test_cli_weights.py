@@ -12,9 +12,8 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from votron import VotedPerceptronClassifierCV, load
+from votron import TableEncoder, VotedPerceptronClassifierCV, load
 from votron.cli import main
-from votron.data import make_encoder
 
 WEIGHTS = np.array([0, 0.5, 1, 3])[np.arange(120) // 3 % 4]
 ESTIMATORS = ["voted", "averaged"]
@@ -226,7 +225,7 @@ def test_tune_takes_the_weights_that_train_takes(here, capsys):
     search = VotedPerceptronClassifierCV(
         ["rbf"], ["scale"], margins=[0.5], epochs=4, cv=splitter, class_weight={"yes": 4.0}, random_state=0
     )
-    encoded = make_encoder(kept[["a", "b"]]).fit_transform(kept[["a", "b"]])
+    encoded = TableEncoder().fit_transform(kept[["a", "b"]])
     search.fit(encoded, kept["label"].to_numpy(), sample_weight=kept["w"].to_numpy())
     assert found["score"] == search.best_score_
     tuned = load("tuned.votron")

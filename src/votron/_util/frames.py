@@ -5,10 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from datetime import date, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+Frame: TypeAlias = Any
+"""A DataFrame of pandas or polars."""
+Series: TypeAlias = Any
+"""A column of one."""
 
 _PANDAS_KINDS = {
     "boolean": "boolean",
@@ -122,6 +127,36 @@ def floats_of(column: Any) -> NDArray[np.float64]:
     if in_pandas(column):
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
     return np.asarray(column.cast(sys.modules["polars"].Float64).to_numpy())
+
+
+def objects_of(column: Series) -> list[Any]:
+    """Return a column's values as Python objects, None where missing."""
+    if not in_pandas(column):
+        return [None if isinstance(value, float) and value != value else value for value in column.to_list()]
+    objects: NDArray[Any] = column.to_numpy(dtype=object, copy=True)
+    objects[column.isna().to_numpy()] = None
+    return list(objects)
+
+
+def declared_values(column: Series) -> list[Any]:
+    """Return the values that a Categorical of pandas or an Enum of polars declares; none for other types."""
+    if not _has_categories(column):
+        return []
+    return list(column.cat.categories.tolist() if in_pandas(column) else column.dtype.categories.to_list())
+
+
+def moments_in(column: Series) -> NDArray[np.datetime64]:
+    """Return dates with or without times of day, as the clock showed them, NaT where missing."""
+    if in_pandas(column):
+        if column.dtype.kind == "M":
+            return np.asarray(column.dt.tz_localize(None), dtype="datetime64[s]")
+        values = objects_of(column)
+    elif column.dtype == sys.modules["polars"].Datetime:
+        return np.asarray(column.dt.replace_time_zone(None).to_numpy(), dtype="datetime64[s]")
+    else:
+        values = column.to_list()
+    plain = [value.replace(tzinfo=None) if isinstance(value, datetime) else value for value in values]
+    return np.array(plain, dtype="datetime64[s]")
 
 
 def _kind_but_for_missing(column: Any) -> str:

@@ -27,8 +27,8 @@ from votron.cli.output import (
 from votron.cli.reading import (
     base_name,
     check_label,
+    check_options_of_tables,
     left_out,
-    matrix_encoder,
     rare_class,
     read_labelled,
     reading_options,
@@ -129,13 +129,12 @@ def compare(
         X, kept, weights = column.split(examples)
         column.check_some()
         y = y[kept]
-    notes(*examples.notes, *remarks_on_columns(X, table))
+    notes(*examples.notes, *remarks_on_columns(X))
     if score == "accuracy" and "class_weight" not in params:
         notes(*rare_class(y))
     if examples.dropped:
         notes(f"Left out: {left_out(examples.dropped, examples.unlabelled)}.")
-    if not hasattr(X, "columns"):
-        matrix_encoder(X, table)  # refuses options of tables
+    check_options_of_tables(X, table)
     with Progress(None, notes.live, label="Comparing", erase=True) as progress:
 
         def tell(done: int, total: int, name: str) -> None:

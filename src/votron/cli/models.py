@@ -108,9 +108,11 @@ class SavedModel:
         X = self.prepared(X)
         if not hasattr(self.model, "steps"):
             return X
-        from votron.data import Unseen, unseen_values
+        from votron.tables import Unseen, encoder_of
 
-        self.seen.setdefault("unseen", Unseen()).update(unseen_values(self.model, X))
+        encoder = encoder_of(self.model)
+        if encoder is not None:
+            self.seen.setdefault("unseen", Unseen()).update(encoder.unseen(X))
         missing = self.seen.setdefault("missing", {})
         for name, n in missing_by_column(X[list(self.columns)] if self.columns else X).items():
             missing[name] = missing.get(name, 0) + n
@@ -127,10 +129,10 @@ class SavedModel:
 
     def explained(self, X: Any, label: Any, against: Any, *, top: int, name: str) -> Any:
         """Return why the one row X has its score, with rows and features counted from 1 where they have no names."""
-        from votron.explanations.features import names_after
+        from votron.explanations.features import features_after
 
         rows = self.features(X)
-        names = names_after(steps_before(self.model), X)
+        names = features_after(steps_before(self.model), X)
         return self.estimator.explain(rows, label, against, top=top, first=1, feature_names=names, names=[name])[0]
 
     def is_training_data(self, path: str, part: str | None) -> bool:
@@ -195,15 +197,10 @@ def remark_on_size(size: int) -> list[str]:
 
 def columns_of(model: Any) -> dict[str, str] | None:
     """Return the columns of the tables that a fitted model takes, with their kinds; None if it takes no tables."""
-    from sklearn.compose import ColumnTransformer
+    from votron.tables import encoder_of
 
-    from votron.data import encoder_columns
-
-    first = model
-    while hasattr(first, "steps"):
-        first = first.steps[0][1]
-    named = isinstance(first, ColumnTransformer) and hasattr(first, "feature_names_in_")
-    return encoder_columns(first) if named else None
+    encoder = encoder_of(model)
+    return None if encoder is None else encoder.column_kinds_
 
 
 def check_probabilities(saved: SavedModel, option: str) -> None:
@@ -229,12 +226,14 @@ def reading_for(
     beside: bool = False,
 ) -> dict[str, Any]:
     """Return how to read data for a model; see `SavedModel.reading`."""
-    from votron.data.encoding import fills_holes
+    from votron.tables import encoder_of
 
     before = provenance.get("reading")
     before = before if isinstance(before, dict) else {}
     found = as_in_training(before)
-    found |= {"missing": "keep" if fills_holes(model) else "refuse"} | reading_options(typed)
+    encoder = encoder_of(model)
+    filled = encoder is not None and not any(column.passes_missing for column in encoder.columns_)
+    found |= {"missing": "keep" if filled else "refuse"} | reading_options(typed)
     if beside:
         found.pop("part", None)
     columns, classes = columns_of(model), plain_labels(classifier_of(model).classes_)

@@ -243,8 +243,9 @@ tables = grouped(
     _encode(
         "--numeric",
         metavar="HOW",
-        type=click.Choice(["keep", "standard", "minmax", "maxabs"]),
-        help="Scale numbers: keep (not at all), standard (to unit standard deviation), minmax (to 0 to 1) or maxabs "
+        type=click.Choice(["keep", "standard", "robust", "minmax", "maxabs"]),
+        help="Scale numbers: keep (not at all), standard (to unit standard deviation), robust (by quartiles, outliers "
+        "squashed), minmax (to 0 to 1) or maxabs "
         "(default: standard; winnow: keep).",
     ),
     discrete(group="Tables", into="table"),

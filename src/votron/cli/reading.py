@@ -24,7 +24,7 @@ from votron.data.vocabulary import STRATEGIES
 from votron.errors import DataError, VotronError
 
 if TYPE_CHECKING:
-    from votron._util.types import Array, Index
+    from votron._util.types import Array, Index, RowsLike
     from votron.data import Examples
 
 _BATCH_BYTES = 4 << 20
@@ -123,14 +123,26 @@ def behind_encoder(encoder: Any, estimator: Any) -> Any:
     return estimator if encoder is None else ClassifierPipeline([("encoder", encoder), ("model", estimator)])
 
 
-def encoder_for(name: str, data: Examples, X: Any, reading: Mapping[str, Any], table: Mapping[str, Any]) -> Any:
+def encoder_for(name: str, data: Examples, X: RowsLike, reading: Mapping[str, Any], table: Mapping[str, Any]) -> Any:
     """Return what turns rows into vectors for an estimator, not fitted; None where nothing needs to."""
-    from votron.data import make_encoder
-    from votron.estimators import ESTIMATORS, table_options
+    from votron.estimators import ESTIMATORS, pipelines
 
-    if not hasattr(X, "columns"):
-        return matrix_encoder(X, table)
-    return make_encoder(X, **table_options(ESTIMATORS[name], typed_encoding(reading, table, data.label)))
+    check_options_of_tables(X, table)
+    return pipelines.encoder_for(X, ESTIMATORS[name], **typed_encoding(reading, table, data.label))
+
+
+def check_options_of_tables(X: RowsLike, table: Mapping[str, Any]) -> None:
+    """Refuse options that are for columns of tables, where there are none."""
+    from scipy.sparse import issparse
+
+    if hasattr(X, "columns"):
+        return
+    for option in ("discrete", "probabilities", "text"):
+        if option in table:
+            raise click.UsageError(f"--{option} is for columns of tables. The data are numbers without names.")
+    numeric = table.get("numeric", "keep")
+    if issparse(X) and numeric not in ("keep", "maxabs"):
+        raise click.UsageError(f"--numeric must be keep or maxabs for sparse data. Got {numeric!r} instead.")
 
 
 def typed_encoding(reading: Mapping[str, Any], table: Mapping[str, Any], label: str | None) -> dict[str, Any]:
@@ -144,22 +156,6 @@ def typed_encoding(reading: Mapping[str, Any], table: Mapping[str, Any], label: 
         "dates": table.get("dates"),
         "missing": reading.get("missing", "refuse"),
     }
-
-
-def matrix_encoder(X: Any, table: Mapping[str, Any]) -> Any:
-    """Return what scales the numbers of a matrix, where an option asks for it; refuse options of tables."""
-    from scipy.sparse import issparse
-
-    from votron.data.encoding import SCALERS
-
-    for name in ("discrete", "probabilities", "text"):
-        if name in table:
-            raise click.UsageError(f"--{name} is for columns of tables. The data are numbers without names.")
-    numeric = table.get("numeric", "keep")
-    if issparse(X) and numeric in ("standard", "minmax"):
-        raise click.UsageError(f"--numeric must be keep or maxabs for sparse data. Got {numeric!r} instead.")
-    scaler = SCALERS[numeric]
-    return None if scaler is None else scaler()
 
 
 # -- remarks ----------------------------------------------------------------------------------------------------------
@@ -195,30 +191,18 @@ def rare_class(y: Array) -> list[str]:
     ]
 
 
-def remarks_on_columns(X: Any, table: Mapping[str, Any]) -> list[str]:
-    """Return remarks on dates, on columns whose texts are nearly all different, and on those that number the rows."""
+def remarks_on_columns(X: RowsLike) -> list[str]:
+    """Return remarks on columns that number the rows."""
     from votron._util.frames import floats_of, kind_of
-    from votron.data.dates import are_dates
 
     if not hasattr(X, "columns") or len(X) < _MANY:
         return []
-    remarks, meant = [], {*table.get("discrete", ()), *table.get("text", ())}
+    remarks = []
     for name in X.columns:
-        kind, typed = kind_of(X[name]), shlex.quote(name)
-        if name in meant:
-            continue
-        dates = kind == "date" or (kind == "text" and are_dates(X[name]))
-        if dates:
-            remarks.append(f"The column {name!r} holds dates; --drop {typed} leaves it out.")
-        elif kind == "text" and (n := int(X[name].n_unique())) > max(_MANY, len(X) / 2):
-            remarks.append(
-                f"The column {name!r} has {n:,} different texts in {len(X):,} rows, and each becomes a feature: "
-                f"--text {typed} takes its words, --drop {typed} leaves it out."
-            )
-        elif kind == "number":
+        if kind_of(X[name]) == "number":
             values = floats_of(X[name])
             if (np.diff(values) > 0).all() and (values == np.rint(values)).all():
-                remarks.append(f"The column {name!r} numbers the rows: --drop {typed} leaves it out.")
+                remarks.append(f"The column {name!r} numbers the rows: --drop {shlex.quote(name)} leaves it out.")
     return remarks
 
 

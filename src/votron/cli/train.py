@@ -186,7 +186,7 @@ def _train(job: Job, estimator: Any, seed: int, notes: Notes) -> Trained:
         X, kept, weights = column.split(data)
         column.check_some()
         y, rows, names = y[kept], rows[kept], [names[row] for row in kept] if names else names
-    notes(*data.notes, *remarks_on_columns(X, job.table))
+    notes(*data.notes, *remarks_on_columns(X))
     params = by_label(job.params, y)
     if params.get("class_weight") is None and job.sample_weight is None:
         notes(*rare_class(y))
@@ -207,6 +207,10 @@ def _train(job: Job, estimator: Any, seed: int, notes: Notes) -> Trained:
         model = behind_encoder(encoder, search)
         tune.fit_search(model, X, y, weights)
         model = tune.with_best(model)
+    from votron.tables import encoder_of
+
+    fitted_encoder = encoder_of(model)
+    notes(*(fitted_encoder.remarks_ if fitted_encoder is not None else ()))
     trained = Trained(model, data, len(y), time.monotonic() - start, weights=column)
     if hasattr(trained.estimator, "name_rows") and (names or (rows != range(1, len(rows) + 1)).any()):
         trained.estimator.name_rows(names or [f"row {number}" for number in rows])  # as in the file
@@ -300,4 +304,4 @@ def _certify(trained: Trained, X: RowsLike, y: Array) -> None:
         trained.remarks["certificate"] = f"none: {error}"
         return
     took = duration(time.monotonic() - start)
-    trained.remarks["certificate"] = f"{trained.certificate.to_dict()['summary']} ({took})"
+    trained.remarks["certificate"] = f"{trained.certificate.summary} ({took})"

@@ -171,7 +171,7 @@ def tune(
         X, kept, weights = column.split(examples)
         column.check_some()
         y = y[kept]
-    notes(*examples.notes, *remarks_on_columns(X, table))
+    notes(*examples.notes, *remarks_on_columns(X))
     if "class_weight" not in params and score == "accuracy":
         notes(*rare_class(y))
     if examples.dropped:

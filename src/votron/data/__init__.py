@@ -1,4 +1,4 @@
-"""Data of users: read, described, encoded and written."""
+"""Data of users: read, described and written."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from votron.data.describing import describe_examples
-    from votron.data.encoding import encoder_columns, make_encoder, tabular_encoder
     from votron.data.examples import Examples
     from votron.data.formats.idx import load_mnist_folder, read_idx
     from votron.data.formats.image_sets import ImageSet, load_image_set
     from votron.data.options import ReadOptions
     from votron.data.reading import ExampleBatches, open_batches, read_examples
     from votron.data.streaming import StreamFacts, scan_stream
-    from votron.data.unseen import Unseen, unseen_values
     from votron.data.writing import write_examples
 
 _HOMES = {  # loaded when asked for: most need scikit-learn, and the names in votron.data.formats need nothing
@@ -24,17 +22,12 @@ _HOMES = {  # loaded when asked for: most need scikit-learn, and the names in vo
     "ReadOptions": "options",
     "StreamFacts": "streaming",
     "describe_examples": "describing",
-    "encoder_columns": "encoding",
     "load_mnist_folder": "formats.idx",
     "load_image_set": "formats.image_sets",
-    "make_encoder": "encoding",
     "open_batches": "reading",
     "read_examples": "reading",
     "read_idx": "formats.idx",
     "scan_stream": "streaming",
-    "tabular_encoder": "encoding",
-    "Unseen": "unseen",
-    "unseen_values": "unseen",
     "write_examples": "writing",
 }
 
@@ -44,18 +37,13 @@ __all__ = [
     "ImageSet",
     "ReadOptions",
     "StreamFacts",
-    "Unseen",
     "describe_examples",
-    "encoder_columns",
     "load_image_set",
     "load_mnist_folder",
-    "make_encoder",
     "open_batches",
     "read_examples",
     "read_idx",
     "scan_stream",
-    "tabular_encoder",
-    "unseen_values",
     "write_examples",
 ]
 

@@ -26,7 +26,7 @@ def describe_examples(examples: Examples, *, discrete: Iterable[str] = ()) -> di
     examples : Examples
         The examples.
     discrete : names of columns
-        Columns whose texts are taken for themselves, even if all of them are dates, as in `make_encoder`.
+        Columns whose texts are taken for themselves, even if all of them are dates, as in `TableEncoder`.
 
     Returns
     -------

@@ -100,7 +100,7 @@ class ReadOptions:
     only_na_values : bool, default=True
         If False, ``na_values`` are added to the default ones.
     columns : mapping of str to {"number", "text", "truth", "date"}, optional
-        The columns to read and what they hold; others are left out. `encoder_columns` gives those of an encoder.
+        The columns to read and what they hold; others are left out. ``column_kinds_`` of a TableEncoder has them.
     as_text : names of columns
         Columns whose values are categories or texts, even if they look like numbers or dates.
     n_features : int, optional

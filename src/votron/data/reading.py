@@ -44,7 +44,7 @@ def read_examples(path: str | os.PathLike[str], **options: Unpack[ReadKeywords])
     Returns
     -------
     `Examples`
-        The examples. Tables are frames of polars: `make_encoder` turns them into vectors.
+        The examples. Tables are frames of polars: `votron.TableEncoder` turns them into vectors.
 
     Raises
     ------

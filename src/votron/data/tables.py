@@ -341,10 +341,11 @@ def _converted(column: Any, wanted: str, place: Place, name: str, why: str) -> A
         bad = int(wrong.arg_true()[0])
     if bad is None:
         return found
+    what = "true and false" if why == _BEFORE and wanted == "truth" else _WHAT[wanted]
     remedy = ": say with as_text if it is a column of names" if why == _BEFORE else ""
     raise DataError(
-        f"The column {column.name!r} of {name} must hold {_WHAT[wanted]}, {why}. Got {short_repr(column[bad])} in "
-        f"{place(bad)} instead{remedy}.",
+        f"The column {column.name!r} of {name} must hold {what}, {why}. Got {short_repr(column[bad])} in {place(bad)} "
+        f"instead{remedy}.",
         parameter="as_text" if remedy else None,
     )
 

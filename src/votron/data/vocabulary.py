@@ -9,7 +9,7 @@ MISSING = ("refuse", "drop", "keep")
 """What reading does about missing values."""
 STRATEGIES = {"mean": "mean", "median": "median", "most-frequent": "most_frequent"}
 """What can be filled in for missing numbers, and what scikit-learn calls it."""
-NUMERIC = ("keep", "standard", "minmax", "maxabs")
+NUMERIC = ("keep", "standard", "robust", "minmax", "maxabs")
 """What can happen to numbers of a table."""
 LABEL_KINDS = ("number", "text", "truth")
 """What labels can be told to be."""

@@ -13,7 +13,7 @@ from votron.estimators.voted_cv import VotedPerceptronClassifierCV
 from votron.estimators.winnow import WinnowClassifier
 
 if TYPE_CHECKING:
-    from votron.estimators.pipelines import ClassifierPipeline, table_classifier, table_options
+    from votron.estimators.pipelines import ClassifierPipeline, encoder_for, table_classifier, table_options
 
 ESTIMATORS: dict[str, type[VotronClassifier]] = {
     "voted": VotedPerceptronClassifier,
@@ -34,6 +34,7 @@ __all__ = [
     "VotedPerceptronClassifier",
     "VotedPerceptronClassifierCV",
     "WinnowClassifier",
+    "encoder_for",
     "held_out_split",
     "table_classifier",
     "table_options",
@@ -41,7 +42,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("ClassifierPipeline", "table_classifier", "table_options"):  # which need the encoders of tables
+    if name in (
+        "ClassifierPipeline",
+        "encoder_for",
+        "table_classifier",
+        "table_options",
+    ):  # which need the encoders of tables
         from votron.estimators import pipelines
 
         return getattr(pipelines, name)

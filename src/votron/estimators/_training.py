@@ -320,12 +320,17 @@ def _history(data: TrainingData, n_learnable: int, run: TrainingRun) -> Training
     )
 
 
-def tell_of_end(model: Any, run: TrainingRun, remedy: str) -> None:
-    """Hand Ctrl-C on, now that the model is fitted; warn if ``epochs=None`` did not converge."""
+def hand_on_ctrl_c(run: TrainingRun, n_steps: int) -> None:
+    """Raise KeyboardInterrupt for a Ctrl-C that ended training, now that the model is fitted."""
     if run.interrupted:
         raise KeyboardInterrupt(
-            f"Training stopped after {run.steps:,} examples; the model has what it learnt until then."
+            f"Training stopped after {n_steps:,} examples; the model has what it learnt until then."
         )
+
+
+def tell_of_end(model: Any, run: TrainingRun, remedy: str) -> None:
+    """Hand Ctrl-C on; warn if ``epochs=None`` did not converge."""
+    hand_on_ctrl_c(run, run.steps)
     if model.epochs is None and not run.converged and not getattr(model, "early_stopping", False):
         warnings.warn(
             f"Training made mistakes in each of {model.MAX_EPOCHS} epochs, the most that epochs=None allows: {remedy}.",

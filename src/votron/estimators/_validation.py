@@ -130,7 +130,7 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[Array, Index]:
     """
     y = np.asarray(y)
     if classes is None or y.dtype.kind not in "iubUS":  # it warns of many classes, which a batch may have
-        _check_are_classes(y)
+        check_classification_targets(y)
     found, codes = _sorted("labels", y) if classes is None else _among(y, read_classes(classes))
     codes = codes.astype(np.int64).reshape(-1)
     return found, 1 - codes if len(found) == 2 else codes
@@ -147,20 +147,6 @@ def _check_none_missing(y: Array) -> None:
             f"The labels must not be missing. Got none for {n:,} of {len(y):,} rows, the first of them row {row}, "
             "counted from 0, instead: leave such rows out."
         )
-
-
-def _check_are_classes(y: Array) -> None:
-    """Refuse numbers that are measured, not counted: classes are what scikit-learn takes for classes."""
-    try:
-        check_classification_targets(y)
-    except ValueError as error:
-        if "continuous" not in str(error) or y.dtype.kind != "f" or y.ndim != 1:
-            raise
-        fraction = next(value for value in y.tolist() if value != int(value))
-        raise VotronError(
-            "Unknown label type: continuous. The labels must be classes, such as whole numbers or text, since this "
-            f"predicts no quantities. Got {len(np.unique(y)):,} different numbers such as {fraction!r} instead."
-        ) from None
 
 
 def _sorted(what: str, values: Array) -> tuple[Array, Array]:

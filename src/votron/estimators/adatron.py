@@ -97,6 +97,8 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         Whether all vectors are as near to the best as ``tol`` asks.
     kernel_ : Kernel
         The kernel, with its numbers.
+    history_ : TrainingHistory
+        How the model came about: data, order of presentation, passes and choices; `votron.history` lists them.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str

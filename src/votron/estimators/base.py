@@ -38,7 +38,7 @@ class VotronClassifier(ClassifierMixin, BaseEstimator):
     _ties_to_first: bool = False
     """True if of two classes a score of 0 predicts the first."""
     _tables: ClassVar[dict[str, str]] = {}
-    """What suits it of the options of `votron.data.make_encoder`, where that is not what suits most."""
+    """What suits it of the parameters of `votron.TableEncoder`, where that is not what suits most."""
 
     def _validate_params(self) -> None:
         """Refuse what is out of range, as scikit-learn does, and ask whether a name that is nearly right was meant."""

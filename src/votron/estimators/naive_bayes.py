@@ -74,6 +74,8 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         What is said before any feature is seen, log P(y = +1) / P(y = -1); for more than two classes log P(y).
     class_count_, class_log_prior_, feature_count_, feature_log_prob_ : arrays
         As in BernoulliNB.
+    history_ : TrainingHistory
+        How the model came about: data, order of presentation, passes and choices; `votron.history` lists them.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str

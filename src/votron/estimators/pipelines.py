@@ -1,72 +1,32 @@
 """Classifiers of tables: an encoder and a classifier after it, made in one way for Python and for the command line.
 
-The recipe: missing numbers are filled in, then numbers are scaled; words and dates become features; the classifier says
-what suits it where nothing is asked for (`table_options`).
+The classifier says what suits it where nothing is asked for (`table_options`).
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 
-from votron._util.frames import in_pandas
-from votron._util.text import counted
-from votron.data.encoding import make_encoder, unfilled_holes
-from votron.errors import DataError, VotronError
+from votron._util.frames import Frame, in_pandas, is_frame
+from votron._util.types import RowsLike
 from votron.estimators.base import VotronClassifier
+from votron.tables import TableEncoder
 
 if TYPE_CHECKING:
     from votron.explanations import Explanations
 
-__all__ = ["ClassifierPipeline", "table_classifier", "table_encoder", "table_options"]
+__all__ = ["ClassifierPipeline", "encoder_for", "table_classifier", "table_options"]
 
+_SCALERS = {"standard": StandardScaler, "robust": RobustScaler, "minmax": MinMaxScaler, "maxabs": MaxAbsScaler}
 _LEARNING = ("fit", "partial_fit")
-
-
-@contextmanager
-def _naming_columns(model: Pipeline, X: Any, of: str) -> Iterator[None]:
-    """Name the columns that rows lack, and those with missing values, of which the classifier knows no names."""
-    from votron.explanations.models import check_table
-
-    check_table(model, X, of=of)
-    try:
-        yield
-    except ValueError as error:
-        if isinstance(error, VotronError) or get_tags(model.steps[-1][1]).input_tags.allow_nan:
-            raise
-        holes = unfilled_holes(model.steps[0][1], X)
-        if not holes:
-            raise
-        name, n = next(iter(holes.items()))
-        others = f", and {counted(len(holes) - 1, 'more column')} some" if len(holes) > 1 else ""
-        raise DataError(
-            "There must be no missing values in columns of numbers and dates, nor texts that are neither, and "
-            f"{name!r} has {n:,}{others}: fill them in, as table_classifier does with missing='mean', or leave "
-            "such rows out.",
-            parameter="missing",
-        ) from None
-
-
-def _naming_columns_in(name: str) -> Any:
-    """Return a method of pipelines, which they have where their classifier has it, and which names columns."""
-
-    def has(model: Pipeline) -> bool:
-        return hasattr(model.steps[-1][1], name)
-
-    @functools.wraps(getattr(Pipeline, name))
-    def method(self: ClassifierPipeline, X: Any, *args: Any, **params: Any) -> Any:
-        with _naming_columns(self, X, name):
-            return getattr(super(ClassifierPipeline, self), name)(X, *args, **params)
-
-    return available_if(has)(method)
 
 
 class ClassifierPipeline(Pipeline):
@@ -94,21 +54,11 @@ class ClassifierPipeline(Pipeline):
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Fit the steps, as those of scikit-learn's Pipeline; a model that keeps rows calls them as the index of X."""
-        with _naming_columns(self, X, "fit"):
-            super().fit(X, y, **params)
+        super().fit(X, y, **params)
         classifier = self.steps[-1][1]
         if in_pandas(X) and hasattr(classifier, "_name_rows_as"):  # it has seen arrays
             classifier._name_rows_as(X, y)
         return self
-
-    def predict(self, X: Any, **params: Any) -> Any:
-        """Return the labels of rows."""
-        with _naming_columns(self, X, "predict"):
-            return super().predict(X, **params)
-
-    decision_function, predict_proba, predict_log_proba, score = map(
-        _naming_columns_in, ("decision_function", "predict_proba", "predict_log_proba", "score")
-    )
 
     def explain(
         self, X: Any, label: Any = None, against: Any = None, *, top: int | None = 5, first: int = 0
@@ -116,8 +66,7 @@ class ClassifierPipeline(Pipeline):
         """Explain the scores of rows, as `votron.explain` does, with features called as the steps call them."""
         from votron.explanations import explain
 
-        with _naming_columns(self, X, "explain"):
-            return explain(self, X, label, against, top=top, first=first)
+        return explain(self, X, label, against, top=top, first=first)
 
     def __getattr__(self, name: str) -> Any:
         steps = self.__dict__.get("steps")
@@ -134,10 +83,9 @@ class ClassifierPipeline(Pipeline):
         def taking(*args: Any, **given: Any) -> Any:
             bound = signature.bind(*args, **given)
             X = bound.arguments.get("X")
-            with nullcontext() if X is None else _naming_columns(self, X, method.__name__):
-                if X is not None:
-                    bound.arguments["X"] = self[:-1].transform(X)
-                result = method(*bound.args, **bound.kwargs)
+            if X is not None:
+                bound.arguments["X"] = self[:-1].transform(X)
+            result = method(*bound.args, **bound.kwargs)
             changed = isinstance(result, BaseEstimator) and is_classifier(result)
             return type(self)([*self.steps[:-1], (self.steps[-1][0], result)]) if changed else result
 
@@ -145,30 +93,31 @@ class ClassifierPipeline(Pipeline):
 
 
 def table_classifier(
-    frame: Any,
+    frame: Frame,
     estimator: Any,
     *,
     numeric: str | None = None,
-    discrete: Iterable[str] = (),
-    probabilities: Iterable[str] = (),
-    text: Iterable[str] = (),
     text_features: str | None = None,
     dates: str | None = None,
-    missing: str = "refuse",
+    **options: Any,
 ) -> ClassifierPipeline:
     """Return a classifier of tables like this one, not fitted: the one that ``votron train`` trains.
-
-    Missing numbers are filled in if ``missing`` says with what, then numbers are scaled; discrete values, words and
-    dates become features of their own.
 
     Parameters
     ----------
     frame : DataFrame of pandas or polars
-        The features of the examples, without the label. It decides types and values; nothing else of it is kept.
+        A table such as the classifier will be fitted to, without the label.
     estimator : classifier
         The classifier, not fitted.
-    numeric, discrete, probabilities, text, text_features, dates, missing
-        As in `votron.data.make_encoder`; by default what suits the classifier.
+    numeric : {"standard", "robust", "minmax", "maxabs", "keep"}, optional
+        The scaling of numbers. By default "standard", and "keep" for `WinnowClassifier`, which wants 0 and 1.
+    text_features : {"auto", "hashing", "tfidf"}, optional
+        How words become features. By default "auto", and "tfidf" for `NaiveBayesLinearClassifier`.
+    dates : {"cyclic", "onehot"}, optional
+        How dates become features. By default "cyclic", and "onehot" for classifiers of 0 and 1.
+    **options
+        More parameters of `votron.tables.TableEncoder`, such as ``missing="mean"``, ``text=["body"]`` or
+        ``discrete=["zip"]``.
 
     Returns
     -------
@@ -184,18 +133,26 @@ def table_classifier(
     >>> model.fit(days, ["no", "yes", "yes", "no"]).predict(days).tolist()
     ['no', 'yes', 'yes', 'no']
     """
-    options = {"numeric": numeric, "discrete": discrete, "probabilities": probabilities, "text": text}
-    options |= {"text_features": text_features, "dates": dates, "missing": missing}
-    encoder = table_encoder(frame, estimator, **options)
+    choices = {"numeric": numeric, "text_features": text_features, "dates": dates}
+    options.setdefault("missing", "keep" if get_tags(estimator).input_tags.allow_nan else "refuse")
+    encoder = TableEncoder(**table_options(estimator, choices), **options)
+    encoder.check(frame)
     return ClassifierPipeline([("encoder", encoder), ("model", estimator)])
 
 
-def table_encoder(frame: Any, estimator: Any, **options: Any) -> Any:
-    """Return the encoder of tables like this one for a classifier, or for a class of them; options may be None."""
-    return make_encoder(frame, **table_options(estimator, options))
+def encoder_for(X: RowsLike, estimator: Any, **options: Any) -> Any:
+    """Return what turns rows into vectors for a classifier, not fitted; None where nothing needs to.
+
+    Of frames it is a `TableEncoder`, whose parameters the options are; of numbers without names a scaler, if
+    ``numeric`` asks for one.
+    """
+    if is_frame(X):
+        return TableEncoder(**table_options(estimator, options))
+    scaler = _SCALERS.get(options.get("numeric") or "keep")
+    return None if scaler is None else scaler()
 
 
 def table_options(estimator: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options of `votron.data.make_encoder`, with what suits a classifier where they are None."""
+    """Return parameters of `TableEncoder`, with what suits a classifier where they are None."""
     wishes = {"numeric": "standard", "text_features": "auto", "dates": "cyclic", **getattr(estimator, "_tables", {})}
     return {name: wishes[name] if value is None else value for name, value in given.items()}

@@ -32,6 +32,7 @@ from votron.estimators._training import (
     class_numbers,
     come_grouped,
     evenly,
+    hand_on_ctrl_c,
     history_of_fit,
     history_with_batch,
     in_epochs,
@@ -171,6 +172,8 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         The kernel, with its numbers.
     cluster_account_ : Account
         After training on Dask collections: where time and bytes went.
+    history_ : TrainingHistory
+        How the model came about: data, order of presentation, passes and choices; `votron.history` lists them.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -362,8 +365,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
             self._add_to_sample(self._sample_of(data, order, at, steps, come_grouped(data.codes[order])))
             history = history_with_batch(self, data, order, run)
             self._set_history(dataclasses.replace(history, n_numbered=numbered + len(order)))
-        if run.interrupted:
-            tell_of_end(self, dataclasses.replace(run, steps=self.record_.n_steps), "")
+        hand_on_ctrl_c(run, self.record_.n_steps)
         return self
 
     def _check_settings(self) -> None:

@@ -268,7 +268,7 @@ class VotedPerceptronClassifierCV(VotronClassifier):
                 fixed = {name: getattr(self, name) for name in _FIXED}
                 model = VotedPerceptronClassifier(**fixed, **self.best_params_, random_state=seed)
                 self.best_estimator_ = model.fit(folds.rows, folds.labels, sample_weight=folds.weight)
-                model.history_ = replace(model.history_, n_settings=self.n_settings_)
+                self.history_ = model.history_ = replace(model.history_, n_settings=self.n_settings_)
                 if hasattr(self, "feature_names_in_"):
                     model.feature_names_in_ = self.feature_names_in_
                 self._name_rows_as(X, y)

@@ -17,9 +17,8 @@ from votron._util.pipelines import classifier_of
 from votron._util.resources import effective_threads
 from votron._util.text import joined
 from votron._util.types import Floats, Labels, RowsLike
-from votron.data.encoding import SCALERS
 from votron.errors import VotronError
-from votron.estimators.pipelines import ClassifierPipeline, table_encoder
+from votron.estimators.pipelines import ClassifierPipeline, encoder_for
 from votron.evaluate._measuring import Callback, Entry, reporter, run
 from votron.evaluate._result import Comparison, ComparisonRow
 from votron.evaluate._rows import check_splitting, checked_rows, drawn_rows, out_of_range, stratified_splits
@@ -239,11 +238,9 @@ def _own(name: Any, estimator: Any, X: RowsLike, options: dict[str, Any], settin
 
 def _encoder(X: RowsLike, classifier: Any, options: dict[str, Any]) -> list[tuple[str, Any]]:
     """Return the step that turns rows into vectors, as ``votron train`` has it."""
-    if is_frame(X):
-        usual = {"numeric": None, "text_features": None, "dates": None}
-        return [("encoder", table_encoder(X, classifier, **{**usual, **options}))]
-    scaler = SCALERS[options.get("numeric") or "keep"]
-    return [] if scaler is None else [("encoder", scaler())]
+    usual = {"numeric": None, "text_features": None, "dates": None} if is_frame(X) else {}
+    encoder = encoder_for(X, classifier, **{**usual, **options})
+    return [] if encoder is None else [("encoder", encoder)]
 
 
 def _model(steps: list[tuple[str, Any]], classifier: Any) -> Any:

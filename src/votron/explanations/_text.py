@@ -8,10 +8,10 @@ import numpy as np
 
 from votron._util.text import counted, shortened
 from votron._util.text_tables import as_text as table
-from votron.explanations._values import with_value
+from votron.explanations.features import with_value
 
 if TYPE_CHECKING:
-    from votron.explanations.explanation import Explanation, History, Terms
+    from votron.explanations.explanation import Explanation, History, Term, Terms
 
 _SPANS = 10
 _LONGEST_NAME = 84
@@ -105,31 +105,16 @@ def _part(amount: float, total: float) -> str:
     return f"{100 * amount / total:.1f} %" if total else ""
 
 
-def named(term: Any, kind: str) -> str:
-    """Return what a term is called, with the value of a feature, or what is known of an example.
-
-    Examples
-    --------
-    >>> from votron.explanations.explanation import Term
-    >>> named(Term(1, "Temp", 12.0, 0.4, 65.0), "features"), named(Term(1, "row 1", 12.0, 0.4, 1.0, "3"), "examples")
-    ('Temp = 65', 'row 1 (3)')
-    >>> named(Term(1, "Temp", 12.0, 0.4, 65.0, missing=True), "features")
-    'Temp missing, taken as 65'
-    """
+def named(term: Term, kind: str) -> str:
+    """Return what a term is called, with the value of a feature, or what is known of an example."""
     if kind == "features":
-        return with_value(term.name, term.value, about=term.about, missing=term.missing, column=term.column)
+        return with_value(term.name, term.value, term.column, term.missing)
     about = f": {term.about}" if term.about else ""
     return f"{term.name} ({term.label}){about}" if term.label else f"{term.name}{about}"
 
 
 def _in_width(text: str) -> str:
-    """Return what fits of a list, whole items if possible.
-
-    Examples
-    --------
-    >>> _in_width(f"row 1: {'Beak Length = 36.7, ' * 9}")
-    'row 1: Beak Length = 36.7, Beak Length = 36.7, Beak Length = 36.7, ...'
-    """
+    """Return what fits of a list, whole items if possible."""
     if len(text) <= _LONGEST_NAME:
         return text
     whole = text[: _LONGEST_NAME - 3].rpartition(", ")[0]
@@ -210,7 +195,7 @@ def _terms_dict(terms: Terms) -> dict[str, Any]:
     return {"of": terms.words, "exact": terms.exact, "score": terms.score, **sides, **constant}
 
 
-def _term_dict(term: Any, kind: str) -> dict[str, Any]:
+def _term_dict(term: Term, kind: str) -> dict[str, Any]:
     head = {"name": term.name, "index": term.index, "share": term.share}
     about = ({"about": term.about} if term.about else {}) | ({"missing": True} if term.missing else {})
     if kind == "features":

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from votron._util.types import Floats, Index, Rows
+from votron._util.types import Array, Floats, Index, Rows
 from votron.explanations._sums import dense_row
-from votron.explanations._values import column_in_words, is_missing_in, places_of_columns
+from votron.explanations.features import Features
 
 MOST_COLUMNS = 200
 """Columns beyond which there are no effects: of texts and images each is next to nothing."""
@@ -58,50 +57,31 @@ class Effect:
     missing: bool = False
 
 
-def columns_of_features(names: Any) -> dict[str, Index] | None:
-    """Return which features each column of the data became; None where they have no names, or are too many."""
-    if names is None:
-        return None
-    found = places_of_columns(names)
-    if not 1 < len(found) <= MOST_COLUMNS:
-        return None
-    return {column: np.array(places) for column, places in found.items()}
-
-
 class ColumnEffects:
-    """The effects of columns on the scores of rows, with what is the same for all rows made once.
+    """The effects of columns on the scores of rows, with what is the same for all rows made once."""
 
-    Parameters
-    ----------
-    others : array or CSR matrix of shape (n_others, n_features)
-        Rows whose values take the place of a row's own; a few of them, if they are many.
-    names : sequence of str or FeatureNames, optional
-        What the features are called, and of which columns they were made; without them there are no effects.
-    scores : callable
-        Returns the scores of rows.
-    """
-
-    def __init__(self, others: Rows, names: Any, scores: Callable[[Rows], Floats]) -> None:
-        self.names, self._scores = names, scores
-        columns = columns_of_features(names) if others.shape[0] else None
+    def __init__(self, others: Rows, features: Features | None, scores: Callable[[Rows], Floats]) -> None:
+        self.features, self._scores = features, scores
+        places = {} if features is None else features.places
         # With a precomputed kernel no rows are kept, and the features are training examples.
-        self.columns = columns if columns is not None and others.shape[1] == len(names) else {}
+        known = features is not None and others.shape[0] and others.shape[1] == len(features)
+        self.columns = places if known and 1 < len(places) <= MOST_COLUMNS else {}
         spread = np.unique(np.linspace(0, others.shape[0] - 1, _MOST_ROWS).round().astype(np.int64))
-        self._others: Any = others[spread] if self.columns else others[:0]
+        self._others: Rows = others[spread] if self.columns else others[:0]
         if not sp.issparse(self._others):
             fits = max(1, _CELLS_AT_ONCE // max(1, others.shape[1]))
             self._others = self._others[:: -(-len(self._others) // fits) or 1]
 
     def of(self, row: Rows, mix: Floats, i: int) -> tuple[Effect, ...]:
         """Return the effects on the score of row ``i``, the largest first; none where columns are unknown."""
-        if not self.columns:
+        if self.features is None or not self.columns:
             return ()
         own, whole = dense_row(row), float(_mixed(self._scores(row), mix)[0])
         found = []
         for column, places in self.columns.items():
             less = float(_mixed(self._scores(self._changed(row, places)), mix).mean())
-            missing = is_missing_in(self.names, int(places[0]), i)
-            found.append(Effect(column_in_words(self.names, column, places, own, i), column, whole - less, missing))
+            missing = self.features.is_missing(int(places[0]), i)
+            found.append(Effect(self.features.in_words(column, own, i), column, whole - less, missing))
         return tuple(sorted(found, key=lambda effect: -abs(effect.change)))
 
     def _changed(self, row: Rows, places: Index) -> Rows:
@@ -109,7 +89,7 @@ class ColumnEffects:
         n = self._others.shape[0]
         if not sp.issparse(row):
             theirs = _dense(self._others[:, places])
-            changed: Any = np.repeat(np.asarray(row), n, axis=0)
+            changed = np.repeat(np.asarray(row), n, axis=0)
             changed = changed.astype(np.result_type(changed, theirs))  # whole numbers would cut off their fractions
             changed[:, places] = theirs
             return changed
@@ -130,5 +110,5 @@ def _mixed(scores: Floats, mix: Floats) -> Floats:
     return found
 
 
-def _dense(rows: Rows) -> Any:
+def _dense(rows: Rows) -> Array:
     return rows.toarray() if sp.issparse(rows) else np.asarray(rows)

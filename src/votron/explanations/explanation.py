@@ -12,9 +12,10 @@ import numpy as np
 from votron._util.text import counted
 from votron._util.types import Floats, Index, Rows
 from votron.errors import VotronError
-from votron.explanations import _text, _values
-from votron.explanations._sums import Course, Sum
+from votron.explanations import _text
+from votron.explanations._sums import Sum
 from votron.explanations.columns import Effect
+from votron.explanations.features import Features
 
 __all__ = ["Explanation", "Explanations", "History", "Term", "Terms"]
 
@@ -39,8 +40,7 @@ class Term:
     label : str
         Of an example: its class, as far as its mistakes tell, such as "3" or "not 3"; empty for features.
     about : str
-        Of an example of named features: the columns that are largest in it, with their values as far as the features
-        tell; of a feature what its value stands for, if that is known; else empty.
+        Of an example of named features: the columns that are largest in it, with their values; else empty.
     slot : int
         Of an example: its place among the support vectors; -1 for features.
     column : str
@@ -382,41 +382,34 @@ def framed(rows: list[dict[str, Any]]) -> Any:
 # -- from sums --------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
 class Namer:
     """What examples and features are called, and what else is known of them."""
 
-    def __init__(
-        self,
-        *,
-        support: Index,
-        support_rows: Rows | None,
-        support_labels: list[str],
-        row_names: dict[int, str],
-        feature_names: Any,
-        first: int,
-    ) -> None:
-        self.support, self.support_rows, self.labels = support, support_rows, support_labels
-        self.row_names, self.features, self.first = row_names, feature_names, first
+    support: Index
+    support_rows: Rows | None
+    support_labels: list[str]
+    row_names: Mapping[int, str]
+    features: Features | None
+    first: int
 
     def term(self, kind: str, i: int, amount: float, value: float, divisor: float, row: int) -> Term:
         """Return a term of the score of a row, with names."""
         share = amount / divisor
         if kind == "features":
-            unit, words = _values.original(self.features, i, value), _values.meaning(self.features, i, value)
-            column, missing = _values.column_of(self.features, i), _values.is_missing_in(self.features, i, row)
-            return Term(i, self.feature(i), amount, share, unit, about=words, column=column, missing=missing)
+            if self.features is None:
+                return Term(i, f"feature {i + self.first}", amount, share, value)
+            value, column = self.features.value(i, value), self.features.of_frame(i)
+            missing = self.features.is_missing(i, row)
+            return Term(i, self.features.names[i], amount, share, value, column=column, missing=missing)
         example = int(self.support[i])
         name = self.row_names.get(example, f"row {example + self.first}")
-        return Term(example, name, amount, share, value, self.labels[i], self._about(i), slot=i)
-
-    def feature(self, i: int) -> str:
-        """Return the name of a feature."""
-        return f"feature {i + self.first}" if self.features is None else str(self.features[i])
+        return Term(example, name, amount, share, value, self.support_labels[i], self._about(i), slot=i)
 
     def _about(self, i: int) -> str:
         if self.features is None or self.support_rows is None or not self.support_rows.shape[1]:
             return ""
-        return _values.described(self.support_rows[[i]], self.features)
+        return self.features.described(self.support_rows[[i]])
 
 
 def terms_of(found: Sum, top: int | None, namer: Namer, row: int) -> Terms:
@@ -440,8 +433,3 @@ def terms_of(found: Sum, top: int | None, namer: Namer, row: int) -> Terms:
         constant=found.constant,
         divisor=found.divisor,
     )
-
-
-def history_of(course: Course, label: Any, n_steps: int, n_examples: int) -> History:
-    """Return how the vectors of a class scored a row."""
-    return History(label, course.sign, course.born, course.survival, course.credits, n_steps, n_examples)

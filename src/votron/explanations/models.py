@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from votron._util.frames import in_pandas
 from votron._util.pipelines import classifier_of, rows_for_classifier, steps_before
-from votron._util.text import counted, first_of, nearest
-from votron._util.types import Floats, Rows
-from votron.errors import DataError, VotronError
+from votron._util.text import counted
+from votron._util.types import Classes, Floats, Rows, RowsLike
+from votron.errors import VotronError
 from votron.explanations._sums import Sums
-from votron.explanations._values import Holes
 from votron.explanations.columns import ColumnEffects
-from votron.explanations.explanation import Explanation, Explanations, Namer, Terms, history_of, terms_of
-from votron.explanations.features import names_after
+from votron.explanations.explanation import Explanation, Explanations, History, Namer, Terms, terms_of
+from votron.explanations.features import Features, features_after
 from votron.explanations.suspicion import Suspects
 from votron.record import MistakeRecord, labels_of
 
 __all__ = ["explain", "suspects"]
-
-_MOST_NAMED = 8
-"""Columns that a refusal names."""
 
 
 def explain(
@@ -70,91 +64,20 @@ def explain(
         return found
     if hasattr(model, "n_features_in_"):  # texts, which come one by one, have no features
         check_are_rows(X)
-        check_table(model, X, of="explain")
-    rows, features = rows_for_classifier(model, X), names_after(steps_before(model), X)
+    rows, features = rows_for_classifier(model, X), features_after(steps_before(model), X)
     names = X.index if in_pandas(X) else None
     how = {"top": top, "first": first, "feature_names": features, "names": names}
     found = _checked(classifier_of(model)).explain(rows, label, against, **how)
     return found
 
 
-def check_are_rows(X: Any, *, of: str = "explain") -> None:
-    """Refuse one row that is not in a table of rows, as ``frame.loc[label]`` and ``X[i]`` return it.
-
-    Examples
-    --------
-    >>> check_are_rows(np.zeros(4))
-    Traceback (most recent call last):
-        ...
-    votron.errors.VotronError: The X of explain must be a table of rows, one or more: of a frame pass
-    frame.loc[[label]], of an array X[[i]]. Got an array of 4 values instead.
-    """
-    one = len(X.shape) == 1 if hasattr(X, "shape") else isinstance(X, Mapping) or _are_numbers(X)
-    if one:
-        kind = "an array" if isinstance(X, np.ndarray) else f"a {type(X).__name__}"
+def check_are_rows(X: RowsLike) -> None:
+    """Refuse one row that is not in a table of rows, as ``frame.loc[label]`` and ``X[i]`` return it."""
+    if len(getattr(X, "shape", (0, 0))) == 1:
         raise VotronError(
-            f"The X of {of} must be a table of rows, one or more: of a frame pass frame.loc[[label]], of an array "
-            f"X[[i]]. Got {kind} of {counted(len(X), 'value')} instead."
+            "The X of explain must be a table of rows, one or more: of a frame pass frame.loc[[label]], of an array "
+            f"X[[i]]. Got one row of {counted(len(X), 'value')} instead."
         )
-
-
-def check_table(model: Any, X: Any, *, of: str) -> None:
-    """Refuse what lacks columns that a pipeline takes by name, for a method of it; others take what they take.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from votron import VotedPerceptronClassifier, table_classifier
-    >>> days = pd.DataFrame({"Outlook": ["Rainy", "Sunny"], "Temp": [75, 87]})
-    >>> model = table_classifier(days, VotedPerceptronClassifier())
-    >>> check_table(model, days.rename(columns={"Temp": "temp"}), of="predict")
-    Traceback (most recent call last):
-        ...
-    votron.errors.DataError: The X of predict must have the columns that the model takes. Got a frame without 'Temp'
-    instead: add it, or rename the one that holds it. Is that 'temp'?
-    """
-    names = _columns_by_name(model)
-    if not names:
-        return
-    check_are_rows(X, of=of)
-    if not hasattr(X, "columns"):
-        raise DataError(
-            f"The X of {of} must be a frame with the columns that the model takes: "
-            f"{first_of(list(map(repr, names)), _MOST_NAMED)}. Got an object of type {type(X).__name__}, whose columns "
-            "have no names, instead."
-        )
-    there = [str(name) for name in X.columns]
-    missing = [name for name in names if name not in there]
-    if missing:
-        one = len(missing) == 1
-        helps = "add it, or rename the one that holds it" if one else "add them, or rename those that hold them"
-        meant = nearest(missing[0], [name for name in there if name not in names])
-        raise DataError(
-            f"The X of {of} must have the columns that the model takes. Got a frame without "
-            f"{first_of(list(map(repr, missing)), _MOST_NAMED)} instead: {helps}."
-            + (f" Is that {meant!r}?" if one and meant is not None else "")
-        )
-
-
-def _columns_by_name(model: Any) -> list[str]:
-    """Return the columns that the first step of a pipeline asks for by name; none where it takes them otherwise."""
-    first = model
-    while hasattr(first, "steps"):
-        first = first.steps[0][1]
-    names: list[str] = []
-    for _, part, columns in getattr(first, "transformers", ()):
-        listed = [columns] if isinstance(columns, str) else columns
-        if isinstance(listed, list) and all(isinstance(name, str) for name in listed) and not _is_dropped(part):
-            names += listed
-    return names
-
-
-def _is_dropped(part: Any) -> bool:
-    return isinstance(part, str) and part == "drop"
-
-
-def _are_numbers(X: Any) -> bool:
-    return isinstance(X, list | tuple) and bool(X) and all(isinstance(value, Real) for value in X)
 
 
 def _checked(model: Any) -> Any:
@@ -221,7 +144,11 @@ def explained(
     if top is not None and (isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0):
         raise VotronError(f"The 'top' must be a number of terms, 0 or more, or None for all. Got {top!r} instead.")
     _check_length("names", names, "row", rows.shape[0])
-    _check_length("feature_names", feature_names, "feature", rows.shape[1])
+    if feature_names is None or isinstance(feature_names, Features):
+        features = feature_names
+    else:
+        features = Features.called(feature_names)
+    _check_length("feature_names", features, "feature", rows.shape[1])
 
     def rescored(these: Rows) -> Floats:
         found: Floats = form.scores(these, n_threads)
@@ -235,11 +162,11 @@ def explained(
         support_rows=form.support_rows,
         support_labels=support_labels(form.dual_coef, classes) if has_examples else [],
         row_names=row_names,
-        feature_names=feature_names,
+        features=features,
         first=first,
     )
-    effects = ColumnEffects(form.support_rows, feature_names, rescored) if has_examples else None
-    holes = Holes(feature_names)
+    effects = ColumnEffects(form.support_rows, features, rescored) if has_examples else None
+    missing = [{}] * rows.shape[0] if features is None else features.missing_in(rows)
     record = form.vectors.record if hasattr(form, "vectors") else None
     out = []
     for i, found in enumerate(form.explained(rows, choice.mixes)):
@@ -257,11 +184,11 @@ def explained(
                 examples=sums.get("examples"),
                 features=sums.get("features"),
                 history=_history(found, record, classes, _plain(mine)),
-                missing=holes.of(rows[[i]], i),
+                missing=missing[i],
                 _effects=None
                 if effects is None or "features" in sums
                 else partial(effects.of, rows[[i]], choice.mixes[i], i),
-                _pixels=rows[[i]] if feature_names is None else None,
+                _pixels=rows[[i]] if features is None else None,
                 _support=form.support_rows,
             )
         )
@@ -277,19 +204,18 @@ def _plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def _history(found: Sums, record: MistakeRecord | None, classes: Any, label: Any) -> tuple[Any, ...]:
+def _history(found: Sums, record: MistakeRecord | None, classes: Classes, label: Any) -> tuple[History, ...]:
+    """Return how the vectors of each class scored a row; two classes have one vector, which speaks for the label."""
     if record is None:
         return ()
-    whose = [label] if len(classes) == 2 else [_plain(classes[course.vector]) for course in found.courses]
-    return tuple(
-        history_of(
-            course._replace(sign=1.0, credits=course.sign * course.credits) if len(classes) == 2 else course,
-            name,
-            record.n_steps,
-            record.n_examples,
-        )
-        for course, name in zip(found.courses, whose, strict=len(classes) > 2)
-    )
+    histories = []
+    for course in found.courses:
+        name, sign, credits = _plain(classes[course.vector]), course.sign, course.credits
+        if len(classes) == 2:
+            name, sign, credits = label, 1.0, course.sign * course.credits
+        times = course.born, course.survival
+        histories.append(History(name, sign, *times, credits, record.n_steps, record.n_examples))
+    return tuple(histories)
 
 
 class _Choice:

@@ -31,7 +31,7 @@ def to_onnx(model: Any, *, probabilities: bool = False) -> Any:
     """Return a fitted model as an ONNX graph.
 
     A classifier becomes a graph with one input, ``X``, a tensor of doubles of shape (n, n_features). A pipeline with an
-    encoder of `votron.tabular_encoder` or `votron.data.make_encoder` has one input a column, of the column's name:
+    `votron.TableEncoder` has one input a column, of the column's name:
     doubles of shape (n, 1) for numbers and truth values (1 and 0), text of shape (n, 1) for words; what is missing is
     NaN, or any text that is no value of the column. Outputs are ``label`` (int64, string, double or bool, as the
     classes are), of shape (n,), and ``scores`` (double), as `decision_function` returns them; on request also

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from votron._util.pages import markup
 from votron._util.plotting import can_draw, pyplot
 from votron._util.text import percent, shortened
-from votron.errors import VotronError
 from votron.plots import CertificateDisplay
 from votron.report._figures import drawn
 from votron.report.findings import Findings, Origin
@@ -27,7 +25,7 @@ def certificate(of: Findings, origin: Origin) -> dict[str, Any]:
     """Return what the theorems guarantee, or why nothing is said about it."""
     if not hasattr(of.classifier, "_evidence"):
         return {"found": False, "without": type(of.classifier).__name__}
-    found = _certificate_of(origin.certificate)
+    found = origin.certificate
     if found is None:
         return {"found": False, "without": ""}
     bounds = [each for each in found.bounds if _is_useful(each, found.predictor)][:_MOST_BOUNDS]
@@ -41,16 +39,6 @@ def certificate(of: Findings, origin: Origin) -> dict[str, Any]:
         "advice": [shortened(line, _LONGEST) for line in found.advice()[:_MOST_ADVICE]],
         "claims": shortened(claims, 4 * _LONGEST),
     }
-
-
-def _certificate_of(found: Certificate | Mapping[str, Any] | None) -> Certificate | None:
-    """Return the certificate of a model file, or None where it has none that can be read."""
-    if found is None or isinstance(found, Certificate):
-        return found
-    try:
-        return Certificate.from_dict(found)
-    except VotronError:
-        return None
 
 
 def _is_useful(bound: Bound, predictor: str) -> bool:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from votron._util.frames import is_frame, plain_labels
 from votron._util.pipelines import classifier_of, rows_for_classifier
-from votron.data import Examples, Unseen, unseen_values
+from votron.data import Examples
 from votron.errors import VotronError
 from votron.evaluate.evaluation import Evaluation
 from votron.plots.batches import PredictedRow, WrongRows, predicted_rows, rows_at
@@ -22,6 +22,7 @@ from votron.plots.predictions import row_margins
 from votron.plots.training import RulesOverTime, has_moments
 from votron.report._description import Description
 from votron.rules.base import rules_that_differ
+from votron.tables import Unseen, encoder_of
 from votron.theory import Certificate
 
 MOST_WRONG = 40
@@ -43,7 +44,7 @@ class Origin:
     """The command that makes the page, where there is one."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
     """What the model file says of its training."""
-    certificate: Certificate | Mapping[str, Any] | None = None
+    certificate: Certificate | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     """Digests and sizes of files, in words."""
     notes: tuple[str, ...] = ()
@@ -85,8 +86,9 @@ class Findings:
         X = rows_for_classifier(self.model, batch.X)
         predicted = self.evaluation.add(X, y)
         self.seconds += time.perf_counter() - start
-        if hasattr(self.model, "steps"):
-            self.unseen.update(unseen_values(self.model, batch.X))
+        encoder = encoder_of(self.model)
+        if encoder is not None:
+            self.unseen.update(encoder.unseen(batch.X))
         if self.rules is not None:
             self.rules.add(X, y)
         self.wrong.add(batch, X, predicted)

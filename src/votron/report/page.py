@@ -18,6 +18,7 @@ from votron.estimators.base import VotronClassifier
 from votron.evaluate.confusion import rarest_in_words
 from votron.report import _certificate, _errors, _making, _reasons, _rows
 from votron.report.findings import Findings, Origin, batches_of
+from votron.theory import Certificate
 
 __all__ = ["write_report"]
 
@@ -31,7 +32,7 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
-    certificate: Any = None,
+    certificate: Certificate | None = None,
     confidence: float = 0.95,
     image_shape: tuple[int, ...] | None = None,
 ) -> Path:

@@ -55,7 +55,6 @@ class Classifier(State, tag_field="class"):
 
 
 def classifier_state(model: Any, tensors: Tensors) -> Any:
-    """Return the state of a fitted classifier."""
     kind = next((each for each in _KINDS if each.cls is type(model)), None)
     if kind is None:
         hint = " Its best_estimator_ can be saved." if hasattr(model, "best_estimator_") else ""
@@ -85,7 +84,6 @@ def classifier_state(model: Any, tensors: Tensors) -> Any:
 
 
 def classifier_from(state: Any, tensors: Tensors) -> Any:
-    """Return a classifier."""
     model = parts.params_from(state.cls, state.params, tensors)
     model.classes_ = tensors.labels("classes")
     set_names(model, state.n_features, tensors)
@@ -97,7 +95,7 @@ def classifier_from(state: Any, tensors: Tensors) -> Any:
     vars(model).update(state.validation)
     if state.slopes:
         model._slopes = dict(state.slopes)
-    if "row_names" in tensors:
+    if "row_names" in tensors and hasattr(model, "support_"):
         rows = model.support_.tolist()
         model.row_names_ = dict(zip(rows, tensors.listed("row_names", n=len(rows)), strict=True))
     return model
@@ -173,7 +171,7 @@ class Voted(Classifier, tag="VotedPerceptronClassifier"):
         model.kernel_ = vectors.kernel
         model._keep(vectors.support_rows, vectors.record, vectors.seed)
         model._vectors = vectors
-        model.n_epochs_, model.converged_ = history.n_epochs, bool(history.converged)
+        model._set_history(history)
 
 
 class ExpansionState(State, tag="expansion", tag_field="form"):
@@ -275,7 +273,8 @@ class Averaged(Classifier, tag="AveragedPerceptronClassifier"):
             largest_weight=self.largest_weight,
             thin=self.thin,
         )
-        model._keep(trainer, model.history_.n_epochs, bool(model.history_.converged))
+        model._keep(trainer)
+        model._set_history(model.history_)
 
 
 def _is_thin(*matrices: Floats) -> bool:
@@ -312,7 +311,8 @@ class Winnow(Classifier, tag="WinnowClassifier"):
         trainer.promotions = tensors.take("promotions", "i8", (n,), least=0)
         trainer.demotions = tensors.take("demotions", "i8", (n,), least=0)
         model._fixed = {name: getattr(model, name) for name in WINNOW_FIXED}
-        model._keep(trainer, model.history_.n_epochs, bool(model.history_.converged))
+        model._keep(trainer)
+        model._set_history(model.history_)
 
 
 _BAYES = ("feature_count_", "class_count_", "feature_log_prob_", "class_log_prior_")
@@ -378,13 +378,8 @@ class Compact(Classifier, tag="CompactClassifier"):
 
     @staticmethod
     def learnt(model: CompactClassifier, tensors: Tensors) -> Fields:
-        return {
-            "made_from": model.made_from_,
-            "rule": model.rule_,
-            "gave_up": list(model.gave_up_),
-            "ties_to_first": bool(model._ties_to_first),
-            "form": _form_state(model._predictor, tensors),
-        }
+        told = {"made_from": model.made_from_, "rule": model.rule_, "gave_up": list(model.gave_up_)}
+        return {**told, "ties_to_first": bool(model._ties_to_first), "form": _form_state(model._predictor, tensors)}
 
     def build(self, model: CompactClassifier, tensors: Tensors) -> None:
         model.made_from_, model.rule_ = self.made_from, self.rule

@@ -53,7 +53,6 @@ class Content:
 
 
 def packed(manifest: bytes, arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return the bytes of a file."""
     if len(manifest) > MOST_MANIFEST:
         raise ModelFileError(
             f"This model cannot be saved: its parameters, steps and provenance take {len(manifest):,} bytes, and a "
@@ -206,5 +205,4 @@ def _array(content: NDArray[np.uint8], dtype: str, shape: tuple[int, ...], offse
 
 
 def called(source: Source) -> str:
-    """Return what to call a file in errors."""
     return repr(os.fspath(source)) if isinstance(source, str | bytes | os.PathLike) else "the stream"

@@ -191,10 +191,9 @@ def load_with_manifest(path: Source, *, name: str | None = None) -> tuple[Any, M
 
 
 def _model_of(content: Content, name: str) -> Any:
-    """Return the model in a file that was read."""
     with _naming(name):
         stored, tensors = _stored(content), Tensors(content.arrays, content.n_bytes)
-        steps = named_from(stored.steps, tensors.at("steps"), []) if stored.steps else []
+        steps = named_from(stored.steps, tensors.at("steps")) if stored.steps else []
         if stored.last in {step for step, _ in steps}:
             raise ModelFileError("the steps of its pipeline must have different names.")
         model = classifier_from(stored.model, tensors.at("model"))
@@ -218,7 +217,7 @@ def _naming(name: str) -> Iterator[None]:
     """Make errors of what is in a file speak of the file, in one sentence."""
     try:
         yield
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         text = " ".join(str(error).split()).rstrip(".")
         raise ModelFileError(f"The model file {name} cannot be opened: {text[:_LONGEST_REASON]}.") from None
 

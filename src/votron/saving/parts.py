@@ -35,7 +35,6 @@ class State(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 def refused(what: str) -> ModelFileError:
-    """Return the error of something that model files do not hold."""
     return ModelFileError(f"{what} cannot be saved in a model file{_REFUSED}")
 
 
@@ -68,7 +67,6 @@ class KernelState(State):
 
 
 def kernel_state(kernel: Kernel) -> KernelState:
-    """Return the state of a kernel that has a name."""
     if _kernel_class(kernel.name) is not type(kernel):
         raise ModelFileError(
             "The kernel of a model in a file must be one of Votron's, or registered with register_kernel, since a file "

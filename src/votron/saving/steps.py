@@ -5,21 +5,23 @@ A transformer is made again by its constructor and given what it had learnt; not
 
 from __future__ import annotations
 
+import dataclasses
+import typing
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
-from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 
-from votron.data._columns import Values, _Chance, _Date, _Discrete, _Number, _Text, _Truth
 from votron.errors import ModelFileError
-from votron.saving.parts import Count, Params, State, params_from, params_state, refused
-from votron.saving.tensors import WIDEST, Tensors, objects
+from votron.saving.parts import Params, State, params_from, params_state, refused
+from votron.saving.tensors import WIDEST, Scalar, Tensors, objects, plain
+from votron.tables import Column, TableEncoder
+from votron.tables.encoder import KINDS
 
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**48)]
 _A_WORD = 120
@@ -35,13 +37,11 @@ _SAFE = {
 
 
 def put_names(made: Any, tensors: Tensors) -> None:
-    """Write the names of features, if there are any."""
     if hasattr(made, "feature_names_in_"):
         tensors.put_list("feature_names", [str(name) for name in made.feature_names_in_])
 
 
 def set_names(made: Any, n_features: int | None, tensors: Tensors) -> None:
-    """Set number and names of features, as far as they are known."""
     if n_features is not None:
         made.n_features_in_ = n_features
     if "feature_names" in tensors:
@@ -86,7 +86,7 @@ def _put_imputer(step: SimpleImputer, tensors: Tensors) -> None:
 
 
 def _set_imputer(made: SimpleImputer, tensors: Tensors) -> None:
-    statistics = tensors.take("statistics", "f4 f8", (made.n_features_in_,), finite=False)
+    statistics = tensors.take("statistics", "f4 f8", (getattr(made, "n_features_in_", None),), finite=False)
     names = vars(made).get("feature_names_in_")
     made.fit(np.zeros((1, len(statistics)), dtype=statistics.dtype))  # of ours, which makes what it has beside these
     made.statistics_ = statistics.astype(made.statistics_.dtype)
@@ -133,31 +133,16 @@ def _set_words(made: Any, tensors: Tensors) -> None:
             made._tfidf.idf_ = tensors.take("idf", "f8", (len(words),))
 
 
-def _nothing(step: Any, tensors: Tensors) -> None:
-    pass
-
-
-def _set_columns(made: Any, tensors: Tensors) -> None:
-    """Check the columns of a table that a step takes."""
-    one = type(made) is not _Number
-    if not hasattr(made, "feature_names_in_") or (one and len(made.feature_names_in_) != 1):
-        raise ModelFileError("it has an encoder of one column that is given others.")
-    if isinstance(made, _Discrete):
-        made.values = Values(made.values)
-    if isinstance(made, _Date) and not 1 <= made.first_year <= made.last_year <= 9999:
-        raise ModelFileError("its years must be from 1 to 9999.")
-
-
 _Hook = Callable[[Any, Tensors], None]
 _HOOKS: dict[type, tuple[_Hook, _Hook]] = {
     **dict.fromkeys(_LEARNT, (_put_scaler, _set_scaler)),
     SimpleImputer: (_put_imputer, _set_imputer),
     **dict.fromkeys((CountVectorizer, TfidfVectorizer), (_put_words, _set_words)),
     HashingVectorizer: (_check_texts, _check_texts),
-    **dict.fromkeys((_Number, _Chance, _Truth, _Text, _Discrete, _Date), (_nothing, _set_columns)),
 }
 """What writes and sets what each class has beside parameters and names of features."""
-_CLASSES = {cls.__name__.strip("_"): cls for cls in _HOOKS}
+_CLASSES = {cls.__name__: cls for cls in _HOOKS}
+_COLUMNS = {cls.__name__: cls for cls in KINDS}
 _LEFT_OUT = ("dtype", "vocabulary", "missing_values")
 """Parameters that have their defaults in a file."""
 
@@ -172,12 +157,10 @@ class Transformer(State, tag_field="kind"):
     params: Params
     n_features: Positive | None
 
-    def build(self, tensors: Tensors, columns: list[str]) -> Any:
+    def build(self, tensors: Tensors) -> Any:
         cls = _CLASSES[self.name]
         made = params_from(cls, self.params, tensors)
         set_names(made, self.n_features, tensors)
-        if columns and cls.__name__.startswith("_"):
-            made.n_features_in_, made.feature_names_in_ = len(columns), objects(columns)
         _HOOKS[cls][1](made, tensors)
         return made
 
@@ -194,62 +177,29 @@ class Steps(State, tag_field="kind"):
 
     steps: list[Named]
 
-    def build(self, tensors: Tensors, columns: list[str]) -> Any:
-        return Pipeline(named_from(self.steps, tensors, columns))
+    def build(self, tensors: Tensors) -> Any:
+        return Pipeline(named_from(self.steps, tensors))
 
 
-class Part(State):
-    """A part of a table's encoder: a step, how many columns it takes, and how many features it makes of them."""
+class ColumnState(State):
+    """A column of a table: its class, and those of its fields that are single values; None is NaN."""
 
-    name: str
-    step: Step
-    n_columns: Count
-    alone: bool
-    """Whether the column is given by itself, as vectorizers want it, and not as a table."""
-    width: Count
+    name: Literal[tuple(_COLUMNS)]  # type: ignore[valid-type]
+    fields: dict[str, Scalar]
 
 
 class Table(State, tag_field="kind"):
-    """Steps side by side, each with columns of a table."""
+    """An encoder of tables."""
 
-    parts: list[Part]
-    sparse: bool
-    sparse_threshold: float
-    long_names: bool
+    params: Params
+    columns: list[ColumnState]
 
-    def build(self, tensors: Tensors, columns: list[str]) -> Any:
-        given = tensors.listed("given")
-        taken = tensors.take("columns", "i8", (sum(part.n_columns for part in self.parts),), least=0).tolist()
-        if len(set(given)) < len(given) or max(taken, default=0) >= len(given):
-            raise tensors.wrong("columns", "numbers of columns that have different names")
-        transformers, indices, outputs, at, numbers = [], {}, {}, 0, iter(taken)
-        for i, part in enumerate(self.parts):
-            indices[part.name] = [next(numbers) for _ in range(part.n_columns)]
-            names = [given[j] for j in indices[part.name]]
-            if not names or (part.alone and len(names) > 1):
-                raise ModelFileError(f"its part {part.name[:60]!r} has no columns, or too many.")
-            step = part.step.build(tensors.at(str(i)), names)
-            transformers.append((part.name, step, names[0] if part.alone else names))
-            outputs[part.name] = slice(at, at := at + part.width)
-        return self._put_together(given, transformers, indices, outputs)
-
-    def _put_together(self, given: list[str], transformers: list[Any], indices: Any, outputs: Any) -> Any:
-        """Return the transformer as if it had been fitted."""
-        made = ColumnTransformer(
-            transformers, sparse_threshold=self.sparse_threshold, verbose_feature_names_out=self.long_names
-        )
-        odd = [name for name in indices if "__" in name or name in {"remainder", *made.get_params(deep=False)}]
-        if not transformers or len(indices) < len(transformers) or odd:
-            raise ModelFileError("its parts must have different names that scikit-learn allows.")
-        used = {i for each in indices.values() for i in each}
-        rest = [i for i in range(len(given)) if i not in used]
-        made._remainder = ("remainder", "drop", [given[i] for i in rest])
-        made.n_features_in_, made.feature_names_in_ = len(given), objects(given)
-        made.sparse_output_ = self.sparse
-        made.transformers_ = [*transformers, made._remainder] if rest else list(transformers)
-        made.output_indices_ = {**outputs, "remainder": slice(0, 0)}
-        made._columns = [columns for _, _, columns in transformers]
-        made._transformer_to_input_indices = {**indices, "remainder": rest}
+    def build(self, tensors: Tensors) -> TableEncoder:
+        made: TableEncoder = params_from(TableEncoder, self.params, tensors)
+        made.columns_ = [_column_from(each, tensors.at(str(i))) for i, each in enumerate(self.columns)]
+        names = [column.name for column in made.columns_]
+        if not names or len(set(names)) < len(names):
+            raise ModelFileError("the columns of its encoder must have different names.")
         return made
 
 
@@ -257,40 +207,60 @@ Step = Transformer | Steps | Table
 
 
 def step_state(step: Any, tensors: Tensors) -> Step:
-    """Return the state of a fitted step."""
     if type(step) is Pipeline:
         return Steps(steps=named_states(step.steps, tensors))
-    if type(step) is ColumnTransformer:
-        return _table_state(step, tensors)
+    if type(step) is TableEncoder:
+        columns = [_column_state(column, tensors.at(str(i))) for i, column in enumerate(step.columns_)]
+        return Table(params=params_state(step, tensors), columns=columns)
     if type(step) not in _HOOKS:
         raise refused(f"A step of type {type(step).__name__}")
     _HOOKS[type(step)][0](step, tensors)
-    ours = type(step).__name__.startswith("_")
-    if not ours:  # whose features are the columns of a table
-        put_names(step, tensors)
+    put_names(step, tensors)
     return Transformer(
-        name=type(step).__name__.strip("_"),
+        name=type(step).__name__,
         params=params_state(step, tensors, leave_out=_LEFT_OUT),
-        n_features=None if ours else getattr(step, "n_features_in_", None),
+        n_features=getattr(step, "n_features_in_", None),
     )
 
 
-def _table_state(step: ColumnTransformer, tensors: Tensors) -> Table:
-    taken = [part for part in step.transformers_ if not (isinstance(part[1], str) and part[1] == "drop")]
-    chosen = [step._transformer_to_input_indices[name] for name, _, _ in taken]
-    by_name = hasattr(step, "feature_names_in_") and all(isinstance(columns, str | list) for _, _, columns in taken)
-    long_names = step.verbose_feature_names_out
-    if not (by_name and step.remainder == "drop" and not step.transformer_weights and isinstance(long_names, bool)):
-        raise refused("A ColumnTransformer with weights, a remainder, or columns that are not given by name,")
-    tensors.put_list("given", step.feature_names_in_.tolist())
-    tensors.put("columns", np.array([i for each in chosen for i in each], dtype=np.int64))
-    parts = []
-    for i, ((name, part, columns), numbers) in enumerate(zip(taken, chosen, strict=True)):
-        outputs, state = step.output_indices_[name], step_state(part, tensors.at(str(i)))
-        width, alone = outputs.stop - outputs.start, isinstance(columns, str)
-        parts.append(Part(name=name, step=state, n_columns=len(numbers), alone=alone, width=width))
-    threshold, sparse = float(step.sparse_threshold), bool(step.sparse_output_)
-    return Table(parts=parts, sparse=sparse, sparse_threshold=threshold, long_names=long_names)
+def _column_state(column: Column, tensors: Tensors) -> ColumnState:
+    """Return the state of a column, whose lists and arrays are tensors."""
+    fields: dict[str, Scalar] = {}
+    for each in dataclasses.fields(column):
+        value = getattr(column, each.name)
+        if isinstance(value, tuple):
+            tensors.put_values(each.name, objects(value))
+        elif isinstance(value, np.ndarray):
+            tensors.put(each.name, value)
+        elif value != each.default:
+            fields[each.name] = None if value != value else plain(value)  # NaN
+    return ColumnState(name=type(column).__name__, fields=fields)
+
+
+def _column_from(state: ColumnState, tensors: Tensors) -> Column:
+    """Return a column, each field of the type that its class declares."""
+    cls = _COLUMNS[state.name]
+    hints, values = typing.get_type_hints(cls), dict[str, Any](state.fields)
+    for each in dataclasses.fields(cls):
+        hint = hints[each.name]
+        if typing.get_origin(hint) is tuple:
+            values[each.name] = tuple(tensors.values(each.name).tolist())
+            tensors.spend(_A_WORD * len(values[each.name]))
+        elif hint not in (bool, int, float, str):
+            values[each.name] = tensors.take(each.name, "f8", (None,))
+        elif each.name in values or each.default is dataclasses.MISSING:
+            given = values.get(each.name, ...)
+            values[each.name] = {type(None): np.nan, int: given}.get(type(given), given) if hint is float else given
+            if type(values[each.name]) is not hint and not (hint is float and type(given) is int):
+                raise ModelFileError(f"its column of kind {state.name} has no field {each.name!r} of this type.")
+    if not values.keys() <= hints.keys():
+        raise ModelFileError(f"its column of kind {state.name} has unknown fields.")
+    made: Column = cls(**values)
+    try:
+        made.check()
+    except (ValueError, TypeError) as error:
+        raise ModelFileError(f"its column of kind {state.name} is not one: {error}") from None
+    return made
 
 
 def named_states(steps: list[tuple[str, Any]], tensors: Tensors) -> list[Named]:
@@ -299,8 +269,8 @@ def named_states(steps: list[tuple[str, Any]], tensors: Tensors) -> list[Named]:
     return [Named(name=name, step=step_state(each, tensors.at(str(i)))) for i, (name, each) in enumerate(working)]
 
 
-def named_from(steps: list[Named], tensors: Tensors, columns: list[str]) -> list[tuple[str, Any]]:
-    """Return the steps of a pipeline; ``columns`` of a table go into the first."""
+def named_from(steps: list[Named], tensors: Tensors) -> list[tuple[str, Any]]:
+    """Return the steps of a pipeline."""
     if not steps or len({each.name for each in steps}) < len(steps):
         raise ModelFileError("the steps of its pipeline must have different names.")
-    return [(each.name, each.step.build(tensors.at(str(i)), columns)) for i, each in enumerate(steps)]
+    return [(each.name, each.step.build(tensors.at(str(i)))) for i, each in enumerate(steps)]

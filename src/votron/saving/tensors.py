@@ -40,7 +40,6 @@ def plain(value: Any) -> Any:
 
 
 def objects(values: Sequence[Any]) -> NDArray[Any]:
-    """Return values as an array of objects."""
     made = np.empty(len(values), dtype=object)
     made[:] = values
     return made
@@ -54,7 +53,6 @@ class Tensors:
         self._room = [_SLACK + _MULTIPLE * n_bytes]
 
     def at(self, name: str) -> Tensors:
-        """Return the arrays of a part."""
         other = Tensors(self.arrays)
         other._prefix, other._room = f"{self._prefix}{name}.", self._room
         if other._prefix.count(".") > 2 * _DEEPEST:
@@ -62,7 +60,6 @@ class Tensors:
         return other
 
     def wrong(self, name: str, what: str) -> ModelFileError:
-        """Return the error of an array that is not what it has to be."""
         return ModelFileError(f"its array {self._prefix + name!r} must have {what}.")
 
     def spend(self, n_bytes: int) -> None:
@@ -74,7 +71,6 @@ class Tensors:
     # -- writing ------------------------------------------------------------------------------------------------------
 
     def put(self, name: str, value: Any) -> None:
-        """Add an array or a CSR matrix."""
         if sp.issparse(value):
             for part in ("data", "indices", "indptr"):
                 self.put(f"{name}.{part}", getattr(value, part))
@@ -82,7 +78,6 @@ class Tensors:
             self.arrays[self._prefix + name] = np.asarray(value)
 
     def put_all(self, source: Any, *names: str) -> None:
-        """Add attributes that are arrays or matrices."""
         for name in names:
             self.put(name, getattr(source, name))
 
@@ -96,7 +91,6 @@ class Tensors:
             self.put_list(f"{name}.objects", list(values))
 
     def put_list(self, name: str, values: Sequence[Any]) -> None:
-        """Add a list of plain values."""
         odd = [each for each in values if not isinstance(plain(each), Scalar)]
         if odd:
             raise ModelFileError(
@@ -134,7 +128,6 @@ class Tensors:
         return found
 
     def rows(self, name: str, shape: tuple[int, int], types: str = NUMBERS) -> Rows:
-        """Return a matrix, dense or CSR."""
         if f"{self._prefix}{name}.indptr" not in self.arrays:
             return self.take(name, types, shape)
         indptr = self.take(f"{name}.indptr", "i4 i8", (shape[0] + 1,))
@@ -155,7 +148,6 @@ class Tensors:
         return made
 
     def listed(self, name: str, kind: Any = str, n: int | None = None) -> list[Any]:
-        """Return a list of plain values."""
         content = self.take(name, "u1", (None,)).tobytes()
         self.spend(_A_VALUE * content.count(b","))
         try:
@@ -167,7 +159,6 @@ class Tensors:
         return found
 
     def values(self, name: str) -> NDArray[Any]:
-        """Return labels or categories."""
         if f"{name}.objects" in self:
             return objects(self.listed(f"{name}.objects", Scalar))
         if f"{name}.texts" not in self:
@@ -177,7 +168,6 @@ class Tensors:
         return np.array(texts, dtype=str)
 
     def labels(self, name: str) -> NDArray[Any]:
-        """Return two or more distinct labels in order."""
         found = self.values(name)
         try:
             fits = len(found) >= 2 and all(a < b for a, b in itertools.pairwise(found.tolist()))

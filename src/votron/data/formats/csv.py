@@ -9,8 +9,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,6 +45,8 @@ from votron.data.tables import (
 from votron.errors import DataError
 
 _N_FIRST = 1000
+_SAMPLE = 1 << 16
+_LARGE = 1 << 20
 _COMMA = r"^([+-]?\d+),(\d+)$"
 _TRUTH = ["true", "false"]
 Lines = Sequence[int] | NDArray[np.int64]
@@ -74,7 +77,7 @@ class Csv(Format):
             taken = min(n_header, len(data))  # a part may end within blank lines above the header
             n_header -= taken
             line, data = line + data.count(b"\n", 0, taken), data[taken:]
-            frame, lines = _rows(data, layout, line)
+            frame, lines = _rows(data, layout, line, columns)
             del data
             place = _place_in(lines)
             if frame.height:
@@ -130,8 +133,8 @@ def _place_in(lines: Lines) -> Place:
 # -- rows -------------------------------------------------------------------------------------------------------------
 
 
-def _rows(data: bytes, layout: Layout, first_line: int) -> tuple[Any, Lines]:
-    """Return some whole records as a frame of texts, and the line that each begins on."""
+def _rows(data: bytes, layout: Layout, first_line: int, columns: _Columns) -> tuple[Any, Lines]:
+    """Return some whole records as a frame of texts and numbers, and the line that each begins on."""
     pl = polars()
     if len(data) < 3 or not data.endswith(b"\n") or data.endswith((b"\n\n", b"\n\r\n")):
         data = data.rstrip(b"\r\n") + b"\n"
@@ -140,22 +143,13 @@ def _rows(data: bytes, layout: Layout, first_line: int) -> tuple[Any, Lines]:
         stripped = data.lstrip(b"\r\n")
         first_line += data.count(b"\n", 0, len(data) - len(stripped))
         data = stripped
-    keys = [f"c{i}" for i in range(n)]
     if data == b"\n":
         return pl.DataFrame(schema=dict.fromkeys(layout.names, pl.String)), range(0)
     try:
-        with polars_errors(f"Cannot read {layout.name}"):
-            frame = pl.read_csv(
-                data,
-                has_header=False,
-                schema=dict.fromkeys(keys, pl.String),
-                separator=layout.delimiter,
-                quote_char=layout.quote,
-            )
+        frame = _frame_of(data, layout, columns)
     except DataError as error:
         list(_checked_records(data, layout, first_line))
         raise _misplaced_quote(data, layout, first_line) or error from None
-    frame.columns = list(layout.names)
     lines: Lines | None = lines_of_rows(data, frame.height, first_line)
     short = n > 1 and frame.to_series(n - 1).null_count() > 0  # polars fills short lines with nulls, blank ones too
     if short and count_delimiters(data, layout.delimiter, layout.quote) != frame.height * (n - 1):
@@ -167,6 +161,30 @@ def _rows(data: bytes, layout: Layout, first_line: int) -> tuple[Any, Lines]:
     if len(lines) != frame.height:
         raise DataError(f"Cannot read {layout.name}: its quotes and line ends do not fit together.")
     return frame, lines
+
+
+def _frame_of(data: bytes, layout: Layout, columns: _Columns) -> Any:
+    """Return the fields of some records as texts; columns of fractions as numbers, which takes less time and memory."""
+    if len(data) > _LARGE:
+        head = data[: end_of_last_record(data[:_SAMPLE], layout.quote)]
+        with suppress(DataError):  # a later field is not a number: then all are read as texts
+            return _parsed(data, layout, columns.fractions(_parsed(head, layout)))
+    return _parsed(data, layout)
+
+
+def _parsed(data: bytes, layout: Layout, numbers: Container[str] = ()) -> Any:
+    pl = polars()
+    types = [pl.Float64 if name in numbers else pl.String for name in layout.names]
+    with polars_errors(f"Cannot read {layout.name}"):
+        frame = pl.read_csv(
+            data,
+            has_header=False,
+            schema={f"c{i}": dtype for i, dtype in enumerate(types)},
+            separator=layout.delimiter,
+            quote_char=layout.quote,
+        )
+    frame.columns = list(layout.names)
+    return frame
 
 
 def _checked_records(data: bytes, layout: Layout, first_line: int) -> Iterator[tuple[int, list[str]]]:
@@ -221,6 +239,16 @@ class _Columns:
         self._missing = list(options.missing_texts)
         self._decimal = options.decimal or ("." if layout.delimiter == "," else None)
 
+    def fractions(self, frame: Any) -> set[str]:
+        """Return the columns that hold fractions as polars reads them, by their first rows."""
+        found = set()
+        for texts in frame.get_columns() if self._decimal != "," else ():
+            numbers = texts.cast(polars().Float64, strict=False)
+            pointed = texts.str.contains(".", literal=True).any() and numbers.null_count() == texts.null_count()
+            if pointed and texts.name not in self._texts and not is_code(texts).any():
+                found.add(texts.name)
+        return found
+
     def typed(self, frame: Any, place: Place) -> Any:
         """Return a frame of texts as numbers, truth values, dates and texts."""
         with ThreadPoolExecutor() as pool:  # polars works on one column without the interpreter's lock
@@ -233,9 +261,13 @@ class _Columns:
 
     def _typed(self, texts: Any, place: Place) -> Any:
         name = texts.name
+        if texts.dtype.is_float():
+            return texts.fill_nan(None)
         if name in self._texts or self.seen.get(name) == "text":
             return self._cleaned(texts)
-        numbers = self._numbers(texts)
+        numbers = None
+        if self._numbers(texts.head(_N_FIRST)) is not None:  # as they are: cleaning takes longer than reading them
+            numbers = self._numbers(texts)
         if numbers is None:
             texts = self._cleaned(texts)
             numbers = self._numbers(texts)
@@ -282,9 +314,10 @@ class _Columns:
             raise self._odd_value(texts, ~is_number, place)
         if n_numbers:
             return texts
-        lower = texts.str.to_lowercase()
-        if lower[lower.is_not_null().arg_true()[0]] in _TRUTH and lower.is_in(_TRUTH).sum() == n:
-            return lower == "true"
+        if texts[texts.is_not_null().arg_max()].lower() in _TRUTH:
+            lower = texts.str.to_lowercase()
+            if lower.is_in(_TRUTH).sum() == n:
+                return lower == "true"
         dates = None if is_label else _dates(texts)
         return texts if dates is None else dates
 
@@ -325,12 +358,10 @@ def _plain_numbers(texts: Any) -> Any:
 
 def _has_codes(texts: Any, numbers: Any) -> bool:
     """Tell whether some texts begin as no number is written, such as 007."""
-    zeros = texts.str.starts_with("0")
+    zeros = texts.filter(texts.str.starts_with("0") & (texts.str.len_bytes() > 1))
     if (numbers.min() or 0) < 0:
-        zeros |= texts.str.starts_with("-0")
-    found = texts.filter(zeros)
-    found = found.filter(~found.str.starts_with("0.") & (found.str.len_bytes() > 1))
-    return bool(is_code(found).any())
+        zeros = zeros.append(texts.filter(texts.str.starts_with("-0")))
+    return bool(is_code(zeros).any())
 
 
 def _dates(texts: Any) -> Any | None:

@@ -1,0 +1,43 @@
+"""Truth values, as 1 and 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from votron._util.frames import Series
+from votron._util.types import Floats
+from votron.tables.number import NumberColumn, filling
+from votron.tables.survey import Survey, refusal
+
+if TYPE_CHECKING:
+    from votron.tables.encoder import TableEncoder
+
+
+@dataclass
+class BooleanColumn(NumberColumn):
+    """True and False, which may also be given as 1 and 0."""
+
+    holds: ClassVar[str] = "truth"
+
+    @classmethod
+    def recognise(cls, survey: Survey, encoder: TableEncoder) -> Self | None:
+        """Take truth values."""
+        if survey.kind != "boolean" or survey.as_values:
+            return None
+        fill, _ = filling(survey, encoder.missing)
+        indicator = bool(encoder.add_indicator and survey.n_missing)
+        return cls(survey.name, indicator, decimal="", center=0.0, scale=1.0, squash=False, fill=fill)
+
+    def numbers(self, column: Series) -> Floats:
+        """Return 1 and 0, NaN where a value is missing."""
+        found = super().numbers(column)
+        if not ((found == 0) | (found == 1) | np.isnan(found)).all():
+            raise refusal(column, self.name, "True and False, or 1 and 0, as in training")
+        return found
+
+    def value_of(self, features: Floats) -> str:
+        """Return True or False."""
+        return {0.0: "False", 1.0: "True"}.get(float(features[0]), "")

@@ -1,0 +1,290 @@
+"""Dates, typed or written: days since the first, day of the year, weekday and hour."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from votron._util.frames import Series, kind_of, moments_in, objects_of
+from votron._util.types import Floats
+from votron.tables.base import Column
+from votron.tables.survey import Survey, refusal
+
+if TYPE_CHECKING:
+    from votron.tables.encoder import TableEncoder
+
+Moments = NDArray[np.datetime64]
+
+WAYS = ("cyclic", "onehot")
+_DAYS, _SECONDS = "datetime64[D]", "datetime64[s]"
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_TIME = (
+    r"(?:[T ,]\s*(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:[.,][0-9]+)?)?"
+    r"\s?(?P<half>[AaPp]\.?[Mm]\.?)?\s?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
+_MONTH = rf"(?P<month>{'|'.join(month[:3] for month in _MONTHS)})[a-z]*\.?"
+_D, _Y = r"(?P<day>[0-9]{1,2})", r"(?P<year>[0-9]{4}|[0-9]{2})"
+_PATTERNS = {
+    "year first": r"(?P<year>[0-9]{4})(?P<mark>[-/.])(?P<month>[0-9]{1,2})(?P=mark)(?P<day>[0-9]{1,2})",
+    "month first": rf"(?P<month>[0-9]{{1,2}})(?P<mark>[-/]){_D}(?P=mark){_Y}",
+    "day first": rf"{_D}(?P<mark>[-/.])(?P<month>[0-9]{{1,2}})(?P=mark){_Y}",
+    "day, month by name": rf"{_D}(?:st|nd|rd|th)?[- ]{_MONTH}[-, ]\s?{_Y}",
+    "month by name, day": rf"{_MONTH}[- ]{_D}(?:st|nd|rd|th)?,?\s{_Y}",
+}
+"""The orders in which dates are written."""
+_ORDERS = {order: re.compile(pattern + _TIME, re.IGNORECASE) for order, pattern in _PATTERNS.items()}
+_LONGEST = 60
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
+"""The days of the years 1 to 9999."""
+
+
+@dataclass
+class DateColumn(Column):
+    """Dates, as points on circles or as 0/1 features.
+
+    Attributes
+    ----------
+    way : {"cyclic", "onehot"}
+        "cyclic": days since the first date as a share of the span; sine and cosine of the day of the year, the weekday
+        and the hour. "onehot": a 0/1 feature for each year, month, weekday and hour.
+    order : str
+        The order in which dates are written; "" where the column's type is one of dates.
+    assumed : bool
+        Whether the order could also have been another.
+    first, last : int
+        Days from 1970-01-01 to the first and the last date.
+    hours : bool
+        Whether there are times of day.
+    fill : float
+        The day that stands for a missing date, NaN for none.
+    """
+
+    way: str
+    order: str
+    assumed: bool
+    first: int
+    last: int
+    hours: bool
+    fill: float
+
+    @property
+    def holds(self) -> str:  # type: ignore[override]
+        """Dates, which may be read as text."""
+        return "text" if self.order else "date"
+
+    @classmethod
+    def recognise(cls, survey: Survey, encoder: TableEncoder) -> Self | None:
+        """Take dates, and text that is written as dates all through."""
+        if survey.as_values or survey.as_text or survey.kind not in ("date", "text"):
+            return None
+        order, assumed, moments, hours = "", False, survey.moments, survey.hours
+        if survey.kind == "text":
+            found = order_of(map(str, survey.counts), encoder.day_first)
+            if found is None:
+                return None
+            order, assumed = found
+            read = _read(list(survey.counts), order)
+            days = read.astype(_DAYS)
+            moments, hours = type(moments)(), bool((read != days).any())
+            moments.add(np.repeat(days.astype(np.float64), list(survey.counts.values())))
+        filled = encoder.missing in ("mean", "median", "most-frequent") and moments.n
+        return cls(
+            survey.name,
+            bool(encoder.add_indicator and survey.n_missing),
+            way=encoder.dates,
+            order=order,
+            assumed=assumed,
+            first=int(moments.low) if moments.n else 0,
+            last=int(moments.high) if moments.n else 0,
+            hours=hours,
+            fill=moments.mean if filled else np.nan,
+        )
+
+    @property
+    def own_names(self) -> list[str]:
+        """Names such as "day of year of bought (sine)" and "month of bought: March"."""
+        if self.way == "onehot":
+            return [f"{part} of {self.name}: {word}" for part, _, words in self._indicated for word in words]
+        turns = ["day of year", "weekday", *(["hour"] if self.hours else [])]
+        circles = [f"{turn} of {self.name} ({axis})" for turn in turns for axis in ("sine", "cosine")]
+        return [f"days since the first {self.name}", *circles]
+
+    def features(self, column: Series) -> Floats:
+        """Return the features: of missing dates NaN, or the mean day and no part of the year, week or day."""
+        parts = _parts(self._moments(column))
+        if self.way == "onehot":
+            return np.hstack(
+                [
+                    (parts[part][:, None] == np.arange(first, first + len(words))).astype(np.float64)
+                    for part, first, words in self._indicated
+                ]
+            )
+        days = np.where(np.isnan(parts["day"]), self.fill, parts["day"])
+        found = [(days - self.first) / max(1, self.last - self.first)]
+        for part, first, n in self._circles:
+            found += [np.where(np.isnan(days), np.nan, axis) for axis in _on_circle(parts[part] - first, n)]
+        return np.column_stack(found)
+
+    def missing(self, column: Series) -> NDArray[np.bool_]:
+        """Tell which values are no dates."""
+        return np.isnat(self._moments(column))
+
+    @property
+    def passes_missing(self) -> bool:
+        """Whether missing dates become NaN."""
+        return self.way == "cyclic" and bool(np.isnan(self.fill))
+
+    @property
+    def filling(self) -> str:
+        """The mean date."""
+        return "no feature is set" if self.way == "onehot" else f"as {self._date(self.fill)}"
+
+    def in_units(self, feature: int, value: float) -> float:
+        """Return days since the first date."""
+        return value * max(1, self.last - self.first) if self.way == "cyclic" and feature == 0 else value
+
+    def value_of(self, features: Floats) -> str:
+        """Return the date, or of 0/1 features month, year and weekday."""
+        if np.isnan(features).any() or (self.indicator and features[-1]):
+            return ""
+        if self.way == "cyclic":
+            if not features[1:3].any():
+                return ""
+            hour = _turn(features[5], features[6], 24) if self.hours else None
+            return self._date(self.first + self.in_units(0, float(features[0]))) + (
+                f", hour {hour}" if hour is not None else ""
+            )
+        words, start = {}, 0
+        for part, _, names in self._indicated:
+            here = features[start : start + len(names)]
+            words[part] = names[int(here.argmax())] if (here > 0.5).any() else ""
+            start += len(names)
+        when = f"{words['month']} {words['year']}".strip()
+        return " in ".join(filter(None, [words["weekday"], when]))
+
+    @property
+    def remark(self) -> str:
+        """Say in which order dates are written."""
+        if not self.order:
+            return ""
+        other = "day_first=True" if self.order == "month first" else "day_first=False"
+        return f"dates, {self.order}" + (f" (assumed: {other} reads them the other way)" if self.assumed else "")
+
+    def check(self) -> None:
+        """Refuse unknown ways and orders, and days out of the calendar."""
+        known = self.way in WAYS and self.order in ("", *_ORDERS)
+        if not (known and _FIRST_DAY <= self.first <= self.last <= _LAST_DAY and not abs(self.fill) > _LAST_DAY):
+            raise ValueError("its way, order or days cannot be.")
+
+    @property
+    def _circles(self) -> list[tuple[str, int, int]]:
+        """What comes again and again: its name, the first number and how many there are."""
+        return [("day of year", 0, 366), ("weekday", 0, 7), *([("hour", 0, 24)] if self.hours else [])]
+
+    @property
+    def _indicated(self) -> list[tuple[str, int, list[str]]]:
+        """What has a 0/1 feature for each of its values: its name, the first number and the values."""
+        first, last = (int(str(np.datetime64(day, "D"))[:4]) for day in (self.first, self.last))
+        years = [str(year) for year in range(first, last + 1)]
+        hours = [("hour", 0, [str(hour) for hour in range(24)])] if self.hours else []
+        return [("year", first, years), ("month", 1, list(_MONTHS)), ("weekday", 0, list(_WEEKDAYS)), *hours]
+
+    def _moments(self, column: Series) -> Moments:
+        kind = kind_of(column)
+        if kind in ("date", "nothing"):
+            return moments_in(column)
+        if kind == "text":
+            texts = objects_of(column)
+            order = self.order or (order_of([text for text in texts if text]) or ("year first",))[0]
+            return _read(texts, order)
+        raise refusal(column, self.name, "dates, as in training")
+
+    def _date(self, day: float) -> str:
+        return str(np.datetime64(round(day), "D"))
+
+
+def order_of(texts: Iterable[str], day_first: bool | None = None) -> tuple[str, bool] | None:
+    """Return the order in which texts are all written as dates, and whether it is assumed; None if they are no dates.
+
+    Examples
+    --------
+    >>> order_of(["01/13/2017 06:00", "02/01/2017 18:30"]), order_of(["13-Jan-2017"])
+    (('month first', False), ('day, month by name', False))
+    >>> order_of(["1/2/2017"]), order_of(["1/2/2017"], day_first=True), order_of(["2017-02-30"])
+    (('month first', True), ('day first', False), None)
+    """
+    given = list(texts)
+    orders = list(_ORDERS)
+    if day_first is not None:
+        orders.remove("month first" if day_first else "day first")
+    for text in given:
+        orders = [order for order in orders if _date_in(text, order) is not None]
+        if not orders:
+            return None
+    return (orders[0], len(orders) > 1) if given else None
+
+
+def _date_in(text: str, order: str) -> datetime | None:
+    match = _ORDERS[order].fullmatch(text.strip()) if len(text) < _LONGEST else None
+    if match is None:
+        return None
+    month, year, hour = match["month"], int(match["year"]), int(match["hour"] or 0)
+    if len(match["year"]) == 2:
+        year += 1900 if year > 68 else 2000
+    if match["half"]:
+        hour = hour % 12 + (12 if match["half"][0] in "Pp" else 0)
+    number = int(month) if month.isdecimal() else 1 + [name[:3] for name in _MONTHS].index(month[:3].title())
+    try:
+        return datetime(year, number, int(match["day"]), hour, int(match["minute"] or 0), int(match["second"] or 0))
+    except ValueError:  # such as the 30th of February
+        return None
+
+
+def _read(texts: Iterable[object], order: str) -> Moments:
+    """Return texts as dates, each different one read once."""
+    known: dict[object, datetime | None] = {None: None}
+    found = []
+    for text in texts:
+        if text not in known:
+            known[text] = _date_in(str(text), order)
+        found.append(known[text])
+    return np.array(found, dtype=_SECONDS)
+
+
+def _parts(moments: Moments) -> dict[str, Floats]:
+    """Return the parts of dates as numbers, NaN where one is missing."""
+    days, months, years = (moments.astype(f"datetime64[{unit}]") for unit in "DMY")
+    whole = days.astype(np.int64)
+    parts: dict[str, NDArray[np.int64]] = {
+        "day": whole,
+        "year": years.astype(np.int64) + 1970,
+        "month": months.astype(np.int64) % 12 + 1,
+        "weekday": (whole + 3) % 7,  # 1970-01-01 was a Thursday
+        "day of year": (days - years.astype(_DAYS)).astype(np.int64),
+        "hour": (moments.astype(_SECONDS) - days.astype(_SECONDS)).astype(np.int64) // 3600,
+    }
+    return {part: np.where(np.isnat(moments), np.nan, numbers) for part, numbers in parts.items()}
+
+
+def _on_circle(turns: Floats, n: int) -> list[Floats]:
+    """Return sine and cosine from a table of rounded values, the same on every processor; 0 for NaN."""
+    places = np.where(np.isnan(turns), n, turns).astype(np.int64)
+    functions: tuple[Callable[[Floats], Floats], ...] = (np.sin, np.cos)
+    angles = 2 * np.pi * np.arange(n) / n
+    return [np.append(np.round(function(angles), 12), 0.0)[places] for function in functions]
+
+
+def _turn(sine: float, cosine: float, n: int) -> int | None:
+    """Return which of n points on a circle this is; None where it is none."""
+    away = np.abs(np.array(_on_circle(np.arange(n, dtype=np.float64), n)) - [[sine], [cosine]]).max(axis=0)
+    return int(away.argmin()) if away.min() < 1e-6 else None

@@ -1,0 +1,485 @@
+"""The encoder of tables: each column is recognised, fitted and transformed by the object of its kind.
+
+Problem: examples are rows of a table with numbers, categories, dates and texts, and classifiers take vectors of
+numbers. Input: a frame of pandas or polars. Output: an array or a CSR matrix with named features. Reference: W. Cohen's
+notes on linear classifiers, section 1: an attribute with the values Rainy, Sunny and Cloudy becomes three 0/1 features,
+one a value; or one number, the chance of rain.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from votron._util.frames import Frame, Series, columns_of, is_frame
+from votron._util.text import counted, did_you_mean, first_of, nearest
+from votron._util.types import Rows
+from votron.errors import DataError, VotronError
+from votron.tables import date, number, text
+from votron.tables.base import Column
+from votron.tables.boolean import BooleanColumn
+from votron.tables.category import CategoryColumn, SpeltColumn, check_has_values
+from votron.tables.date import DateColumn
+from votron.tables.number import NumberColumn
+from votron.tables.survey import Survey
+from votron.tables.text import TextColumn
+from votron.tables.unseen import Unseen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from votron._util.types import Labels
+
+KINDS: list[type[Column]] = [TextColumn, BooleanColumn, NumberColumn, DateColumn, CategoryColumn, SpeltColumn]
+"""The kinds of columns, in the order in which they are asked whether a column is theirs."""
+MISSING = ("refuse", "drop", "keep", *number.FILLINGS)
+_SPARSE_BELOW = 0.3
+"""Share of features that are not 0 below which vectors are sparse."""
+_MOST_NAMED = 8
+_COHEN = {"numeric": "keep", "missing": "keep", "max_categories": None, "rare": 1}
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Turns the rows of tables into vectors, each column by what it holds.
+
+    - Numbers are scaled. So are numbers written as text, such as ``$1,234.50``, ``6.1%`` or ``1.234,50 €``, whose
+      decimal mark the column settles.
+    - Text becomes a 0/1 feature for each value, rare values sharing one; a column of more than ``max_categories``
+      values becomes counts of the trigrams of letters in them.
+    - True and False become 1 and 0.
+    - Dates, typed or written in any one order, become days since the first, and points on the circles of the year, the
+      week and the day.
+    - Columns named as ``text`` become a feature for each word.
+
+    Parameters
+    ----------
+    numeric : {"standard", "robust", "minmax", "maxabs", "keep"}, default="standard"
+        The scaling of numbers: to mean 0 and variance 1; by median and quartiles, outliers squashed; to the range from
+        0 to 1; by the largest absolute value; none.
+    discrete : names of columns
+        Columns whose numbers are names, such as postcodes, or whose text is taken as it is, whatever it looks like.
+    probabilities : names of columns
+        Columns of probabilities: kept as they are, and refused outside of 0 to 1.
+    text : names of columns
+        Columns whose words become features.
+    text_features : {"auto", "hashing", "tfidf"}, default="auto"
+        A feature a word, weighted by how rare it is, or words hashed to a fixed number of features, which works batch
+        by batch; "auto" hashes texts of more than 2^17 words.
+    n_text_features : int, default=2**18
+        How many features words are hashed to.
+    dates : {"cyclic", "onehot"}, default="cyclic"
+        Circles, or a 0/1 feature for each year, month, weekday and hour.
+    day_first : bool or None, default=None
+        How to read 1/2/2024. None: as the column settles it, and the month first where it does not.
+    decimal : {".", ","} or None, default=None
+        The decimal mark of numbers written as text. None: as the column settles it, and the point where it does not.
+    missing : {"refuse", "drop", "keep", "mean", "median", "most-frequent"}, default="refuse"
+        What to do about missing numbers, truth values and dates: refuse them with an error that names the column, leave
+        NaN ("drop" is for readers that have dropped such rows), or fill in (of dates the mean in any case). A missing
+        category or text sets no feature.
+    add_indicator : bool, default=False
+        Add a feature that says that a value is missing, for columns with missing values in training.
+    max_categories : int or None, default=40
+        Values up to which each has a feature of its own; None: all have.
+    rare : int or "auto", default="auto"
+        Rows that a value needs for a feature of its own. "auto": 5, and fewer in tables of less than 1,000 rows.
+
+    Attributes
+    ----------
+    columns_ : list of Column
+        The columns, fitted.
+    feature_names_in_ : array of str
+        Their names.
+    n_features_in_ : int
+        How many there are.
+    remarks_ : list of str
+        What users should know about how columns were read, a sentence each.
+    sparse_ : bool
+        Whether `transform` returns CSR matrices: if more than 0.7 of the features are 0 by the number of values alone.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from votron.tables import TableEncoder
+    >>> sales = pd.DataFrame({"price": ["$1,200.00", "$800.50", None], "day": ["1/13/2017", "2/1/2017", "2/3/2017"]})
+    >>> encoder = TableEncoder(numeric="minmax", missing="mean").fit(sales)
+    >>> encoder.transform(sales).round(2)[:, :2]
+    array([[1. , 0. ],
+           [0. , 0.9],
+           [0.5, 1. ]])
+    >>> for remark in encoder.remarks_:
+    ...     print(remark)
+    The column 'price' holds numbers written as text, with a decimal point.
+    The column 'day' holds dates, month first.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[object]]] = {
+        "numeric": [StrOptions(set(number.SCALES))],
+        "discrete": [str, list, tuple, set],
+        "probabilities": [str, list, tuple, set],
+        "text": [str, list, tuple, set],
+        "text_features": [StrOptions(set(text.FEATURES))],
+        "n_text_features": [Interval(Integral, 1, text.MOST_HASHED, closed="both")],
+        "dates": [StrOptions(set(date.WAYS))],
+        "day_first": ["boolean", None],
+        "decimal": [StrOptions({".", ","}), None],
+        "missing": [StrOptions(set(MISSING))],
+        "add_indicator": ["boolean"],
+        "max_categories": [Interval(Integral, 1, None, closed="left"), None],
+        "rare": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        numeric: str = "standard",
+        discrete: Iterable[str] = (),
+        probabilities: Iterable[str] = (),
+        text: Iterable[str] = (),
+        text_features: str = "auto",
+        n_text_features: int = 2**18,
+        dates: str = "cyclic",
+        day_first: bool | None = None,
+        decimal: str | None = None,
+        missing: str = "refuse",
+        add_indicator: bool = False,
+        max_categories: int | None = 40,
+        rare: int | str = "auto",
+    ) -> None:
+        self.numeric = numeric
+        self.discrete = discrete
+        self.probabilities = probabilities
+        self.text = text
+        self.text_features = text_features
+        self.n_text_features = n_text_features
+        self.dates = dates
+        self.day_first = day_first
+        self.decimal = decimal
+        self.missing = missing
+        self.add_indicator = add_indicator
+        self.max_categories = max_categories
+        self.rare = rare
+
+    # -- fitting -------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Frame, y: Labels | None = None) -> Self:
+        """Recognise and fit the columns of a frame.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars
+            The features of the examples, without the label.
+        y : ignored
+            Not used.
+
+        Returns
+        -------
+        TableEncoder
+            The encoder.
+        """
+        self._surveys = self._begun(X, whole=True)
+        self._survey(X)
+        self._check_features()
+        del self._surveys
+        return self
+
+    def partial_fit(self, X: Frame, y: Labels | None = None) -> Self:
+        """Fit to one more batch of rows, as `fit` would to all of them; medians and the like cannot be had so.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars
+            More rows.
+        y : ignored
+            Not used.
+
+        Returns
+        -------
+        TableEncoder
+            The encoder.
+        """
+        if not hasattr(self, "_surveys"):
+            self._surveys = self._begun(X, whole=False)
+        self._survey(X)
+        return self
+
+    def _begun(self, X: Frame, *, whole: bool) -> dict[str, Survey]:
+        self._validate_params()
+        names = _checked_columns(X)
+        asked = {parameter: self.names_in(parameter) for parameter in ("discrete", "probabilities", "text")}
+        for parameter, given in asked.items():
+            for name in given:
+                if name not in names:
+                    raise VotronError(
+                        f"The {parameter!r} parameter of TableEncoder must name columns of the table, which has "
+                        f"{first_of(list(map(repr, names)), _MOST_NAMED)}. Got {name!r} instead."
+                        f"{did_you_mean(name, names)}"
+                    )
+        for one, other in (("discrete", "probabilities"), ("discrete", "text"), ("probabilities", "text")):
+            for name in sorted(asked[one] & asked[other]):
+                raise VotronError(f"The column {name!r} is in both {one!r} and {other!r} of TableEncoder: choose one.")
+        return {
+            name: Survey(name, as_values=name in asked["discrete"], as_text=name in asked["text"], whole=whole)
+            for name in names
+        }
+
+    def _survey(self, X: Frame) -> None:
+        """Take rows into account; the columns are recognised when they are asked for."""
+        for name, column in self._columns_in(X, "fit", self._surveys):
+            self._surveys[name].add(column)
+        self.__dict__.pop("_columns", None)
+
+    @property
+    def columns_(self) -> list[Column]:
+        """The columns, fitted."""
+        if "_columns" not in self.__dict__:
+            if "_surveys" not in self.__dict__:
+                raise AttributeError("This TableEncoder is not fitted yet: call fit or partial_fit first.")
+            self.columns_ = [self._recognised(survey) for survey in self._surveys.values()]
+        found: list[Column] = self._columns
+        return found
+
+    @columns_.setter
+    def columns_(self, columns: list[Column]) -> None:
+        self._columns = columns
+
+    def _recognised(self, survey: Survey) -> Column:
+        check_has_values(survey)
+        column = next(found for kind in KINDS if (found := kind.recognise(survey, self)) is not None)
+        self._check_missing(column, survey.n_missing)
+        return column
+
+    def _check_missing(self, column: Column, n_missing: int) -> None:
+        """Refuse missing values where they are to be refused."""
+        if n_missing and self.missing == "refuse" and column.passes_missing:
+            raise DataError(
+                f"The column {column.name!r} has {counted(n_missing, 'missing value')}: fill them in with "
+                "missing='mean', 'median' or 'most-frequent', or leave such rows out."
+            )
+
+    def _check_features(self) -> None:
+        """Refuse features of the same name, such as "a=b=c" of column "a" and of column "a=b"."""
+        seen: dict[str, str] = {}
+        for column in self.columns_:
+            for feature in column.feature_names if column.width <= text.MOST_WORDS else ():
+                if feature in seen:
+                    raise DataError(
+                        f"Two features would be called {feature!r}, from column {seen[feature]!r} and column "
+                        f"{column.name!r}: rename a column, or a value."
+                    )
+                seen[feature] = column.name
+
+    def check(self, X: Frame) -> None:
+        """Refuse at once what `fit` would refuse of a table like this one by its columns' names."""
+        self._begun(X, whole=True)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_columns" in self.__dict__ or "_surveys" in self.__dict__
+
+    # -- what is fitted ------------------------------------------------------------------------------------------------
+
+    def names_in(self, parameter: str) -> set[str]:
+        """Return the columns that a parameter names."""
+        given = getattr(self, parameter)
+        return {given} if isinstance(given, str) else set(given)
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """The names of the columns."""
+        check_is_fitted(self)
+        return np.array([column.name for column in self.columns_], dtype=object)
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns there are."""
+        check_is_fitted(self)
+        return len(self.columns_)
+
+    @property
+    def sparse_(self) -> bool:
+        """Whether vectors are CSR matrices."""
+        check_is_fitted(self)
+        n_set = sum(1 if column.few_set else column.width for column in self.columns_)
+        return n_set < _SPARSE_BELOW * sum(column.width for column in self.columns_)
+
+    @property
+    def column_kinds_(self) -> dict[str, str]:
+        """What readers of files shall make of each column: "number", "text", "truth" or "date"."""
+        check_is_fitted(self)
+        return {column.name: column.holds for column in self.columns_}
+
+    @property
+    def remarks_(self) -> list[str]:
+        """What users should know about how columns were read."""
+        check_is_fitted(self)
+        return [f"The column {column.name!r} holds {column.remark}." for column in self.columns_ if column.remark]
+
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[np.object_]:
+        """Return the names of the features, such as "Outlook=Rainy" or "Temp".
+
+        Parameters
+        ----------
+        input_features : ignored
+            Not used: the names of the columns are known.
+
+        Returns
+        -------
+        array of str
+            The names.
+        """
+        check_is_fitted(self)
+        return np.array([name for column in self.columns_ for name in column.feature_names], dtype=object)
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    def transform(self, X: Frame) -> Rows:
+        """Return the rows of a frame as vectors.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars
+            Rows, with the columns of training in any order; others are ignored.
+
+        Returns
+        -------
+        array or CSR matrix of shape (n_rows, n_features)
+            The vectors.
+        """
+        check_is_fitted(self)
+        given = dict(self._columns_in(X, "transform", self._by_name))
+        parts = (self._transformed(column, given[column.name]) for column in self.columns_)
+        if self.sparse_:
+            return sp.hstack(list(map(sp.csr_matrix, parts)), format="csr")
+        widths = [column.width for column in self.columns_]
+        found, start = np.empty((len(X), sum(widths))), 0
+        for part, width in zip(parts, widths, strict=True):
+            found[:, start : start + width] = part.toarray() if sp.issparse(part) else part
+            start += width
+        return found
+
+    def _transformed(self, column: Column, values: Series) -> Rows:
+        found = column.transform(values)
+        if column.passes_missing:
+            self._check_missing(column, int(np.count_nonzero(np.isnan(found[:, 0]))))
+        return found
+
+    def unseen(self, X: Frame) -> Unseen:
+        """Return the values and words of a frame that were not in the training data.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars
+            Rows.
+
+        Returns
+        -------
+        Unseen
+            The values, by column.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from votron.tables import TableEncoder
+        >>> encoder = TableEncoder().fit(pd.DataFrame({"sky": ["rain", "sun"], "temp": [9, 21]}))
+        >>> encoder.unseen(pd.DataFrame({"sky": ["fog", "sun"], "temp": [9, 9]})).values
+        {'sky': Counter({'fog': 1})}
+        """
+        check_is_fitted(self)
+        given = self._columns_in(X, "unseen", self._by_name)
+        found = {name: self._by_name[name].unseen(column) for name, column in given}
+        return Unseen({name: counts for name, counts in found.items() if counts})
+
+    def missing_values(self, X: Frame) -> dict[str, NDArray[np.bool_]]:
+        """Return for each column with missing or unreadable values in a frame in which rows they are."""
+        check_is_fitted(self)
+        given = self._columns_in(X, "missing_values", self._by_name)
+        found = {name: self._by_name[name].missing(column) for name, column in given}
+        return {name: rows for name, rows in found.items() if rows.any()}
+
+    @property
+    def _by_name(self) -> Mapping[str, Column]:
+        return {column.name: column for column in self.columns_}
+
+    def _columns_in(self, X: Frame, of: str, wanted: Iterable[str]) -> list[tuple[str, Series]]:
+        """Return the wanted columns of what must be a frame that has them."""
+        names = _checked_columns(X, of)
+        missing = [name for name in wanted if name not in names]
+        if missing:
+            meant = nearest(missing[0], [name for name in names if name not in set(wanted)])
+            listed = first_of(list(map(repr, missing)), _MOST_NAMED)
+            rename = "" if meant is None or len(missing) > 1 else f", or rename {meant!r}"
+            raise DataError(
+                f"The X of {of} must have the columns that the model takes. Got a frame without {listed} instead: "
+                f"add {'it' if len(missing) == 1 else 'them'}{rename}."
+            )
+        given = dict(zip(names, columns_of(X), strict=True))
+        return [(name, given[name]) for name in wanted]
+
+
+def tabular_encoder(frame: Frame, **options: object) -> TableEncoder:
+    """Return the encoder of tables as Cohen's notes have it: numbers as they are, a 0/1 feature for every value.
+
+    Parameters
+    ----------
+    frame : DataFrame of pandas or polars
+        A table such as the encoder will be fitted to.
+    **options
+        Parameters of `TableEncoder`, if they are to be others than ``numeric="keep", missing="keep",
+        max_categories=None, rare=1``.
+
+    Returns
+    -------
+    TableEncoder
+        Not fitted.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from votron import tabular_encoder
+    >>> days = pd.DataFrame({"Outlook": ["Rainy", "Sunny", "Cloudy"], "Temp": [85, 87, 75]})
+    >>> encoder = tabular_encoder(days)
+    >>> encoder.fit_transform(days)
+    array([[ 1.,  0.,  0., 85.],
+           [ 0.,  1.,  0., 87.],
+           [ 0.,  0.,  1., 75.]])
+    >>> encoder.transform(pd.DataFrame({"Outlook": ["Snowy"], "Temp": [20]}))
+    array([[ 0.,  0.,  0., 20.]])
+    >>> encoder.get_feature_names_out().tolist()
+    ['Outlook=Rainy', 'Outlook=Sunny', 'Outlook=Cloudy', 'Temp']
+    """
+    encoder = TableEncoder(**{**_COHEN, **options})  # type: ignore[arg-type]
+    encoder.check(frame)
+    return encoder
+
+
+def _checked_columns(X: Frame, of: str = "fit") -> list[str]:
+    """Return the names of the columns of what must be a frame with values."""
+    if not is_frame(X):
+        raise VotronError(
+            f"The X of {of} must be a DataFrame of pandas or polars. Got an object of type {type(X).__name__} instead."
+        )
+    if not X.shape[1] or (of == "fit" and not len(X)):
+        raise VotronError(f"The X of {of} must have rows and columns. Got a frame of shape {X.shape} instead.")
+    names = list(X.columns)
+    for name, n in Counter(names).items():
+        if not isinstance(name, str):
+            raise VotronError(f"The names of a frame's columns must be of type str. Got {name!r} instead.")
+        if n > 1:
+            raise VotronError(f"The names of a frame's columns must differ. Got {name!r} twice instead.")
+    return names
+
+
+def encoder_of(model: object) -> TableEncoder | None:
+    """Return the encoder of tables that a pipeline begins with, if it does."""
+    while hasattr(model, "steps"):
+        model = model.steps[0][1]
+    return model if isinstance(model, TableEncoder) else None

@@ -1,0 +1,182 @@
+"""What is known of a column after some of its rows: all that a fit needs, batch by batch if need be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from votron._util.frames import (
+    Series,
+    declared_values,
+    floats_of,
+    kind_of,
+    missing_in,
+    moments_in,
+    objects_of,
+)
+from votron._util.text import shortened
+from votron._util.types import Floats
+from votron.errors import DataError, VotronError
+
+Value = str | int | float | bool
+
+MOST_VALUES = 100_000
+"""Distinct values of a column that are kept where rows come in batches."""
+
+
+@dataclass
+class Moments:
+    """Count, mean, sum of squared deviations and range of numbers (Chan, Golub & LeVeque, 1983)."""
+
+    n: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    low: float = np.inf
+    high: float = -np.inf
+
+    def add(self, numbers: Floats) -> None:
+        """Take numbers into account, none of them NaN."""
+        if not len(numbers):
+            return
+        mean = float(numbers.mean())
+        self._join(len(numbers), mean, float(np.square(numbers - mean).sum()))
+        self.low, self.high = min(self.low, float(numbers.min())), max(self.high, float(numbers.max()))
+
+    def with_copies(self, value: float, n: int) -> Moments:
+        """Return the moments with a number added n times."""
+        found = Moments(self.n, self.mean, self.squares, min(self.low, value), max(self.high, value))
+        if n:
+            found._join(n, value, 0.0)
+        return found
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation; 0 where it is no more than rounding makes it."""
+        variance = self.squares / max(1, self.n)
+        rounding = self.n * np.finfo(np.float64).eps
+        return 0.0 if variance <= rounding * variance + (rounding * self.mean) ** 2 else float(np.sqrt(variance))
+
+    def _join(self, n: int, mean: float, squares: float) -> None:
+        step, total = mean - self.mean, self.n + n
+        self.squares += squares + step**2 * self.n * n / total
+        self.mean += step * n / total
+        self.n = total
+
+
+@dataclass
+class Survey:
+    """What is known of a column so far.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    kind : {"nothing", "number", "boolean", "text", "date"}
+        What it holds.
+    as_values : bool
+        Whether its values are taken each for itself, whatever they are.
+    whole : bool
+        Whether all rows come at once, so that medians can be had.
+    counts : dict
+        How often each value occurs, in the order of first appearance, or as declared by the column's type.
+    moments : Moments
+        Of numbers, truth values, and days of dates.
+    hours : bool
+        Whether dates have times of day.
+    """
+
+    name: str
+    as_values: bool = False
+    as_text: bool = False
+    whole: bool = True
+    kind: str = "nothing"
+    n_rows: int = 0
+    n_missing: int = 0
+    counts: dict[Value, int] = field(default_factory=dict)
+    moments: Moments = field(default_factory=Moments)
+    hours: bool = False
+    given: list[Floats] = field(default_factory=list)
+    """The numbers that are not missing, where all rows come at once."""
+    texts: list[str] = field(default_factory=list)
+    """The texts, where all rows come at once and words are wanted."""
+
+    def add(self, column: Series) -> None:
+        """Take rows into account."""
+        kind = kind_of(column)
+        if kind == "other":
+            raise refusal(column, self.name, "numbers, text, truth values or dates")
+        if "nothing" not in (kind, self.kind) and kind != self.kind:
+            raise DataError(f"The column {self.name!r} must hold {self.kind} in every batch. Got {kind} instead.")
+        self.kind = self.kind if kind == "nothing" else kind
+        self.n_rows += len(column)
+        if self.as_text:
+            self.n_missing += int(np.count_nonzero(missing_in(column)))
+            if kind not in ("text", "nothing"):
+                raise refusal(column, self.name, "texts")
+            self.texts += [value or "" for value in objects_of(column)] if self.whole else []
+            return
+        if self.as_values or kind == "text":
+            self._count(column)
+        elif kind == "date":
+            self._add_dates(column)
+        else:
+            numbers = floats_of(column)
+            numbers = numbers[~np.isnan(numbers)]
+            self.n_missing += len(column) - len(numbers)
+            self.moments.add(numbers)
+            self.given += [numbers] if self.whole else []
+
+    def numbers(self, why: str) -> Floats:
+        """Return all numbers of the column that are not missing, for what cannot be had batch by batch."""
+        if not self.whole:
+            raise VotronError(
+                f"{why} needs all rows at once, and these come in batches: use missing='mean' and numeric='standard', "
+                "'minmax', 'maxabs' or 'keep'."
+            )
+        return np.concatenate(self.given)
+
+    def _count(self, column: Series) -> None:
+        for value in declared_values(column):
+            self.counts.setdefault(_plain(value), 0)
+        for value in values_in(column):
+            if value is None:
+                self.n_missing += 1
+            else:
+                self.counts[value] = self.counts.get(value, 0) + 1
+        if not self.whole and len(self.counts) > MOST_VALUES:
+            raise DataError(
+                f"The column {self.name!r} has more than {MOST_VALUES:,} distinct values: "
+                "take it as text, or leave it out."
+            )
+        if len({str if isinstance(value, str) else float for value in self.counts}) > 1:
+            raise refusal(column, self.name, "values of one type")
+
+    def _add_dates(self, column: Series) -> None:
+        moments = moments_in(column)
+        moments = moments[~np.isnat(moments)]
+        self.n_missing += len(column) - len(moments)
+        days = moments.astype("datetime64[D]")
+        self.moments.add(days.astype(np.float64))
+        self.hours = self.hours or bool((moments != days).any())
+
+
+def values_in(column: Series) -> list[Value | None]:
+    """Return the values of a column as they are compared, None where one is missing, as blank text is."""
+    return [None if value is None or value == "" else value for value in map(_plain, objects_of(column))]
+
+
+def _plain(value: Value) -> Value:
+    """Return text without blanks at its ends, and whole numbers as integers."""
+    if isinstance(value, str):
+        return value.strip()
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def refusal(column: Series, name: str, what: str) -> DataError:
+    """Return the error of a column that does not hold what it must, with a value that shows it."""
+    odd = next((repr(value) for value in reversed(objects_of(column)) if value is not None), "no value")
+    return DataError(
+        f"The column {name!r} must hold {what}: convert it, or leave it out. Got {shortened(' '.join(odd.split()))} "
+        f"(type {column.dtype}) instead."
+    )

@@ -1,0 +1,140 @@
+"""Texts: their words, weighted by how rare they are, or hashed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+
+from votron._util.frames import Series, empty_cells, kind_of, objects_of
+from votron._util.types import Floats, Rows
+from votron.errors import DataError, VotronError
+from votron.tables.base import Column
+from votron.tables.survey import Survey, refusal
+
+if TYPE_CHECKING:
+    from votron.tables.encoder import TableEncoder
+
+FEATURES = ("auto", "hashing", "tfidf")
+MOST_WORDS = 2**17
+"""Words that texts may have to become a feature each with "auto"."""
+MOST_HASHED = 2**26
+"""Features that words can be hashed to."""
+
+
+@dataclass
+class TextColumn(Column):
+    """Texts whose words are features; the vectors have length 1 and no negative numbers.
+
+    Attributes
+    ----------
+    n_features : int
+        Features that words are hashed to; 0 where they have one each.
+    words : tuple of str
+        The words with a feature each, sorted.
+    idf : float array
+        Their weights.
+    """
+
+    n_features: int
+    words: tuple[str, ...] = ()
+    idf: Floats = field(default_factory=lambda: np.empty(0))
+
+    holds: ClassVar[str] = "text"
+    few_set: ClassVar[bool] = True
+
+    @classmethod
+    def recognise(cls, survey: Survey, encoder: TableEncoder) -> Self | None:
+        """Take what is to be taken as text."""
+        if not survey.as_text:
+            return None
+        indicator, features = bool(encoder.add_indicator and survey.n_missing), encoder.text_features
+        hashed = cls(survey.name, indicator, n_features=encoder.n_text_features)
+        if features == "hashing" or (features == "auto" and not survey.whole):
+            return hashed
+        if not survey.whole:
+            raise VotronError("text_features='tfidf' needs all rows at once, and these come in batches: use 'hashing'.")
+        try:
+            vectorizer = TfidfVectorizer().fit(survey.texts)
+        except ValueError as error:  # no text has a word
+            raise DataError(f"The column {survey.name!r} has no word in any row: leave it out.") from error
+        words = tuple(vectorizer.get_feature_names_out().tolist())
+        if features == "auto" and len(words) > MOST_WORDS:
+            return hashed
+        return cls(survey.name, indicator, n_features=0, words=words, idf=vectorizer.idf_)
+
+    @cached_property
+    def vectorizer(self) -> HashingVectorizer | TfidfVectorizer:
+        """The vectorizer that these words and weights make."""
+        if self.n_features:
+            return HashingVectorizer(n_features=self.n_features, alternate_sign=False)
+        found = TfidfVectorizer(vocabulary={word: i for i, word in enumerate(self.words)})
+        found.idf_ = self.idf
+        return found
+
+    @property
+    def own_names(self) -> list[str]:
+        """Names such as "body: buy"; of hashed words numbers."""
+        if self.n_features:
+            return [f"{self.name}[{i}]" for i in range(self.n_features)]
+        return [f"{self.name}: {word}" for word in self.words]
+
+    @property
+    def width(self) -> int:
+        """How many features there are."""
+        return (self.n_features or len(self.words)) + self.indicator
+
+    def check(self) -> None:
+        """Refuse words that occur twice, or without weights."""
+        known = set(self.words)
+        fits = len(known) == len(self.words) == len(self.idf) and all(isinstance(word, str) for word in known)
+        if not fits or not 0 <= self.n_features <= MOST_HASHED or bool(self.n_features) == bool(known):
+            raise ValueError("its words and weights do not fit together.")
+
+    def features(self, column: Series) -> Rows:
+        """Return the weights of the words, as CSR."""
+        return self.vectorizer.transform(self._texts(column))
+
+    def missing(self, column: Series) -> NDArray[np.bool_]:
+        """Tell which texts are missing."""
+        return empty_cells(column)
+
+    def unseen(self, column: Series) -> Counter[str]:
+        """Return the words that have no feature; of hashed words nobody knows."""
+        if self.n_features:
+            return Counter()
+        analyze, known = self.vectorizer.build_analyzer(), self.vectorizer.vocabulary
+        return Counter(word for text in self._texts(column) for word in analyze(text) if word not in known)
+
+    @property
+    def remark(self) -> str:
+        """Tell how words become features."""
+        if self.n_features:
+            return f"text, its words hashed to {self.n_features:,} features"
+        return f"text with {len(self.words):,} words"
+
+    def words_in(self, column: Series) -> dict[int, str]:
+        """Return for hashed features the words of some texts that they stand for."""
+        return hashed_words(self.vectorizer, self._texts(column)) if self.n_features else {}
+
+    def _texts(self, column: Series) -> list[str]:
+        if kind_of(column) not in ("text", "nothing"):
+            raise refusal(column, self.name, "texts, as in training")
+        return [value or "" for value in objects_of(column)]
+
+
+def hashed_words(vectorizer: HashingVectorizer, texts: Iterable[str]) -> dict[int, str]:
+    """Return for each feature the words of these texts that are hashed to it."""
+    analyze = vectorizer.build_analyzer()
+    words = sorted({word for text in texts for word in analyze(text)})
+    alone = HashingVectorizer(n_features=vectorizer.n_features, alternate_sign=False, analyzer=lambda word: [word])
+    found: dict[int, list[str]] = {}
+    for word, feature in zip(words, alone.transform(words).indices.tolist() if words else (), strict=True):
+        found.setdefault(feature, []).append(word)
+    return {feature: "/".join(mine) for feature, mine in found.items()}
