@@ -1,4 +1,4 @@
-"""Errors that carry the parameter they are about, and can be said in the words of another interface."""
+"""Errors that carry the parameter they are about."""
 
 import copy
 import pickle
@@ -8,63 +8,18 @@ import pytest
 
 import votron
 from votron import VotedPerceptronClassifier
-from votron.errors import DataError, MissingPackageError, Parameter, Phrase, VotronError
+from votron.errors import DataError, MissingPackageError, VotronError
 from votron.kernels import make_kernel
 from votron.online import OnlinePerceptron
 from votron.rules.base import rule_named
 
 
-def spell(reference):
-    return f"<{reference.name}>"
-
-
-def test_an_error_without_references_is_its_sentence():
-    error = DataError("labels.idx: the file is empty.")
-    assert str(error) == error.args[0] == error.worded(spell) == "labels.idx: the file is empty."
-    assert error.parameter is None
-    assert str(VotronError()) == VotronError().worded(spell) == ""
-
-
-def test_python_spells_references():
-    error = DataError("Say ", Parameter("header", False), " or ", Parameter("label"), ".")
-    assert str(error) == "Say header=False or label."
-    assert error.args == ("Say header=False or label.",)
-    assert error.parameter == "header"
-
-
-def test_another_interface_spells_them_otherwise():
-    error = DataError("Got header=False: ", Phrase("in batches", "read it with ", Parameter("batch")), ".")
-    assert error.worded(spell) == "Got header=False: <in batches>."
-    assert error.worded(lambda reference: None) == str(error) == "Got header=False: read it with batch."
-    only_parameters = error.worded(lambda one: "--batch" if isinstance(one, Parameter) else None)
-    assert only_parameters == "Got header=False: read it with --batch."
-    assert error.parameter == "batch"
-
-
-def test_a_parameter_that_begins_a_sentence_is_written_large():
-    degree = Parameter("degree", of="Kernel")
-    assert str(VotronError(degree, " must be an int.")) == "The 'degree' parameter of Kernel must be an int."
-    assert str(VotronError("Lower ", degree, ".")) == "Lower the 'degree' parameter of Kernel."
-    assert VotronError(degree, " must be an int.").worded(lambda one: "--degree") == "--degree must be an int."
-    assert str(VotronError(Parameter("label"), " must be a name.")) == "label must be a name."
-
-
-def test_an_error_may_tell_another():
-    inner = DataError("with ", Parameter("label"), ".")
-    outer = VotronError("Cannot go on: ", inner)
-    assert str(outer) == "Cannot go on: with label."
-    assert outer.worded(spell) == "Cannot go on: with <label>."
-    assert outer.parameter == "label"
-
-
 @pytest.mark.parametrize("kind", [VotronError, DataError, MissingPackageError])
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
 def test_errors_are_copied_and_sent_whole(kind, again):
-    parts = ("Say ", Parameter("missing", "drop"), Phrase("aside", " (or not)", rows=3), ".")
-    found = again(kind(*parts))
+    found = again(kind("Say missing='drop'.", parameter="missing"))
     assert type(found) is kind
-    assert str(found) == "Say missing='drop' (or not)."
-    assert found.worded(spell) == "Say <missing><aside>."
+    assert str(found) == "Say missing='drop'."
     assert found.parameter == "missing"
 
 

@@ -33,7 +33,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from votron._util.frames import columns_of, dtype_of, floats_of, in_pandas, is_frame, missing_in
-from votron.errors import Parameter, VotronError
+from votron.errors import VotronError
 
 __all__ = ["add_bias", "normalize_examples"]
 
@@ -82,8 +82,8 @@ def add_bias(X: Any, value: float = 1.0) -> Any:
     """
     if not _is_finite(value) or float(value) == 0:
         raise VotronError(
-            Parameter("value", of="add_bias", short=True),
-            f" must be a finite number other than 0. Got {value!r} instead.",
+            f"The 'value' of add_bias must be a finite number other than 0. Got {value!r} instead.",
+            parameter="value",
         )
     if isinstance(X, Mapping):
         _refuse_name(X)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from votron.errors import Parameter, VotronError
+from votron.errors import VotronError
 
 __all__ = ["AUTO_SHARE", "Team", "available_memory", "effective_threads", "parse_memory_limit", "pieces", "team"]
 
@@ -59,8 +59,9 @@ def parse_memory_limit(
         if size and size[2].lower() in _UNITS:
             return int(Fraction(size[1]) * _UNITS[size[2].lower()])
     raise VotronError(
-        Parameter("memory_limit", of=owner),
-        f" must be an int in the range [0, inf), a size such as '2GB' or '1.5GiB', or 'auto'. Got {value!r} instead.",
+        f"The 'memory_limit' parameter of {owner} must be an int in the range [0, inf), a size such as '2GB' or "
+        f"'1.5GiB', or 'auto'. Got {value!r} instead.",
+        parameter="memory_limit",
     )
 
 
@@ -150,7 +151,8 @@ def effective_threads(n_jobs: int | None, owner: str = "VotedPerceptronClassifie
         return min(n_cores, max(1, int(openmp))) if openmp.isdecimal() else n_cores
     if not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0:
         raise VotronError(
-            Parameter("n_jobs", of=owner), f" must be None or an int other than 0. Got {n_jobs!r} instead."
+            f"The 'n_jobs' parameter of {owner} must be None or an int other than 0. Got {n_jobs!r} instead.",
+            parameter="n_jobs",
         )
     return int(n_jobs) if n_jobs > 0 else max(1, _n_cores() + 1 + int(n_jobs))
 

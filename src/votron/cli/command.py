@@ -65,8 +65,9 @@ class Command(click.Command):
 
     def _failure(self, error: VotronError) -> click.ClickException:
         """Return the error with the option that it is about in front."""
+        name = {"as_text": "discrete"}.get(error.parameter or "", error.parameter)
         for param in self.params:
-            if isinstance(param, Option) and param.name == error.parameter:
+            if isinstance(param, Option) and param.name == name:
                 message = re.sub(r"^The '\w+' (parameter )?of \w+ ", "", str(error))
                 kind = click.UsageError if param.into == "params" else Failed
                 return kind(f"{param.opts[-1]}: {message}")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from votron._util.text import exact_bytes
-from votron.errors import DataError, Parameter
+from votron.errors import DataError
 
 MAX_BYTES = 4 << 30
 """What compressed input, standard input or an archive may expand to by default: 4 GiB."""
@@ -160,9 +160,8 @@ class _Reader(io.RawIOBase):
             raise
         except UnicodeError:
             raise DataError(
-                f"{with_capital(source.name)} is not text in {source.encoding}: say how it is encoded with ",
-                Parameter("encoding"),
-                ".",
+                f"{with_capital(source.name)} is not text in {source.encoding}: say how it is encoded with encoding.",
+                parameter="encoding",
             ) from None
         except Exception as error:  # each library of compression has errors of its own
             reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
@@ -200,9 +199,9 @@ def check_expanded(n: int, max_bytes: int, what: str) -> None:
     """Refuse what expands to more than the limit."""
     if n > max_bytes:
         raise DataError(
-            f"{with_capital(what)} expands to more than the {exact_bytes(max_bytes)} that ",
-            Parameter("max_bytes"),
-            " allows: raise it if that is right.",
+            f"{with_capital(what)} expands to more than the {exact_bytes(max_bytes)} that max_bytes allows: raise "
+            "it if that is right.",
+            parameter="max_bytes",
         )
 
 
@@ -219,9 +218,10 @@ def check_text(data: bytes, name: str, first_line: int = 1) -> None:
     if at >= 0:
         line = first_line + data.count(b"\n", 0, at)
         wide = data[:2] in (b"\xff\xfe", b"\xfe\xff") or data[1:2] == b"\0"
+        perhaps = " (encoding='utf-16', perhaps)" if wide else ""
         raise DataError(
-            f"{with_capital(name)} is not text in UTF-8: line {line} has a NUL byte",
-            *([" (", Parameter("encoding", "utf-16"), ", perhaps)."] if wide else ["."]),
+            f"{with_capital(name)} is not text in UTF-8: line {line} has a NUL byte{perhaps}.",
+            parameter="encoding" if wide else None,
         )
     try:
         if not data.isascii():
@@ -229,10 +229,9 @@ def check_text(data: bytes, name: str, first_line: int = 1) -> None:
     except UnicodeDecodeError as error:
         line = first_line + data.count(b"\n", 0, error.start)
         raise DataError(
-            f"{with_capital(name)} is not text in UTF-8: line {line} has the byte {data[error.start]:#04x}. Save it in "
-            "UTF-8, or say how it is encoded, such as with ",
-            Parameter("encoding", "latin-1"),
-            ".",
+            f"{with_capital(name)} is not text in UTF-8: line {line} has the byte {data[error.start]:#04x}. Save "
+            "it in UTF-8, or say how it is encoded, such as with encoding='latin-1'.",
+            parameter="encoding",
         ) from None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from votron.data._sources import MAX_BYTES
 from votron.data.vocabulary import KINDS, LABEL_KINDS, LABELS, MISSING
-from votron.errors import Parameter, VotronError
+from votron.errors import VotronError
 
 __all__ = ["BatchKeywords", "ReadKeywords", "ReadOptions"]
 
@@ -240,4 +240,7 @@ def _is_encoding(name: Any) -> bool:
 
 
 def _refused(name: str, rule: str, got: Any) -> VotronError:
-    return VotronError(Parameter(name, of="read_examples"), f" must {rule}. Got {got!r} instead.")
+    return VotronError(
+        f"The {name!r} parameter of read_examples must {rule}. Got {got!r} instead.",
+        parameter=name,
+    )

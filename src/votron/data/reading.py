@@ -17,7 +17,7 @@ from votron.data.formats import FORMATS, Format, Part, format_named, format_of_s
 from votron.data.formats.images import ENDINGS as IMAGE_ENDINGS
 from votron.data.options import BatchKeywords, ReadKeywords, ReadOptions
 from votron.data.tables import frame_examples, polars, polars_errors
-from votron.errors import DataError, Parameter, Phrase
+from votron.errors import DataError
 
 __all__ = ["ExampleBatches", "open_batches", "read_examples"]
 
@@ -204,13 +204,13 @@ def recognise(location: str, options: ReadOptions) -> tuple[Format, Any]:
         format = _format_of_file(source, options.format)
         if options.encoding is not None and "encoding" not in format.options:
             raise DataError(
-                f"There is no text in {source.name}, which is {format.name}: leave ", Parameter("encoding"), " out."
+                f"There is no text in {source.name}, which is {format.name}: leave encoding out.",
+                parameter="encoding",
             )
     if format.labels_at and options.label is not None and options.labels == "required":
         raise DataError(
-            f"The labels of {source.name} are {format.labels_at}: leave ",
-            Parameter("label"),
-            f" out. Got {options.label!r} instead.",
+            f"The labels of {source.name} are {format.labels_at}: leave label out. Got {options.label!r} instead.",
+            parameter="label",
         )
     if options.part is not None and not format.has_parts(source):
         raise DataError(f"There is no part {options.part!r} of {source.name}: only image sets have parts.")
@@ -236,9 +236,8 @@ def _refuse_tables(folder: Path, name: str) -> None:
     tables = [path for path in files if data & {suffix.lower() for suffix in path.suffixes[-2:]}]  # or compressed
     if tables and not any(path.suffix.lower() in IMAGE_ENDINGS for path in files):
         raise DataError(
-            f"{name} is a folder of tables, such as {tables[0].relative_to(folder).as_posix()!r}, and has no images: ",
-            Phrase("folder of tables", "name one of its files, or join them into one"),
-            ".",
+            f"{name} is a folder of tables, such as {tables[0].relative_to(folder).as_posix()!r}, and has no "
+            "images: name one of its files, or join them into one."
         )
 
 
@@ -292,9 +291,7 @@ def read_parts(format: Format, source: Any, options: ReadOptions, batch_bytes: i
             row += n_rows
     except MemoryError:
         raise DataError(
-            f"There is not enough memory to read {source.name}: ",
-            Phrase("in batches", "read it in batches with open_batches"),
-            ".",
+            f"There is not enough memory to read {source.name}: read it in batches with open_batches."
         ) from None
 
 

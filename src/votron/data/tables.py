@@ -15,7 +15,7 @@ from votron._util.text import did_you_mean
 from votron.data.dates import dates_in, first_undated
 from votron.data.examples import Examples, check_length, short_repr, tidy_labels, with_numbers_of
 from votron.data.options import ReadOptions
-from votron.errors import DataError, Parameter, Phrase
+from votron.errors import DataError
 
 Place = Callable[[int], str]
 _MAX_LISTED = 12
@@ -159,8 +159,8 @@ def frame_examples(
 class OddValueError(DataError):
     """A column has a value that is not like the others: read as text, all of them could be read."""
 
-    def __init__(self, *parts: Any, column: str = "", got: str = "") -> None:
-        super().__init__(*parts)
+    def __init__(self, *message: str, column: str = "", got: str = "", parameter: str | None = None) -> None:
+        super().__init__(*message, parameter=parameter)
         self.column, self.got = column, got
 
 
@@ -188,9 +188,8 @@ def _label_column(options: ReadOptions, names: list[str], name: str) -> str | No
     if options.label is None:
         if options.labels == "required":
             raise DataError(
-                f"Say which column of {name} holds the labels, with ",
-                Parameter("label"),
-                f": it has {list_names(names)}.",
+                f"Say which column of {name} holds the labels, with label: it has {list_names(names)}.",
+                parameter="label",
             )
         return None
     if options.labels != "required":
@@ -210,9 +209,8 @@ def _feature_columns(frame: Any, options: ReadOptions, label: str | None, name: 
         absent = next((one for one in options.columns if one not in names), None)
         if absent is not None:
             raise DataError(
-                f"There must be a column {absent!r} in {name}",
-                Phrase("as in training", ", as when the model was trained", column=absent),
-                f": it has {list_names(names)}.{did_you_mean(absent, names)}",
+                f"There must be a column {absent!r} in {name}, as when the model was trained: it has "
+                f"{list_names(names)}.{did_you_mean(absent, names)}"
             )
         return list(options.columns)
     dropped = {find_column(key, names, "column to drop", name) for key in options.drop}
@@ -226,9 +224,8 @@ def _feature_columns(frame: Any, options: ReadOptions, label: str | None, name: 
             continue
         raise DataError(
             f"Each column of {name} must have a name. Got none for column {number + 1} (numbers of rows, perhaps) "
-            "instead: name it, or leave it out with ",
-            Parameter("drop", number),
-            ".",
+            f"instead: name it, or leave it out with drop={number!r}.",
+            parameter="drop",
         )
     return wanted
 
@@ -291,10 +288,9 @@ def _missing_label(y: Any, unlabelled: Any, place: Place, name: str) -> DataErro
     row, n = int(unlabelled.arg_true()[0]), int(unlabelled.sum())
     more = "" if n == 1 else f", and in {n - 1:,} more,"
     return DataError(
-        f"Every row of {name} must have a label. Got none in column {y.name!r} of {place(row)}{more} instead: add it, "
-        "or leave such rows out with ",
-        Parameter("drop_unlabelled", True),
-        ".",
+        f"Every row of {name} must have a label. Got none in column {y.name!r} of {place(row)}{more} instead: add "
+        "it, or leave such rows out with drop_unlabelled=True.",
+        parameter="drop_unlabelled",
     )
 
 
@@ -303,8 +299,8 @@ def _missing_values(X: Any, gone: Any, n_rows: int, place: Place, name: str) -> 
     first = next(column.name for column in X.get_columns() if missing_cells(column)[row])
     return DataError(
         f"There must be no missing values in {name}, and {n} of {n_rows} rows {'has' if n == 1 else 'have'} some: "
-        f"the first is in {place(row)}, column {first!r}. ",
-        Phrase("missing values", "Say what to do about them with ", Parameter("missing"), "."),
+        f"the first is in {place(row)}, column {first!r}. Say what to do about them with missing.",
+        parameter="missing",
     )
 
 
@@ -346,10 +342,11 @@ def _converted(column: Any, wanted: str, place: Place, name: str, why: str) -> A
     if bad is None:
         return found
     what = "true and false" if why == _BEFORE and wanted == "truth" else _WHAT[wanted]
+    remedy = ": say with as_text if it is a column of names" if why == _BEFORE else ""
     raise DataError(
         f"The column {column.name!r} of {name} must hold {what}, {why}. Got {short_repr(column[bad])} in {place(bad)} "
-        "instead",
-        *([": say with ", Parameter("as_text"), " if it is a column of names."] if why == _BEFORE else ["."]),
+        f"instead{remedy}.",
+        parameter="as_text" if remedy else None,
     )
 
 
@@ -372,10 +369,9 @@ def settled(frame: Any, seen: dict[str, str], told: Collection[str], place: Plac
         if seen.get(column.name) == "number" and kind_of(column) == "text" and (codes := is_code(column)).any():
             row = int(codes.arg_true()[0])
             raise DataError(
-                f"The column {column.name!r} of {name} must hold numbers, {_BEFORE}. Got the code {column[row]!r} in "
-                f"{place(row)} instead: say with ",
-                Parameter("as_text"),
-                " if it is a column of names.",
+                f"The column {column.name!r} of {name} must hold numbers, {_BEFORE}. Got the code {column[row]!r} "
+                f"in {place(row)} instead: say with as_text if it is a column of names.",
+                parameter="as_text",
             )
     frame = convert_columns(frame, seen, place, name, _BEFORE)
     for column in frame.get_columns():

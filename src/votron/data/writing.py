@@ -8,7 +8,7 @@ from pathlib import Path
 from votron._util.files import write_bytes
 from votron.data.examples import Examples
 from votron.data.formats import format_named, format_of_suffix, written_formats
-from votron.errors import DataError, Parameter, Phrase, VotronError
+from votron.errors import DataError, VotronError
 
 __all__ = ["write_examples"]
 
@@ -62,10 +62,9 @@ def write_examples(examples: Examples, path: str | os.PathLike[str], format: str
     if chosen is None or not chosen.is_written:
         rule = ", ".join(map(repr, written_formats()))
         raise VotronError(
-            Parameter("format", of="write_examples"),
-            f" must be one of {rule}, or the name of the file must say. Got ",
-            Phrase("format of a file", f"{format!r} for "),
-            f"{target.name!r} instead.",
+            f"The 'format' parameter of write_examples must be one of {rule}, or the name of the file must say. "
+            f"Got {format!r} for {target.name!r} instead.",
+            parameter="format",
         )
     content = chosen.write(examples)
     try:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from votron._util.arrays import chunks, rows_in_bytes
 from votron._util.types import Rows
-from votron.errors import Parameter, Phrase, VotronError
+from votron.errors import VotronError
 
 __all__ = ["ActiveRows", "active_rows"]
 
@@ -78,9 +78,9 @@ def active_rows(X: Rows, binarize: float | None = None, owner: str = "WinnowClas
     if sp.issparse(X):
         if binarize is not None and binarize < 0:
             raise VotronError(
-                Parameter("binarize", of=owner),
-                f" must be a number in the range [0, inf) for sparse data, since "
-                f"the zeros that they leave out would all be above it. Got {binarize!r} instead.",
+                f"The 'binarize' parameter of {owner} must be a number in the range [0, inf) for sparse data, "
+                f"since the zeros that they leave out would all be above it. Got {binarize!r} instead.",
+                parameter="binarize",
             )
         rows = np.repeat(np.arange(n), np.diff(X.indptr))
         on = _is_on(X.data, binarize, owner, lambda k: (int(rows[k[0]]), int(X.indices[k[0]])))
@@ -106,14 +106,9 @@ def _is_on(
         at = np.unravel_index(int(bad.argmax()), bad.shape)
         row, column = where(at)
         raise VotronError(
-            "The features ",
-            Phrase("data", "of X "),
-            "must be Boolean, 0 or 1, unless ",
-            Parameter("binarize", of=owner),
-            " says where to cut (",
-            Parameter("binarize", 0.5),
-            f" takes what is above 0.5 for 1). Got {values[at].item()!r} ",
-            Phrase("cell", f"at row {row}, column {column}", row=row + 1, feature=column + 1),
-            " instead.",
+            f"The features of X must be Boolean, 0 or 1, unless the 'binarize' parameter of {owner} says where to "
+            f"cut (binarize=0.5 takes what is above 0.5 for 1). Got {values[at].item()!r} at row {row}, column "
+            f"{column} instead.",
+            parameter="binarize",
         )
     return on

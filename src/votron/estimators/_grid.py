@@ -15,7 +15,7 @@ from itertools import product
 from numbers import Real
 from typing import Any
 
-from votron.errors import Parameter, VotronError
+from votron.errors import VotronError
 from votron.kernels.base import kernel_class
 
 Params = dict[str, Any]
@@ -93,8 +93,9 @@ def multiple_of_scale(gamma: str) -> float:
         factor = math.nan
     if not (gamma.startswith("scale") and 0 < factor < math.inf):
         raise VotronError(
-            Parameter("gammas", of="VotedPerceptronClassifierCV"),
-            f" must be numbers, 'scale', 'auto', or multiples such as 'scale*0.1'. Got {gamma!r} instead.",
+            "The 'gammas' parameter of VotedPerceptronClassifierCV must be numbers, 'scale', 'auto', or multiples "
+            f"such as 'scale*0.1'. Got {gamma!r} instead.",
+            parameter="gammas",
         )
     return factor
 

@@ -28,7 +28,7 @@ from sklearn.metrics import get_scorer
 from votron._util.progress import Progress
 from votron._util.types import Array, Classes, Floats, Index, Rows, Scores
 from votron._version import __version__
-from votron.errors import Parameter, VotronError
+from votron.errors import VotronError
 from votron.estimators._grid import Params, Setting, beyond, moments_until, rank, steady_scores
 from votron.estimators._watching import OutOfTime, fit_until
 from votron.estimators.voted import VotedPerceptronClassifier
@@ -191,8 +191,9 @@ def score_by(scoring: str | Callable[..., float] | None) -> Score:
     asked = getattr(scorer, "_response_method", "predict")
     if not any(hasattr(_Scored, name) for name in ([asked] if isinstance(asked, str) else asked)):
         raise VotronError(
-            Parameter("scoring", of="VotedPerceptronClassifierCV"),
-            f" must be a scorer of labels or scores, since a search has no probabilities. Got {scoring!r} instead.",
+            "The 'scoring' parameter of VotedPerceptronClassifierCV must be a scorer of labels or scores, since a "
+            f"search has no probabilities. Got {scoring!r} instead.",
+            parameter="scoring",
         )
     known = inspect.signature(getattr(scorer, "_score_func", scorer)).parameters
     weighs = "sample_weight" in known or any(each.kind is each.VAR_KEYWORD for each in known.values())
@@ -272,8 +273,7 @@ class Search:
         first = self.skipped[0][1]
         if len(self.skipped) == 1:
             return first
-        words = first if isinstance(first, VotronError) else str(first)
-        return VotronError("No setting could be fitted. The first: ", words)
+        return VotronError(f"No setting could be fitted. The first: {first}")
 
     def _rung(self, rung: int, n_rows: int, settings: list[Setting]) -> list[Setting]:
         """Try settings on so many rows, and what lies past the edges; return those to go on with, the best first."""

@@ -7,7 +7,7 @@ from typing import Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Floats, Index, Labels, RowsLike
-from votron.errors import Parameter, VotronError
+from votron.errors import VotronError
 
 
 class SupportVectorMixin:
@@ -42,8 +42,9 @@ class SupportVectorMixin:
         needed = int(self.support_.max(initial=-1)) + 1
         if len(given) < needed:
             raise VotronError(
-                Parameter("names", of=type(self).__name__),
-                f" must have one for each row of training, {needed} at least. Got {len(given)} instead.",
+                f"The 'names' parameter of {type(self).__name__} must have one for each row of training, {needed} "
+                f"at least. Got {len(given)} instead.",
+                parameter="names",
             )
         rows = self.support_.tolist()
         kept = names_by_labels(given[rows]) if is_index(given) else [str(given[row]) for row in rows]

@@ -21,7 +21,7 @@ from votron._util.text import rounded_bytes
 from votron._util.types import Array, Floats, Index, Labels, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
 from votron.engine import TrainingRun
-from votron.errors import Parameter, VotronError
+from votron.errors import VotronError
 from votron.estimators._kernels import gamma_from
 from votron.estimators._validation import (
     check_same_classes,
@@ -169,8 +169,9 @@ def check_unchanged(estimator: BaseEstimator, fixed: Mapping[str, Any]) -> None:
     for name, value in fixed.items():
         if getattr(estimator, name) != value:
             raise VotronError(
-                Parameter(name, of=type(estimator).__name__),
-                f" must be the same at every call of partial_fit: {value!r}. Got {getattr(estimator, name)!r} instead.",
+                f"The {name!r} parameter of {type(estimator).__name__} must be the same at every call of "
+                f"partial_fit: {value!r}. Got {getattr(estimator, name)!r} instead.",
+                parameter=name,
             )
 
 
@@ -197,8 +198,9 @@ def n_steps_of(model: Any, n_examples: int) -> int:
     n_steps = round(float(model.epochs) * n_examples)
     if not 1 <= n_steps <= _LONGEST:
         raise VotronError(
-            Parameter("epochs", of=type(model).__name__),
-            f" must present between 1 and 2^62 examples, of {n_examples} in an epoch. Got {model.epochs!r} instead.",
+            f"The 'epochs' parameter of {type(model).__name__} must present between 1 and 2^62 examples, of "
+            f"{n_examples} in an epoch. Got {model.epochs!r} instead.",
+            parameter="epochs",
         )
     return n_steps
 
@@ -244,8 +246,9 @@ def validation_split(order: Index, codes: Index, fraction: float, owner: str, rn
     n_held = int(np.ceil(fraction * len(order)))
     if n_held >= len(order):
         raise VotronError(
-            Parameter("validation_fraction", of=owner),
-            f" must leave an example to train on, of {len(order)} that can be learnt. Got {fraction!r} instead.",
+            f"The 'validation_fraction' parameter of {owner} must leave an example to train on, of {len(order)} "
+            f"that can be learnt. Got {fraction!r} instead.",
+            parameter="validation_fraction",
         )
     kept, held = held_out_split(codes[order], n_held, rng, every_class_trained=True)
     if not len(held):
@@ -317,12 +320,17 @@ def _history(data: TrainingData, n_learnable: int, run: TrainingRun) -> Training
     )
 
 
-def tell_of_end(model: Any, run: TrainingRun, remedy: str) -> None:
-    """Hand Ctrl-C on, now that the model is fitted; warn if ``epochs=None`` did not converge."""
+def hand_on_ctrl_c(run: TrainingRun, n_steps: int) -> None:
+    """Raise KeyboardInterrupt for a Ctrl-C that ended training, now that the model is fitted."""
     if run.interrupted:
         raise KeyboardInterrupt(
-            f"Training stopped after {run.steps:,} examples; the model has what it learnt until then."
+            f"Training stopped after {n_steps:,} examples; the model has what it learnt until then."
         )
+
+
+def tell_of_end(model: Any, run: TrainingRun, remedy: str) -> None:
+    """Hand Ctrl-C on; warn if ``epochs=None`` did not converge."""
+    hand_on_ctrl_c(run, run.steps)
     if model.epochs is None and not run.converged and not getattr(model, "early_stopping", False):
         warnings.warn(
             f"Training made mistakes in each of {model.MAX_EPOCHS} epochs, the most that epochs=None allows: {remedy}.",

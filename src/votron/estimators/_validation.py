@@ -12,10 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from votron._util.frames import columns_of_words, is_frame, is_missing
-from votron._util.text import counted
 from votron._util.types import Array, Index, Rows, RowsLike
 from votron.cluster.rows import SpreadRows
-from votron.errors import DataError, Parameter, Phrase, VotronError
+from votron.errors import DataError, VotronError
 from votron.kernels import Kernel
 from votron.kernels.base import as_rows, is_precomputed
 
@@ -118,8 +117,9 @@ def check_same_classes(classes: Array, known: Array) -> None:
     """Refuse other classes than those of the first call of ``partial_fit``."""
     if not np.array_equal(classes, known):
         raise VotronError(
-            Parameter("classes", of="partial_fit", short=True),
-            f" must be the same at every call: {known.tolist()}. Got {classes.tolist()} instead.",
+            f"The 'classes' of partial_fit must be the same at every call: {known.tolist()}. Got "
+            f"{classes.tolist()} instead.",
+            parameter="classes",
         )
 
 
@@ -130,7 +130,7 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[Array, Index]:
     """
     y = np.asarray(y)
     if classes is None or y.dtype.kind not in "iubUS":  # it warns of many classes, which a batch may have
-        _check_are_classes(y)
+        check_classification_targets(y)
     found, codes = _sorted("labels", y) if classes is None else _among(y, read_classes(classes))
     codes = codes.astype(np.int64).reshape(-1)
     return found, 1 - codes if len(found) == 2 else codes
@@ -147,20 +147,6 @@ def _check_none_missing(y: Array) -> None:
             f"The labels must not be missing. Got none for {n:,} of {len(y):,} rows, the first of them row {row}, "
             "counted from 0, instead: leave such rows out."
         )
-
-
-def _check_are_classes(y: Array) -> None:
-    """Refuse numbers that are measured, not counted: classes are what scikit-learn takes for classes."""
-    try:
-        check_classification_targets(y)
-    except ValueError as error:
-        if "continuous" not in str(error) or y.dtype.kind != "f" or y.ndim != 1:
-            raise
-        fraction = next(value for value in y.tolist() if value != int(value))
-        raise VotronError(
-            "Unknown label type: continuous. The labels must be classes, such as whole numbers or text, since this "
-            f"predicts no quantities. Got {len(np.unique(y)):,} different numbers such as {fraction!r} instead."
-        ) from None
 
 
 def _sorted(what: str, values: Array) -> tuple[Array, Array]:
@@ -181,9 +167,8 @@ def _among(y: Array, found: Array) -> tuple[Array, Index]:
     unknown = np.setdiff1d(_sorted("labels", y)[0], found)
     if len(unknown):
         raise VotronError(
-            f"The labels must be among the classes {listed(found)} that this model knows",
-            Phrase("classes", " (the first call of partial_fit can name more with classes=[...])"),
-            f". Got {unknown.tolist()[0]!r} instead.",
+            f"The labels must be among the classes {listed(found)} that this model knows (the first call of "
+            f"partial_fit can name more with classes=[...]). Got {unknown.tolist()[0]!r} instead."
         )
     return found, np.searchsorted(found, y)
 
@@ -192,11 +177,9 @@ def check_two_classes(classes: Array, shape: tuple[int, int]) -> None:
     """Refuse labels that are all the same."""
     if len(classes) < 2:
         raise VotronError(
-            "The labels must have at least 2 classes to tell apart",
-            Phrase("classes", " (in partial_fit name them with classes=[...])"),
-            f". Got 1 class instead, {listed(classes)[1:-1]}, ",
-            Phrase("rows", f"for data of n_samples={shape[0]}, n_features={shape[1]}", rows=counted(shape[0], "row")),
-            ".",
+            "The labels must have at least 2 classes to tell apart (in partial_fit name them with classes=[...]). "
+            f"Got 1 class instead, {listed(classes)[1:-1]}, for data of n_samples={shape[0]}, "
+            f"n_features={shape[1]}."
         )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from votron._util.types import Array, Classes, Floats, Index
-from votron.errors import Parameter, Phrase, VotronError
+from votron.errors import VotronError
 from votron.estimators._training import RowWeights, outside_votron
 from votron.estimators._validation import encode_labels
 
@@ -25,10 +25,9 @@ def learns_in_batches(model: Any) -> bool:
     """Tell that a model has ``partial_fit``; refuse with the reason why its ``class_weight`` allows none."""
     if isinstance(model.class_weight, str) and model.class_weight == "balanced":
         raise VotronError(
-            Parameter("class_weight", of=type(model).__name__),
-            " must ",
-            Phrase("weights in parts", "be a dict or None for partial_fit"),
-            f", since how many rows the classes have is not known yet. Got {model.class_weight!r} instead.",
+            f"The 'class_weight' parameter of {type(model).__name__} must be a dict or None for partial_fit, since "
+            f"how many rows the classes have is not known yet. Got {model.class_weight!r} instead.",
+            parameter="class_weight",
         )
     return True
 
@@ -71,54 +70,58 @@ def weighed(
 
 def _given(sample_weight: Any, n: int, owner: str) -> Floats:
     """Return the user's weights as numbers of our own, or refuse them."""
-    who = Parameter("sample_weight", of=owner)
     try:
         weights = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
-        raise VotronError(who, " must be numbers, one for each row. Got others instead.") from None
+        raise _refusal("sample_weight", owner, "be numbers, one for each row. Got others instead.") from None
     if weights.ndim == 0:
         weights = np.full(n, float(weights))
     if weights.shape != (n,):
         what = f"{len(weights)} numbers" if weights.ndim == 1 else f"an array of shape {weights.shape}"
-        raise VotronError(who, f" must have one number for each of {n} rows. Got {what} instead.")
+        raise _refusal("sample_weight", owner, f"have one number for each of {n} rows. Got {what} instead.")
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(wrong):
-        raise VotronError(who, f" must be finite and not negative. Got {weights[wrong[0]]:g} for row {wrong[0]}.")
+        got = f"Got {weights[wrong[0]]:g} for row {wrong[0]}."
+        raise _refusal("sample_weight", owner, f"be finite and not negative. {got}")
     return weights
 
 
 def _of_classes(model: Any, classes: Classes, places: Index) -> Floats:
     """Return the weight of each class, by its code; those that a dict does not name have 1."""
-    class_weight, who = model.class_weight, Parameter("class_weight", of=type(model).__name__)
-    labels = classes.tolist()
+    class_weight, labels = model.class_weight, classes.tolist()
     if isinstance(class_weight, str):
         counts = np.maximum(1, np.bincount(places, minlength=len(labels)))
         weights = len(places) / (len(labels) * counts)
     else:
-        weights = _by_class(class_weight, labels, who, missing=1.0)
+        weights = _by_class(model, "class_weight", labels, missing=1.0)
     return weights[::-1] if len(labels) == 2 else weights
 
 
-def _by_class(values: Mapping[Any, Any], labels: list[Any], who: Parameter, *, missing: float) -> Floats:
-    """Return for each class the number that a dict has for it, or ``missing``; refuse other things than numbers.
+def _by_class(model: Any, name: str, labels: list[Any], *, missing: float) -> Floats:
+    """Return for each class the number that a parameter has for it, or ``missing``; refuse what is not a number.
 
     A dict may name classes that these data lack, as those of a fold may; but not instead of one that they have.
     """
+    values: Mapping[Any, Any] = getattr(model, name)
+    owner = type(model).__name__
     for label, value in values.items():
         if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-            raise VotronError(who, f" must have finite numbers of 0 or more. Got {value!r} for {label!r}.")
+            raise _refusal(name, owner, f"have finite numbers of 0 or more. Got {value!r} for {label!r}.")
     strange = [label for label in values if label not in labels]
     if strange and not all(label in values for label in labels):
-        raise VotronError(who, f" must name classes of the labels. Got {strange[0]!r}, which is none, instead.")
+        raise _refusal(name, owner, f"name classes of the labels. Got {strange[0]!r}, which is none, instead.")
     return np.array([float(values.get(label, missing)) for label in labels])
+
+
+def _refusal(name: str, owner: str, rule: str) -> VotronError:
+    return VotronError(f"The {name!r} parameter of {owner} must {rule}", parameter=name)
 
 
 def margins_of(model: Any) -> float | Floats:
     """Return τ of a model that knows its classes, or where it differs by class, for the rows of each code."""
     if not isinstance(model.margin, dict):
         return float(model.margin)
-    who = Parameter("margin", of=type(model).__name__)
-    found = _by_class(model.margin, model.classes_.tolist(), who, missing=0.0)
+    found = _by_class(model, "margin", model.classes_.tolist(), missing=0.0)
     if (found == found[0]).all():
         return float(found[0])
     return found[::-1].copy() if len(found) == 2 else found

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from votron._util.resources import effective_threads
 from votron._util.types import Floats, Index, Labels, Rows, RowsLike
 from votron.engine import MaximalMargin, solve_adatron
-from votron.errors import Parameter, VotronError
+from votron.errors import VotronError
 from votron.estimators._evidence import trained_on
 from votron.estimators._kernels import KERNEL_CONSTRAINTS, gamma_from, kernel_on, learnable_rows, set_tags
 from votron.estimators._score_functions import Expansion, Form
@@ -97,6 +97,8 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         Whether all vectors are as near to the best as ``tol`` asks.
     kernel_ : Kernel
         The kernel, with its numbers.
+    history_ : TrainingHistory
+        How the model came about: data, order of presentation, passes and choices; `votron.history` lists them.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -213,9 +215,8 @@ class KernelAdatronClassifier(CallbackSupportMixin, SupportVectorMixin, VotronCl
         each = data.weights.each
         if self.C is None and each is not None and (each != each[0]).any():
             raise VotronError(
-                f"The weights of {type(self).__name__} are factors of C, so that they need one. Got ",
-                Parameter("C", None),
-                " instead.",
+                f"The weights of {type(self).__name__} are factors of C, so that they need one. Got C=None instead.",
+                parameter="C",
             )
 
     def _solve(self, data: TrainingData) -> tuple[list[MaximalMargin], bool]:

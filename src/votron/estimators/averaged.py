@@ -34,6 +34,7 @@ from votron.estimators._training import (
     class_numbers,
     come_grouped,
     evenly,
+    hand_on_ctrl_c,
     history_of_fit,
     history_with_batch,
     in_epochs,
@@ -143,6 +144,8 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
     validation_scores_ : list of float
         With early stopping: the accuracy on the held-out part after each pass. Weights and ``n_mistakes_`` are as of
         the pass with the highest, the first among equals.
+    history_ : TrainingHistory
+        How the model came about: data, order of presentation, passes and choices; `votron.history` lists them.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -277,7 +280,7 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
                 run, trainer = self._train_until_best(trainer, data, order, n_steps, held_out, scored)
             else:
                 run = self._train_to_the_end(trainer, data, order, n_steps, scored)
-            self._trainer, self.n_mistakes_ = trainer, trainer.n_mistakes
+            self._keep(trainer)
             self._set_history(history_of_fit(self, data, order, held_out, run))
             self._take_sample(scored.sample(grouped=not self.shuffle))
             if len(held_out):
@@ -335,10 +338,9 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
                     run = self._train(trainer, data, order, len(order), scored)
                 sample = scored.sample(grouped=True)
             self._add_to_sample(sample)
-            self._trainer, self.n_mistakes_ = trainer, trainer.n_mistakes
+            self._keep(trainer)
             self._set_history(history_with_batch(self, data, order, run))
-        if run.interrupted:
-            tell_of_end(self, run, "")
+        hand_on_ctrl_c(run, run.steps)
         return self
 
     def _check_settings(self) -> None:
@@ -440,10 +442,8 @@ class AveragedPerceptronClassifier(CallbackSupportMixin, ProbabilisticClassifier
         self.validation_scores_ = scores
         return replace(run, converged=run.converged and best[0].time == trainer.time), best[0]
 
-    def _keep(self, trainer: PrimalTrainer, n_epochs: float, converged: bool) -> None:
-        """Set the attributes of a model from a file."""
+    def _keep(self, trainer: PrimalTrainer) -> None:
         self._trainer, self.n_mistakes_ = trainer, trainer.n_mistakes
-        self.n_epochs_, self.converged_ = n_epochs, converged
 
     # -- probabilities ------------------------------------------------------------------------------------------------
 

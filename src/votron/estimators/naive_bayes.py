@@ -24,7 +24,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from votron._util.types import Array, Floats, Labels, Rows, RowsLike, Scores
-from votron.errors import Parameter, VotronError
+from votron.errors import VotronError
 from votron.estimators._score_functions import Form, Linear
 from votron.estimators._training import training_data, unchanged_on_error
 from votron.estimators._validation import binarized, validated
@@ -74,6 +74,8 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         What is said before any feature is seen, log P(y = +1) / P(y = -1); for more than two classes log P(y).
     class_count_, class_log_prior_, feature_count_, feature_log_prob_ : arrays
         As in BernoulliNB.
+    history_ : TrainingHistory
+        How the model came about: data, order of presentation, passes and choices; `votron.history` lists them.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -217,10 +219,10 @@ class NaiveBayesLinearClassifier(VotronClassifier, BernoulliNB):
         if len(bad):
             c, i = map(int, bad[0])
             raise VotronError(
-                Parameter("alpha", of=type(self).__name__),
-                f" must keep the probability of each feature in each "
-                "class between 0 and 1, or a weight is infinite, and the probability of feature "
-                f"{i} in class {self.classes_.tolist()[c]!r} is {np.exp(present[c, i]):g}. Got {self.alpha!r} instead.",
+                f"The 'alpha' parameter of {type(self).__name__} must keep the probability of each feature in each "
+                f"class between 0 and 1, or a weight is infinite, and the probability of feature {i} in class "
+                f"{self.classes_.tolist()[c]!r} is {np.exp(present[c, i]):g}. Got {self.alpha!r} instead.",
+                parameter="alpha",
             )
 
     # -- the weights --------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import InvalidParameterError, validate_para
 
 from votron._util.resources import effective_threads, parse_memory_limit
 from votron._util.text import did_you_mean
-from votron.errors import Parameter, VotronError
+from votron.errors import VotronError
 
 __all__ = ["check_parameters", "parameter_constraints"]
 
@@ -38,7 +38,10 @@ def check_parameters(estimator: Any) -> None:
             validate_parameter_constraints({name: fitting}, {name: value}, owner)
         except InvalidParameterError as error:
             rule = str(error).removeprefix(f"The {name!r} parameter of {owner}")
-            raise VotronError(Parameter(name, of=owner), rule, meant_among(allowed, value)) from None
+            raise VotronError(
+                f"The {name!r} parameter of {owner}{rule}{meant_among(allowed, value)}",
+                parameter=name,
+            ) from None
     if "memory_limit" in params:
         parse_memory_limit(params["memory_limit"], owner)
     if "n_jobs" in params:

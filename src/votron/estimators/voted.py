@@ -20,7 +20,7 @@ from votron._util.resources import effective_threads, parse_memory_limit
 from votron._util.types import Floats, Index, Labels, Rows, RowsLike, Scores
 from votron.cluster.rows import SpreadRows
 from votron.engine import DualTrainer, LinearTrainer, TrainingRun
-from votron.errors import Parameter, Phrase, VotronError
+from votron.errors import VotronError
 from votron.estimators._kernels import KERNEL_CONSTRAINTS, NameIn, kernel_on, learnable_rows, reads_gamma, set_tags
 from votron.estimators._probabilities import ProbabilisticClassifier
 from votron.estimators._support import SupportVectorMixin
@@ -32,6 +32,7 @@ from votron.estimators._training import (
     class_numbers,
     come_grouped,
     evenly,
+    hand_on_ctrl_c,
     history_of_fit,
     history_with_batch,
     in_epochs,
@@ -74,11 +75,9 @@ def _learns_in_batches(model: Any) -> bool:
         )
     if isinstance(model.gamma, str) and reads_gamma(model.kernel):
         raise VotronError(
-            Parameter("gamma", of=name),
-            " must be a number ",
-            Phrase("in parts", "for partial_fit"),
-            f", since the data that decide what {model.gamma!r} stands for are not all there. Got {model.gamma!r} "
-            "instead.",
+            f"The 'gamma' parameter of {name} must be a number for partial_fit, since the data that decide what "
+            f"{model.gamma!r} stands for are not all there. Got {model.gamma!r} instead.",
+            parameter="gamma",
         )
     return learns_in_batches(model)
 
@@ -173,6 +172,8 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
         The kernel, with its numbers.
     cluster_account_ : Account
         After training on Dask collections: where time and bytes went.
+    history_ : TrainingHistory
+        How the model came about: data, order of presentation, passes and choices; `votron.history` lists them.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -364,8 +365,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
             self._add_to_sample(self._sample_of(data, order, at, steps, come_grouped(data.codes[order])))
             history = history_with_batch(self, data, order, run)
             self._set_history(dataclasses.replace(history, n_numbered=numbered + len(order)))
-        if run.interrupted:
-            tell_of_end(self, dataclasses.replace(run, steps=self.record_.n_steps), "")
+        hand_on_ctrl_c(run, self.record_.n_steps)
         return self
 
     def _check_settings(self) -> None:
@@ -749,11 +749,7 @@ class VotedPerceptronClassifier(CallbackSupportMixin, SupportVectorMixin, Probab
             other._set_holdout(*held_out)
             other._take_held_out(*held_out, self.record_.n_steps)
         elif RULES[rule].needs_held_out and self._vectors.holdout is None:
-            raise VotronError(
-                f"The rule {rule!r} needs held-out data: ",
-                Phrase("held-out data", "give X_val and y_val, or fit with that rule", rule=rule),
-                ".",
-            )
+            raise VotronError(f"The rule {rule!r} needs held-out data: give X_val and y_val, or fit with that rule.")
         return other
 
     def with_best_moment(self, X_val: RowsLike, y_val: Labels, rule: str | None = None) -> Self:

@@ -24,7 +24,7 @@ from votron._util.progress import Progress
 from votron._util.resources import effective_threads, parse_memory_limit
 from votron._util.text import counted
 from votron._util.types import Array, Floats, Index, Labels, Rows, RowsLike
-from votron.errors import Parameter, VotronError
+from votron.errors import VotronError
 from votron.estimators import _validation
 from votron.estimators._grid import EPOCHS, Params, Setting, first_settings, moments_until, multiple_of_scale
 from votron.estimators._kernels import resolved_gamma
@@ -268,7 +268,7 @@ class VotedPerceptronClassifierCV(VotronClassifier):
                 fixed = {name: getattr(self, name) for name in _FIXED}
                 model = VotedPerceptronClassifier(**fixed, **self.best_params_, random_state=seed)
                 self.best_estimator_ = model.fit(folds.rows, folds.labels, sample_weight=folds.weight)
-                model.history_ = replace(model.history_, n_settings=self.n_settings_)
+                self.history_ = model.history_ = replace(model.history_, n_settings=self.n_settings_)
                 if hasattr(self, "feature_names_in_"):
                     model.feature_names_in_ = self.feature_names_in_
                 self._name_rows_as(X, y)
@@ -341,18 +341,23 @@ class VotedPerceptronClassifierCV(VotronClassifier):
 
     def _listed(self, several: str) -> list[Any]:
         """Return the values of a list, each checked by the classifier that it is for."""
-        values, parameter = list(getattr(self, several)), Parameter(several, of=type(self).__name__)
+        values = list(getattr(self, several))
+
+        def refused(rule: str) -> VotronError:
+            message = f"The {several!r} parameter of {type(self).__name__} must {rule} instead."
+            return VotronError(message, parameter=several)
+
         if not values:
-            raise VotronError(parameter, " must have a value. Got none instead.")
+            raise refused("have a value. Got none")
         for value in values:
             if several == "gammas" and isinstance(value, str) and value != "auto":
                 multiple_of_scale(value)
                 continue
             VotedPerceptronClassifier(**{_LISTS[several]: value})._validate_params()
             if several == "kernels" and is_precomputed(value):
-                raise VotronError(parameter, f" must be of rows, not of numbers given for them. Got {value!r} instead.")
+                raise refused(f"be of rows, not of numbers given for them. Got {value!r}")
             if several == "rules" and needs_held_out(value):
-                raise VotronError(parameter, f" must need no held-out rows of their own. Got {value!r} instead.")
+                raise refused(f"need no held-out rows of their own. Got {value!r}")
         return [float(value) if isinstance(value, Real) and several != "degrees" else value for value in values]
 
     def _keep(self, search: Search, best_first: Sequence[Point]) -> None:

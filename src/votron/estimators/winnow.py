@@ -19,6 +19,7 @@ from votron.estimators._training import (
     TrainingData,
     check_is_trained,
     check_room,
+    hand_on_ctrl_c,
     history_of_fit,
     history_with_batch,
     in_epochs,
@@ -97,6 +98,8 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         Passes that were run; calls of `partial_fit` count as one each.
     converged_ : bool
         Whether `fit` ended with a whole pass without a mistake: the final weights make none on the training data.
+    history_ : TrainingHistory
+        How the model came about: data, order of presentation, passes and choices; `votron.history` lists them.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -198,7 +201,7 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
             data = training_data(self, X, y)
             n = len(data.codes)
             order = check_random_state(self.random_state).permutation(n) if self.shuffle else np.arange(n)
-            self._trainer = self._new_trainer()
+            self._keep(self._new_trainer())
             run = self._train(data, order, n_steps_of(self, n))
             self._set_history(history_of_fit(self, data, order, order[:0], run))
         tell_of_end(self, run, _REMEDY)
@@ -227,12 +230,11 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
             first = not hasattr(self, "_trainer")
             self._validate_params()
             data = training_data(self, X, y, batch=True, classes=classes, fixed={} if first else self._fixed)
-            self._trainer = self._new_trainer() if first else self._copied_trainer()
+            self._keep(self._new_trainer() if first else self._copied_trainer())
             order = np.arange(len(data.codes))
             run = self._train(data, order, len(order))
             self._set_history(history_with_batch(self, data, order, run))
-        if run.interrupted:
-            tell_of_end(self, run, "")
+        hand_on_ctrl_c(run, run.steps)
         return self
 
     def _new_trainer(self) -> WinnowTrainer:
@@ -260,15 +262,12 @@ class WinnowClassifier(CallbackSupportMixin, VotronClassifier):
         """Run the engine."""
         self._fixed = {name: getattr(self, name) for name in _FIXED}
         rows, trainer = active_rows(data.rows, self.binarize, type(self).__name__), self._trainer
-        self.threshold_ = trainer.threshold
         return in_epochs(
             self, n_steps, len(order), lambda watch: trainer.run(rows, data.codes, order, n_steps, watcher=watch)
         )
 
-    def _keep(self, trainer: WinnowTrainer, n_epochs: float, converged: bool) -> None:
-        """Set the attributes of a model from a file."""
+    def _keep(self, trainer: WinnowTrainer) -> None:
         self._trainer, self.threshold_ = trainer, trainer.threshold
-        self.n_epochs_, self.converged_ = n_epochs, converged
 
     # -- what was learnt ----------------------------------------------------------------------------------------------
 

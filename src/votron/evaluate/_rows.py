@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from votron._util.types import Array, Floats, Index, Labels, RowsLike
-from votron.errors import Parameter, VotronError
+from votron.errors import VotronError
 from votron.estimators import VotedPerceptronClassifier, _validation
 from votron.estimators._weights import weighed
 
@@ -74,7 +74,10 @@ def check_splitting(*, folds: Any, repeats: Any, random_state: Any, max_rows: An
 
 def out_of_range(name: str, allowed: str, value: Any) -> VotronError:
     """Return the error about a parameter."""
-    return VotronError(Parameter(name, of="compare"), f" must be {allowed}. Got {value!r} instead.")
+    return VotronError(
+        f"The {name!r} parameter of compare must be {allowed}. Got {value!r} instead.",
+        parameter=name,
+    )
 
 
 def stratified_splits(y: Array, folds: int, seed: int) -> list[tuple[Index, Index]]:

@@ -25,7 +25,7 @@ from votron._util.arrays import chunks
 from votron._util.registry import Registry
 from votron._util.text import did_you_mean
 from votron._util.types import Floats, Index, Rows
-from votron.errors import IndefiniteKernelError, NotRepresentableError, Parameter, VotronError
+from votron.errors import IndefiniteKernelError, NotRepresentableError, VotronError
 from votron.kernels.features import FeatureMap
 from votron.products import Products, Store, Traits, choose_products, describe
 
@@ -322,7 +322,10 @@ def check_number(kernel: Kernel, name: str, least: float = -math.inf) -> None:
     value: Any = getattr(kernel, name)
     if not (isinstance(value, Real) and math.isfinite(value) and float(value) >= least):
         wanted = "a number" if least == -math.inf else f"a number of at least {least:g}"
-        raise VotronError(Parameter(name, of=type(kernel).__name__), f" must be {wanted}. Got {value!r} instead.")
+        raise VotronError(
+            f"The {name!r} parameter of {type(kernel).__name__} must be {wanted}. Got {value!r} instead.",
+            parameter=name,
+        )
 
 
 # -- by name -----------------------------------------------------------------------------------------------------------

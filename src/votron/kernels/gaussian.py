@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from votron._loops._llvm import RowLoop, compiled
 from votron._util.types import Floats, Rows
-from votron.errors import NotRepresentableError, Parameter, VotronError
+from votron.errors import NotRepresentableError, VotronError
 from votron.kernels.base import Kernel, Step, Term, check_number
 from votron.products import Products, Traits, choose_products, describe, squares
 
@@ -57,8 +57,9 @@ class GaussianKernel(Kernel):
         check_number(self, "coef0", least=0.0)
         if self.arithmetic not in ("float64", "float32"):
             raise VotronError(
-                Parameter("arithmetic", of="GaussianKernel"),
-                f" must be 'float64' or 'float32'. Got {self.arithmetic!r} instead.",
+                "The 'arithmetic' parameter of GaussianKernel must be 'float64' or 'float32'. Got "
+                f"{self.arithmetic!r} instead.",
+                parameter="arithmetic",
             )
 
     def suited_to(self, X: Rows) -> GaussianKernel:

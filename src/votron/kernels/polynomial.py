@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from votron._loops._llvm import RowLoop
 from votron._util.types import Floats
-from votron.errors import Parameter, VotronError
+from votron.errors import VotronError
 from votron.kernels.base import Kernel, Step, Term, check_number
 from votron.kernels.features import FeatureMap
 
@@ -52,8 +52,9 @@ class PolynomialKernel(Kernel):
         degree: Any = self.degree
         if isinstance(degree, bool) or not isinstance(degree, Integral) or not 1 <= int(degree) < 2**31:
             raise VotronError(
-                Parameter("degree", of="PolynomialKernel"),
-                f" must be an int in the range [1, 2^31). Got {self.degree!r} instead.",
+                "The 'degree' parameter of PolynomialKernel must be an int in the range [1, 2^31). Got "
+                f"{self.degree!r} instead.",
+                parameter="degree",
             )
         object.__setattr__(self, "degree", int(degree))
         check_number(self, "gamma")

@@ -13,7 +13,7 @@ from votron._util.pages import name_of, render
 from votron._util.pipelines import weighs_classes
 from votron._util.plotting import IMAGE_SHAPES, can_draw
 from votron._util.text import counted, percent, percent_range, utc_now
-from votron.errors import Parameter, VotronError
+from votron.errors import VotronError
 from votron.estimators.base import VotronClassifier
 from votron.evaluate.confusion import rarest_in_words
 from votron.report import _certificate, _errors, _making, _reasons, _rows
@@ -83,8 +83,8 @@ def write_report(
     """
     if not (isinstance(confidence, int | float) and 0 < confidence < 1):
         raise VotronError(
-            Parameter("confidence", of="write_report", short=True),
-            f" must be a number in the range (0, 1). Got {confidence!r} instead.",
+            f"The 'confidence' of write_report must be a number in the range (0, 1). Got {confidence!r} instead.",
+            parameter="confidence",
         )
     found = Findings(model, confidence)
     shape = getattr(X, "shape", (0, 0))

@@ -171,7 +171,7 @@ class Voted(Classifier, tag="VotedPerceptronClassifier"):
         model.kernel_ = vectors.kernel
         model._keep(vectors.support_rows, vectors.record, vectors.seed)
         model._vectors = vectors
-        model.n_epochs_, model.converged_ = history.n_epochs, bool(history.converged)
+        model._set_history(history)
 
 
 class ExpansionState(State, tag="expansion", tag_field="form"):
@@ -273,7 +273,8 @@ class Averaged(Classifier, tag="AveragedPerceptronClassifier"):
             largest_weight=self.largest_weight,
             thin=self.thin,
         )
-        model._keep(trainer, model.history_.n_epochs, bool(model.history_.converged))
+        model._keep(trainer)
+        model._set_history(model.history_)
 
 
 def _is_thin(*matrices: Floats) -> bool:
@@ -310,7 +311,8 @@ class Winnow(Classifier, tag="WinnowClassifier"):
         trainer.promotions = tensors.take("promotions", "i8", (n,), least=0)
         trainer.demotions = tensors.take("demotions", "i8", (n,), least=0)
         model._fixed = {name: getattr(model, name) for name in WINNOW_FIXED}
-        model._keep(trainer, model.history_.n_epochs, bool(model.history_.converged))
+        model._keep(trainer)
+        model._set_history(model.history_)
 
 
 _BAYES = ("feature_count_", "class_count_", "feature_log_prob_", "class_log_prior_")

@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 
 from votron import __version__
 from votron._util.files import replacing
-from votron.errors import ModelFileError, Parameter, VotronError
+from votron.errors import ModelFileError, VotronError
 from votron.estimators.pipelines import ClassifierPipeline
 from votron.saving.classifiers import AnyClassifier, classifier_from, classifier_state
 from votron.saving.container import Content, Source, called, decoded, packed, read_content
@@ -90,8 +90,8 @@ def save(
     """
     if not isinstance(certificate, Certificate | None):
         raise VotronError(
-            Parameter("certificate", of="a model", short=True),
-            f" must be what votron.certify returns. Got {certificate!r} instead.",
+            f"The 'certificate' of a model must be what votron.certify returns. Got {certificate!r} instead.",
+            parameter="certificate",
         )
     as_pipeline = isinstance(model, Pipeline)
     *before, (last, classifier) = model.steps if as_pipeline else [("model", model)]
@@ -139,8 +139,8 @@ def _as_json(provenance: Any) -> dict[str, Any]:
         return dict(json.loads(text.encode("utf-8", "replace")))  # names of files need not be Unicode
     except (TypeError, ValueError, RecursionError) as error:
         raise VotronError(
-            Parameter("provenance", of="a model", short=True),
-            f" must be a dict of text, numbers, lists and dicts: {error}.",
+            f"The 'provenance' of a model must be a dict of text, numbers, lists and dicts: {error}.",
+            parameter="provenance",
         ) from None
 
 

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from votron._util.types import Floats, Rows
-from votron.errors import ModelFileError, Parameter
+from votron.errors import ModelFileError
 from votron.kernels import Kernel
 from votron.kernels.base import KERNELS, MADE_OF_KERNELS, is_precomputed
 from votron.record import MistakeRecord
@@ -133,7 +133,10 @@ def _scalar(model: Any, name: str, value: Any) -> Scalar:
     if isinstance(value, Scalar) and not (isinstance(value, float) and not np.isfinite(value)):
         return value
     what = "a file cannot hold a function" if callable(value) else "a file holds numbers and texts"
-    raise ModelFileError(Parameter(name, of=type(model).__name__), f" cannot be saved, since {what}. Got {value!r}.")
+    raise ModelFileError(
+        f"The {name!r} parameter of {type(model).__name__} cannot be saved, since {what}. Got {value!r}.",
+        parameter=name,
+    )
 
 
 def params_from(cls: Any, params: Params, tensors: Tensors) -> Any:

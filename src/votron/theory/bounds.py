@@ -28,7 +28,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import betaincinv, betaln
 
-from votron.errors import Parameter, VotronError
+from votron.errors import VotronError
 
 __all__ = [
     "BestMargin",
@@ -102,9 +102,9 @@ def unit_length_bound(margin: float) -> float:
     margin = _positive_margin("unit_length_bound", margin)
     if margin > 1 + 1e-9:
         raise VotronError(
-            Parameter("margin", of="unit_length_bound", short=True),
-            f" must be in the range (0, 1], since |u·x| ≤ ‖u‖‖x‖ = 1 for examples of "
-            f"length 1: normalise them, or take novikoff_bound. Got {margin!r} instead.",
+            "The 'margin' of unit_length_bound must be in the range (0, 1], since |u·x| ≤ ‖u‖‖x‖ = 1 for examples "
+            f"of length 1: normalise them, or take novikoff_bound. Got {margin!r} instead.",
+            parameter="margin",
         )
     return _square(1.0 / margin)
 
@@ -337,8 +337,9 @@ def one_pass_bound(mistakes: int, m: int, delta: float, *, deterministic: bool =
     k, m, delta = not_negative("mistakes", mistakes), count("m", m, 1), _probability(delta)
     if k > m:
         raise VotronError(
-            Parameter("mistakes", of="one_pass_bound", short=True),
-            f" must be at most m = {m}, since it speaks of one pass. Got {k:g} instead.",
+            f"The 'mistakes' of one_pass_bound must be at most m = {m}, since it speaks of one pass. Got {k:g} "
+            "instead.",
+            parameter="mistakes",
         )
     bound = k / m + math.sqrt(2 * math.log(1 / delta) / m)
     return 2 * bound if deterministic else bound
@@ -414,9 +415,9 @@ def compression_bound(m: int, d: int, delta: float) -> float:
     m, d, delta = count("m", m, 1), count("d", d, 0), _probability(delta)
     if d >= m:
         raise VotronError(
-            Parameter("d", of="compression_bound", short=True),
-            f" must be less than m = {m}: examples that the predictor does not depend on "
-            f"are what testifies for it. Got {d} instead.",
+            f"The 'd' of compression_bound must be less than m = {m}: examples that the predictor does not depend "
+            f"on are what testifies for it. Got {d} instead.",
+            parameter="d",
         )
     return (log_binomial(m, d) + math.log(m) + math.log(1 / delta)) / (m - d)
 
@@ -454,8 +455,9 @@ def agnostic_compression_bound(m: int, d: int, errors: int, delta: float) -> flo
     errors, n = count("errors", errors, 0), m - d
     if errors > n:
         raise VotronError(
-            Parameter("errors", of="agnostic_compression_bound", short=True),
-            f" must be at most m - d = {n}, the examples that the predictor does not depend on. Got {errors} instead.",
+            f"The 'errors' of agnostic_compression_bound must be at most m - d = {n}, the examples that the "
+            f"predictor does not depend on. Got {errors} instead.",
+            parameter="errors",
         )
     r = errors / n
     if r in (0.0, 1.0):
@@ -521,13 +523,14 @@ def margin_bound_simple(m: int, kappa: int, delta: float, n: float = 4.0) -> flo
     m, kappa, delta = count("m", m, 1), count("kappa", kappa, 1), _probability(delta)
     if not 4 * kappa < m:
         raise VotronError(
-            Parameter("kappa", of="margin_bound_simple", short=True),
-            f" must be less than m/4 = {m / 4:g}; margin_bound has no such limit. Got {kappa} instead.",
+            f"The 'kappa' of margin_bound_simple must be less than m/4 = {m / 4:g}; margin_bound has no such "
+            f"limit. Got {kappa} instead.",
+            parameter="kappa",
         )
     if not 4 <= n < m / kappa:
         raise VotronError(
-            Parameter("n", of="margin_bound_simple", short=True),
-            f" must be in the range [4, m/κ) = [4, {m / kappa:g}). Got {n!r} instead.",
+            f"The 'n' of margin_bound_simple must be in the range [4, m/κ) = [4, {m / kappa:g}). Got {n!r} instead.",
+            parameter="n",
         )
     return (kappa * math.log(2 * math.e * m / kappa) + n / (n - 1) * (math.log(m) + math.log(1 / delta))) / m
 
@@ -554,9 +557,9 @@ def pac_margin_bound(m: int, kappa: float, delta: float) -> float:
     m, kappa, delta = count("m", m, 1), not_negative("kappa", kappa), _probability(delta)
     if not 0 < kappa < 2 * math.e * m / 16:
         raise VotronError(
-            Parameter("kappa", of="pac_margin_bound", short=True),
-            f" must be in the range (0, em/8) = (0, {math.e * m / 8:g}), beyond which "
-            f"the formula means nothing. Got {kappa!r} instead.",
+            f"The 'kappa' of pac_margin_bound must be in the range (0, em/8) = (0, {math.e * m / 8:g}), beyond "
+            f"which the formula means nothing. Got {kappa!r} instead.",
+            parameter="kappa",
         )
     dimension = 64 * kappa * math.log2(2 * math.e * m / (16 * kappa)) * math.log2(32 * m)
     return 2 / m * (dimension + math.log2(2 * m) + math.log2(1 / delta))
@@ -584,7 +587,8 @@ def held_out_bound(errors: int, m: int, delta: float) -> float:
     errors, m, delta = count("errors", errors, 0), count("m", m, 1), _probability(delta)
     if errors > m:
         raise VotronError(
-            Parameter("errors", of="held_out_bound", short=True), f" must be at most m = {m}. Got {errors} instead."
+            f"The 'errors' of held_out_bound must be at most m = {m}. Got {errors} instead.",
+            parameter="errors",
         )
     return 1.0 if errors == m else float(betaincinv(errors + 1, m - errors, 1 - delta))
 
@@ -604,7 +608,10 @@ def log_binomial(m: int, d: int) -> float:
     """
     m, d = count("m", m, 0), count("d", d, 0)
     if d > m:
-        raise VotronError(Parameter("d", of="log_binomial", short=True), f" must be at most m = {m}. Got {d} instead.")
+        raise VotronError(
+            f"The 'd' of log_binomial must be at most m = {m}. Got {d} instead.",
+            parameter="d",
+        )
     return 0.0 if d in (0, m) else -math.log1p(m) - float(betaln(m - d + 1, d + 1))
 
 
@@ -614,7 +621,10 @@ def log_binomial(m: int, d: int) -> float:
 def _checked(name: str, value: Any, kind: Any, what: str, right: Callable[[Any], bool]) -> Any:
     number = isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
     if not (number and right(value)):
-        raise VotronError(Parameter(name, of="a bound", short=True), f" must be {what}. Got {value!r} instead.")
+        raise VotronError(
+            f"The {name!r} of a bound must be {what}. Got {value!r} instead.",
+            parameter=name,
+        )
     return value
 
 
@@ -631,9 +641,9 @@ def not_negative(name: str, value: Any) -> float:
 def _positive_margin(owner: str, value: Any) -> float:
     if _checked("margin", value, Real, "a positive number", lambda x: True) <= 0:
         raise VotronError(
-            Parameter("margin", of=owner, short=True),
-            f" must be a positive number: a vector that does not separate the examples has no "
-            f"margin, and inseparable_bound is for those. Got {value!r} instead.",
+            f"The 'margin' of {owner} must be a positive number: a vector that does not separate the examples has "
+            f"no margin, and inseparable_bound is for those. Got {value!r} instead.",
+            parameter="margin",
         )
     return float(value)
 

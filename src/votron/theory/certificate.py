@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Meta
 
 from votron._util.types import Labels, RowsLike
-from votron.errors import BoundViolatedError, Parameter, VotronError
+from votron.errors import BoundViolatedError, VotronError
 from votron.theory import _rendering
 from votron.theory._test_data import check_test_data
 from votron.theory.evidence import Assumption, Count, Evidence, Measured
@@ -183,8 +183,8 @@ class Certificate:
         """
         if kind not in (GUARANTEE, ESTIMATE):
             raise VotronError(
-                Parameter("kind", of="best", short=True),
-                f" must be {GUARANTEE!r} or {ESTIMATE!r}. Got {kind!r} instead.",
+                f"The 'kind' of best must be {GUARANTEE!r} or {ESTIMATE!r}. Got {kind!r} instead.",
+                parameter="kind",
             )
         found = [
             (bound.error, i)
@@ -346,8 +346,8 @@ def certify(
         )
     if not (isinstance(delta, int | float | np.number) and 0 < delta < 1):
         raise VotronError(
-            Parameter("delta", of="certify", short=True),
-            f" must be a number in the range (0, 1). Got {delta!r} instead.",
+            f"The 'delta' of certify must be a number in the range (0, 1). Got {delta!r} instead.",
+            parameter="delta",
         )
     estimator, transform, touched = unwrapped(model, "_evidence")
     rows = transform(X)

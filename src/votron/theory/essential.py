@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from votron._util.types import Floats, Index
-from votron.errors import IndefiniteKernelError, Parameter, VotronError
+from votron.errors import IndefiniteKernelError, VotronError
 from votron.theory.bounds import count, not_negative, novikoff_bound
 
 __all__ = [
@@ -207,8 +207,9 @@ def essential_support_vectors(
     """
     if not 0 < tol < 1:
         raise VotronError(
-            Parameter("tol", of="essential_support_vectors"),
-            f" must be a number in the range (0, 1). Got {tol!r} instead.",
+            f"The 'tol' parameter of essential_support_vectors must be a number in the range (0, 1). Got {tol!r} "
+            "instead.",
+            parameter="tol",
         )
     sample = _Sample("essential_support_vectors", K, y, threshold)
     plane = sample.solve()
@@ -455,24 +456,28 @@ def _features(K: Floats, centred: bool) -> tuple[Floats, float]:
 def _checked_gram(owner: str, K: ArrayLike) -> Floats:
     given = np.asarray(K)
     if given.dtype.kind not in "buif":
-        raise VotronError(Parameter("K", of=owner), f" must be numbers. Got dtype {given.dtype} instead.")
+        raise VotronError(
+            f"The 'K' parameter of {owner} must be numbers. Got dtype {given.dtype} instead.",
+            parameter="K",
+        )
     matrix: Floats = given.astype(np.float64)
-    what = Parameter("K", of=owner), " must be a square matrix, the kernel values of examples with each other"
+    must = f"The 'K' parameter of {owner} must be a square matrix, the kernel values of examples with each other"
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
-        raise VotronError(*what, f". Got shape {matrix.shape} instead.")
+        raise VotronError(f"{must}. Got shape {matrix.shape} instead.", parameter="K")
     if len(matrix) > MOST:
-        raise VotronError(*what, f", of at most {MOST}: take a sample of them. Got {len(matrix)} instead.")
+        raise VotronError(f"{must}, of at most {MOST}: take a sample. Got {len(matrix)} instead.", parameter="K")
     if not np.isfinite(matrix).all():
-        raise VotronError(*what, ", all finite. Got NaN or infinity among them instead.")
+        raise VotronError(f"{must}, all finite. Got NaN or infinity among them instead.", parameter="K")
     size = float(np.abs(matrix).max())
     if np.abs(matrix - matrix.T).max() > SLACK * size:
-        raise VotronError(*what, ", and symmetric. Got K(x, z) and K(z, x) that differ instead.")
+        raise VotronError(f"{must}, and symmetric. Got K(x, z) and K(z, x) that differ instead.", parameter="K")
     matrix = (matrix + matrix.T) / 2
     lowest = float(np.linalg.eigvalsh(matrix)[0])
     if lowest < -SLACK * size:
         raise IndefiniteKernelError(
-            Parameter("K", of=owner),
-            f" must be positive semi-definite, as kernel values are. Got the eigenvalue {lowest:g} instead.",
+            f"The 'K' parameter of {owner} must be positive semi-definite, as kernel values are. Got the "
+            f"eigenvalue {lowest:g} instead.",
+            parameter="K",
         )
     return matrix
 
@@ -481,12 +486,14 @@ def _checked_labels(owner: str, y: ArrayLike, n: int, both: bool) -> Floats:
     labels = np.asarray(y)
     if labels.shape != (n,):
         raise VotronError(
-            Parameter("y", of=owner),
-            f" must have a label for each of the {n} examples. Got shape {labels.shape} instead.",
+            f"The 'y' parameter of {owner} must have a label for each of the {n} examples. Got shape "
+            f"{labels.shape} instead.",
+            parameter="y",
         )
     if not np.isin(labels, (-1, 1)).all() or len(np.unique(labels)) < 1 + both:
         wanted = "+1 and -1, both of them" if both else "+1 and -1"
         raise VotronError(
-            Parameter("y", of=owner), f" must be labels {wanted}. Got {np.unique(labels)[:3].tolist()} instead."
+            f"The 'y' parameter of {owner} must be labels {wanted}. Got {np.unique(labels)[:3].tolist()} instead.",
+            parameter="y",
         )
     return labels.astype(np.float64)

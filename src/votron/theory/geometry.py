@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from votron._util.resources import team
 from votron._util.types import Floats, Rows
 from votron.blocks import expansion_scores
-from votron.errors import Parameter, VotronError
+from votron.errors import VotronError
 from votron.kernels import Kernel
 from votron.kernels.base import is_precomputed
 from votron.theory.evidence.wrapped import unwrapped
@@ -131,8 +131,8 @@ def margins(model: Any, X: Any, y: Any, *, vector: str = "last") -> Margins:
     """
     if vector not in VECTORS:
         raise VotronError(
-            Parameter("vector", of="margins", short=True),
-            f" must be one of {', '.join(map(repr, VECTORS))}. Got {vector!r} instead.",
+            f"The 'vector' of margins must be one of {', '.join(map(repr, VECTORS))}. Got {vector!r} instead.",
+            parameter="vector",
         )
     estimator, transform, _ = unwrapped(model, "_in_feature_space")
     found: Margins = estimator._in_feature_space(transform(X), y, vector)
@@ -209,21 +209,24 @@ class Comparators:
             theirs = entry._kernel_of_space()
             if theirs != self.kernel:
                 raise VotronError(
-                    Parameter("comparators", of="certify", short=True),
-                    f" must have the model's kernel, {self.kernel!r}. Got {entry!r} with {theirs!r} instead.",
+                    f"The 'comparators' of certify must have the model's kernel, {self.kernel!r}. Got {entry!r} "
+                    f"with {theirs!r} instead.",
+                    parameter="comparators",
                 )
             if not np.array_equal(entry.classes_, self.classes):
                 raise VotronError(
-                    Parameter("comparators", of="certify", short=True),
-                    f" must have the model's classes. Got {len(entry.classes_)} others with {entry!r} instead.",
+                    f"The 'comparators' of certify must have the model's classes. Got {len(entry.classes_)} others "
+                    f"with {entry!r} instead.",
+                    parameter="comparators",
                 )
             return type(entry).__name__, entry._in_feature_space(self.rows, self.labels, "last")
         machines = getattr(entry, "estimators_", [entry])  # of a OneVsRestClassifier
         if all(hasattr(machine, "dual_coef_") and hasattr(machine, "support_") for machine in machines):
             return type(machines[0]).__name__, self._expansion(entry, machines)
         raise VotronError(
-            Parameter("comparators", of="certify", short=True),
-            f" must be 'auto', 'adatron', 'svm', or fitted models with support vectors. Got {entry!r} instead.",
+            "The 'comparators' of certify must be 'auto', 'adatron', 'svm', or fitted models with support "
+            f"vectors. Got {entry!r} instead.",
+            parameter="comparators",
         )
 
     def _soft_limit(self) -> float:
@@ -245,8 +248,8 @@ class Comparators:
             )
         if any(machine.shape_fit_[0] != n for machine in machines):
             raise VotronError(
-                Parameter("comparators", of="certify", short=True),
-                f" must be trained on the same {n} examples as the model.",
+                f"The 'comparators' of certify must be trained on the same {n} examples as the model.",
+                parameter="comparators",
             )
         lengths, factor = lengths_of(self.kernel, self.rows)
         products = self.kernel.products_for(self.rows)

@@ -17,7 +17,7 @@ from typing import Any
 from votron._util.text import first_of
 from votron.data.examples import short_repr
 from votron.data.options import ReadOptions
-from votron.errors import DataError, Parameter
+from votron.errors import DataError
 
 DELIMITERS = ",\t;|"
 _SAMPLE = 1 << 16
@@ -139,12 +139,9 @@ def _check_header(names: list[str], rows: list[list[str]], name: str, header: bo
 def no_header_error(names: Sequence[str], name: str) -> DataError:
     """Return the error of a first line that seems to be a row."""
     return DataError(
-        f"The first line of {name} must name the columns. Got {first_of(names, 3)[:100]} instead: add such a line, or "
-        "say ",
-        Parameter("header", False),
-        ", which calls them c0, c1, and so on, or ",
-        Parameter("header", True),
-        " if these are names.",
+        f"The first line of {name} must name the columns. Got {first_of(names, 3)[:100]} instead: add such a line, "
+        "or say header=False, which calls them c0, c1, and so on, or header=True if these are names.",
+        parameter="header",
     )
 
 

@@ -43,7 +43,7 @@ from votron.data.tables import (
     polars_errors,
     settled,
 )
-from votron.errors import DataError, Parameter
+from votron.errors import DataError
 
 _N_FIRST = 1000
 _SAMPLE = 1 << 16
@@ -220,9 +220,8 @@ def _misplaced_quote(data: bytes, layout: Layout, first_line: int) -> DataError 
     line = first_line + data.count(b"\n", 0, found.start() + 1)
     return DataError(
         f"Line {line} of {layout.name} has a quote {layout.quote} inside a field: put the field in quotes and "
-        "write the quote twice, or say that quotes are characters like others with ",
-        Parameter("quote", ""),
-        ".",
+        "write the quote twice, or say that quotes are characters like others with quote=''.",
+        parameter="quote",
     )
 
 
@@ -329,26 +328,23 @@ class _Columns:
         rows = [int(each.fill_null(False).arg_true()[0]) for each in (points, commas)]
         got = " and ".join(f"{short_repr(texts[row])} in {place(row)}" for row in rows)
         return OddValueError(
-            f"The column {texts.name!r} of {self._layout.name} must have one decimal mark. Got {got} instead: mend it, "
-            "or say with ",
-            Parameter("as_text"),
-            " that it is a column of names.",
+            f"The column {texts.name!r} of {self._layout.name} must have one decimal mark. Got {got} instead: mend "
+            "it, or say with as_text that it is a column of names.",
             column=texts.name,
             got=got,
+            parameter="as_text",
         )
 
     def _odd_value(self, texts: Any, odd: Any, place: Place) -> DataError:
         row = int(odd.arg_true()[0])
         got = f"{short_repr(texts[row])} in {place(row)}"
         return OddValueError(
-            f"The column {texts.name!r} of {self._layout.name} must hold numbers alone, as most of its values are. Got "
-            f"{got} instead: mend it, name it in ",
-            Parameter("na_values"),
-            " if it means that nothing is there, or say with ",
-            Parameter("as_text"),
-            " that it is a column of names.",
+            f"The column {texts.name!r} of {self._layout.name} must hold numbers alone, as most of its values are. "
+            f"Got {got} instead: mend it, name it in na_values if it means that nothing is there, or say with "
+            "as_text that it is a column of names.",
             column=texts.name,
             got=got,
+            parameter="na_values",
         )
 
 

@@ -19,7 +19,7 @@ from votron._util.text import joined
 from votron.data._sources import Location, Source, check_expanded
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.errors import DataError, Parameter
+from votron.errors import DataError
 
 __all__ = ["load_mnist_folder", "read_idx"]
 
@@ -94,7 +94,8 @@ def _labels_file(source: Source, label: Any, labels: str) -> Path | None:
     if found is None and labels == "required":
         looked = f"There is no {beside[0].name!r} beside it" if beside else "Its name does not say"
         raise DataError(
-            f"Say which IDX file has the labels of {source.name}, with ", Parameter("label"), f". {looked}."
+            f"Say which IDX file has the labels of {source.name}, with label. {looked}.",
+            parameter="label",
         )
     return found
 

@@ -15,7 +15,7 @@ from votron._util.text import exact_bytes
 from votron.data._sources import Source
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.errors import DataError, Parameter
+from votron.errors import DataError
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pbm")
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
@@ -61,12 +61,9 @@ def _size(shape: tuple[int, ...]) -> str:
 def _check_size(n: int, n_pixels: int, folder: Path, max_bytes: int) -> None:
     if n * n_pixels > max_bytes:
         raise DataError(
-            f"The {n:,} images in '{folder}' have {n_pixels:,} numbers each, more than the {exact_bytes(max_bytes)} "
-            "that ",
-            Parameter("max_bytes"),
-            " allows: make them smaller with ",
-            Parameter("resize"),
-            ", or raise it.",
+            f"The {n:,} images in '{folder}' have {n_pixels:,} numbers each, more than the "
+            f"{exact_bytes(max_bytes)} that max_bytes allows: make them smaller with resize, or raise it.",
+            parameter="max_bytes",
         )
 
 

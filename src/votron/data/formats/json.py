@@ -33,7 +33,7 @@ from votron.data.tables import (
     select,
     settled,
 )
-from votron.errors import DataError, Parameter
+from votron.errors import DataError
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _STRING_OR_NAN = re.compile(rb'("(?:[^"\\]|\\.)*+")|NaN')
@@ -245,9 +245,8 @@ def _without_lists(column: Any, is_text: bool, place: Place, name: str) -> Any:
         return polars().Series(column.name, [None if each is None else str(each.to_list()) for each in column])
     raise DataError(
         f"The column {column.name!r} of {name} must hold numbers, text or truth values. Got a list in {place(row)} "
-        "instead: leave it out with ",
-        Parameter("drop", column.name),
-        ".",
+        f"instead: leave it out with drop={column.name!r}.",
+        parameter="drop",
     )
 
 
@@ -263,10 +262,9 @@ def _check_texts(column: Any, data: bytes, place: Place, name: str) -> None:
     row = int(odd.arg_true()[0])
     got = f"{short_repr(column[row])} in {place(row)}"
     raise OddValueError(
-        f"The column {column.name!r} of {name} must hold numbers alone, as most of its values are. Got {got} instead: "
-        "mend it, or say with ",
-        Parameter("as_text"),
-        " that it is a column of names.",
+        f"The column {column.name!r} of {name} must hold numbers alone, as most of its values are. Got {got} "
+        "instead: mend it, or say with as_text that it is a column of names.",
         column=column.name,
         got=got,
+        parameter="as_text",
     )

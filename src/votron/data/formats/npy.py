@@ -17,7 +17,7 @@ from votron.data.conversion import as_matrix
 from votron.data.examples import Examples, short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.errors import DataError, Parameter
+from votron.errors import DataError
 
 _FEATURES = ("X", "data", "features", "x_train", "x")
 _LABELS = ("y", "labels", "label", "target", "targets", "y_train")
@@ -73,9 +73,8 @@ def _part(X: NDArray[Any], name: str, options: ReadOptions) -> Part:
     if label is None:
         if options.labels == "required":
             raise DataError(
-                f"Say which column of {name} holds the labels, with ",
-                Parameter("label"),
-                ": a number, -1 for the last one.",
+                f"Say which column of {name} holds the labels, with label: a number, -1 for the last one.",
+                parameter="label",
             )
         return Part(X)
     if X.ndim != 2:
@@ -159,9 +158,8 @@ def _labels(
                 "instead."
             )
         raise DataError(
-            f"The archive {name} must have the labels as 'y', or say which array with ",
-            Parameter("label"),
-            f", of {others}.",
+            f"The archive {name} must have the labels as 'y', or say which array with label, of {others}.",
+            parameter="label",
         )
     return None, None
 

@@ -16,7 +16,7 @@ from votron.data.conversion import as_matrix
 from votron.data.examples import Examples, short_repr
 from votron.data.formats.base import Format, Part
 from votron.data.options import ReadOptions
-from votron.errors import DataError, Parameter
+from votron.errors import DataError
 
 _MAX_INDEX = 2**31 - 2
 """The highest number that a feature may have: svm-train keeps them in 32 bits."""
@@ -125,10 +125,9 @@ def _is_zero_based(X: Any, zero_based: bool | None, name: str, first_row: int) -
     if has_zero and zero_based is False:
         row = int(np.searchsorted(X.indptr, np.flatnonzero(X.indices == 0)[0], side="right"))
         raise DataError(
-            f"The features of {name} must be numbered from 1, as those before or of the model are. Got a feature 0 in "
-            f"example {first_row + row} instead: say ",
-            Parameter("zero_based", True),
-            " if they count from 0.",
+            f"The features of {name} must be numbered from 1, as those before or of the model are. Got a feature 0 "
+            f"in example {first_row + row} instead: say zero_based=True if they count from 0.",
+            parameter="zero_based",
         )
     return has_zero if zero_based is None else zero_based
 

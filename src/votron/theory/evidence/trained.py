@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from votron._util.types import Array, Classes, Floats, Labels, Rows
-from votron.errors import Phrase, VotronError
+from votron.errors import VotronError
 from votron.history import Fingerprint, TrainingHistory
 from votron.theory.evidence import Assumption, Evidence
 from votron.theory.geometry import Margins
@@ -111,12 +111,8 @@ def check_training_data(history: TrainingHistory, rows: Rows, codes: Labels) -> 
 
 def _refuse(difference: str) -> None:
     raise VotronError(
-        Phrase(
-            "training data",
-            "The X and y of certify must be the training data, as they were given to fit, or "
-            "to all calls of partial_fit one after another",
-        ),
-        f". Got others: {difference}.",
+        "The X and y of certify must be the training data, as they were given to fit, or to all calls of "
+        f"partial_fit one after another. Got others: {difference}."
     )
 
 

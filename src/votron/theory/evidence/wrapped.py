@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from votron._util.types import RowsLike
-from votron.errors import Phrase, VotronError
+from votron.errors import VotronError
 from votron.theory.evidence import Assumption
 
 
@@ -30,13 +30,9 @@ def unwrapped(model: Any, method: str) -> tuple[Any, Callable[[RowsLike], RowsLi
     if not hasattr(model, method) or isinstance(model, type):
         what = f"the class {model.__name__}" if isinstance(model, type) else f"an object of type {type(model).__name__}"
         raise VotronError(
-            "Margins and certificates are those of ",
-            Phrase(
-                "certified",
-                "a fitted VotedPerceptronClassifier, AveragedPerceptronClassifier or KernelAdatronClassifier, or of a "
-                "Pipeline or search around one",
-            ),
-            f". Got {what} instead.",
+            "Margins and certificates are those of a fitted VotedPerceptronClassifier, "
+            "AveragedPerceptronClassifier or KernelAdatronClassifier, or of a Pipeline or search around one. Got "
+            f"{what} instead."
         )
     return model, lambda X: X, []
 
