@@ -13,6 +13,20 @@ Rows: TypeAlias = Any
 """Validated rows: a 2-d NumPy array or a CSR matrix."""
 Labels: TypeAlias = ArrayLike
 """Labels as users give them, one for each row."""
+Label: TypeAlias = Any
+"""One label: a number or a string."""
+Estimator: TypeAlias = Any
+"""An estimator or a pipeline that follows the scikit-learn API."""
+Params: TypeAlias = dict[str, Any]
+"""Keyword arguments or parameters by name."""
+Frame: TypeAlias = Any
+"""A data frame of pandas or polars."""
+Series: TypeAlias = Any
+"""One column of a data frame."""
+Axes: TypeAlias = Any
+"""Axes of matplotlib."""
+Client: TypeAlias = Any
+"""A client of a Dask cluster."""
 Classes: TypeAlias = NDArray[Any]
 """The classes of a model, sorted: numbers or strings."""
 Array: TypeAlias = NDArray[Any]
